@@ -1,0 +1,174 @@
+import { hostname } from 'node:os'
+import type pg from 'pg'
+import type { Clock, Random } from '../clock/clock.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import { knownSecrets } from '../config/known-secrets.ts'
+import { createQueue } from '../engine/queue.ts'
+import { type Engine, startEngine } from '../engine/supervisor.ts'
+import { createCredentials, rereadToken } from '../http/authentication.ts'
+import { createTransport } from '../http/transport.ts'
+import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
+import { createLedger } from '../postgres/ledger.ts'
+import { migrationStates } from '../postgres/migrate.ts'
+import { createOwnership } from '../postgres/ownership.ts'
+import { readStatus } from '../postgres/status.ts'
+import { createStore } from '../postgres/store.ts'
+import { called } from '../provider/operation.ts'
+import { configuredStreams } from '../streams/index.ts'
+import { rejectReasons } from '../streams/stream.ts'
+import { startHeartbeat } from '../telemetry/heartbeat.ts'
+import type { FlushableLog } from '../telemetry/log.ts'
+import { createLog } from '../telemetry/log.ts'
+import { createMeter } from '../telemetry/metrics.ts'
+import { startServer } from '../telemetry/server.ts'
+import { engineSettings, ownershipTtl, shards } from './engine-settings.ts'
+import { version } from './version.ts'
+
+/** A running daemon with its endpoints. */
+export interface Daemon {
+  /** Address of the endpoints. */
+  readonly url: string
+  readonly engine: Engine
+  readonly log: FlushableLog
+  /** Drains, gives everything back, and resolves. A second call waits for the first. */
+  readonly stop: () => Promise<void>
+}
+
+export interface DaemonOptions {
+  readonly config: Config
+  /** Postgres address; the one of an embedded Postgres where the config says so. */
+  readonly databaseUrl: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log?: FlushableLog
+}
+
+/** A token that is read from outside is read again at this age at the latest; it lasts a day at most. */
+const TOKEN_MAX_AGE_MS = 3_600_000
+
+/** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, clock, random } = options
+  const credentials = createCredentials(credentialOptions(config, clock, await revealUids(config)))
+  const secrets = () => [...credentials.known(), ...knownSecrets(config)]
+  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
+  const settings = engineSettings(config)
+  const connection = connectOptions(config, options.databaseUrl)
+  const streams = configuredStreams(config.provider.classroom)
+  const pool = connect(connection)
+
+  const store = createStore(pool, {
+    roomMemory: settings.roomMemory,
+    roomStreams: streams.filter(stream => stream.scope === 'room').map(stream => stream.name),
+    region: app => settings.apps.find(each => each.id === app)?.region ?? '',
+    feedGroup: 'classroom-feed',
+    sequenceScope: settings.harvest.sequenceScope,
+  })
+  const meter = createMeter({
+    clock,
+    version,
+    streams: streams.map(stream => stream.name),
+    operations: streams.map(stream => stream.operation.name),
+    rejectReasons,
+    figures: () => store.figures(),
+  })
+  const ownership = createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl })
+  const transport = createTransport({
+    clock,
+    random,
+    providers: { classroom: serviceOf(config) },
+    credentials,
+    limits: { total: settings.deadline },
+    userAgent: `penstock/${version}`,
+    onUnframed: operation => {
+      meter.unframed(operation)
+      log.debug('an answer ended only with its connection', { operation: called(operation) })
+    },
+  })
+  const context = { store, ledger: createLedger(pool), ownership, transport, meter, log, clock, random }
+  const engine = startEngine({ ...context, settings, streams, queue: createQueue() })
+
+  const heartbeat = startHeartbeat({ clock })
+  const draining = { now: false }
+  const server = await startServer({
+    listen: listenAddress(config),
+    meter,
+    health: { alive: heartbeat.alive, notReady: () => notReady(pool, engine, draining.now) },
+    status: async () => ({ version, ...engine.owned(), ...(await readStatus(pool)) }),
+    clock,
+    log,
+  })
+  log.info('draining', { url: server.url, apps: config.apps.length, version })
+
+  let stopping: Promise<void> | undefined
+  const stop = async () => {
+    draining.now = true
+    log.info('stopping: pages in hand are finished first')
+    await engine.stop()
+    await transport.close()
+    await ownership.close()
+    await server.close()
+    await pool.end()
+    heartbeat.stop()
+    meter.close()
+    log.info('stopped')
+    log.flush()
+  }
+  return {
+    url: server.url,
+    engine,
+    log,
+    stop: () => {
+      stopping ??= stop()
+      return stopping
+    },
+  }
+}
+
+export function connectOptions(config: Config, url: string): ConnectOptions {
+  const { poolSize, statementTimeout, lockTimeout, role } = config.database
+  return { url, poolSize, statementTimeout, lockTimeout, role }
+}
+
+/** Tells processes apart, also on one machine and after a restart. */
+function ownerName(random: Random): string {
+  return `${hostname()}/${process.pid}/${random.uuid().slice(0, 8)}`
+}
+
+function listenAddress({ http: { listen } }: Config): string {
+  return listen.host.includes(':') ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`
+}
+
+function serviceOf(config: Config) {
+  const { url, insecure, maxBodyBytes } = config.provider.classroom
+  return { url, insecure, bodyBytes: maxBodyBytes }
+}
+
+async function revealUids(config: Config): Promise<ReadonlyMap<string, string>> {
+  const entries = config.apps.map(async app => [app.id, await app.classroom.uid.reveal()] as const)
+  return new Map(await Promise.all(entries))
+}
+
+function credentialOptions(config: Config, clock: Clock, uids: ReadonlyMap<string, string>) {
+  const { tokenHeader, uidHeader } = config.provider.classroom
+  const apps = config.apps.map(app => [app.id, appCredentials(app, clock, uids.get(app.id)!)] as const)
+  return { apps: Object.fromEntries(apps), tokenHeader, uidHeader }
+}
+
+function appCredentials({ classroom }: AppConfig, clock: Clock, uid: string) {
+  const read = async () => {
+    classroom.token.refresh()
+    return classroom.token.reveal()
+  }
+  return { classroom: { uid, token: rereadToken({ read, clock, maxAge: TOKEN_MAX_AGE_MS }) } }
+}
+
+/** Why no work is done now, as words for the readiness probe. */
+async function notReady(pool: pg.Pool, engine: Engine, draining: boolean): Promise<readonly string[]> {
+  if (draining) return ['draining']
+  const problem = await connectionProblem(pool)
+  if (problem) return [problem]
+  const missing = (await migrationStates(pool)).filter(state => !state.appliedAt)
+  if (missing.length > 0) return [`migrations are missing: ${missing.map(state => state.name).join(', ')}`]
+  return engine.owned().shards > 0 ? [] : ['no shard is owned']
+}

@@ -1,0 +1,46 @@
+import { systemClock, systemRandom } from '../clock/system.ts'
+import { loadConfig } from '../config/load.ts'
+import { assertSafeEnvironment } from '../http/egress.ts'
+import { connect } from '../postgres/connect.ts'
+import { migrateUp, migrationStates } from '../postgres/migrate.ts'
+import { startDaemon } from './daemon.ts'
+import { openDatabase } from './database.ts'
+import { CommandError } from './exit.ts'
+import { untilSignal } from './signals.ts'
+
+/** The daemon, until SIGTERM or SIGINT. An embedded database is migrated; any other must have been. */
+export async function run({ config: path }: { readonly config: string }): Promise<void> {
+  assertSafeEnvironment(process.env)
+  const config = await loadConfig(path, { env: process.env })
+  const stopped = untilSignal()
+  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'refuse' })
+  try {
+    const embedded = (await config.database.url.reveal()) === 'embedded'
+    if (embedded) await migrateUp({ url: database.url })
+    else await assertMigrated(database.url)
+    const daemon = await startDaemon({
+      config,
+      databaseUrl: database.url,
+      clock: systemClock,
+      random: systemRandom,
+    })
+    for (const warning of config.warnings) daemon.log.warn(warning)
+    await stopped
+    await daemon.stop()
+  } finally {
+    await database.stop()
+  }
+}
+
+async function assertMigrated(url: string): Promise<void> {
+  const pool = connect({ url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' })
+  try {
+    const missing = (await migrationStates(pool)).filter(state => !state.appliedAt)
+    if (missing.length === 0) return
+    throw new CommandError(
+      `the database lacks migrations (${missing.map(state => state.name).join(', ')}); run \`penstock migrate up\` first`,
+    )
+  } finally {
+    await pool.end()
+  }
+}

@@ -1,0 +1,59 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { configSchema } from './schema/index.ts'
+import { type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
+import { bare, defaultOf } from './schema/walk.ts'
+
+export const schemaFile = new URL('../../config/penstock.schema.json', import.meta.url)
+
+/** The JSON schema for editors, as the text of its file. Wherever a value may stand, `${ENV}` may stand as well. */
+export function jsonSchemaText(): string {
+  const { $schema, ...schema } = z.toJSONSchema(configSchema, {
+    target: 'draft-07',
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const leaf = leafOf(bare(zodSchema))
+      if (leaf) return describe(jsonSchema, leaf, defaultOf(zodSchema))
+      const alternatives = sectionOf(zodSchema).alternatives
+      if (alternatives.length > 0) jsonSchema.allOf = alternatives.map(({ keys, need }) => choice(keys, need))
+    },
+  })
+  const text = JSON.stringify({ $schema, title: 'Configuration of Penstock', ...schema }, undefined, 2)
+  return `${text.replace(/\[[^[\]{}]+\]/g, oneLine)}\n`
+}
+
+/** Lists of words stand in one line, as the formatter of this repository has them. */
+function oneLine(list: string): string {
+  return list.replace(/\n\s*/g, ' ').replace('[ ', '[').replace(' ]', ']')
+}
+
+/** Keeps what a person reads; the shape is the leaf's own. */
+function describe(target: z.core.JSONSchema.BaseSchema, { json }: Leaf, fallback: string | undefined): void {
+  const { description } = target
+  for (const key of Object.keys(target)) delete target[key]
+  if (description) target.description = description
+  if (fallback !== undefined) target.default = typed(fallback, json.type)
+  const takesAnyText = json.type === 'string' && !json.pattern
+  Object.assign(target, takesAnyText ? json : { anyOf: [json, { type: 'string', pattern: '\\$\\{' }] })
+}
+
+function typed(text: string, type: unknown): string | number | boolean {
+  if (type === 'integer') return Number(text)
+  return type === 'boolean' ? text === 'true' : text
+}
+
+function choice(keys: readonly string[], need: 'required' | 'optional'): z.core.JSONSchema.BaseSchema {
+  const each = keys.map(key => ({ required: [key] }))
+  return need === 'required' ? { oneOf: each } : { not: { required: [...keys] } }
+}
+
+async function main(flag: string | undefined): Promise<void> {
+  if (flag === '--write') return await writeFile(schemaFile, jsonSchemaText())
+  const current = await readFile(schemaFile, 'utf8').catch(() => undefined)
+  if (current === jsonSchemaText()) return
+  process.stderr.write('config/penstock.schema.json is not what the schema says; run this with --write\n')
+  process.exitCode = 1
+}
+
+if (import.meta.main) await main(process.argv[2])

@@ -1,0 +1,129 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { z } from 'zod'
+import type { Config } from './config.ts'
+import type { Environment } from './environment.ts'
+import { explain } from './explain.ts'
+import { ConfigError, formatProblem, type Problem } from './problem.ts'
+import { resolveConfig } from './resolve.ts'
+import { checkRules } from './rules.ts'
+import { configSchema } from './schema/index.ts'
+import { leafOf } from './schema/leaf.ts'
+import { bare, childOf } from './schema/walk.ts'
+import type { Secret } from './secret.ts'
+import { isWorldReadable, SecretCollector } from './secret-collector.ts'
+import { reasonOf } from './secret-source.ts'
+import { parseSyntax } from './syntax.ts'
+import { isMapping, readTree, type Tree } from './tree.ts'
+
+/** Ten thousand apps fit many times over. */
+const maxFileBytes = 16 * 1_048_576
+
+const start = { line: 1, column: 1 }
+
+/**
+ * Reads, checks and completes the configuration at a path. Throws ConfigError with everything that is wrong,
+ * in the order of the file. Reads files of secrets; runs no command and asks nothing of the network.
+ */
+export async function loadConfig(path: string, { env }: { readonly env: Environment }): Promise<Config> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new ConfigError(path, [whole(`the file cannot be read: ${reasonOf(error)}`)])
+  })
+  if (bytes.byteLength > maxFileBytes)
+    throw new ConfigError(path, [whole(`longer than ${maxFileBytes} bytes`)])
+  return await parse(decode(path, bytes), path, { env, folder: dirname(resolve(path)), onDisk: path })
+}
+
+/**
+ * Does the same for a text. `name` stands for the file in messages; relative paths of secret files start at
+ * `folder`.
+ */
+export async function readConfig(
+  text: string,
+  { name, env, folder }: { readonly name: string; readonly env: Environment; readonly folder: string },
+): Promise<Config> {
+  return await parse(text, name, { env, folder, onDisk: undefined })
+}
+
+interface Surroundings {
+  readonly env: Environment
+  readonly folder: string
+  /** The file itself, where there is one that others may read. */
+  readonly onDisk: string | undefined
+}
+
+async function parse(text: string, name: string, { env, folder, onDisk }: Surroundings): Promise<Config> {
+  const { source, problems: syntax } = parseSyntax(text)
+  if (syntax.length > 0) throw new ConfigError(name, syntax)
+  const tree = readTree(source, env)
+  if (tree.value === null && tree.problems.length === 0) {
+    throw new ConfigError(name, [
+      { path: [], at: start, text: 'says nothing; config/penstock.example.yaml shows every key' },
+    ])
+  }
+  const { success, data, error } = configSchema.safeParse(withoutBlanks(configSchema, tree.value))
+  const problems = [
+    ...tree.problems,
+    ...explain(configSchema, tree, error?.issues ?? []),
+    ...checkRules(configSchema, tree, env),
+  ]
+  if (!success) throw new ConfigError(name, problems)
+
+  const collector = new SecretCollector(tree, folder, env)
+  const config = resolveConfig(data, collector, env)
+  const unreadable = await collector.problems()
+  const address = unreadable.length > 0 ? [] : await databaseAddress(config.database.url, tree)
+  const all = [...problems, ...unreadable, ...address]
+  if (all.length > 0) throw new ConfigError(name, all)
+
+  const exposed = onDisk !== undefined && collector.holdsInline() && (await isWorldReadable(onDisk))
+  const warnings = [...(exposed ? [whole(openFile)] : []), ...(await collector.openFiles())]
+  return { ...config, warnings: warnings.map(warning => formatProblem(name, warning)) }
+}
+
+const openFile =
+  'holds secrets, and every user of this machine can read it; chmod 600 closes it, and a variable or a ...File key keeps them out'
+
+/** A section or list without a value is as good as left out: everything in it may be commented out. */
+function withoutBlanks(schema: z.core.$ZodType, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item, i) => withoutBlanks(childOf(schema, i) ?? schema, item))
+  if (!isMapping(value)) return value
+  const kept = Object.entries(value).flatMap(([key, child]): readonly [string, unknown][] => {
+    const under = childOf(schema, key)
+    if (!under) return [[key, child]]
+    return child === null && !leafOf(bare(under)) ? [] : [[key, withoutBlanks(under, child)]]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** The address may come from a file or the environment, so it is checked once it is known. */
+async function databaseAddress(url: Secret, tree: Tree): Promise<readonly Problem[]> {
+  const text = await url.reveal()
+  if (text === 'embedded' || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text))) return []
+  const path = ['database', 'url']
+  const expected = 'must be embedded, or an address such as postgres://user:password@host:5432/name'
+  return [{ path, at: tree.keyOf(path), text: `${expected}; what it is now is not shown here` }]
+}
+
+function whole(text: string): Problem {
+  return { path: [], at: undefined, text }
+}
+
+/** No byte of a longer UTF-8 character is a line feed, so lines can be tried one by one. */
+function decode(path: string, bytes: Uint8Array): string {
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    const line = lines(bytes).findIndex(part => !isUtf8(part)) + 1
+    throw new ConfigError(path, [
+      { path: [], at: { line, column: 1 }, text: 'this line is not UTF-8; save the file as UTF-8' },
+    ])
+  }
+}
+
+function lines(bytes: Uint8Array): readonly Uint8Array[] {
+  const ends = [...bytes.entries()].filter(([, byte]) => byte === 0x0a).map(([i]) => i + 1)
+  return [0, ...ends].map((from, i) => bytes.subarray(from, ends[i] ?? bytes.length))
+}

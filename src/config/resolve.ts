@@ -1,0 +1,107 @@
+import type { AppConfig, ClassroomService, Config, DatabaseConfig, StreamSettings } from './config.ts'
+import { type Environment, substitute } from './environment.ts'
+import type { Settings } from './schema/index.ts'
+import { defaultLimits, type GroupLimits } from './schema/limits.ts'
+import { defaultDatabaseUrl } from './schema/sections.ts'
+import { defaultStreams } from './schema/streams.ts'
+import { Secret } from './secret.ts'
+import type { SecretCollector } from './secret-collector.ts'
+
+type AppSettings = Settings['apps'][number]
+
+/** Makes the configuration that the program uses of settings that the schema has accepted. */
+export function resolveConfig(
+  settings: Settings,
+  collector: SecretCollector,
+  env: Environment,
+): Omit<Config, 'warnings'> {
+  const { http, log, schedule, provider } = settings
+  const classroom: ClassroomService = provider.classroom
+  return {
+    database: databaseConfig(settings.database, collector, env),
+    http,
+    log,
+    schedule,
+    provider: { classroom, analytics: provider.analytics, players: provider.players },
+    apps: settings.apps.map((app, i) => appConfig(app, i, settings, collector)),
+  }
+}
+
+function databaseConfig(
+  { url, urlFile, ...rest }: Settings['database'],
+  collector: SecretCollector,
+  env: Environment,
+): DatabaseConfig {
+  const fallback = substitute(defaultDatabaseUrl, env)
+  const text = url ?? (fallback.ok ? fallback.text : undefined)
+  if (urlFile === undefined && !URL.parse(text ?? '')?.password)
+    return { url: Secret.of(text ?? ''), ...rest }
+  return { url: collector.take(['database', 'url'], { text, file: urlFile }), ...rest }
+}
+
+function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
+  const { id, region, plan, rooms, classroom, rest } = app
+  const path = ['apps', i]
+  return {
+    id,
+    region,
+    plan,
+    rooms,
+    rest: rest && {
+      key: collector.take([...path, 'rest', 'key'], { text: rest.key, file: rest.keyFile }),
+      secret: collector.take([...path, 'rest', 'secret'], { text: rest.secret, file: rest.secretFile }),
+    },
+    classroom: {
+      // A user ID alone opens nothing, so a file that others can read may hold it without a warning.
+      uid: classroom.uid
+        ? Secret.of(classroom.uid)
+        : collector.take([...path, 'classroom', 'uid'], { file: classroom.uidFile }),
+      token: collector.take([...path, 'classroom', 'token'], {
+        text: classroom.token,
+        file: classroom.tokenFile,
+        command: classroom.tokenCommand,
+      }),
+    },
+    streams: streamSettings(settings.streams, app.streams),
+    limits: groupLimits(settings.limits, app.limits),
+  }
+}
+
+type StreamLayer = Settings['streams']
+
+/** An app that gives settings of its own switches on what the file has switched off. */
+function streamSettings(file: StreamLayer, app: StreamLayer): StreamSettings {
+  return {
+    'app-events': layered(defaultStreams['app-events'], file['app-events'], app['app-events']),
+    'room-events': layered(defaultStreams['room-events'], file['room-events'], app['room-events']),
+    'popup-quiz': layered(defaultStreams['popup-quiz'], file['popup-quiz'], app['popup-quiz']),
+    poll: layered(defaultStreams.poll, file.poll, app.poll),
+    recordings: layered(defaultStreams.recordings, file.recordings, app.recordings),
+    resources: layered(defaultStreams.resources, file.resources, app.resources),
+  }
+}
+
+type Layer<T> = { readonly [K in keyof T]?: T[K] | undefined } | 'off' | undefined
+
+function layered<T extends object>(defaults: T, file: Layer<T>, app: Layer<T>): T | 'off' {
+  if ((app ?? file) === 'off') return 'off'
+  return filled(filled(defaults, file === 'off' ? undefined : file), app === 'off' ? undefined : app)
+}
+
+function filled<T extends object>(
+  base: T,
+  layer: { readonly [K in keyof T]?: T[K] | undefined } | undefined,
+): T {
+  const said = Object.entries(layer ?? {}).filter(([, value]) => value !== undefined)
+  return { ...base, ...Object.fromEntries(said) }
+}
+
+function groupLimits(file: Settings['limits'], app: Settings['limits']): GroupLimits {
+  return {
+    classroom: filled(filled(defaultLimits.classroom, file.classroom), app.classroom),
+    'classroom-feed': filled(
+      filled(defaultLimits['classroom-feed'], file['classroom-feed']),
+      app['classroom-feed'],
+    ),
+  }
+}

@@ -1,0 +1,21 @@
+import type { z } from 'zod'
+import { apps } from './apps.ts'
+import { section } from './leaf.ts'
+import { limits } from './limits.ts'
+import { database, http, log, provider, schedule } from './sections.ts'
+import { streams } from './streams.ts'
+
+/** The whole configuration: what may be written, what it means, and what holds when it is left out. */
+export const configSchema = section({
+  database: database.prefault({}).describe('The Postgres that everything is written to.'),
+  http: http.prefault({}).describe('The small web server for people and Prometheus.'),
+  log: log.prefault({}).describe('Logging: one JSON object a line, on standard output.'),
+  schedule: schedule.prefault({}).describe('What happens at fixed times.'),
+  provider: provider.describe('The services that data is drained from.'),
+  streams: streams.prefault({}).describe('Which data is drained, and how often it is asked for.'),
+  limits: limits.prefault({}).describe('How fast the provider may be asked, by limit group.'),
+  apps: apps.describe('The projects that are drained.'),
+})
+
+/** What the schema makes of a configuration that it accepts. */
+export type Settings = z.output<typeof configSchema>

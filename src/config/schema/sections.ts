@@ -1,0 +1,113 @@
+import { section } from './leaf.ts'
+import {
+  baseUrl,
+  count,
+  cron,
+  duration,
+  flag,
+  listen,
+  oneOf,
+  path,
+  secret,
+  secretFile,
+  text,
+} from './values.ts'
+
+/** `database.url` when the file does not say: a variable, else the Postgres that Penstock brings along. */
+export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`
+
+/** Role that migrations create for the running daemon. */
+export const defaultRole = 'penstock_runtime'
+
+export const database = section(
+  {
+    url: secret('embedded, or an address such as postgres://user:password@host:5432/name')
+      .optional()
+      .describe(
+        'Where the rows go: "embedded" starts a Postgres of its own, anything else is the address of yours.',
+      )
+      .meta({ default: defaultDatabaseUrl }),
+    urlFile: secretFile().optional().describe('File that holds the address, instead of url.'),
+    dataDir: path()
+      .prefault('.penstock')
+      .describe('Folder of the embedded Postgres, seen from where Penstock is started.'),
+    poolSize: count(2, 100).prefault('8').describe('Connections to Postgres at most.'),
+    statementTimeout: duration('100ms', '10m')
+      .prefault('30s')
+      .describe('A statement that takes longer is cancelled and tried again later.'),
+    lockTimeout: duration('10ms', '10m')
+      .prefault('5s')
+      .describe('A statement that waits longer for a lock is cancelled and tried again later.'),
+    role: text('a role name, or "" for none', /^(?:[A-Za-z_][A-Za-z0-9_$-]{0,62})?$/)
+      .prefault(defaultRole)
+      .describe(
+        'Role that Penstock takes on after connecting, so that it can write rows but change no table. "" for none.',
+      ),
+  },
+  { alternatives: [{ keys: ['url', 'urlFile'], need: 'optional' }] },
+)
+
+export const http = section({
+  listen: listen()
+    .prefault('127.0.0.1:9464')
+    .describe('Where /metrics, /healthz, /readyz and /status are served. A container needs 0.0.0.0:9464.'),
+})
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+
+export const log = section({
+  level: oneOf(logLevels).prefault('info').describe('Least level that is logged.'),
+})
+
+export const schedule = section({
+  housekeeping: cron()
+    .prefault('*/5 * * * *')
+    .describe('When counts are refreshed and old bookkeeping is removed, as a cron expression in UTC.'),
+})
+
+function headerName() {
+  return text('a header name: letters, digits and -', /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/)
+}
+
+const classroomService = section({
+  url: baseUrl().describe('Address of the classroom service.'),
+  tokenHeader: headerName().prefault('x-svc-token').describe('Header that carries the token.'),
+  uidHeader: headerName().prefault('x-svc-uid').describe('Header that carries the user ID.'),
+  widgetPath: oneOf(['without-region', 'with-region'])
+    .prefault('without-region')
+    .describe('Whether the paths of pop-up quizzes and polls begin with the region; deployments differ.'),
+  submitter: oneOf(['operator', 'fromUser'])
+    .prefault('operator')
+    .describe('Which field of a quiz or poll answer names the one who submitted it.'),
+  sequenceScope: oneOf(['room', 'app'])
+    .prefault('room')
+    .describe(
+      'Whether events are numbered per room, so that a missing number is a missing event, or across the app.',
+    ),
+  roomMemory: duration('1s', '24h')
+    .prefault('45m')
+    .describe(
+      'How long after its last sign of life a room ID certainly still means the same room. The provider forgets a room about an hour after it ends; stay below that.',
+    ),
+  deadline: duration('1s', '5m')
+    .prefault('30s')
+    .describe('A request that takes longer, in total, is given up.'),
+  maxBodyBytes: count(65_536, 268_435_456, 'bytes')
+    .prefault('8388608')
+    .describe('An answer longer than this is refused.'),
+  insecure: flag()
+    .prefault('false')
+    .describe(
+      'Allow http:// to another machine: tokens would travel unencrypted. Within this machine http:// is always allowed.',
+    ),
+})
+
+function laterService(what: string) {
+  return section({ url: baseUrl().describe(`Address of the ${what} service.`) }).optional()
+}
+
+export const provider = section({
+  classroom: classroomService.describe('The classroom service.'),
+  analytics: laterService('call analytics').describe('The call analytics service, where used.'),
+  players: laterService('cloud player').describe('The cloud player service, where used.'),
+})

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { StreamName } from '../../streams/stream.ts'
+import { formatDuration } from '../duration.ts'
+import { section } from './leaf.ts'
+import { duration, oneOf } from './values.ts'
+
+/** How often a feed of the whole app is asked, ms. */
+export interface FeedCadence {
+  readonly every: number
+}
+
+/** How often a room is asked while something happens in it and while nothing does, ms. */
+export interface RoomCadence {
+  readonly activeEvery: number
+  readonly idleEvery: number
+}
+
+/** The settings of each stream. */
+export interface StreamCadences {
+  readonly 'app-events': FeedCadence
+  readonly 'room-events': RoomCadence
+  readonly 'popup-quiz': RoomCadence
+  readonly poll: RoomCadence
+  readonly recordings: RoomCadence
+  readonly resources: RoomCadence
+}
+
+const second = 1_000
+const hour = 3_600_000
+
+export const defaultStreams: StreamCadences & Record<StreamName, object> = {
+  'app-events': { every: 2 * second },
+  'room-events': { activeEvery: 30 * second, idleEvery: hour },
+  'popup-quiz': { activeEvery: 15 * second, idleEvery: hour },
+  poll: { activeEvery: 15 * second, idleEvery: hour },
+  recordings: { activeEvery: 60 * second, idleEvery: hour },
+  resources: { activeEvery: 60 * second, idleEvery: hour },
+}
+
+function feed({ every }: FeedCadence) {
+  return {
+    every: duration('500ms', '1m')
+      .optional()
+      .describe('How often the app is asked what is new in all its rooms.')
+      .meta({ default: formatDuration(every) }),
+  }
+}
+
+function rooms({ activeEvery, idleEvery }: RoomCadence) {
+  return {
+    activeEvery: duration('1s', '1h')
+      .optional()
+      .describe('How often a room is asked while something happens in it.')
+      .meta({ default: formatDuration(activeEvery) }),
+    idleEvery: duration('1s', '7d')
+      .optional()
+      .describe('How often a room is asked while nothing happens in it.')
+      .meta({ default: formatDuration(idleEvery) }),
+  }
+}
+
+function stream<S extends z.core.$ZodLooseShape>(settings: S, meaning: string) {
+  return z
+    .union([oneOf(['off']), section(settings, { noun: 'setting' })])
+    .optional()
+    .describe(`${meaning} "off" switches it off.`)
+}
+
+/** Settings by stream; what is left out stays as it is by default, or as the whole file says for an app. */
+export const streams = section(
+  {
+    'app-events': stream(
+      feed(defaultStreams['app-events']),
+      'The fast hint: what is new in all rooms of an app.',
+    ),
+    'room-events': stream(rooms(defaultStreams['room-events']), 'The complete log of each room.'),
+    'popup-quiz': stream(rooms(defaultStreams['popup-quiz']), 'Pop-up quizzes and their answers.'),
+    poll: stream(rooms(defaultStreams.poll), 'Polls and their answers.'),
+    recordings: stream(rooms(defaultStreams.recordings), 'Recordings and their files.'),
+    resources: stream(rooms(defaultStreams.resources), 'Shared files.'),
+  },
+  { noun: 'stream' },
+)

@@ -1,0 +1,149 @@
+import { formatDuration, parseDuration } from '../duration.ts'
+import { type JsonSchema, leaf, leafOrList, unfit } from './leaf.ts'
+
+/** A whole number from `min` to `max`. */
+export function count(min: number, max: number, unit = '') {
+  const allowed = `a whole number${unit && ` of ${unit}`} from ${min} to ${max}`
+  return leaf({ allowed, json: { type: 'integer', minimum: min, maximum: max } }, text => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : unfit
+  })
+}
+
+/** A length of time from `min` to `max`, as milliseconds. */
+export function duration(min: string, max: string) {
+  const [least, most] = [milliseconds(min), milliseconds(max)]
+  const allowed = `a duration from ${formatDuration(least)} to ${formatDuration(most)}, in ms, s, m, h or d`
+  return leaf({ allowed, json: { type: 'string', pattern: '^[0-9]+(ms|s|m|h|d)$' } }, text => {
+    const value = parseDuration(text)
+    return value !== undefined && value >= least && value <= most ? value : unfit
+  })
+}
+
+function milliseconds(text: string): number {
+  const value = parseDuration(text)
+  if (value === undefined) throw new TypeError(`${text} is not a duration`)
+  return value
+}
+
+/** true or false. */
+export function flag() {
+  return leaf({ allowed: 'true or false', words: ['true', 'false'], json: { type: 'boolean' } }, text =>
+    text === 'true' ? true : text === 'false' ? false : unfit,
+  )
+}
+
+/** One word of a closed set. */
+export function oneOf<const W extends string>(words: readonly W[]) {
+  const allowed = words.length === 1 ? `${words[0]}` : `one of ${words.join(', ')}`
+  return leaf<W>(
+    { allowed, words, json: { enum: words } },
+    text => words.find(word => word === text) ?? unfit,
+  )
+}
+
+/** A text that a pattern describes. The pattern must not backtrack. */
+export function text(allowed: string, pattern: RegExp, json: JsonSchema = { type: 'string' }) {
+  return leaf({ allowed, json }, written => (pattern.test(written) ? written : unfit))
+}
+
+/** A path in the file system. */
+export function path() {
+  return text('a path', /^[^\0]+$/, { type: 'string', minLength: 1 })
+}
+
+/** An identifier of the provider: under 64 bytes, of any characters that can be printed. */
+export function identifier(what: string) {
+  const allowed = `${what}, under 64 bytes in UTF-8`
+  return leaf({ allowed, json: { type: ['string', 'number'] } }, written =>
+    isLine(written) && Buffer.byteLength(written) < 64 ? written : unfit,
+  )
+}
+
+/** The base address of a service, without a trailing slash. */
+export function baseUrl() {
+  const allowed = 'an address such as https://api.example.com, without user, password, query or fragment'
+  return leaf({ allowed, json: { type: 'string', pattern: '^https?://' } }, written => {
+    const url = URL.parse(written)
+    if (!url || !/^https?:$/.test(url.protocol) || /[?#@\s]/.test(written)) return unfit
+    return `${url.origin}${url.pathname}`.replace(/\/$/, '')
+  })
+}
+
+/** An address to listen on. */
+export function listen() {
+  const allowed = 'host:port, as in 127.0.0.1:9464, 0.0.0.0:9464 or [::1]:9464 (port 0 takes any free one)'
+  return leaf({ allowed, json: { type: 'string', pattern: ':[0-9]+$' } }, written => {
+    const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(written) ?? []
+    const host = bracketed ?? plain
+    return host === undefined || Number(port) > 65_535 ? unfit : { host, port: Number(port) }
+  })
+}
+
+const cronRanges = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+] as const
+
+/** A schedule of five fields in UTC. */
+export function cron() {
+  const allowed =
+    'five fields: minute, hour, day of month, month, day of week, as in */5 * * * * (numbers, * , - /)'
+  return leaf({ allowed, json: { type: 'string' } }, written => {
+    const fields = written.trim().split(/\s+/)
+    const fit =
+      fields.length === cronRanges.length && fields.every((field, i) => isCronField(field, cronRanges[i]!))
+    return fit ? fields.join(' ') : unfit
+  })
+}
+
+function isCronField(field: string, [least, most]: readonly [number, number]): boolean {
+  const within = (n: string | undefined): boolean =>
+    n === undefined || (Number(n) >= least && Number(n) <= most)
+  return field.split(',').every(part => {
+    const match = /^(?:(?:\*|(\d{1,2})-(\d{1,2}))(?:\/([1-9]\d?))?|(\d{1,2}))$/.exec(part)
+    if (!match) return false
+    const [, from, to, step, single] = match
+    return (
+      within(from) &&
+      within(to) &&
+      within(step) &&
+      within(single) &&
+      Number(from ?? least) <= Number(to ?? most)
+    )
+  })
+}
+
+/** A secret, one line. */
+export function secret(what: string) {
+  return leaf(
+    { allowed: `${what}, in one line`, secret: true, json: { type: ['string', 'number'] } },
+    written => (isLine(written) ? written : unfit),
+  )
+}
+
+/** Where a secret is read from: a file that holds nothing else. */
+export function secretFile() {
+  return leaf(
+    { allowed: 'the path of a file', secret: true, json: { type: 'string', minLength: 1 } },
+    written => (isLine(written) ? written : unfit),
+  )
+}
+
+/** A program that prints a secret, and its arguments. There is no shell. */
+export function secretCommand() {
+  const allowed = 'a program and its arguments, as a list of words or as one line (split at spaces; no shell)'
+  const words = { type: 'string', minLength: 1 }
+  const json = { anyOf: [words, { type: 'array', items: words, minItems: 1 }] }
+  return leafOrList({ allowed, secret: true, json }, written => {
+    const split = typeof written === 'string' ? written.split(/\s+/).filter(word => word !== '') : written
+    return split.length > 0 && split[0] !== '' && split.every(word => !word.includes('\0')) ? split : unfit
+  })
+}
+
+function isLine(written: string): boolean {
+  return written !== '' && !Array.from(written).some(character => character < ' ' || character === '\x7f')
+}

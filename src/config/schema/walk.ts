@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { Path } from '../problem.ts'
+import { leafOf } from './leaf.ts'
+
+type Schema = z.core.$ZodType
+
+/** One key of the configuration, as the reference and the messages need it. */
+export interface KeyInfo {
+  /** Keys from the root; `[]` stands for every item of a list. */
+  readonly path: readonly string[]
+  readonly schema: Schema
+  readonly description: string
+  /** As it would be written; undefined where there is none. */
+  readonly default: string | undefined
+  readonly required: boolean
+}
+
+/** What is inside `optional` and `prefault`. */
+export function bare(schema: Schema): Schema {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return bare(schema.unwrap())
+  return schema
+}
+
+/** The mapping that a schema is, or allows besides a word. */
+export function mappingOf(schema: Schema): z.ZodObject | undefined {
+  const inner = bare(schema)
+  if (inner instanceof z.ZodObject) return inner
+  if (!(inner instanceof z.ZodUnion) || leafOf(inner)) return undefined
+  return inner.options.map(mappingOf).find(option => option !== undefined)
+}
+
+export function childOf(schema: Schema, step: string | number): Schema | undefined {
+  const inner = bare(schema)
+  if (inner instanceof z.ZodArray) return typeof step === 'number' ? inner.element : undefined
+  const shape = mappingOf(inner)?.shape
+  return shape && typeof step === 'string' && Object.hasOwn(shape, step) ? shape[step] : undefined
+}
+
+/** The schema at a path of the configuration; undefined where nothing may stand. */
+export function schemaAt(root: Schema, path: Path): Schema | undefined {
+  return path.reduce<Schema | undefined>((schema, step) => schema && childOf(schema, step), root)
+}
+
+/** Every key that may be written, in the order of the schema. */
+export function keysOf(root: Schema, path: readonly string[] = []): readonly KeyInfo[] {
+  const inner = bare(root)
+  if (inner instanceof z.ZodArray) return keysOf(inner.element, [...path, '[]'])
+  return Object.entries(mappingOf(inner)?.shape ?? {}).flatMap(([key, schema]) => {
+    const under = [...path, key]
+    return [keyInfo(under, schema), ...keysOf(schema, under)]
+  })
+}
+
+function keyInfo(path: readonly string[], schema: Schema): KeyInfo {
+  const fallback = defaultOf(schema)
+  const required = !(schema instanceof z.ZodOptional) && fallback === undefined
+  return {
+    path,
+    schema,
+    description: z.globalRegistry.get(schema)?.description ?? '',
+    default: fallback,
+    required,
+  }
+}
+
+/** What holds where a key is left out, as it would be written; undefined where there is nothing. */
+export function defaultOf(schema: Schema): string | undefined {
+  const { default: given } = z.globalRegistry.get(schema) ?? {}
+  const fallback = given ?? (schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined)
+  if (fallback === undefined) return undefined
+  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
+}

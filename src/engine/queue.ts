@@ -1,0 +1,39 @@
+import Bottleneck from 'bottleneck'
+
+/** Lower runs first. */
+export const priorities = { live: 3, repair: 4, revisit: 5, backfill: 6 } as const
+export type Priority = keyof typeof priorities
+
+/** Orders what waits for a slot of a limit group, and bounds how much of it runs at once. */
+export interface Queue {
+  readonly run: <T>(
+    group: string,
+    concurrency: number,
+    priority: Priority,
+    job: () => Promise<T>,
+  ) => Promise<T>
+}
+
+/**
+ * A queue for each group, made when it is needed and dropped when it is idle. Bottleneck only orders and bounds;
+ * rates are the ledger's business.
+ */
+export function createQueue(): Queue {
+  const limiters = new Map<string, Bottleneck>()
+
+  function limiter(group: string, concurrency: number): Bottleneck {
+    const known = limiters.get(group)
+    if (known) return known
+    const made = new Bottleneck({ maxConcurrent: concurrency })
+    made.on('idle', () => {
+      if (limiters.get(group) === made) limiters.delete(group)
+    })
+    limiters.set(group, made)
+    return made
+  }
+
+  return {
+    run: (group, concurrency, priority, job) =>
+      limiter(group, concurrency).schedule({ priority: priorities[priority] }, job),
+  }
+}

@@ -1,0 +1,44 @@
+import type { Cadence } from '../planning/cadence.ts'
+import type { Rate } from '../provider/limits.ts'
+import type { HarvestSettings, StreamName } from '../streams/stream.ts'
+
+/** What the engine must know of one app. */
+export interface AppSettings {
+  readonly id: string
+  readonly region: string
+  /** Rooms that are known beforehand. */
+  readonly rooms: readonly string[]
+  /** Streams that are on; an absent one is off. */
+  readonly streams: Readonly<Partial<Record<StreamName, StreamSettings>>>
+  readonly limits: Readonly<Record<string, GroupLimit>>
+}
+
+export interface StreamSettings extends Cadence {
+  /** Series of this stream that are visited at the same time. */
+  readonly concurrency: number
+}
+
+export interface GroupLimit {
+  /** Rates that every attempt must keep. */
+  readonly rates: readonly Rate[]
+  readonly concurrency: number
+  /** `ledger`: debited in the database before it is sent; `process`: paced in this process only. */
+  readonly counted: 'ledger' | 'process'
+}
+
+export interface EngineSettings {
+  readonly apps: readonly AppSettings[]
+  readonly harvest: HarvestSettings
+  /** How long after its last sign of life a roomUuid is certainly the same room, ms. */
+  readonly roomMemory: number
+  /** Total deadline of one request, ms. */
+  readonly deadline: number
+  /** How many shards the apps are spread over. */
+  readonly shards: number
+  /** How often ownership is renewed, ms. */
+  readonly renewEvery: number
+  /** Cron expression, UTC, for pruning and for the gap ledger. */
+  readonly housekeeping: string
+  /** How long a stopping daemon waits for pages in hand, ms. */
+  readonly drainDeadline: number
+}

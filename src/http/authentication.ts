@@ -1,0 +1,132 @@
+import type { Clock } from '../clock/clock.ts'
+import type { Family } from '../provider/operation.ts'
+
+/** Gives a secret up for one use. The value is not kept by who asks. */
+export interface SecretValue {
+  readonly reveal: () => Promise<string>
+}
+
+/** A secret that may change while the daemon runs. */
+export interface TokenSource {
+  readonly current: () => Promise<string>
+  /** Reads it again; true when it is another one than before. */
+  readonly refresh: () => Promise<boolean>
+}
+
+export interface Credentials {
+  /** Headers that authenticate a request. Throws CredentialError. */
+  readonly headers: (app: string, family: Family) => Promise<Readonly<Record<string, string>>>
+  /** After a 401: reads again what can be read again; true when it changed. */
+  readonly refresh: (app: string, family: Family) => Promise<boolean>
+  /** Every secret revealed so far that may still show up somewhere, for the filter of the log. */
+  readonly known: () => readonly string[]
+}
+
+export interface AppCredentials {
+  readonly classroom?: { readonly uid: string; readonly token: TokenSource }
+  /** Basic authentication of the analytics and the players API. */
+  readonly rest?: { readonly key: string; readonly secret: SecretValue }
+}
+
+export interface CredentialOptions {
+  readonly apps: Readonly<Record<string, AppCredentials>>
+  /** Names differ between deployments of the classroom service. */
+  readonly tokenHeader?: string
+  readonly uidHeader?: string
+}
+
+/** Credentials that are missing or cannot be sent. The text never holds a value. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError'
+}
+
+/** Several rotations of every app stay filtered; older tokens have long expired (they last a day at most). */
+const rememberedSecrets = 4_096
+
+/** Credentials of all apps: token and uid headers for classrooms, basic authentication for the other two. */
+export function createCredentials(options: CredentialOptions): Credentials {
+  const { tokenHeader = 'x-svc-token', uidHeader = 'x-svc-uid' } = options
+  const apps = new Map(Object.entries(options.apps))
+  const known = new Set<string>()
+  const remember = (secret: string) => {
+    known.delete(secret)
+    known.add(secret)
+    if (known.size > rememberedSecrets) known.delete(known.values().next().value!)
+    return secret
+  }
+  return {
+    async headers(app, family) {
+      if (family !== 'classroom') {
+        const rest = apps.get(app)?.rest
+        if (!rest) throw new CredentialError('the app has no key and secret')
+        const secret = remember(await rest.secret.reveal())
+        const pair = remember(`${rest.key}:${secret}`)
+        return { authorization: `Basic ${remember(Buffer.from(pair).toString('base64'))}` }
+      }
+      const classroom = apps.get(app)?.classroom
+      if (!classroom) throw new CredentialError('the app has no classroom token')
+      const token = remember(await classroom.token.current())
+      return { [tokenHeader]: headerValue('token', token), [uidHeader]: headerValue('uid', classroom.uid) }
+    },
+    async refresh(app, family) {
+      const classroom = apps.get(app)?.classroom
+      return family === 'classroom' && classroom ? classroom.token.refresh() : false
+    },
+    known: () => [...known],
+  }
+}
+
+/** A token that stays as the config gives it. */
+export function fixedToken(value: SecretValue): TokenSource {
+  return { current: () => value.reveal(), refresh: async () => false }
+}
+
+export interface RereadOptions {
+  /** Reads the token, for example from a file or a command. */
+  readonly read: () => Promise<string>
+  readonly clock: Clock
+  /** Age in ms after which the token is read again although nobody complained. */
+  readonly maxAge: number
+}
+
+/**
+ * A token that is read again when it has grown old or was refused. Many who ask at once cause one reading.
+ * When a scheduled reading fails, the token at hand serves on: it may still be good.
+ */
+export function rereadToken({ read, clock, maxAge }: RereadOptions): TokenSource {
+  let held: { readonly token: string; readonly readAt: number } | undefined
+  let reading: Promise<string> | undefined
+  const reread = () => {
+    reading ??= read()
+      .then(text => {
+        const token = text.trim()
+        if (token === '') throw new CredentialError('the token that was read is empty')
+        held = { token, readAt: clock.monotonic() }
+        return token
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
+  }
+  return {
+    async current() {
+      if (!held) return reread()
+      const { token, readAt } = held
+      if (clock.monotonic() - readAt < maxAge) return token
+      return reread().catch(() => token)
+    },
+    async refresh() {
+      const before = held?.token
+      return (await reread()) !== before
+    },
+  }
+}
+
+/** Anything but printable ASCII could end a header early or be written as another character than was meant. */
+function headerValue(name: string, value: string): string {
+  if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
+    throw new CredentialError(`the ${name} holds a character that a header cannot carry, or is empty`)
+  }
+  return value
+}

@@ -1,0 +1,144 @@
+import { successCode } from '../provider/classroom/errors.ts'
+import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
+import type { Family, Operation } from '../provider/operation.ts'
+import { type Arrival, isIdentity } from './exchange.ts'
+import { parseHttpDate } from './http-date.ts'
+import { decodeJson, JsonError } from './json.ts'
+import { retryAfterSeconds } from './retry-after.ts'
+
+export type Verdict =
+  | { readonly ok: true; readonly body: unknown; readonly answeredAt: number | undefined }
+  | { readonly ok: false; readonly failure: Failure; readonly answeredAt: number | undefined }
+
+/** Business codes of an answer that succeeded, for families whose answers have an envelope. */
+const successCodes: Readonly<Record<Family, readonly number[] | undefined>> = {
+  classroom: [successCode],
+  analytics: [200, 0],
+  players: undefined,
+}
+
+/** 2000-01-01 and 2200-01-01: an envelope time outside is in another unit, or nonsense. */
+const plausible = { from: 946_684_800_000, to: 7_258_118_400_000 }
+
+/**
+ * Makes a page or a failure of what arrived. `now` is our clock in ms, which stands in for the provider's where
+ * an answer has no date. Texts name statuses, codes, paths and rules; never a value that was received.
+ */
+export function classify(operation: Operation, arrival: Arrival, now: number): Verdict {
+  const dated = parseHttpDate(arrival.header('date'))
+  const { status } = arrival
+  if (status < 200 || status >= 300) return refusedByStatus(operation, arrival, dated, now)
+  const fail = (kind: FailureKind, text: string): Verdict => {
+    return { ok: false, failure: { kind, text, status, ...bodyField(arrival.bytes) }, answeredAt: dated }
+  }
+  if (!isIdentity(arrival.header('content-encoding'))) {
+    return fail('malformed', 'the answer is encoded although it was asked for as it is')
+  }
+  if (arrival.end === 'cut') {
+    return fail('too_large', 'the body passed its cap')
+  }
+  let body: unknown
+  try {
+    body = decodeJson(arrival.bytes)
+  } catch (error) {
+    if (error instanceof JsonError) return fail('malformed', error.message)
+    throw error
+  }
+  const answeredAt = envelopeTime(body) ?? dated
+  const code = businessCode(body)
+  const successes = successCodes[operation.family]
+  if (successes && code !== undefined && !successes.includes(code)) {
+    const failure: Failure = {
+      kind: kindOfCode(operation, code),
+      text: `the provider answered with code ${code}`,
+      status,
+      code,
+      ...retryField(arrival, answeredAt ?? now),
+      ...bodyField(arrival.bytes),
+    }
+    return { ok: false, failure, answeredAt }
+  }
+  const shaped = operation.answer.safeParse(body)
+  if (shaped.success) return { ok: true, body: shaped.data, answeredAt }
+  return fail('malformed', brokenRule(shaped.error.issues))
+}
+
+function refusedByStatus(
+  operation: Operation,
+  arrival: Arrival,
+  dated: number | undefined,
+  now: number,
+): Verdict {
+  const { status } = arrival
+  const body = errorBody(arrival)
+  const answeredAt = envelopeTime(body) ?? dated
+  const code = successCodes[operation.family] ? businessCode(body) : undefined
+  const kind = kindOfStatus(status)
+  const failure: Failure = {
+    kind,
+    text: kind === 'redirect' ? `a redirect (HTTP ${status}) is not followed` : statusText(status, code),
+    status,
+    ...(code === undefined ? {} : { code }),
+    ...retryField(arrival, answeredAt ?? now),
+    ...bodyField(arrival.bytes),
+  }
+  return { ok: false, failure, answeredAt }
+}
+
+function statusText(status: number, code: number | undefined): string {
+  const answered = `the provider answered HTTP ${status}`
+  return code === undefined ? answered : `${answered} with code ${code}`
+}
+
+/** The body of a refusal as far as it can be read: an error page of a gateway is not JSON, and that is well. */
+function errorBody(arrival: Arrival): unknown {
+  if (!isIdentity(arrival.header('content-encoding')) || arrival.end !== 'whole') return undefined
+  try {
+    return decodeJson(arrival.bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function businessCode(body: unknown): number | undefined {
+  if (typeof body !== 'object' || body === null || !('code' in body)) return undefined
+  return Number.isSafeInteger(body.code) ? (body.code as number) : undefined
+}
+
+/** `ts` of the classroom envelope: Unix ms, UTC. */
+function envelopeTime(body: unknown): number | undefined {
+  if (typeof body !== 'object' || body === null || !('ts' in body)) return undefined
+  const { ts } = body
+  return typeof ts === 'number' && ts >= plausible.from && ts < plausible.to ? ts : undefined
+}
+
+function kindOfCode(operation: Operation, code: number): FailureKind {
+  const documented = operation.errors.find(error => error.code === code)
+  return documented ? kindOfStatus(documented.status) : 'unexpected_code'
+}
+
+interface Issue {
+  readonly code?: string | undefined
+  readonly path: readonly PropertyKey[]
+  readonly expected?: unknown
+}
+
+/** Longest path that is worth reading; keys of a path may come from the provider. */
+const longestPath = 120
+
+function brokenRule(issues: readonly Issue[]): string {
+  const [issue] = issues
+  const path = issue?.path.map(String).join('.').slice(0, longestPath) || 'the whole body'
+  const rule =
+    issue?.code === 'invalid_type' ? `must be ${String(issue.expected)}` : (issue?.code ?? 'custom')
+  return `the answer is not of its documented shape: ${path}: ${rule}`
+}
+
+function retryField(arrival: Arrival, now: number): Pick<Failure, 'retryAfter'> {
+  const retryAfter = retryAfterSeconds(arrival.header('retry-after'), now)
+  return retryAfter === undefined ? {} : { retryAfter }
+}
+
+function bodyField(body: Uint8Array): Pick<Failure, 'body'> {
+  return body.length === 0 ? {} : { body }
+}

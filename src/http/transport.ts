@@ -1,0 +1,175 @@
+import type { Clock, Random } from '../clock/clock.ts'
+import type { Reply, Timing, Transport } from '../engine/ports.ts'
+import type { Failure } from '../provider/errors.ts'
+import type { Family, Operation, RequestLine } from '../provider/operation.ts'
+import { CredentialError, type Credentials } from './authentication.ts'
+import { breakdown } from './breakdown.ts'
+import { classify } from './classify.ts'
+import { type Deadline, startDeadline, unlessAborted } from './deadline.ts'
+import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
+import { type Arrival, type ConnectionLimits, createAgent, exchange } from './exchange.ts'
+import { createServerClock, type ServerClock } from './server-clock.ts'
+
+export interface ProviderSettings {
+  readonly url: string
+  /** Allows plain http to a host that is not this machine. */
+  readonly insecure?: boolean
+  /** Most bytes of a body; 8 MiB unless told. */
+  readonly bodyBytes?: number
+}
+
+export interface TransportLimits extends ConnectionLimits {
+  /** From the call to the last byte, ms: the only limit that stops a server that drips. */
+  readonly total: number
+}
+
+export interface TransportOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly providers: Readonly<Partial<Record<Family, ProviderSettings>>>
+  readonly credentials: Credentials
+  readonly limits?: Partial<TransportLimits>
+  readonly userAgent?: string
+  /** Called for each answer whose end is only the end of its connection: it may have been cut unseen. */
+  readonly onUnframed?: (operation: Operation) => void
+}
+
+export interface HttpTransport extends Transport {
+  /** How far the provider's clock is ahead of ours, ms; undefined before its first answer. */
+  readonly clockOffset: (family: Family) => number | undefined
+  /** Lets running requests end (each has its total deadline) and closes all connections. */
+  readonly close: () => Promise<void>
+}
+
+export const defaultLimits: TransportLimits = {
+  connect: 5_000,
+  headers: 10_000,
+  idle: 10_000,
+  total: 30_000,
+  headerBytes: 16_384,
+}
+
+const defaultBodyBytes = 8 * 1_048_576
+
+interface Provider {
+  readonly base: BaseUrl
+  readonly bodyBytes: number
+  readonly clock: ServerClock
+}
+
+/** The transport over real connections. Throws EgressError for a base URL that is not allowed. */
+export function createTransport(options: TransportOptions): HttpTransport {
+  const { clock, credentials } = options
+  const limits: TransportLimits = { ...defaultLimits, ...options.limits }
+  const providers = openProviders(options.providers)
+  const agent = createAgent(limits)
+
+  const perform = async (provider: Provider, app: string, request: RequestLine, deadline: Deadline) => {
+    const { origin, prefix } = provider.base
+    const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
+    return exchange(agent, {
+      origin,
+      path: `${prefix}${request.target}`,
+      method: request.method,
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'content-type': 'application/json',
+        'user-agent': options.userAgent ?? 'penstock',
+        'x-request-id': options.random.uuid(),
+      },
+      body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      signal: deadline.signal,
+      bodyBytes: provider.bodyBytes,
+    })
+  }
+
+  const send = async (app: string, request: RequestLine, signal?: AbortSignal): Promise<Reply> => {
+    const { operation } = request
+    const provider = providers.get(operation.family)
+    if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
+    const startedAt = clock.monotonic()
+    const deadline = startDeadline(limits.total, signal)
+    try {
+      const arrival = await perform(provider, app, request, deadline)
+      const timing = timingSince(clock, startedAt)
+      if (isBroken(arrival)) return { ok: false, failure: brokenOff(arrival, deadline), timing }
+      const reply = understand(provider, operation, arrival, timing)
+      if (reply.ok || arrival.status !== 401) return reply
+      return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
+    } catch (error) {
+      return {
+        ok: false,
+        failure: breakdown(error, deadline.givenUp()),
+        timing: timingSince(clock, startedAt),
+      }
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  const understand = (provider: Provider, operation: Operation, arrival: Arrival, timing: Timing): Reply => {
+    const verdict = classify(operation, arrival, timing.receivedAt)
+    const { answeredAt } = verdict
+    if (answeredAt !== undefined) provider.clock.observe(answeredAt, timing.receivedAt - timing.elapsed / 2)
+    if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
+    if (isUnframed(arrival)) options.onUnframed?.(operation)
+    const { status, bytes } = arrival
+    return { ok: true, answer: { body: verdict.body, status, answeredAt, bytes }, timing }
+  }
+
+  /** Reads the credentials again, so that the engine's next try has the new ones; sends nothing. */
+  const afterUnauthorized = async (
+    failure: Failure,
+    app: string,
+    operation: Operation,
+    { signal }: Deadline,
+  ) => {
+    const outcome = await unlessAborted(credentials.refresh(app, operation.family), signal).then(
+      changed => (changed ? 'new credentials were read' : 'the credentials are the same as before'),
+      () => 'the credentials could not be read again',
+    )
+    return { ...failure, text: `${failure.text}; ${outcome}` }
+  }
+
+  return {
+    send,
+    clockOffset: family => providers.get(family)?.clock.offset(),
+    close: () => agent.close(),
+  }
+}
+
+function openProviders(settings: TransportOptions['providers']): ReadonlyMap<string, Provider> {
+  const open = ({ url, insecure = false, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
+    return { base: parseBaseUrl(url, { insecure }), bodyBytes, clock: createServerClock() }
+  }
+  return new Map(Object.entries(settings).map(([family, one]) => [family, open(one)]))
+}
+
+async function readHeaders(credentials: Credentials, app: string, request: RequestLine) {
+  try {
+    return await credentials.headers(app, request.operation.family)
+  } catch (error) {
+    if (error instanceof CredentialError) throw error
+    throw new CredentialError('the credentials cannot be read')
+  }
+}
+
+function timingSince(clock: Clock, startedAt: number): Timing {
+  return { receivedAt: clock.now(), elapsed: clock.monotonic() - startedAt }
+}
+
+/** A refusal whose body broke off is still that refusal; a page that broke off is none. */
+function isBroken(arrival: Arrival): boolean {
+  return arrival.end === 'broken' && arrival.status >= 200 && arrival.status < 300
+}
+
+function brokenOff(arrival: Arrival, deadline: Deadline): Failure {
+  return { ...breakdown(arrival.error, deadline.givenUp()), status: arrival.status }
+}
+
+function isUnframed(arrival: Arrival): boolean {
+  const chunked = arrival.header('transfer-encoding')?.toLowerCase().includes('chunked') ?? false
+  return !chunked && arrival.header('content-length') === undefined
+}

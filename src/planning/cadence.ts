@@ -1,0 +1,67 @@
+/** How often a series is visited, ms. */
+export interface Cadence {
+  /** While something happens. */
+  readonly activeEvery: number
+  /** While nothing does: intervals grow twofold from activeEvery up to this. */
+  readonly idleEvery: number
+  /** How long after a room's end the provider still knows it. */
+  readonly memory: number
+}
+
+export interface SeriesState {
+  /** Visits in a row that found nothing new. */
+  readonly quiet: number
+  /** When the room ended, ms since the epoch; undefined while it is open. */
+  readonly endedAt: number | undefined
+}
+
+export interface Finding {
+  readonly news: boolean
+  /** Something listed is still to come: do not wait for the longest interval. */
+  readonly unfinished: boolean
+}
+
+export type NextVisit =
+  | { readonly kind: 'visit'; readonly after: number; readonly quiet: number }
+  | { readonly kind: 'close' }
+
+/** An unfinished list is read again at least this many times as often as an idle one. */
+const UNFINISHED_QUIET = 3
+
+/** Share of the provider's memory after which the last visit to an ended room is made. */
+const LAST_VISIT = 0.9
+
+/**
+ * When to visit next. An open room is visited at growing intervals that start over with every news; an ended one
+ * likewise, with one last visit shortly before the provider forgets it, and then no more. `chance` in [0, 1)
+ * spreads the visits by a tenth.
+ */
+export function nextVisit(
+  cadence: Cadence,
+  state: SeriesState,
+  finding: Finding,
+  now: number,
+  chance: number,
+): NextVisit {
+  const quiet = nextQuiet(state, finding)
+  const interval =
+    Math.min(cadence.idleEvery, cadence.activeEvery * 2 ** Math.min(quiet, 30)) * (0.95 + chance / 10)
+  if (state.endedAt === undefined) return { kind: 'visit', after: interval, quiet }
+  const left = state.endedAt + cadence.memory * LAST_VISIT - now
+  if (left <= 0) return { kind: 'close' }
+  return { kind: 'visit', after: Math.min(interval, left), quiet }
+}
+
+function nextQuiet(state: SeriesState, finding: Finding): number {
+  if (finding.news) return 0
+  return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
+}
+
+/** How soon a room is visited after a hint: at once for a hole or a room that was unknown, else within one interval. */
+export function hintedDelay(
+  cadence: Cadence,
+  change: 'news' | 'hole' | 'ended',
+  known: 'known' | 'new',
+): number {
+  return change === 'hole' || known === 'new' ? 0 : cadence.activeEvery
+}

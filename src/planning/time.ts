@@ -1,0 +1,10 @@
+const lastMillisecond = 253_402_300_799_999
+
+/**
+ * An instant in ms since the epoch as ISO 8601 in UTC with milliseconds; undefined unless it is a whole
+ * millisecond from 1970 to the year 9999. Such texts sort as the instants do.
+ */
+export function isoTime(ms: number): string | undefined {
+  if (!Number.isInteger(ms) || ms < 0 || ms > lastMillisecond) return undefined
+  return new Date(ms).toISOString()
+}

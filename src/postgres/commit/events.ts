@@ -1,0 +1,225 @@
+import { type Statement, statement } from '../statement.ts'
+import { eventTables, tables } from '../tables.ts'
+import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
+
+/**
+ * Commits a page of events. Three questions are answered inside the statement, because only there the answer
+ * cannot change in between: which incarnation of the room the events belong to, whether the room is still
+ * certainly that one, and whether an event contradicts what is stored.
+ *
+ * The feed is a hint and the log is the truth: a feed event that contradicts, or that comes for a room which has
+ * not been seen alive for longer than the provider remembers, waits in ingest.divergence; a log event replaces a
+ * feed event of the same key; between two log events the first stays and the other is set down as a divergence.
+ */
+
+/** A feed names many rooms; the database knows their incarnations. */
+const feedPlaces = `
+  place as materialized (
+    select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
+           r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted
+    from (select distinct e.room_uuid from event e) i
+    left join lateral (
+      select r.incarnation, r.verified_at from classroom.room r
+      where r.app_id = :app and r.room_uuid = i.room_uuid order by r.incarnation desc limit 1
+    ) r on true
+  )`
+
+const logPlaces = `
+  place as materialized (
+    select :series::text as room_uuid, :incarnation::int as incarnation, true as trusted where exists (select from moved)
+  )`
+
+const event = `
+  event as materialized (
+    select d.* from ${incoming('classroom.room_event')} where exists (select from moved)
+  )`
+
+/** `fresh` events change the tables; `contradicts` ones go to the divergences. */
+function judged(fresh: string): string {
+  return `
+  judged as materialized (
+    select e.*, p.incarnation, p.trusted, s.source as stored_source, s.cmd as stored_cmd,
+           s.event_time as stored_time, s.data as stored_data,
+           case when s.source is null then not p.trusted
+                when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
+                else not p.trusted and e.event_time is null end as contradicts,
+           ${fresh} as fresh
+    from event e
+    join place p using (room_uuid)
+    -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
+    left join lateral (
+      select s.source, s.cmd, s.event_time, s.data from classroom.room_event s
+      where s.app_id = :app and s.room_uuid = e.room_uuid and s.incarnation = p.incarnation and s.sequence = e.sequence
+      offset 0
+    ) s on true
+  )`
+}
+
+const feedFresh = 'p.trusted and s.source is null'
+const logFresh = `s.source is null or s.source = 'feed'`
+
+function storedEvents(source: 'feed' | 'log'): string {
+  const columns = Object.keys(tables['classroom.room_event'].columns)
+  const conflict =
+    source === 'feed'
+      ? 'do nothing'
+      : `do update set cmd = excluded.cmd, version = excluded.version, data = excluded.data,
+           event_time = excluded.event_time, extra = excluded.extra, source = excluded.source
+         where t.source = 'feed'`
+  return `
+  stored_room_event as (
+    insert into classroom.room_event as t (app_id, incarnation, source, ${columns.join(', ')})
+    select :app, d.incarnation, '${source}', ${columns.map(column => `d.${column}`).join(', ')}
+    from judged d where d.fresh
+    on conflict (app_id, room_uuid, incarnation, sequence) ${conflict}
+    returning (xmax = 0) as fresh
+  )`
+}
+
+/** A feed proves that a room is alive only by events that are new and contradict nothing; a log always does. */
+const provenByFeed = `
+      exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
+      and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)`
+
+function storedRooms(proven: string): string {
+  return `
+  seen_room as materialized (
+    select d.*, p.incarnation from ${incoming('classroom.room')}
+    join place p using (room_uuid)
+    where ${proven}
+  ), stored_room as (
+    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
+                                     valid_from, last_event_at, first_seen_at, verified_at)
+    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+           s.first_event_at, s.last_event_at, ingest.clock(), ingest.clock()
+    from seen_room s
+    on conflict (app_id, room_uuid, incarnation) do update set
+      state = case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end,
+      state_sequence = greatest(t.state_sequence, excluded.state_sequence),
+      started_at = least(t.started_at, excluded.started_at),
+      ended_at = case when excluded.state_sequence > coalesce(t.state_sequence, -1) and excluded.state < 2 then null
+                      else least(t.ended_at, excluded.ended_at) end,
+      valid_from = least(t.valid_from, excluded.valid_from),
+      last_event_at = greatest(t.last_event_at, excluded.last_event_at),
+      verified_at = excluded.verified_at
+    returning (xmax = 0) as fresh
+  )`
+}
+
+/** A room that is seen for the first time is followed by every stream that follows rooms. */
+const followed = `
+  followed as (
+    insert into ingest.progress (app_id, stream, series, carry)
+    select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
+    from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
+    on conflict (app_id, stream, series) do nothing
+    returning 1
+  )`
+
+const diverged = `
+  diverged as (
+    insert into ingest.divergence (app_id, stream, series, key, kept, other)
+    select :app, :stream, j.room_uuid, j.sequence::text,
+           case when j.stored_source is not null then case when j.fresh
+             then jsonb_build_object('cmd', j.cmd, 'event_time', j.event_time, 'data', j.data)
+             else jsonb_build_object('cmd', j.stored_cmd, 'event_time', j.stored_time, 'data', j.stored_data) end end,
+           case when j.stored_source is not null and j.fresh
+             then jsonb_build_object('cmd', j.stored_cmd, 'event_time', j.stored_time, 'data', j.stored_data)
+             else jsonb_build_object('cmd', j.cmd, 'event_time', j.event_time, 'data', j.data) end
+    from judged j where j.contradicts
+    on conflict do nothing
+    returning 1
+  )`
+
+/** What the feed said and could not be believed is settled once the log says the same. */
+const confirmed = `
+  confirmed as (
+    update ingest.divergence d set resolved_at = ingest.clock() from event e
+    where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
+      and d.key = e.sequence::text and (d.other ->> 'cmd')::int = e.cmd
+      and d.other -> 'event_time' = coalesce(to_jsonb(e.event_time), 'null')
+    returning 1
+  )`
+
+const holes = `
+  hole as (
+    select h."from" as sequence_from, h."to" as sequence_to, h.state
+    from json_to_recordset(:holes::json) as h("from" bigint, "to" bigint, state text) where exists (select from moved)
+  ), opened as (
+    insert into ingest.gap as g (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state,
+                                 first_seen_at, updated_at)
+    select :app, :stream, :series, :incarnation::int, 'sequence', h.sequence_from, h.sequence_to, 'hole', h.state,
+           ingest.clock(), ingest.clock() from hole h
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set state = excluded.state, updated_at = ingest.clock() where g.state <> excluded.state
+    returning 1
+  ), closed as (
+    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
+      and g.unit = 'sequence' and g.state = 'open' and :complete::boolean and exists (select from moved)
+      and not exists (select from hole h where h.sequence_from = g.sequence_from and h.sequence_to = g.sequence_to)
+    returning 1
+  )`
+
+/** Another room under the same roomUuid: the former one ends here, and every other stream starts over. */
+const opening = `
+  superseded as (
+    update classroom.room r set valid_to = coalesce((select min(e.at) from event e), ingest.clock())
+    where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int - 1 and r.valid_to is null
+      and :opens::boolean and exists (select from moved)
+    returning 1
+  ), restarted as (
+    update ingest.progress p
+    set version = p.version + 1, cursor = null, carry = jsonb_build_object('incarnation', :incarnation::int),
+        caught_up_at = null, closed_at = null
+    where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[]) and p.stream <> :stream
+      and :opens::boolean and exists (select from moved)
+    returning 1
+  )`
+
+const written = ['classroom.room', 'classroom.room_event', ...eventTables] as const
+
+function derived(conflict: 'by table' | 'keep'): string[] {
+  const from = 'join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh'
+  return eventTables.map(table => store(table, { incarnation: 'j.incarnation', from, conflict }))
+}
+
+const shared = [rejected, settled]
+const counted = { diverged: '(select count(*) from diverged)::int', verified: 'true' }
+
+export const commitFeed: Statement = statement(
+  'commit_feed',
+  `with ${[
+    fence('alone'),
+    moved('true'),
+    event,
+    feedPlaces,
+    judged(feedFresh),
+    storedEvents('feed'),
+    storedRooms(provenByFeed),
+    followed,
+    diverged,
+    ...derived('keep'),
+    ...shared,
+  ].join(',')} ${verdict(written, counted)}`,
+)
+
+export const commitLog: Statement = statement(
+  'commit_log',
+  `with ${[
+    fence('together'),
+    moved('true'),
+    event,
+    logPlaces,
+    judged(logFresh),
+    storedEvents('log'),
+    storedRooms('true'),
+    followed,
+    diverged,
+    confirmed,
+    holes,
+    opening,
+    ...derived('by table'),
+    ...shared,
+  ].join(',')} ${verdict(written, counted)}`,
+)

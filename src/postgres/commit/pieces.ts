@@ -1,0 +1,124 @@
+import type { TableName } from '../../rows/rows.ts'
+import { type TableSpec, tables } from '../tables.ts'
+
+/**
+ * Pieces of the one statement that commits a page. Every piece is a common table expression; all of them see the
+ * same snapshot, and all but the first two do nothing unless `moved` has a row.
+ */
+
+/**
+ * The owner's epoch, locked until the statement ends, so that nobody can take the shard in between. A feed touches
+ * many rooms at once and would deadlock with their logs, so it goes alone among the commits of its app that touch
+ * rooms, and these go together.
+ */
+export function fence(company: 'alone' | 'together' | 'apart'): string {
+  const key = `hashtextextended('penstock rooms of ' || :app, 0)`
+  const locks = {
+    alone: `pg_advisory_xact_lock(${key})`,
+    together: `pg_advisory_xact_lock_shared(${key})`,
+    apart: 'null',
+  }
+  return `
+  fence as materialized (
+    select ${locks[company]} from ingest.ownership o
+    where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
+  )`
+}
+
+/** Progress by compare-and-set. `condition` is what else must hold. */
+export function moved(condition: string): string {
+  return `
+  moved as (
+    update ingest.progress p
+    set version = p.version + 1, cursor = :cursor, carry = :carry::jsonb, epoch = :epoch, updated_at = ingest.clock(),
+        caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null
+    where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
+      and exists (select from fence) and ${condition}
+    returning p.version
+  )`
+}
+
+export const rejected = `
+  rejected as (
+    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
+    select distinct on (r.reason, r.body) :app, :stream, :series, r.reason, r.detail, convert_to(r.body, 'UTF8')
+    from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)
+    where exists (select from moved)
+    on conflict (app_id, stream, series, reason, content_hash) do update
+      set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+    returning 1
+  )`
+
+export const settled = `
+  settled as (
+    update ingest.debit d set settled_at = ingest.clock(), outcome = 'committed'
+    where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint and exists (select from moved)
+    returning 1
+  )`
+
+/** Name of the expression that writes a table, and of the parameter that brings its rows. */
+export function cteName(table: TableName): string {
+  return `stored_${table.replace('classroom.', '')}`
+}
+
+export function parameterName(table: TableName): string {
+  return `rows_${table.replace('classroom.', '')}`
+}
+
+/** The rows of a table as a relation named `d`. */
+export function incoming(table: TableName): string {
+  const columns = Object.entries(tables[table].columns).map(([name, type]) => `${name} ${type}`)
+  return `json_to_recordset(:${parameterName(table)}::json) as d(${columns.join(', ')})`
+}
+
+/**
+ * Writes a table's rows. `incarnation` is an SQL expression; `from` joins `d` to whatever decides which rows
+ * count; `conflict` says whether stored rows may change.
+ */
+export function store(
+  table: TableName,
+  parts: { readonly incarnation: string; readonly from: string; readonly conflict: 'by table' | 'keep' },
+): string {
+  const spec = tables[table] as TableSpec
+  const columns = Object.keys(spec.columns)
+  return `
+  ${cteName(table)} as (
+    insert into ${table} as t (app_id, incarnation, ${columns.join(', ')})
+    select :app, ${parts.incarnation}, ${columns.map(column => `d.${column}`).join(', ')}
+    from ${incoming(table)} ${parts.from}
+    on conflict (${['app_id', 'room_uuid', 'incarnation', ...spec.key].join(', ')}) ${
+      parts.conflict === 'keep' ? 'do nothing' : resolution(spec)
+    }
+    returning (xmax = 0) as fresh
+  )`
+}
+
+function resolution(spec: TableSpec): string {
+  if (spec.onConflict === 'keep') return 'do nothing'
+  const key = new Set<string>(['room_uuid', ...spec.key])
+  const changes = Object.keys(spec.columns)
+    .filter(column => !key.has(column))
+    .map(
+      column =>
+        [column, (spec.except as Record<string, string> | undefined)?.[column] ?? spec.onConflict] as const,
+    )
+    .filter(([, rule]) => rule !== 'keep')
+    .map(([column, rule]) => [
+      column,
+      rule === 'merge' ? `coalesce(excluded.${column}, t.${column})` : `excluded.${column}`,
+    ])
+  const stored = changes.map(([column]) => `t.${column}`).join(', ')
+  const wanted = changes.map(([, value]) => value).join(', ')
+  return `do update set ${changes.map(([column, value]) => `${column} = ${value}`).join(', ')}
+      where (${stored}) is distinct from (${wanted})`
+}
+
+/** The verdict: how far it came, and how many rows each table gained. */
+export function verdict(written: readonly TableName[], extra: Readonly<Record<string, string>>): string {
+  const counts = written.map(table => `'${table}', (select count(*) from ${cteName(table)} where fresh)`)
+  const more = Object.entries(extra).map(([name, expression]) => `, ${expression} as ${name}`)
+  return `
+  select (select version from moved)::int as version, exists (select from fence) as owned,
+         json_build_object(${counts.join(', ')}) as stored,
+         (select count(*) from rejected) + (select count(*) from settled) as kept_aside${more.join('')}`
+}

@@ -1,0 +1,115 @@
+import pg from 'pg'
+import { sqlState, storeError } from './errors.ts'
+
+export interface ConnectOptions {
+  readonly url: string
+  /** Connections at most; the daemon's commits are bounded by it. */
+  readonly poolSize: number
+  /** ms after which the database gives a statement up. */
+  readonly statementTimeout: number
+  /** ms after which the database gives waiting for a lock up. */
+  readonly lockTimeout: number
+  /** Role that every session takes; empty keeps the login role. */
+  readonly role: string
+}
+
+export const defaultConnection = {
+  poolSize: 8,
+  statementTimeout: 30_000,
+  lockTimeout: 5_000,
+  role: 'penstock_runtime',
+}
+
+/** How long a session may hold a transaction open between two statements. */
+const IDLE_IN_TRANSACTION_MS = 3_000
+
+/** A pool whose sessions have time limits, speak UTC, plan each statement once, and hold only the rights of a role. */
+export function connect(options: ConnectOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    query_timeout: options.statementTimeout + 5_000,
+    application_name: 'penstock',
+    options: sessionSettings(options),
+  })
+  // A broken idle connection is noticed by whoever asks next; without a listener it would end the process.
+  pool.on('error', () => {})
+  return pool
+}
+
+/** One session outside the pool, for what lives as long as the session: locks. */
+export function connectOnce(options: ConnectOptions): pg.Client {
+  const client = new pg.Client({
+    connectionString: options.url,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    application_name: 'penstock ownership',
+    options: sessionSettings(options),
+  })
+  client.on('error', () => {})
+  return client
+}
+
+function sessionSettings(options: ConnectOptions): string {
+  const settings: Record<string, string | number> = {
+    statement_timeout: options.statementTimeout,
+    lock_timeout: options.lockTimeout,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    timezone: 'UTC',
+    plan_cache_mode: 'force_generic_plan',
+    // Compiling a plan costs more than any of our statements takes.
+    jit: 'off',
+    ...(options.role ? { role: options.role } : {}),
+  }
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${String(value).replaceAll(/([\\ ])/g, '\\$1')}`)
+    .join(' ')
+}
+
+/** Runs one statement; every failure is a RefusedRows or a StoreUnavailable. */
+export async function query<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: { readonly name?: string; readonly text: string; readonly values: unknown[] },
+): Promise<readonly Row[]> {
+  try {
+    return (await pool.query<Row>(statement)).rows
+  } catch (error) {
+    throw storeError(error)
+  }
+}
+
+/** Why a database cannot be used, as one sentence with what to do; undefined when it can. */
+export async function connectionProblem(pool: pg.Pool): Promise<string | undefined> {
+  try {
+    await pool.query('select 1')
+    return undefined
+  } catch (error) {
+    return explain(sqlState(error), error)
+  }
+}
+
+function explain(code: string | undefined, error: unknown): string {
+  switch (code) {
+    case '28P01':
+    case '28000':
+      return 'the database refuses the user or the password of database.url'
+    case '3D000':
+      return 'the database named in database.url does not exist; create it, then run `penstock migrate up`'
+    case '22023':
+      return 'the role named in database.role does not exist; run `penstock migrate up` as a role that may create it'
+    case '42501':
+      return 'the user of database.url may not take the role named in database.role; grant it, or leave database.role empty'
+    case '57P03':
+      return 'the database is starting up or shutting down; try again'
+    case '53300':
+      return 'the database has no connection left; lower database.poolSize or raise max_connections'
+    default: {
+      const reason = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+      return `the database of database.url cannot be reached (${reason})`
+    }
+  }
+}

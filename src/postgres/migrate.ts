@@ -1,0 +1,86 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import pg from 'pg'
+
+/** A migration waits this long for a lock before it gives up, so that it never stands in the way of a running daemon. */
+const LOCK_TIMEOUT_MS = 10_000
+const folder = new URL('../../migrations/', import.meta.url)
+
+export interface MigrateOptions {
+  readonly url: string
+}
+
+export interface MigrationState {
+  readonly name: string
+  readonly appliedAt: Date | undefined
+}
+
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed'
+}
+
+/**
+ * Applies what is missing, all in one transaction under an advisory lock, so that a killed migration leaves
+ * nothing half done and two at once run one after the other. Answers the names applied. Throws MigrationFailed
+ * with the file and the database's reason.
+ */
+export async function migrateUp(options: MigrateOptions): Promise<readonly string[]> {
+  const db = open(options.url)
+  try {
+    const { error, results } = await migrator(db).migrateToLatest()
+    if (!error) return (results ?? []).map(result => result.migrationName)
+    const failed = results?.find(result => result.status === 'Error')?.migrationName
+    throw new MigrationFailed(`migration ${failed ?? 'could not start'}: ${reason(error)}`, { cause: error })
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Every migration of this release and when it was applied to the database; undefined for one that is missing. */
+export async function migrationStates(pool: pg.Pool): Promise<readonly MigrationState[]> {
+  const names = Object.keys(await migrations())
+  const { rows } = await pool.query<{ present: boolean }>(
+    `select to_regclass('ingest.migration') is not null as present`,
+  )
+  if (!rows[0]?.present) return names.map(name => ({ name, appliedAt: undefined }))
+  const applied = await pool.query<{ name: string; timestamp: string }>(
+    'select name, timestamp from ingest.migration',
+  )
+  const times = new Map(applied.rows.map(row => [row.name, new Date(row.timestamp)]))
+  return names.map(name => ({ name, appliedAt: times.get(name) }))
+}
+
+function open(url: string): Kysely<unknown> {
+  const pool = new pg.Pool({ connectionString: url, max: 1, options: `-c lock_timeout=${LOCK_TIMEOUT_MS}` })
+  pool.on('error', () => {})
+  return new Kysely({ dialect: new PostgresDialect({ pool }) })
+}
+
+function migrator(db: Kysely<unknown>): Migrator {
+  return new Migrator({
+    db,
+    provider: { getMigrations: migrations },
+    migrationTableSchema: 'ingest',
+    migrationTableName: 'migration',
+    migrationLockTableName: 'migration_lock',
+  })
+}
+
+async function migrations(): Promise<Record<string, Migration>> {
+  const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
+  const entries = files.map(file => [file.replace(/\.sql$/, ''), { up: run(file) }] as const)
+  return Object.fromEntries(entries)
+}
+
+function run(file: string): Migration['up'] {
+  return async db => {
+    await sql.raw(await readFile(new URL(file, folder), 'utf8')).execute(db)
+  }
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const hint = 'hint' in error && typeof error.hint === 'string' ? `. ${error.hint}` : ''
+  return `${error.message}${hint}`
+}

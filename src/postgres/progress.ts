@@ -1,0 +1,101 @@
+import type pg from 'pg'
+import type { Fence, OpenSeries, Progress } from '../engine/ports.ts'
+import type { Json } from '../rows/json.ts'
+import { query } from './connect.ts'
+import { bind, statement } from './statement.ts'
+
+/** Fences a statement on progress rows like a commit. */
+const owned = `exists (select from ingest.ownership o
+  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
+
+const read = statement(
+  'progress',
+  `select p.version::int, p.cursor, p.carry::text as carry, extract(epoch from p.updated_at)::double precision * 1000 as updated_at
+   from ingest.progress p where p.app_id = :app and p.stream = :stream and p.series = :series`,
+)
+
+const list = statement(
+  'open_series',
+  `select p.series, extract(epoch from p.updated_at)::double precision * 1000 as updated_at,
+          extract(epoch from r.ended_at)::double precision * 1000 as ended_at,
+          extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at
+   from ingest.progress p
+   left join lateral (
+     select r.ended_at, r.last_event_at from classroom.room r
+     where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
+   ) r on true
+   where p.app_id = :app and p.stream = :stream and p.closed_at is null`,
+)
+
+const follow = statement(
+  'follow',
+  `insert into ingest.progress (app_id, stream, series)
+   select :app, s.stream, r.room from unnest(:streams::text[]) s(stream) cross join unnest(:rooms::text[]) r(room)
+   where ${owned}
+   on conflict (app_id, stream, series) do nothing`,
+)
+
+const close = statement(
+  'close_series',
+  `update ingest.progress p set closed_at = ingest.clock()
+   where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and ${owned}`,
+)
+
+export async function readProgress(
+  pool: pg.Pool,
+  app: string,
+  stream: string,
+  series: string,
+): Promise<Progress | undefined> {
+  type Row = { version: number; cursor: string | null; carry: string | null; updated_at: number | null }
+  const [row] = await query<Row>(pool, bind(read, { app, stream, series }))
+  if (!row) return undefined
+  const carry = row.carry === null ? null : (JSON.parse(row.carry, exactIntegers) as Json)
+  return { version: row.version, cursor: row.cursor, carry, updatedAt: row.updated_at }
+}
+
+/** Integers above 2^53 come back with every digit, as they were written. */
+function exactIntegers(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !context?.source) return value
+  return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value
+}
+
+export async function listOpenSeries(
+  pool: pg.Pool,
+  app: string,
+  stream: string,
+): Promise<readonly OpenSeries[]> {
+  type Row = {
+    series: string
+    updated_at: number | null
+    ended_at: number | null
+    last_event_at: number | null
+  }
+  const rows = await query<Row>(pool, bind(list, { app, stream }))
+  return rows.map(row => ({
+    series: row.series,
+    updatedAt: row.updated_at,
+    endedAt: row.ended_at,
+    lastEventAt: row.last_event_at,
+  }))
+}
+
+export async function followSeries(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  streams: readonly string[],
+  rooms: readonly string[],
+): Promise<void> {
+  await query(pool, bind(follow, { ...fence, app, streams, rooms }))
+}
+
+export async function closeSeries(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  stream: string,
+  series: string,
+): Promise<void> {
+  await query(pool, bind(close, { ...fence, app, stream, series }))
+}

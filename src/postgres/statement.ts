@@ -1,0 +1,29 @@
+/** A statement with named parameters (`:name`), numbered once so that the server can keep its plan. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+  /** Names of the parameters in the order of their numbers. */
+  readonly order: readonly string[]
+}
+
+/** Numbers the named parameters of `text`. A cast (`::json`) is not a parameter. */
+export function statement(name: string, text: string): Statement {
+  const order: string[] = []
+  const numbered = text.replace(/(?<!:):([a-z_]+)/g, (_, parameter: string) => {
+    if (!order.includes(parameter)) order.push(parameter)
+    return `$${order.indexOf(parameter) + 1}`
+  })
+  return { name, text: numbered, order }
+}
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** The statement with its values, as the driver takes it. Throws when a value was not given. */
+export function bind(prepared: Statement, values: Values): { name: string; text: string; values: unknown[] } {
+  const bound = prepared.order.map(parameter => {
+    const value = values[parameter]
+    if (value === undefined) throw new TypeError(`statement ${prepared.name} lacks a value for :${parameter}`)
+    return value
+  })
+  return { name: prepared.name, text: prepared.text, values: bound }
+}

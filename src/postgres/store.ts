@@ -1,0 +1,74 @@
+import type pg from 'pg'
+import type { DeadLetter, Store, StoreFigures } from '../engine/ports.ts'
+import { type CommitSettings, commitPage, rehearsePage } from './commit/commit.ts'
+import { query } from './connect.ts'
+import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
+import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
+import { bind, statement } from './statement.ts'
+
+export type StoreSettings = CommitSettings & GapSettings
+
+/** The store on a pool of connections. */
+export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
+  return {
+    openSeries: (app, stream) => listOpenSeries(pool, app, stream),
+    discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, settings.roomStreams, rooms),
+    progress: (app, stream, series) => readProgress(pool, app, stream, series),
+    follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
+    commit: page => commitPage(pool, settings, page),
+    rehearse: page => rehearsePage(pool, settings, page),
+    setAside: letter => setAside(pool, letter),
+    closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
+    forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
+    recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
+    settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
+    housekeeping: () => housekeeping(pool),
+    figures: () => readFigures(pool),
+  }
+}
+
+const letterStatement = statement(
+  'set_aside',
+  `insert into ingest.dead_letter as t (app_id, stream, series, reason, body, received_at, last_seen_at)
+   values (:app, :stream, :series, :reason, :body::bytea, ingest.clock(), ingest.clock())
+   on conflict (app_id, stream, series, reason, content_hash) do update
+     set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()`,
+)
+
+/** At most this much of a page that could not be used is kept. */
+const LONGEST_LETTER = 64 * 1024
+
+async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<void> {
+  const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))
+  await query(pool, bind(letterStatement, { ...letter, body }))
+}
+
+/** Debits are kept two days, twice the longest window that is counted. */
+const pruneDebits = `delete from ingest.debit where sent_at < ingest.clock() - interval '48 hours'`
+
+const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.clock()
+  where state = 'open' and recoverable_until < ingest.clock()`
+
+async function housekeeping(pool: pg.Pool): Promise<void> {
+  await query(pool, { text: pruneDebits, values: [] })
+  await query(pool, { text: expireGaps, values: [] })
+}
+
+const roomStates = `
+  select app_id as app, case state when 0 then 'not_started' when 1 then 'started' when 2 then 'ended' when 3 then 'closed'
+         else 'unknown' end as state, count(*)::int as count
+  from classroom.room where forgotten_at is null and valid_to is null group by 1, 2`
+
+const gapStates = `select app_id as app, stream, state, count(*)::int as count from ingest.gap group by 1, 2, 3`
+
+async function readFigures(pool: pg.Pool): Promise<StoreFigures> {
+  const gaps = await query<{ app: string; stream: string; state: string; count: number }>(pool, {
+    text: gapStates,
+    values: [],
+  })
+  const rooms = await query<{ app: string; state: string; count: number }>(pool, {
+    text: roomStates,
+    values: [],
+  })
+  return { gaps, rooms }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { Envelope } from './answers.ts'
+import { classroomErrors } from './errors.ts'
+import { anyObject } from './fields.ts'
+import { identifier, room } from './identifiers.ts'
+import { roomStates } from './states.ts'
+
+/** The server then tells the room that the user left (cmd 20). */
+export const kickUser = {
+  name: 'kickUser',
+  family: 'classroom',
+  number: 1,
+  summary: 'Puts a user out of a room',
+  method: 'POST',
+  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/exit',
+  pathParams: { ...room, userUuid: identifier },
+  queryParams: {},
+  /** `dirty` decides whether the user may come back; its fields are not documented. */
+  body: z.strictObject({ dirty: anyObject.optional() }).default({}),
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+/** Which moves between states are refused is not documented. Emits cmd 1. */
+export const setRoomState = {
+  name: 'setRoomState',
+  family: 'classroom',
+  number: 2,
+  summary: 'Sets the state of a room: 0 not started, 1 started, 2 ended, 3 closed',
+  method: 'PUT',
+  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/states/{state}',
+  pathParams: { ...room, state: z.literal(Object.values(roomStates), 'must be 0, 1, 2 or 3') },
+  queryParams: {},
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation

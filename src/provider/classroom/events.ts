@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { BatchAnswer } from './answers.ts'
+import { classroomErrors } from './errors.ts'
+import { anyObject, instant, Person, sequence } from './fields.ts'
+import { appId, identifier, region, room } from './identifiers.ts'
+import { nextId } from './parameters.ts'
+import { ResourceItem } from './resources.ts'
+import { cmds } from './states.ts'
+
+/** Replayable: may be read again from the start as long as the provider remembers the room. */
+export const roomEvents = {
+  name: 'roomEvents',
+  family: 'classroom',
+  number: 9,
+  summary: 'Reads the events of one room in order, at most 100 a batch',
+  method: 'GET',
+  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/sequences',
+  pathParams: room,
+  queryParams: { nextId, cmd: z.int('must be an integer').optional() },
+  answer: BatchAnswer,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+/** Possibly consuming: what an answer held may never be served again. */
+export const appEvents = {
+  name: 'appEvents',
+  family: 'classroom',
+  number: 10,
+  summary: 'Hears the latest events of all rooms of an app',
+  method: 'GET',
+  path: '/{region}/edu/polling/apps/{appId}/v2/rooms/sequences',
+  pathParams: { region, appId },
+  queryParams: {},
+  answer: BatchAnswer,
+  errors: classroomErrors,
+  limitGroup: 'classroom-feed',
+} as const satisfies Operation
+
+export const EventRecord = z.looseObject({
+  roomUuid: identifier,
+  cmd: z.int32(),
+  sequence,
+  version: z.int().nullish(),
+  data: anyObject.nullish(),
+})
+export type EventRecord = z.infer<typeof EventRecord>
+
+export const RoomStateChange = z.looseObject({ state: z.int32(), startTime: instant.nullish() })
+export type RoomStateChange = z.infer<typeof RoomStateChange>
+
+export const ChatMessage = z.looseObject({
+  fromUser: Person,
+  message: z.string(),
+  type: z.int32().nullish(),
+})
+export type ChatMessage = z.infer<typeof ChatMessage>
+
+export const Attendance = z.looseObject({
+  total: z.int().nullish(),
+  onlineUsers: z.array(Person).nullish(),
+  offlineUsers: z.array(Person).nullish(),
+})
+export type Attendance = z.infer<typeof Attendance>
+
+/** The IDs come only with the start; which number ends a recording differs between deployments (0 or 2). */
+export const RecordingStateChange = z.looseObject({
+  state: z.int32(),
+  recordId: z.string().nullish(),
+  sid: z.string().nullish(),
+  resourceId: z.string().nullish(),
+  startTime: instant.nullish(),
+})
+export type RecordingStateChange = z.infer<typeof RecordingStateChange>
+
+export const ResourceChange = z.looseObject({
+  resources: z.array(ResourceItem).nullish(),
+  operator: Person.nullish(),
+  action: z.int32().nullish(),
+})
+export type ResourceChange = z.infer<typeof ResourceChange>
+
+/** The sum is called `total` in the document and `totalReward` in some deployments. */
+export const RewardChange = z.looseObject({
+  rewardDetails: z
+    .array(
+      z.looseObject({
+        userUuid: identifier,
+        changedReward: z.int().nullish(),
+        total: z.int().nullish(),
+        totalReward: z.int().nullish(),
+      }),
+    )
+    .nullish(),
+  updateTime: instant.nullish(),
+})
+export type RewardChange = z.infer<typeof RewardChange>
+
+const onStage = z.array(z.looseObject({ userUuid: identifier })).nullish()
+
+export const StageChange = z.looseObject({
+  acceptedUsers: onStage,
+  addAcceptedUsers: onStage,
+  removeAcceptedUsers: onStage,
+})
+export type StageChange = z.infer<typeof StageChange>
+
+const waving = z.array(z.looseObject({ userUuid: identifier, payload: z.unknown().optional() })).nullish()
+
+export const HandsChange = z.looseObject({
+  progressUsers: waving,
+  addProgressUsers: waving,
+  removeProgressUsers: waving,
+})
+export type HandsChange = z.infer<typeof HandsChange>
+
+/** Shape of `data` by cmd, for the event types that the document describes. */
+export const eventData = {
+  [cmds.roomState]: RoomStateChange,
+  [cmds.chat]: ChatMessage,
+  [cmds.attendance]: Attendance,
+  [cmds.recordingState]: RecordingStateChange,
+  [cmds.resources]: ResourceChange,
+  [cmds.rewards]: RewardChange,
+  [cmds.stage]: StageChange,
+  [cmds.hands]: HandsChange,
+} as const

@@ -1,0 +1,7 @@
+import { z } from 'zod'
+
+/** Opaque: empty or null on the first call, afterwards what the previous answer said. */
+export const nextId = z.string('must be a string').nullish()
+
+/** The reason of a change, handed on to the clients; its inner structure is not documented. */
+export const cause = z.looseObject({})

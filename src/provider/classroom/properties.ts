@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { Envelope } from './answers.ts'
+import { classroomErrors } from './errors.ts'
+import { anyObject } from './fields.ts'
+import { identifier, room } from './identifiers.ts'
+import { cause } from './parameters.ts'
+import { extAppStates } from './states.ts'
+
+const ofRoom = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/properties'
+const ofUser = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/properties'
+const ofExtApp = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/extApps/{extAppUuid}/properties'
+
+const update = z.strictObject({ properties: anyObject, cause: cause.optional() })
+const removal = z.strictObject({ properties: z.array(z.string()), cause: cause.optional() })
+
+const common = z.strictObject({
+  state: z.literal(Object.values(extAppStates), 'must be 0 or 1'),
+})
+
+const shared = {
+  family: 'classroom',
+  queryParams: {},
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const
+
+export const updateRoomProperties = {
+  ...shared,
+  name: 'updateRoomProperties',
+  number: 11,
+  summary: 'Sets custom properties of a room',
+  method: 'PUT',
+  path: ofRoom,
+  pathParams: room,
+  body: update,
+} as const satisfies Operation
+
+export const deleteRoomProperties = {
+  ...shared,
+  name: 'deleteRoomProperties',
+  number: 12,
+  summary: 'Deletes custom properties of a room by name',
+  method: 'DELETE',
+  path: ofRoom,
+  pathParams: room,
+  body: removal,
+} as const satisfies Operation
+
+export const updateUserProperties = {
+  ...shared,
+  name: 'updateUserProperties',
+  number: 13,
+  summary: 'Sets custom properties of a user in a room',
+  method: 'PUT',
+  path: ofUser,
+  pathParams: { ...room, userUuid: identifier },
+  body: update,
+} as const satisfies Operation
+
+export const deleteUserProperties = {
+  ...shared,
+  name: 'deleteUserProperties',
+  number: 14,
+  summary: 'Deletes custom properties of a user in a room by name',
+  method: 'DELETE',
+  path: ofUser,
+  pathParams: { ...room, userUuid: identifier },
+  body: removal,
+} as const satisfies Operation
+
+export const updateExtAppProperties = {
+  ...shared,
+  name: 'updateExtAppProperties',
+  number: 15,
+  summary: 'Sets custom properties of an extension app in a room, and switches it on or off',
+  method: 'PUT',
+  path: ofExtApp,
+  pathParams: { ...room, extAppUuid: identifier },
+  body: update.extend({ common: common.optional() }),
+} as const satisfies Operation
+
+export const deleteExtAppProperties = {
+  ...shared,
+  name: 'deleteExtAppProperties',
+  number: 16,
+  summary: 'Deletes custom properties of an extension app in a room by name',
+  method: 'DELETE',
+  path: ofExtApp,
+  pathParams: { ...room, extAppUuid: identifier },
+  body: removal,
+} as const satisfies Operation

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { BatchAnswer, Envelope } from './answers.ts'
+import { classroomErrors } from './errors.ts'
+import { anyObject, instant } from './fields.ts'
+import { room } from './identifiers.ts'
+import { nextId } from './parameters.ts'
+import { recordingStates } from './states.ts'
+
+const state = z.literal(Object.values(recordingStates), 'must be 0 or 1')
+const statePath = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records/states/{state}'
+
+/** A web recording begins a new MP4 file at about two hours or 2 GB. The service itself retries twice. */
+export const setRecordingState = {
+  name: 'setRecordingState',
+  family: 'classroom',
+  number: 3,
+  summary: 'Starts (1) or stops (0) the recording of a room',
+  method: 'PUT',
+  path: statePath,
+  pathParams: { ...room, state },
+  queryParams: {},
+  body: z
+    .strictObject({
+      mode: z.string().optional(),
+      webRecordConfig: anyObject.optional(),
+      /** Seconds between tries. */
+      retryTimeout: z.number().optional(),
+    })
+    .default({}),
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+/** Each call replaces the configuration that was there. */
+export const updateRecordingConfig = {
+  name: 'updateRecordingConfig',
+  family: 'classroom',
+  number: 4,
+  summary: 'Replaces the configuration of a web recording while it runs',
+  method: 'PUT',
+  path: statePath,
+  pathParams: { ...room, state },
+  queryParams: {},
+  body: z.strictObject({ webRecordConfig: anyObject.optional() }).default({}),
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+export const recordings = {
+  name: 'recordings',
+  family: 'classroom',
+  number: 5,
+  summary: 'Lists the recordings of a room, at most 100 a batch',
+  method: 'GET',
+  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records',
+  pathParams: room,
+  queryParams: { nextId },
+  answer: BatchAnswer,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+/** The document does not show the item; these fields are known from services of this kind. */
+export const RecordingItem = z.looseObject({
+  recordId: z.string().min(1),
+  startTime: instant.nullish(),
+  endTime: instant.nullish(),
+  resourceId: z.string().nullish(),
+  sid: z.string().nullish(),
+  recordUid: z.union([z.string(), z.number()]).nullish(),
+  boardId: z.string().nullish(),
+  /** Secret. */
+  boardToken: z.string().nullish(),
+  /** 1 individual, 2 composite, 3 web. */
+  type: z.int32().nullish(),
+  /** 1 recording, 2 ended. */
+  status: z.int32().nullish(),
+  url: z.string().nullish(),
+  recordDetails: z.array(z.looseObject({ url: z.string().nullish() })).nullish(),
+})
+export type RecordingItem = z.infer<typeof RecordingItem>

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { BatchAnswer, Envelope } from './answers.ts'
+import { classroomErrors } from './errors.ts'
+import { anyObject, instant } from './fields.ts'
+import { identifier, room } from './identifiers.ts'
+
+const path = '/{region}/edu/apps/{appId}/v1/rooms/{roomUuid}/resources'
+
+export const uploadResource = {
+  name: 'uploadResource',
+  family: 'classroom',
+  number: 6,
+  summary: 'Adds a public resource to a room, or replaces it',
+  method: 'PUT',
+  path: `${path}/{resourceUuid}`,
+  pathParams: { ...room, resourceUuid: identifier },
+  queryParams: {},
+  body: z.strictObject({
+    resourceName: identifier.optional(),
+    /** Bytes. */
+    size: z.number('must be a number of bytes'),
+    ext: z.string(),
+    url: z.string(),
+    conversion: anyObject.optional(),
+  }),
+  answer: BatchAnswer,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+export const deleteResources = {
+  name: 'deleteResources',
+  family: 'classroom',
+  number: 7,
+  summary: 'Deletes public resources of a room',
+  method: 'DELETE',
+  path,
+  pathParams: room,
+  queryParams: {},
+  body: z.strictObject({ resourceUuids: z.array(identifier) }),
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+export const resources = {
+  name: 'resources',
+  family: 'classroom',
+  number: 8,
+  summary: 'Lists the public resources of a room, all at once',
+  method: 'GET',
+  path,
+  pathParams: room,
+  queryParams: {},
+  answer: BatchAnswer,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const satisfies Operation
+
+/** Progress of a document's conversion, as services of this kind show it. */
+export const TaskProgress = z.looseObject({
+  totalPageSize: z.number().nullish(),
+  convertedPageSize: z.number().nullish(),
+  convertedPercentage: z.number().nullish(),
+  convertedFileList: z.array(z.unknown()).nullish(),
+  currentStep: z.unknown().optional(),
+})
+
+/** In the list and inside events (cmd 1003); a deletion may carry nothing but the ID. */
+export const ResourceItem = z.looseObject({
+  resourceUuid: identifier,
+  resourceName: z.string().nullish(),
+  ext: z.string().nullish(),
+  /** Bytes. */
+  size: z.number().nullish(),
+  url: z.string().nullish(),
+  updateTime: instant.nullish(),
+  taskUuid: z.string().nullish(),
+  /** Secret. */
+  taskToken: z.string().nullish(),
+  taskProgress: TaskProgress.nullish(),
+})
+export type ResourceItem = z.infer<typeof ResourceItem>

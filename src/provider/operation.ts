@@ -1,0 +1,101 @@
+import type { z } from 'zod'
+
+/**
+ * One operation of the provider's contract as data: everything that is needed to build a request, check it
+ * before it is sent, and read the answer. Nothing here sends anything.
+ */
+export type Family = 'classroom' | 'analytics' | 'players'
+export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+
+export interface BusinessError {
+  /** HTTP status that carries the error. */
+  readonly status: number
+  /** `code` of the body; absent where the contract names none. */
+  readonly code?: number
+  readonly meaning: string
+}
+
+export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> {
+  /** camelCase, unique within the family; `family.name` is how people call it. */
+  readonly name: string
+  readonly family: Family
+  /** Row of the contract's table of endpoints, where it numbers them. */
+  readonly number?: number
+  readonly summary: string
+  readonly method: Method
+  /** Path with `{name}` where a path parameter goes. */
+  readonly path: string
+  readonly pathParams: Readonly<Record<string, z.ZodType>>
+  readonly queryParams: Readonly<Record<string, z.ZodType>>
+  readonly body?: Body
+  /** Shape of the whole successful body; unknown fields pass. */
+  readonly answer: Answer
+  readonly errors: readonly BusinessError[]
+  /** Operations that may share a counter of the provider share a group. */
+  readonly limitGroup: string
+}
+
+/** What is to be sent, relative to the base URL of its family. */
+export interface RequestLine {
+  readonly operation: Operation
+  readonly method: Method
+  /** Percent-encoded path and query, beginning with a slash. */
+  readonly target: string
+  readonly body?: unknown
+}
+
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** A parameter that breaks a rule of the contract: found before anything is sent. */
+export class ParameterError extends Error {
+  override readonly name = 'ParameterError'
+}
+
+/**
+ * Checks parameters against the contract and writes the request line. A path parameter always fills exactly
+ * one segment, whatever characters it holds. Throws ParameterError naming the operation, the parameter and
+ * the rule; never the value, which may be a secret.
+ */
+export function requestLine(operation: Operation, parameters: Parameters, body?: unknown): RequestLine {
+  const { method } = operation
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    segment(operation, name, checked(operation, operation.pathParams[name]!, name, parameters[name])),
+  )
+  const query = Object.entries(operation.queryParams).flatMap(([name, schema]) => {
+    const value = checked(operation, schema, name, parameters[name])
+    return value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(String(value))}`]
+  })
+  const unknown = Object.keys(parameters).find(
+    name => !(name in operation.pathParams) && !(name in operation.queryParams),
+  )
+  if (unknown) throw new ParameterError(`${called(operation)} has no parameter ${unknown}`)
+  const target = query.length > 0 ? `${path}?${query.join('&')}` : path
+  if (!operation.body) return { operation, method, target }
+  return { operation, method, target, body: checked(operation, operation.body, 'body', body) }
+}
+
+/** The name by which people call an operation, for example `classroom.roomEvents`. */
+export function called(operation: Operation): string {
+  return `${operation.family}.${operation.name}`
+}
+
+function checked(operation: Operation, schema: z.ZodType, name: string, value: unknown): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const where = [name, ...(issue?.path ?? [])].join('.')
+  throw new ParameterError(`${called(operation)}: parameter ${where}: ${issue?.message ?? 'not allowed'}`)
+}
+
+/** `.` and `..` are the two segments that encoding leaves alone and that a path normaliser would swallow. */
+function segment(operation: Operation, name: string, value: unknown): string {
+  const text = String(value)
+  if (text === '.' || text === '..') {
+    throw new ParameterError(`${called(operation)}: parameter ${name}: a path segment cannot be "${text}"`)
+  }
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    throw new ParameterError(`${called(operation)}: parameter ${name}: a lone surrogate cannot be sent`)
+  }
+}

@@ -1,0 +1,18 @@
+export type { Arrival } from './arrivals.ts'
+export { createSandbox } from './create.ts'
+export { FaultError, type FaultKind, type FaultRule, faultKinds, parseFaultRules } from './faults.ts'
+export { type Listening, type ListenOptions, listen } from './listen.ts'
+export { noOddities, type Oddities } from './oddities.ts'
+export {
+  type AppOptions,
+  defaultSchool,
+  demoApp,
+  type Profile,
+  type SandboxOptions,
+  type SchoolProfile,
+  type Settings,
+} from './options.ts'
+export type { Sandbox, SandboxStatus } from './sandbox.ts'
+export { parseSwitches, SwitchError, type Switches, switchTable } from './switches.ts'
+export { type TruthFilter, type TruthLine, truthJson } from './truth.ts'
+export { ConnectionLost } from './wire.ts'

@@ -1,0 +1,62 @@
+import { seededRandom } from '../../clock/seeded.ts'
+import { cmds } from '../../provider/classroom/index.ts'
+import type { Classroom, Pupil } from '../classroom.ts'
+import { type Draw, drawFrom } from '../draw.ts'
+import { firstNames, lastNames } from '../names.ts'
+
+const roles = { teacher: 1, student: 2 } as const
+
+/** The teacher and the students of a class; equal seeds give the same people, lesson after lesson. */
+export function roster(seed: string, students: number): [Pupil, ...Pupil[]] {
+  const draw = drawFrom(seededRandom(seed))
+  return [person(draw, roles.teacher), ...Array.from({ length: students }, () => person(draw, roles.student))]
+}
+
+function person(draw: Draw, role: number): Pupil {
+  const uid = draw.whole(1, 4_000_000_000)
+  return {
+    userUuid: `user-${uid.toString(36)}`,
+    userName: `${draw.pick(firstNames)} ${draw.pick(lastNames)}`,
+    role,
+    uid,
+    streamUuid: String(draw.whole(10_000_000, 99_999_999)),
+  }
+}
+
+export function enter(room: Classroom, pupil: Pupil, now: number): void {
+  if (room.present.has(pupil.userUuid)) return
+  room.present.set(pupil.userUuid, pupil)
+  room.contents.call.sessions.push({ sid: room.draw.id(), uid: pupil.uid, joinedAt: now, leftAt: undefined })
+  room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(pupil, now)], offlineUsers: [] }, now)
+}
+
+/** Whoever leaves takes the hand down and comes off the stage without a word. */
+export function leave(room: Classroom, pupils: readonly Pupil[], now: number): void {
+  const leavers = pupils.filter(({ userUuid }) => room.present.delete(userUuid))
+  if (leavers.length === 0) return
+  for (const { userUuid, uid } of leavers) {
+    room.onStage.delete(userUuid)
+    room.waving.delete(userUuid)
+    const session = room.contents.call.sessions.findLast(one => one.uid === uid)
+    if (session) session.leftAt = now
+  }
+  const offlineUsers = leavers.map(pupil => shown(pupil, now))
+  room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)
+}
+
+export function studentsPresent(room: Classroom): readonly Pupil[] {
+  return room.students.filter(({ userUuid }) => room.present.has(userUuid))
+}
+
+/** One student loses the connection and is back a little later. */
+export function dropOut(room: Classroom, now: number): void {
+  const students = studentsPresent(room)
+  if (students.length === 0) return
+  const student = room.draw.pick(students)
+  leave(room, [student], now)
+  room.later(now + room.draw.wait(60_000), later => enter(room, student, later))
+}
+
+function shown({ userUuid, userName, role, streamUuid }: Pupil, updateTime: number): object {
+  return { userUuid, userName, role, streamUuid, type: role, updateTime }
+}

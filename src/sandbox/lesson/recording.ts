@@ -1,0 +1,48 @@
+import { cmds, recordingStates, recordingStatuses } from '../../provider/classroom/index.ts'
+import type { Classroom } from '../classroom.ts'
+import type { Recording } from '../world.ts'
+
+/** Recordings of services of this kind: 2 is one composite picture, 3 a recorded web page. */
+const types = [2, 2, 3] as const
+
+/** The recording runs until someone stops it; its files appear minutes later, while the room is still known. */
+export function startRecording(room: Classroom, now: number): void {
+  const { draw, contents } = room
+  const recording: Recording = {
+    recordId: draw.id(),
+    startTime: now,
+    endTime: null,
+    resourceId: draw.id() + draw.id(),
+    sid: draw.id(),
+    recordUid: String(draw.whole(1_000, 9_999)),
+    boardId: draw.id(),
+    boardToken: `board-secret-${draw.id()}`,
+    type: draw.pick(types),
+    status: recordingStatuses.recording,
+    url: null,
+    recordDetails: [],
+  }
+  contents.recordings.push(recording)
+  const { recordId, sid, resourceId } = recording
+  const state = recordingStates.started
+  room.tell(cmds.recordingState, { recordId, sid, resourceId, state, startTime: now }, now)
+}
+
+/** The event of the stop names no recording: the document gives the IDs to the start alone. */
+export function stopRecording(room: Classroom, now: number): void {
+  const recording = room.contents.recordings.at(-1)
+  if (!recording || recording.endTime !== null) return
+  recording.endTime = now
+  recording.status = recordingStatuses.ended
+  const state = Number(room.rules.switches.recordingEndState)
+  room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
+  const longest = Math.min(600_000, room.rules.switches.roomMemorySeconds * 500)
+  const ready = now + room.draw.between(longest / 10, longest)
+  room.agenda.at(ready, () => publishFiles(recording, room.draw.whole(1, 3)))
+}
+
+function publishFiles(recording: Recording, files: number): void {
+  const address = `https://records.example/${recording.sid}`
+  recording.url = `${address}/0.mp4`
+  recording.recordDetails = Array.from({ length: files }, (_, index) => ({ url: `${address}/${index}.mp4` }))
+}

@@ -1,0 +1,69 @@
+import type { Draw } from './draw.ts'
+
+/**
+ * Strange content that a provider may serve: shares (0 to 1), of the chat messages where nothing
+ * else is said. They belong to the world, not to the wire: the truth holds them as they are served.
+ */
+export interface Oddities {
+  /** An event type that no document names. */
+  readonly unknownCmd: number
+  /** A NUL character in a message. */
+  readonly nul: number
+  /** Half of a surrogate pair in a message. */
+  readonly loneSurrogate: number
+  /** A record whose cmd is no integer. */
+  readonly malformedRecord: number
+  /** A record in order whose message is no string. */
+  readonly malformedData: number
+  /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
+  readonly malformedWidgetItem: number
+  /** Rooms whose sequences begin above 2^53. */
+  readonly bigSequence: number
+}
+
+export const noOddities: Oddities = {
+  unknownCmd: 0,
+  nul: 0,
+  loneSurrogate: 0,
+  malformedRecord: 0,
+  malformedData: 0,
+  malformedWidgetItem: 0,
+  bigSequence: 0,
+}
+
+export type Oddity = Exclude<keyof Oddities, 'bigSequence' | 'malformedWidgetItem'>
+
+export interface Content {
+  readonly cmd: number
+  readonly data: object
+  /** Fields of the served record that replace the right ones. */
+  readonly spoilt?: object
+  readonly oddity?: Oddity
+}
+
+const unknownCmd = 7001
+
+/** Perhaps makes something strange of a chat message. */
+export function spoil(content: Content, oddities: Oddities, draw: Draw): Content {
+  const oddity = kinds.find(kind => oddities[kind] > 0 && draw.chance(oddities[kind]))
+  return oddity ? { ...spoilers[oddity](content), oddity } : content
+}
+
+const spoilers: Readonly<Record<Oddity, (content: Content) => Content>> = {
+  unknownCmd: () => ({ cmd: unknownCmd, data: { novelty: { since: 'next version' } } }),
+  nul: content => withMessage(content, 'before\u0000after'),
+  loneSurrogate: content => withMessage(content, 'half of a pair: \ud83d'),
+  malformedRecord: content => ({ ...content, spoilt: { cmd: 'chat' } }),
+  malformedData: content => withMessage(content, 42),
+}
+
+const kinds = Object.keys(spoilers) as Oddity[]
+
+function withMessage(content: Content, message: unknown): Content {
+  return { ...content, data: { ...content.data, message } }
+}
+
+/** Whether a client cannot read the record, and must set it aside. */
+export function isMalformed(oddity: Oddity | undefined): boolean {
+  return oddity === 'malformedRecord' || oddity === 'malformedData'
+}

@@ -1,0 +1,86 @@
+import { breaksRule, spentNextId } from './refusal.ts'
+import type { Switches } from './switches.ts'
+import type { Room } from './world.ts'
+
+export interface Page<Item> {
+  readonly total: number
+  readonly count: number
+  readonly nextId: string | number | null
+  readonly list: readonly Item[]
+}
+
+export interface PageRequest {
+  readonly nextId: string | undefined
+  readonly most: number
+  /** Names the same page again instead of the next one. */
+  readonly loops: boolean
+}
+
+/** Readings of one listing that have begun and not ended. */
+interface Readings {
+  last: number
+  readonly open: Set<number>
+}
+
+/** Readings that were given up are forgotten beyond this number. */
+const mostOpen = 64
+const positions = 10_000_000
+
+/**
+ * Cuts listings into pages. A nextId holds a position and, where it is refused once its listing has ended,
+ * the reading it belongs to. Where it stays valid, the last one leads to the last page and what came since.
+ */
+export class Pager {
+  readonly #switches: Switches
+  readonly #readings = new WeakMap<Room, Map<string, Readings>>()
+
+  constructor(switches: Switches) {
+    this.#switches = switches
+  }
+
+  page<Item>(room: Room, listing: string, items: readonly Item[], request: PageRequest): Page<Item> {
+    const readings = this.#readingsOf(room, listing)
+    const { reading, position } = this.#enter(readings, request.nextId)
+    const list = items.slice(position, position + request.most)
+    const end = position + list.length
+    const next = request.loops ? position : end < items.length ? end : undefined
+    if (next === undefined) readings.open.delete(reading)
+    const nextId = next === undefined ? null : this.#ticket(reading * positions + next)
+    return { total: items.length, count: list.length, nextId, list }
+  }
+
+  #enter(readings: Readings, nextId: string | undefined): { reading: number; position: number } {
+    if (nextId === undefined) return { reading: this.#begin(readings), position: 0 }
+    const ticket = this.#number(nextId)
+    const reading = Math.floor(ticket / positions)
+    if (this.#switches.tail === 'refused' && !readings.open.has(reading)) throw spentNextId()
+    return { reading, position: ticket % positions }
+  }
+
+  #begin(readings: Readings): number {
+    if (this.#switches.tail === 'valid') return 0
+    const reading = ++readings.last
+    readings.open.add(reading)
+    readings.open.delete(reading - mostOpen)
+    return reading
+  }
+
+  #ticket(number: number): string | number {
+    return this.#switches.nextIdType === 'number' ? number : `n${number.toString(36)}`
+  }
+
+  #number(ticket: string): number {
+    const { nextIdType } = this.#switches
+    const isTicket = nextIdType === 'number' ? /^\d{1,15}$/ : /^n[0-9a-z]{1,9}$/
+    if (!isTicket.test(ticket)) throw breaksRule('nextId is not one of ours')
+    return nextIdType === 'number' ? Number(ticket) : Number.parseInt(ticket.slice(1), 36)
+  }
+
+  #readingsOf(room: Room, listing: string): Readings {
+    const ofRoom = this.#readings.get(room) ?? new Map<string, Readings>()
+    this.#readings.set(room, ofRoom)
+    const readings = ofRoom.get(listing) ?? { last: 0, open: new Set<number>() }
+    ofRoom.set(listing, readings)
+    return readings
+  }
+}

@@ -1,0 +1,32 @@
+import type { Arrivals } from './arrivals.ts'
+import type { Faults } from './faults.ts'
+import type { Settings } from './options.ts'
+import type { AppStatus } from './status.ts'
+import type { TruthFilter, TruthLine } from './truth.ts'
+import type { Universe } from './universe.ts'
+
+export interface SandboxStatus {
+  /** Unix milliseconds of the world. */
+  readonly now: number
+  readonly speed: number
+  readonly paused: boolean
+  readonly requests: number
+  /** Requests that broke a rule of the document, injected refusals apart. */
+  readonly violations: number
+  readonly apps: readonly AppStatus[]
+}
+
+/** The provider, played. It keeps no timer: its world moves when it is asked. */
+export interface Sandbox {
+  readonly settings: Settings
+  readonly arrivals: Arrivals
+  readonly faults: Faults
+  readonly universe: Universe
+  /**
+   * Answers one request; rejects with ConnectionLost where a client would see its connection end. `hangUp`
+   * ends the connection of an answer that is under way; without it, the body fails.
+   */
+  fetch(request: Request, hangUp?: () => void): Promise<Response>
+  truth(filter?: TruthFilter): Iterable<TruthLine>
+  status(): SandboxStatus
+}

@@ -1,0 +1,39 @@
+import { exact } from './json.ts'
+import type { Switches } from './switches.ts'
+import type { Member, Room, RoomEvent, WidgetEntry } from './world.ts'
+
+const serviceVersion = 1
+const actions = { set: 1 } as const
+const roleWords: Readonly<Record<number, string>> = { 1: 'teacher', 2: 'student' }
+
+/** An event as operations 9 and 10 serve it. */
+export function servedEvent({ uuid }: Room, { sequence, cmd, data, spoilt }: RoomEvent): object {
+  return { roomUuid: uuid, cmd, sequence: exact(sequence), version: serviceVersion, data, ...spoilt }
+}
+
+/** A change of a quiz or poll as operations 17 and 18 serve it. */
+export function servedWidgetItem(entry: WidgetEntry, switches: Switches): object {
+  const { sequence, cause, author, starter } = entry
+  const people =
+    switches.submitter === 'operator' ? [author, starter] : [starter ?? author, starter && author]
+  return {
+    ...(switches.widgetItemSequence === 'present' && { sequence }),
+    action: actions.set,
+    changeProperties: entry.malformed ? 'none' : changeProperties(entry, switches),
+    cause,
+    operator: shown(people[0]!),
+    ...(people[1] && { fromUser: shown(people[1]) }),
+  }
+}
+
+function changeProperties({ extra, beside, state }: WidgetEntry, { widgetKeys }: Switches): object {
+  const rest = { ...beside, ...(state !== undefined && { state }) }
+  const entries = Object.entries(extra)
+  if (entries.length === 0) return rest
+  if (widgetKeys === 'nested') return { extra, ...rest }
+  return { ...Object.fromEntries(entries.map(([key, value]) => [`extra.${key}`, value])), ...rest }
+}
+
+function shown({ userUuid, userName, role }: Member): object {
+  return { userUuid, userName, role: roleWords[role] }
+}

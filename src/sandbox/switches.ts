@@ -1,0 +1,97 @@
+/**
+ * Where the documents leave the provider's behaviour open, the sandbox can be set to each of the ways it is
+ * known or suspected to behave. A client must be right in every position.
+ */
+interface Choice<Value extends string = string> {
+  readonly values: readonly Value[]
+  readonly default: Value
+  readonly description: string
+}
+
+interface Quantity {
+  readonly unit: string
+  readonly default: number
+  readonly description: string
+}
+
+function choice<const Value extends string>(
+  standard: NoInfer<Value>,
+  values: readonly Value[],
+  description: string,
+): Choice<Value> {
+  return { values, default: standard, description }
+}
+
+function quantity(standard: number, unit: string, description: string): Quantity {
+  return { unit, default: standard, description }
+}
+
+export const switchTable = {
+  appFeed: choice(
+    'sliding-window',
+    ['consuming', 'sliding-window', 'redelivering'],
+    'events of an app: each served once, all of the last seconds each time, or once with some served again',
+  ),
+  feedShape: choice(
+    'array',
+    ['array', 'object', 'list'],
+    'data of the app events; object serves one at a time',
+  ),
+  feedWindowSeconds: quantity(30, 'seconds', 'length of the sliding window of the app events'),
+  feedMemorySeconds: quantity(
+    3600,
+    'seconds',
+    'events leave the app feed this long after their room is destroyed',
+  ),
+  tail: choice('valid', ['valid', 'refused'], 'whether a nextId still works once its listing has ended'),
+  nextIdType: choice('string', ['string', 'number'], 'type of nextId'),
+  sequence: choice('contiguous', ['contiguous', 'holes'], 'whether the sequence of a room skips numbers'),
+  sequenceScope: choice('room', ['room', 'app'], 'what the sequence counts through'),
+  roomReuse: choice('off', ['off', 'on'], 'whether a destroyed room opens again under the same roomUuid'),
+  roomMemorySeconds: quantity(3600, 'seconds', 'a room is destroyed about this long after its class ended'),
+  widgetPath: choice('without-region', ['without-region', 'with-region'], 'path of quiz and poll data'),
+  widgetKeys: choice('dotted', ['nested', 'dotted'], 'keys of changeProperties: extra: {a} or "extra.a"'),
+  widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
+  submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
+  recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
+} as const
+
+type Table = typeof switchTable
+export type SwitchName = keyof Table
+export type Switches = {
+  readonly [Name in SwitchName]: Table[Name] extends Choice<infer Value> ? Value : number
+}
+
+export const defaultSwitches = Object.fromEntries(
+  Object.entries(switchTable).map(([name, { default: standard }]) => [name, standard]),
+) as Switches
+
+export class SwitchError extends Error {
+  override readonly name = 'SwitchError'
+}
+
+/**
+ * Reads `name=value` settings as a command line gives them. Throws SwitchError naming the switch and what is
+ * allowed.
+ */
+export function parseSwitches(settings: Readonly<Record<string, string>>): Partial<Switches> {
+  return Object.fromEntries(Object.entries(settings).map(([name, text]) => [name, parseSwitch(name, text)]))
+}
+
+function parseSwitch(name: string, text: string): string | number {
+  if (!isSwitch(name)) {
+    throw new SwitchError(`there is no switch ${name}; there are ${Object.keys(switchTable).join(', ')}`)
+  }
+  const entry: Choice | Quantity = switchTable[name]
+  if ('values' in entry) {
+    if (entry.values.includes(text)) return text
+    throw new SwitchError(`switch ${name} must be ${entry.values.join(' or ')}`)
+  }
+  const amount = Number(text)
+  if (text.trim() !== '' && Number.isFinite(amount) && amount >= 0) return amount
+  throw new SwitchError(`switch ${name} must be a number of ${entry.unit}`)
+}
+
+function isSwitch(name: string): name is SwitchName {
+  return Object.hasOwn(switchTable, name)
+}

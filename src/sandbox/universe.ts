@@ -1,0 +1,84 @@
+import { seededRandom } from '../clock/seeded.ts'
+import { Agenda } from './agenda.ts'
+import { fillBacklog } from './backlog.ts'
+import { drawFrom } from './draw.ts'
+import { feedFor } from './feed.ts'
+import type { AppOptions, Settings } from './options.ts'
+import { openSchool } from './school.ts'
+import { AppWorld } from './world.ts'
+
+/** Events that an open but silent room has from its beginning. */
+const eventsOfIdleRoom = 4
+
+/**
+ * The worlds of all apps, and their time: it follows the clock at the given speed, and everything that is due
+ * happens when someone looks. While paused, time goes on but nothing happens.
+ */
+export class Universe {
+  readonly #settings: Settings
+  readonly #worlds: ReadonlyMap<string, AppWorld>
+  readonly #agenda = new Agenda()
+  readonly #origin: number
+  readonly #started: number
+  #pausedAt: number | undefined
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#origin = settings.clock.now()
+    this.#started = settings.clock.monotonic()
+    this.#worlds = new Map(settings.apps.map(app => [app.id, this.#found(app)]))
+  }
+
+  get apps(): Iterable<AppWorld> {
+    return this.#worlds.values()
+  }
+
+  get isPaused(): boolean {
+    return this.#pausedAt !== undefined
+  }
+
+  app(id: string): AppWorld | undefined {
+    return this.#worlds.get(id)
+  }
+
+  /** Unix milliseconds of the world. */
+  now(): number {
+    const { clock, speed } = this.#settings
+    return Math.floor(this.#origin + (clock.monotonic() - this.#started) * speed)
+  }
+
+  /** Lets everything happen that is due by now, and says what now is. */
+  advance(): number {
+    const now = this.now()
+    if (!this.isPaused) this.#agenda.runUntil(now)
+    return now
+  }
+
+  pause(): void {
+    if (!this.isPaused) this.#pausedAt = this.advance()
+  }
+
+  resume(): void {
+    if (this.#pausedAt === undefined) return
+    this.#agenda.postpone(this.now() - this.#pausedAt)
+    this.#pausedAt = undefined
+  }
+
+  #found({ id }: AppOptions): AppWorld {
+    const { profile, switches, oddities } = this.#settings
+    const seed = `${this.#settings.seed}/${id}`
+    const world = new AppWorld(id, feedFor(switches, drawFrom(seededRandom(`${seed}/feed`))))
+    const rules = { switches, oddities }
+    switch (profile.kind) {
+      case 'school':
+        openSchool({ world, agenda: this.#agenda, profile, rules, seed, counter: { last: 0 } }, this.#origin)
+        break
+      case 'backlog':
+        fillBacklog({ world, rules, seed }, profile, this.#origin)
+        break
+      case 'idle':
+        fillBacklog({ world, rules, seed }, { ...profile, eventsPerRoom: eventsOfIdleRoom }, this.#origin)
+    }
+    return world
+  }
+}

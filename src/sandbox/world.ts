@@ -1,0 +1,174 @@
+import type { Oddity } from './oddities.ts'
+
+/** All times are Unix milliseconds of the world, UTC. */
+export interface RoomEvent {
+  readonly sequence: number | bigint
+  readonly cmd: number
+  readonly data: object
+  readonly at: number
+  readonly spoilt?: object
+  readonly oddity?: Oddity
+}
+
+export type Widget = 'popupQuiz' | 'poll'
+export type WidgetStep = 'start' | 'submission' | 'summary' | 'end'
+
+export interface Member {
+  readonly userUuid: string
+  readonly userName: string
+  readonly role: number
+}
+
+/** One change of a quiz or poll, before it is dressed for an answer. */
+export interface WidgetEntry {
+  /** The quiz or poll that the change belongs to, whether or not its answer says so. */
+  readonly id: string
+  readonly step: WidgetStep
+  readonly sequence: number
+  readonly at: number
+  readonly state?: number
+  readonly extra: object
+  /** A student's data, which stands beside `extra`. */
+  readonly beside?: object
+  readonly cause: string
+  readonly author: Member
+  readonly starter?: Member
+  /** Served with properties that no client can read. */
+  readonly malformed?: true
+}
+
+export interface Recording {
+  readonly recordId: string
+  readonly startTime: number
+  endTime: number | null
+  readonly resourceId: string
+  readonly sid: string
+  readonly recordUid: string
+  readonly boardId: string
+  readonly boardToken: string
+  readonly type: number
+  status: number
+  url: string | null
+  recordDetails: { readonly url: string }[]
+}
+
+export interface Resource {
+  readonly resourceUuid: string
+  readonly resourceName: string
+  readonly ext: string
+  readonly size: number
+  readonly url: string
+  readonly updateTime: number
+  readonly taskUuid?: string
+  readonly taskToken?: string
+  readonly taskProgress?: object
+}
+
+/** The call behind a class: its channel has the name of the room. */
+export interface Call {
+  readonly callId: string
+  readonly cname: string
+  readonly createdAt: number
+  destroyedAt: number | undefined
+  readonly sessions: CallSession[]
+}
+
+export interface CallSession {
+  readonly sid: string
+  readonly uid: number
+  readonly joinedAt: number
+  leftAt: number | undefined
+}
+
+export interface Contents {
+  readonly events: RoomEvent[]
+  readonly widgets: Readonly<Record<Widget, WidgetEntry[]>>
+  readonly recordings: Recording[]
+  readonly resources: Map<string, Resource>
+  readonly call: Call
+}
+
+/** One incarnation of a roomUuid. */
+export interface Room {
+  readonly uuid: string
+  /** From 1; counts how often the roomUuid has been opened. */
+  readonly incarnation: number
+  readonly openedAt: number
+  state: number
+  startedAt: number | undefined
+  endedAt: number | undefined
+  destroyedAt: number | undefined
+  contents(): Contents
+}
+
+export interface FeedEntry {
+  readonly room: Room
+  readonly at: number
+  event(): RoomEvent
+}
+
+/** The app-wide stream of events. It has no cursor, and it may forget what it has served. */
+export interface Feed {
+  announce(entry: FeedEntry): void
+  /** The entries of one answer, at most `most` of them. */
+  take(now: number, most: number): readonly FeedEntry[]
+}
+
+export function emptyContents(uuid: string, callId: string, createdAt: number): Contents {
+  return {
+    events: [],
+    widgets: { popupQuiz: [], poll: [] },
+    recordings: [],
+    resources: new Map(),
+    call: { callId, cname: uuid, createdAt, destroyedAt: undefined, sessions: [] },
+  }
+}
+
+/** All that one app has at the provider. */
+export class AppWorld {
+  readonly id: string
+  readonly feed: Feed
+  /** Every room there ever was, in the order of opening. */
+  readonly rooms: Room[] = []
+  eventsMade = 0
+  eventsFed = 0
+  readonly #open = new Map<string, Room>()
+  readonly #incarnations = new Map<string, number>()
+
+  constructor(id: string, feed: Feed) {
+    this.id = id
+    this.feed = feed
+  }
+
+  /** The room that has this roomUuid now. */
+  room(uuid: string): Room | undefined {
+    return this.#open.get(uuid)
+  }
+
+  open(uuid: string, openedAt: number, contents: () => Contents): Room {
+    const incarnation = (this.#incarnations.get(uuid) ?? 0) + 1
+    const room: Room = {
+      uuid,
+      incarnation,
+      openedAt,
+      state: 0,
+      startedAt: undefined,
+      endedAt: undefined,
+      destroyedAt: undefined,
+      contents,
+    }
+    this.#incarnations.set(uuid, incarnation)
+    this.#open.set(uuid, room)
+    this.rooms.push(room)
+    return room
+  }
+
+  destroy(room: Room, now: number): void {
+    room.destroyedAt = now
+    this.#open.delete(room.uuid)
+  }
+
+  announce(entry: FeedEntry): void {
+    this.feed.announce(entry)
+  }
+}

@@ -1,0 +1,73 @@
+import { batchSize, cmds, appEvents as operation } from '../../provider/classroom/index.ts'
+import type { RoomRow } from '../../rows/classroom.ts'
+import { readAnswer } from '../answer.ts'
+import { answerTime, type EventTime, eventRows, lastOf, type PlacedEvent } from '../events/event-rows.ts'
+import { type EventPlace, type RoomEvent, readEvents } from '../events/read-events.ts'
+import { isOver } from '../events/room-rows.ts'
+import { walkOn } from '../holes.ts'
+import { bySequence } from '../sequence.ts'
+import type { FeedStream, Harvest, Hint, Page, StreamName } from '../stream.ts'
+
+/**
+ * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each
+ * event only once, so it tells which rooms are alive; what is true of a room its log says (room-events).
+ */
+export const appEvents: FeedStream = {
+  kind: 'feed',
+  name: 'app-events',
+  title: 'Events of all rooms of an app, as they happen',
+  operation,
+  read: readAnswer,
+  source: 'feed',
+  scope: 'app',
+  harvest,
+}
+
+/** Types of event that are news for one stream more than the log. */
+const told: ReadonlyMap<number, StreamName> = new Map([
+  [cmds.resources, 'resources'],
+  [cmds.recordingState, 'recordings'],
+])
+
+function harvest(page: Page): Harvest {
+  const { events, places, rejects } = readEvents(page.items)
+  const answered = answerTime(page)
+  const placed = events.map(event => place(event, answered))
+  const rows = eventRows(placed, page)
+  const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
+  const placesByRoom = Map.groupBy(places, place => place.room_uuid)
+  const rooms = new Map(rows['classroom.room']?.map(room => [room.room_uuid, room]))
+  return {
+    rows,
+    carry: null,
+    room: { kind: 'current' },
+    follow: 'next',
+    rejects,
+    hints: [...eventsByRoom].map(([name, events]) => {
+      const jumps = page.settings.sequenceScope === 'room' && hasHole(placesByRoom.get(name) ?? [])
+      return hintOf(rooms.get(name), events, jumps ? 'hole' : 'news')
+    }),
+    unfinished: page.items.length >= batchSize,
+  }
+}
+
+/** An event is heard soon after it happened: where it has no time of its own, the answer's is close. */
+function place(event: RoomEvent, answered: EventTime): PlacedEvent {
+  const { ownTime } = event.reading
+  return ownTime === null
+    ? { event, ...answered, firm: true }
+    : { event, at: ownTime, at_source: 'event', firm: true }
+}
+
+function hintOf(room: RoomRow | undefined, events: readonly PlacedEvent[], change: 'hole' | 'news'): Hint {
+  const certain = events.map(({ event }) => told.get(event.cmd)).filter(name => name !== undefined)
+  const streams = [...new Set<StreamName>(['room-events', ...certain])]
+  const hint = { room: events[0]!.event.room_uuid, at: lastOf(events), streams }
+  if (!room || !isOver(room.state)) return { ...hint, change }
+  return { ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }
+}
+
+function hasHole(places: readonly EventPlace[]): boolean {
+  const sequences = places.map(({ sequence }) => sequence).toSorted(bySequence)
+  return walkOn({ last: null, holes: [] }, sequences).holes.length > 0
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import {
+  poll as operation,
+  PollChange,
+  PollDetail,
+  questionStates,
+  widgetStates,
+} from '../../provider/classroom/index.ts'
+import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../rows/classroom.ts'
+import { readAnswer } from '../answer.ts'
+import { readCarry, withCarry } from '../carry.ts'
+import { fieldsWithout, isObject, isSaid, judge } from '../items.ts'
+import type { QueueStream, Reject } from '../stream.ts'
+import type { Change } from '../widgets/read-items.ts'
+import { nextOrdinal } from '../widgets/submissions.ts'
+import { WidgetCarry } from '../widgets/widget-carry.ts'
+import { harvestWidget, overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+
+/** Options are judged one by one, so that a bad one spoils no other. */
+const Lenient = PollChange.extend({ pollDetails: z.looseObject({}).nullish() })
+type Poll = Change<z.infer<typeof Lenient>>
+
+/**
+ * The polls of a room (operation 18): each is started, answered and ended; between, summaries tell how many
+ * chose each option. What an item is shows in the fields it has.
+ */
+export const poll: QueueStream = {
+  kind: 'queue',
+  name: 'poll',
+  title: 'Polls of each room, with their submissions',
+  operation,
+  read: readAnswer,
+  source: 'log',
+  scope: 'room',
+  request: cursor => (cursor === null ? {} : { nextId: cursor }),
+  harvest: withCarry(WidgetCarry, (page, carry) =>
+    harvestWidget({ widget: 'poll', schema: Lenient, read }, page, carry),
+  ),
+  rewind: stored => ({ ...readCarry(WidgetCarry, stored), fold: null, lost: false }),
+  rereads: stored => readCarry(WidgetCarry, stored).lost,
+}
+
+const fields = Object.keys(PollChange.shape)
+const columns = new Set(fields)
+const optionIndex = /^\d{1,9}$/
+
+function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
+  const polls = new Map<string, PollRow>()
+  const tallies = new Map<string, PollTallyRow>()
+  const submissions: PollSubmissionRow[] = []
+  const rejects: Reject[] = []
+  let { question } = context
+  for (const change of changes) {
+    if (starts(change)) question = change.value.pollId ?? question
+    const pollId = change.value.pollId ?? question
+    if (pollId === null) continue
+    if (isSaid(change.value.selectIndex)) {
+      submissions.push(...submissionRow(change, pollId, context))
+    } else if (fields.some(field => isSaid(change.raw[field]))) {
+      polls.set(pollId, overlay(polls.get(pollId), pollRow(change, pollId, context)))
+      const tally = readTally(change, pollId, context)
+      for (const row of tally.rows) tallies.set(`${row.option_index} ${pollId}`, row)
+      rejects.push(...tally.rejects)
+    }
+  }
+  const rows = {
+    'classroom.poll': [...polls.values()],
+    'classroom.poll_submission': submissions,
+    'classroom.poll_tally': [...tallies.values()],
+  }
+  return { rows, rejects, question }
+}
+
+/** The first summary of a poll says what it asks and that it runs. */
+function starts({ value, state }: Poll): boolean {
+  if (!isSaid(value.pollId) || isSaid(value.selectIndex)) return false
+  const running = value.pollingState ?? value.pollState
+  if (isSaid(running)) return running === questionStates.inProgress
+  return state === widgetStates.active || isSaid(value.pollItems)
+}
+
+/** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
+function submissionRow(
+  { value, raw, item, at }: Poll,
+  pollId: string,
+  context: WidgetContext,
+): PollSubmissionRow[] {
+  const user = item[context.settings.submitter]
+  if (!user) return []
+  return [
+    {
+      room_uuid: context.room,
+      poll_id: pollId,
+      user_uuid: user.userUuid,
+      ordinal: nextOrdinal(context.counts, pollId, user.userUuid),
+      user_name: user.userName ?? null,
+      select_index: value.selectIndex ?? [],
+      at,
+      extra: fieldsWithout(columns, raw),
+    },
+  ]
+}
+
+function pollRow(change: Poll, pollId: string, { room }: WidgetContext): PollRow {
+  const { value, raw, item, at } = change
+  const hasStarted = starts(change)
+  const state = stateOf(change)
+  return {
+    room_uuid: room,
+    poll_id: pollId,
+    mode: value.mode ?? null,
+    items: raw.pollItems ?? null,
+    state,
+    started_at: hasStarted ? at : null,
+    ended_at: state === 'ended' ? at : null,
+    started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
+    extra: fieldsWithout(columns, raw),
+  }
+}
+
+function stateOf(change: Poll): PollRow['state'] {
+  const state = change.value.pollingState ?? change.value.pollState
+  if (state === questionStates.ended) return 'ended'
+  return state === questionStates.inProgress || starts(change) ? 'running' : null
+}
+
+function readTally(
+  { raw }: Poll,
+  pollId: string,
+  { room }: WidgetContext,
+): { readonly rows: readonly PollTallyRow[]; readonly rejects: readonly Reject[] } {
+  const details = raw.pollDetails
+  const rows: PollTallyRow[] = []
+  const rejects: Reject[] = []
+  for (const [key, detail] of isObject(details) ? Object.entries(details) : []) {
+    const path = 'changeProperties.extra.pollDetails'
+    const item = Object.fromEntries([[key, detail]])
+    if (!optionIndex.test(key)) {
+      rejects.push({ reason: 'out_of_range', detail: `${path}: a key is no index of an option`, item })
+      continue
+    }
+    const judged = judge(PollDetail, detail, `${path}.${key}`, item)
+    if (!judged.ok) rejects.push(judged.reject)
+    else {
+      const { num, percentage } = judged.value
+      rows.push({
+        room_uuid: room,
+        poll_id: pollId,
+        option_index: Number(key),
+        num: num ?? null,
+        percentage: percentage ?? null,
+      })
+    }
+  }
+  return { rows, rejects }
+}

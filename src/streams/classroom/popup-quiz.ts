@@ -1,0 +1,121 @@
+import {
+  popupQuiz as operation,
+  QuizChange,
+  questionStates,
+  widgetStates,
+} from '../../provider/classroom/index.ts'
+import type { QuizRow, QuizSubmissionRow } from '../../rows/classroom.ts'
+import { readAnswer } from '../answer.ts'
+import { readCarry, withCarry } from '../carry.ts'
+import { fieldsWithout, isSaid } from '../items.ts'
+import type { QueueStream } from '../stream.ts'
+import { timestamp } from '../times.ts'
+import type { Change } from '../widgets/read-items.ts'
+import { nextOrdinal } from '../widgets/submissions.ts'
+import { WidgetCarry } from '../widgets/widget-carry.ts'
+import { harvestWidget, overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+
+type Quiz = Change<QuizChange>
+
+/**
+ * The pop-up quizzes of a room (operation 17): each is started, answered and ended; between, summaries tell
+ * the counts. What an item is shows in the fields it has.
+ */
+export const popupQuiz: QueueStream = {
+  kind: 'queue',
+  name: 'popup-quiz',
+  title: 'Pop-up quizzes of each room, with their submissions',
+  operation,
+  read: readAnswer,
+  source: 'log',
+  scope: 'room',
+  request: cursor => (cursor === null ? {} : { nextId: cursor }),
+  harvest: withCarry(WidgetCarry, (page, carry) =>
+    harvestWidget({ widget: 'popupQuiz', schema: QuizChange, read }, page, carry),
+  ),
+  rewind: stored => ({ ...readCarry(WidgetCarry, stored), fold: null, lost: false }),
+  rereads: stored => readCarry(WidgetCarry, stored).lost,
+}
+
+const fields = Object.keys(QuizChange.shape)
+const columns = new Set(fields)
+
+function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
+  const quizzes = new Map<string, QuizRow>()
+  const submissions: QuizSubmissionRow[] = []
+  let { question } = context
+  for (const change of changes) {
+    if (starts(change)) question = change.value.popupQuizId ?? question
+    const quizId = change.value.popupQuizId ?? question
+    if (quizId === null) continue
+    if (isSubmission(change)) submissions.push(...submissionRow(change, quizId, context))
+    else if (isSummary(change))
+      quizzes.set(quizId, overlay(quizzes.get(quizId), quizRow(change, quizId, context)))
+  }
+  const rows = { 'classroom.quiz': [...quizzes.values()], 'classroom.quiz_submission': submissions }
+  return { rows, rejects: [], question }
+}
+
+function isSubmission({ value }: Quiz): boolean {
+  return isSaid(value.selectedItems) || isSaid(value.lastCommitTime)
+}
+
+function isSummary({ raw }: Quiz): boolean {
+  return fields.some(field => isSaid(raw[field]))
+}
+
+/** The first summary of a quiz names it and says that it runs; the others may leave the name out. */
+function starts({ value, state, raw }: Quiz): boolean {
+  if (!isSaid(value.popupQuizId) || isSaid(value.selectedItems) || isSaid(value.lastCommitTime)) return false
+  if (isSaid(value.answerState)) return value.answerState === questionStates.inProgress
+  return state === widgetStates.active || isSaid(raw.items)
+}
+
+/** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
+function submissionRow(
+  { value, raw, item }: Quiz,
+  quizId: string,
+  context: WidgetContext,
+): QuizSubmissionRow[] {
+  const user = item[context.settings.submitter]
+  if (!user) return []
+  return [
+    {
+      room_uuid: context.room,
+      quiz_id: quizId,
+      user_uuid: user.userUuid,
+      ordinal: nextOrdinal(context.counts, quizId, user.userUuid),
+      user_name: user.userName ?? null,
+      selected_items: raw.selectedItems ?? null,
+      is_correct: value.isCorrect ?? null,
+      committed_at: timestamp(value.lastCommitTime),
+      extra: fieldsWithout(columns, raw),
+    },
+  ]
+}
+
+function quizRow(change: Quiz, quizId: string, { room }: WidgetContext): QuizRow {
+  const { value, raw, item, at } = change
+  const hasStarted = starts(change)
+  const state = stateOf(change)
+  return {
+    room_uuid: room,
+    quiz_id: quizId,
+    correct_items: raw.correctItems ?? null,
+    items: raw.items ?? null,
+    correct_count: value.correctCount ?? null,
+    selected_count: value.selectedCount ?? null,
+    total_count: value.totalCount ?? null,
+    average_accuracy: value.averageAccuracy ?? null,
+    state,
+    started_at: timestamp(value.receiveQuestionTime) ?? (hasStarted ? at : null),
+    ended_at: state === 'ended' ? at : null,
+    started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
+    extra: fieldsWithout(columns, raw),
+  }
+}
+
+function stateOf(change: Quiz): QuizRow['state'] {
+  if (change.value.answerState === questionStates.ended) return 'ended'
+  return change.value.answerState === questionStates.inProgress || starts(change) ? 'running' : null
+}

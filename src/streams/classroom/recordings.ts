@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { recordings as operation, RecordingItem, recordingStatuses } from '../../provider/classroom/index.ts'
+import type { RecordingFileRow, RecordingRow } from '../../rows/classroom.ts'
+import { readAnswer } from '../answer.ts'
+import { type HarvestWith, withCarry } from '../carry.ts'
+import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
+import { redact } from '../redact.ts'
+import { lastByKey } from '../row-sets.ts'
+import type { Page, SnapshotStream } from '../stream.ts'
+import { timestamp } from '../times.ts'
+
+/**
+ * The recordings of a room (operation 5). An entry changes after it first appears (end, status, files), so the
+ * list is read again until each has ended and has its files.
+ */
+export const recordings: SnapshotStream = {
+  kind: 'snapshot',
+  name: 'recordings',
+  title: 'Recordings of each room, with their files',
+  operation,
+  read: readAnswer,
+  source: 'list',
+  scope: 'room',
+  request: cursor => (cursor === null ? {} : { nextId: cursor }),
+  harvest: withCarry(z.object({ incarnation: z.int().min(1).default(1) }), harvest),
+}
+
+/** Files are judged one by one, so that a bad one spoils neither its recording nor the others. */
+const Item = RecordingItem.extend({ recordDetails: z.array(z.unknown()).nullish() })
+type Item = Read<z.infer<typeof Item>>
+const FileItem = RecordingItem.shape.recordDetails.unwrap().unwrap().element
+
+const columns = new Set([
+  'recordId',
+  'sid',
+  'resourceId',
+  'type',
+  'status',
+  'startTime',
+  'endTime',
+  'url',
+  'recordDetails',
+])
+const fileColumns = new Set(['url'])
+
+function harvest(page: Page, carry: { readonly incarnation: number }): HarvestWith<typeof carry> {
+  const listed = judgeEach(Item, page.items.map(redact))
+  const items = lastByKey(listed.good, ({ value }) => value.recordId)
+  const files = items.map(item => readFiles(item, page))
+  const rows = {
+    'classroom.recording': items.map(item => recordingRow(item, page)),
+    'classroom.recording_file': files.flatMap(file => file.rows),
+  }
+  return {
+    rows,
+    carry,
+    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    follow: 'next',
+    rejects: [...listed.rejects, ...files.flatMap(file => file.rejects)],
+    hints: [],
+    unfinished: items.some((item, index) => !isFinished(item, files[index]?.rows ?? [])),
+  }
+}
+
+function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
+  return {
+    room_uuid: page.series,
+    record_id: value.recordId,
+    sid: value.sid ?? null,
+    resource_id: value.resourceId ?? null,
+    type: value.type ?? null,
+    status: value.status ?? null,
+    started_at: timestamp(value.startTime),
+    ended_at: timestamp(value.endTime),
+    url: value.url ?? null,
+    extra: fieldsWithout(columns, raw),
+  }
+}
+
+function readFiles({ value }: Item, page: Page) {
+  const { good, rejects } = judgeEach(FileItem, value.recordDetails ?? [], 'recordDetails')
+  const rows = good.flatMap(({ value: file, raw, ordinal }): RecordingFileRow[] => {
+    if (!file.url) return []
+    const extra = fieldsWithout(fileColumns, raw)
+    return [{ room_uuid: page.series, record_id: value.recordId, ordinal, url: file.url, extra }]
+  })
+  return { rows, rejects }
+}
+
+/** A status that is not known cannot be waited for. */
+function isFinished({ value }: Item, files: readonly RecordingFileRow[]): boolean {
+  if (value.status === recordingStatuses.recording) return false
+  const hasEnded = value.status === recordingStatuses.ended || isSaid(value.endTime)
+  if (!hasEnded) return isSaid(value.status)
+  return Boolean(value.url) || files.length > 0
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { HandsChange } from '../../provider/classroom/index.ts'
+import { fieldsWithout, judge } from '../items.ts'
+import { readMembers } from './membership.ts'
+import { type EventReader, unread } from './reading.ts'
+
+const users = z.array(z.unknown()).nullish()
+const Lists = HandsChange.extend({
+  progressUsers: users,
+  addProgressUsers: users,
+  removeProgressUsers: users,
+})
+const User = HandsChange.shape.progressUsers.unwrap().unwrap().element
+const columns = new Set(['userUuid', 'payload'])
+
+/** cmd 1502. */
+export const hands: EventReader = (data, item) => {
+  const judged = judge(Lists, data, 'data', item)
+  if (!judged.ok) return unread(judged.reject)
+  const { members, rejects } = readMembers(User, {
+    present: ['progressUsers', judged.value.progressUsers],
+    added: ['addProgressUsers', judged.value.addProgressUsers],
+    removed: ['removeProgressUsers', judged.value.removeProgressUsers],
+  })
+  return {
+    ownTime: null,
+    rejects,
+    rows: event => ({
+      'classroom.hand_wave': members.map(({ value, raw, ordinal, action }) => ({
+        ...event,
+        ordinal,
+        user_uuid: value.userUuid,
+        action,
+        payload: raw.payload ?? null,
+        extra: fieldsWithout(columns, raw),
+      })),
+    }),
+  }
+}

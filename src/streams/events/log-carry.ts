@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { EventRecord } from '../../provider/classroom/index.ts'
+
+const Sequence = EventRecord.shape.sequence
+
+/** What has been learned of a log up to the beginning of a page. */
+const LogFold = z.object({
+  /** Latest of the provider's own times so far. */
+  lastTime: z.string().nullable(),
+  lastSequence: Sequence.nullable(),
+  /** The recording last started: a stop names none. */
+  recordId: z.string().nullable(),
+  holes: z.array(z.tuple([Sequence, Sequence]).readonly()).readonly(),
+})
+export type LogFold = z.infer<typeof LogFold>
+
+export const LogCarry = z.object({
+  incarnation: z.int().min(1).default(1),
+  /** The first events of the log as [sequence, cmd, own time]: by these a room is known again. */
+  fingerprint: z
+    .array(z.tuple([Sequence, z.int32(), z.string().nullable()]).readonly())
+    .readonly()
+    .default([]),
+  /** State before the page at the stored cursor; null while that is the beginning. */
+  fold: LogFold.nullable().default(null),
+  /** Highest sequence that has been read. */
+  seen: Sequence.nullable().default(null),
+  /** The log has been read to its end: what comes after `seen` on the last page is new. */
+  caughtUp: z.boolean().default(false),
+  /** What was known at the stored cursor is lost: the log must be read from its beginning. */
+  lost: z.boolean().default(false),
+  /** A reading from the beginning is under way. */
+  rereading: z.boolean().default(false),
+  /** Holes that complete readings have shown, as [from, to, readings]. */
+  tally: z
+    .array(z.tuple([Sequence, Sequence, z.int()]).readonly())
+    .readonly()
+    .default([]),
+  /** Too many holes: the numbering of this log is not dense, and holes in it mean nothing. */
+  sparse: z.boolean().default(false),
+})
+export type LogCarry = z.infer<typeof LogCarry>
+
+export const beginning: LogFold = { lastTime: null, lastSequence: null, recordId: null, holes: [] }

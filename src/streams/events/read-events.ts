@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { cmds, EventRecord } from '../../provider/classroom/index.ts'
+import type { Json } from '../../rows/json.ts'
+import { fieldsWithout, isObject, judge } from '../items.ts'
+import { redact } from '../redact.ts'
+import { normalSequence, type Sequence } from '../sequence.ts'
+import type { Reject } from '../stream.ts'
+import { attendance } from './attendance.ts'
+import { chat } from './chat.ts'
+import { hands } from './hands.ts'
+import { type EventReader, type EventReading, unread } from './reading.ts'
+import { recordingState } from './recording-state.ts'
+import { resourceChange } from './resource-change.ts'
+import { reward } from './reward.ts'
+import { roomState } from './room-state.ts'
+import { stage } from './stage.ts'
+
+/** One event as it came, without its secrets, and what its data says. */
+export interface RoomEvent {
+  readonly room_uuid: string
+  readonly sequence: Sequence
+  readonly cmd: number
+  readonly version: number | null
+  readonly data: Json
+  readonly extra: Json
+  readonly reading: EventReading
+}
+
+/** A place in the log of a room that the page holds something for, readable or not. */
+export interface EventPlace {
+  readonly room_uuid: string
+  readonly sequence: Sequence
+}
+
+export interface EventPage {
+  /** In the order of the page; a room and sequence occurs once. */
+  readonly events: readonly RoomEvent[]
+  /** Of every record whose place is known, those that were set aside included: these are not missing. */
+  readonly places: readonly EventPlace[]
+  readonly rejects: readonly Reject[]
+}
+
+const readers: ReadonlyMap<number, EventReader> = new Map([
+  [cmds.roomState, roomState],
+  [cmds.chat, chat],
+  [cmds.attendance, attendance],
+  [cmds.recordingState, recordingState],
+  [cmds.resources, resourceChange],
+  [cmds.rewards, reward],
+  [cmds.stage, stage],
+  [cmds.hands, hands],
+])
+
+/** Without these an event has no place in the store; all else may be wrong and the event is still kept raw. */
+const Key = z.object({
+  roomUuid: EventRecord.shape.roomUuid,
+  cmd: EventRecord.shape.cmd,
+  sequence: EventRecord.shape.sequence,
+})
+const Place = Key.omit({ cmd: true })
+const columns = new Set(['roomUuid', 'cmd', 'sequence', 'version', 'data'])
+const columnsButVersion = new Set([...columns].filter(column => column !== 'version'))
+
+/**
+ * Reads the event records of a page one by one. `room` is the room whose log the page is: records may leave it
+ * out, and one that names another room is set aside. Without it every record must name its room.
+ */
+export function readEvents(items: readonly unknown[], room?: string): EventPage {
+  const events = new Map<string, RoomEvent>()
+  const places: EventPlace[] = []
+  const rejects: Reject[] = []
+  for (const raw of items) {
+    const item = redact(raw)
+    const record = room === undefined ? item : inRoom(item, room)
+    const judged = judge(Key, record)
+    if (!judged.ok) {
+      rejects.push({ ...judged.reject, item })
+      places.push(...placeOf(record, room))
+      continue
+    }
+    if (room !== undefined && judged.value.roomUuid !== room) {
+      rejects.push({ reason: 'out_of_range', detail: 'roomUuid: names another room', item })
+      continue
+    }
+    const event = readEvent(judged.value, item)
+    places.push(event)
+    const key = `${event.sequence} ${event.room_uuid}`
+    const earlier = events.get(key)
+    if (earlier && !isSameEvent(earlier, event)) {
+      rejects.push({ reason: 'out_of_range', detail: 'sequence: belongs to another event of the page', item })
+      continue
+    }
+    events.set(key, event)
+  }
+  for (const event of events.values()) rejects.push(...event.reading.rejects)
+  return { events: [...events.values()], places, rejects }
+}
+
+/** Two renderings of one event share its type and the provider's own time; the rest may differ. */
+export function isSameEvent(a: RoomEvent, b: RoomEvent): boolean {
+  return a.cmd === b.cmd && a.reading.ownTime === b.reading.ownTime
+}
+
+function placeOf(record: Json, room: string | undefined): EventPlace[] {
+  const { success, data } = Place.safeParse(record)
+  if (!success || (room !== undefined && data.roomUuid !== room)) return []
+  return [{ room_uuid: data.roomUuid, sequence: normalSequence(data.sequence) }]
+}
+
+function inRoom(item: Json, room: string): Json {
+  if (!isObject(item)) return item
+  return item.roomUuid === undefined || item.roomUuid === null ? { ...item, roomUuid: room } : item
+}
+
+function readEvent(key: z.infer<typeof Key>, item: Json): RoomEvent {
+  const record = isObject(item) ? item : {}
+  const version = Number.isSafeInteger(record.version) ? Number(record.version) : null
+  const hasVersion = version !== null || record.version === null
+  return {
+    room_uuid: key.roomUuid,
+    sequence: normalSequence(key.sequence),
+    cmd: key.cmd,
+    version,
+    data: record.data ?? null,
+    extra: fieldsWithout(hasVersion ? columns : columnsButVersion, record),
+    reading: readers.get(key.cmd)?.(record.data, item) ?? unread(),
+  }
+}

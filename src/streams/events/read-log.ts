@@ -1,0 +1,128 @@
+import type { Timestamp } from '../../rows/json.ts'
+import type { RowSet } from '../../rows/rows.ts'
+import type { HarvestWith } from '../carry.ts'
+import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
+import { highest, type Sequence } from '../sequence.ts'
+import type { Hint, Page, StreamName } from '../stream.ts'
+import { answerTime, eventRows, lastOf, type PlacedEvent } from './event-rows.ts'
+import type { LogCarry, LogFold } from './log-carry.ts'
+import type { EventPage, EventPlace, RoomEvent } from './read-events.ts'
+import { assignStops } from './recording-state.ts'
+import { isOver } from './room-rows.ts'
+
+/** Streams that may hold more of a room whose log has news. */
+const besides: readonly StreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
+
+/** Reads one page of a room's log, knowing what the pages before it said. */
+export function readLog(
+  page: Page,
+  { events, places, rejects }: EventPage,
+  carry: LogCarry,
+  fold: LogFold,
+): HarvestWith<LogCarry> {
+  const { placed, lastTime } = place(events, page, carry, fold)
+  const { rows, recordId } = rowsOf(placed, page, fold.recordId)
+  const walk = walkPage(places, page, carry, fold)
+  const seen = highest(carry.seen, walk.last)
+  const read = { ...carry, seen, sparse: carry.sparse || walk.holes.length > mostHoles }
+  const common = {
+    rows,
+    rejects,
+    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    follow: 'next',
+    hints: hintsOf(rows, placed, page, carry.seen),
+  } as const
+  if (page.nextId !== undefined) {
+    const onwards = { lastTime, lastSequence: walk.last, recordId, holes: read.sparse ? [] : walk.holes }
+    return { ...common, carry: { ...read, fold: onwards }, unfinished: false }
+  }
+  const tally = read.sparse ? [] : tallyHoles(walk.holes, carry.tally, carry.rereading ? 'again' : 'same')
+  return {
+    ...common,
+    carry: {
+      ...read,
+      fold: page.cursor === null ? null : fold,
+      caughtUp: true,
+      rereading: false,
+      tally,
+    },
+    holes: tally.map(([from, to, reads]) => ({
+      from,
+      to,
+      state: reads < readsUntilAbsent ? 'open' : 'absent',
+    })),
+    unfinished: isDoubtful(tally),
+  }
+}
+
+/** Whether too few readings have shown some hole to call it natural. */
+export function isDoubtful(tally: readonly Tally[]): boolean {
+  return tally.some(([, , reads]) => reads < readsUntilAbsent)
+}
+
+/**
+ * When the events happened. Where one has no time of its own: on the live end of a log that had been read up
+ * to there, when the answer came; before that, the latest time that the log has told so far. A time later than
+ * the answer is not believed for others.
+ */
+function place(
+  events: readonly RoomEvent[],
+  page: Page,
+  { caughtUp, seen }: LogCarry,
+  fold: LogFold,
+): { readonly placed: readonly PlacedEvent[]; readonly lastTime: Timestamp | null } {
+  const answered = answerTime(page)
+  const isEnd = caughtUp && page.nextId === undefined
+  let { lastTime } = fold
+  const placed = events.map((event): PlacedEvent => {
+    const { ownTime } = event.reading
+    if (ownTime !== null) {
+      if (ownTime <= answered.at && ownTime > (lastTime ?? '')) lastTime = ownTime
+      return { event, at: ownTime, at_source: 'event', firm: true }
+    }
+    const firm = isAfter(event.sequence, seen)
+    if (lastTime === null || (isEnd && firm)) return { event, ...answered, firm }
+    return { event, at: lastTime, at_source: 'neighbour', firm }
+  })
+  return { placed, lastTime }
+}
+
+function rowsOf(
+  placed: readonly PlacedEvent[],
+  page: Page,
+  before: string | null,
+): { readonly rows: RowSet; readonly recordId: string | null } {
+  const rows = eventRows(placed, page)
+  const stops = rows['classroom.recording_state_change']
+  if (!stops) return { rows, recordId: before }
+  const { changes, last } = assignStops(stops, before)
+  return { rows: { ...rows, 'classroom.recording_state_change': changes }, recordId: last }
+}
+
+/** Where one numbering runs over all rooms, or this log is known to be sparse, a hole means nothing. */
+function walkPage(places: readonly EventPlace[], page: Page, carry: LogCarry, fold: LogFold): Walk {
+  const sequences = places.map(({ sequence }) => sequence)
+  const walk = walkOn({ last: fold.lastSequence, holes: fold.holes }, sequences)
+  const isDense = page.settings.sequenceScope === 'room' && !carry.sparse
+  return isDense ? walk : { ...walk, holes: [] }
+}
+
+/** Only what was not read before is news, so that a log that stands still keeps no one awake. */
+function hintsOf(
+  rows: RowSet,
+  placed: readonly PlacedEvent[],
+  page: Page,
+  seen: Sequence | null,
+): readonly Hint[] {
+  const fresh = placed.filter(({ event }) => isAfter(event.sequence, seen))
+  if (fresh.length === 0) return []
+  const hint = { room: page.series, at: lastOf(fresh), streams: besides }
+  const [room] = rows['classroom.room'] ?? []
+  const hasEnded = room && isOver(room.state) && isAfter(room.state_sequence ?? 0, seen)
+  if (!hasEnded) return [{ ...hint, change: 'news' }]
+  return [{ ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }]
+}
+
+function isAfter(sequence: Sequence, seen: Sequence | null): boolean {
+  return seen === null || sequence > seen
+}

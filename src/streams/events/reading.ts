@@ -1,0 +1,33 @@
+import type { Timestamp } from '../../rows/json.ts'
+import type { RowSet } from '../../rows/rows.ts'
+import type { JsonObject } from '../items.ts'
+import type { Sequence } from '../sequence.ts'
+import type { Reject } from '../stream.ts'
+
+/** What every row of an event begins with. */
+export interface EventKey {
+  readonly room_uuid: string
+  readonly sequence: Sequence
+  readonly at: Timestamp
+}
+
+/** What the data of one event says, before it is known when the event happened. */
+export interface EventReading {
+  /** The provider's own time of the event inside its data; null where it has none. */
+  readonly ownTime: Timestamp | null
+  readonly rejects: readonly Reject[]
+  /** The rows that the data makes beside the raw one. */
+  readonly rows: (event: EventKey) => RowSet
+}
+
+/** Reads the data of one type of event; `item` is what is set aside when the data as a whole does not fit. */
+export type EventReader = (data: unknown, item: unknown) => EventReading
+
+export function unread(...rejects: readonly Reject[]): EventReading {
+  return { ownTime: null, rejects, rows: () => ({}) }
+}
+
+/** For a reader whose schema asked for an object already. */
+export function rawObject(data: unknown): JsonObject {
+  return data as JsonObject
+}

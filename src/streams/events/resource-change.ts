@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { ResourceChange, ResourceItem, resourceActions } from '../../provider/classroom/index.ts'
+import type { ResourceChangeRow } from '../../rows/classroom.ts'
+import { asText, fieldsWithout, judge, judgeEach } from '../items.ts'
+import { resourceColumns, resourceFields } from '../resource-fields.ts'
+import { type EventReader, unread } from './reading.ts'
+
+const Lists = ResourceChange.extend({ resources: z.array(z.unknown()).nullish() })
+const columns = new Set<string>(resourceColumns)
+
+/** cmd 1003. */
+export const resourceChange: EventReader = (data, item) => {
+  const judged = judge(Lists, data, 'data', item)
+  if (!judged.ok) return unread(judged.reject)
+  const { resources, operator, action } = judged.value
+  const { good, rejects } = judgeEach(ResourceItem, resources ?? [], 'data.resources')
+  return {
+    ownTime: null,
+    rejects,
+    rows: event => ({
+      'classroom.resource_change': good.map(({ value, raw, ordinal }) => ({
+        ...event,
+        ordinal,
+        ...resourceFields(value, raw),
+        action: actionOf(action),
+        operator_uuid: operator?.userUuid ?? null,
+        operator_name: operator?.userName ?? null,
+        operator_role: asText(operator?.role),
+        extra: fieldsWithout(columns, raw),
+      })),
+    }),
+  }
+}
+
+function actionOf(action: number | null | undefined): ResourceChangeRow['action'] {
+  if (action === resourceActions.changed) return 'upsert'
+  return action === resourceActions.deleted ? 'delete' : 'unknown'
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { RewardChange } from '../../provider/classroom/index.ts'
+import { fieldsWithout, judge, judgeEach } from '../items.ts'
+import { timestamp } from '../times.ts'
+import { type EventReader, unread } from './reading.ts'
+
+const Lists = RewardChange.extend({ rewardDetails: z.array(z.unknown()).nullish() })
+const Detail = RewardChange.shape.rewardDetails.unwrap().unwrap().element
+const columns = new Set(['userUuid', 'changedReward', 'total', 'totalReward'])
+
+/** cmd 1101. */
+export const reward: EventReader = (data, item) => {
+  const judged = judge(Lists, data, 'data', item)
+  if (!judged.ok) return unread(judged.reject)
+  const { rewardDetails, updateTime } = judged.value
+  const { good, rejects } = judgeEach(Detail, rewardDetails ?? [], 'data.rewardDetails')
+  return {
+    ownTime: timestamp(updateTime),
+    rejects,
+    rows: event => ({
+      'classroom.reward': good.map(({ value, raw, ordinal }) => ({
+        ...event,
+        ordinal,
+        user_uuid: value.userUuid,
+        changed_reward: value.changedReward ?? null,
+        total: value.total ?? value.totalReward ?? null,
+        extra: fieldsWithout(columns, raw),
+      })),
+    }),
+  }
+}

@@ -1,0 +1,65 @@
+import { roomStates } from '../../provider/classroom/index.ts'
+import type { RoomRow, RoomStateChangeRow } from '../../rows/classroom.ts'
+import type { Timestamp } from '../../rows/json.ts'
+import { bySequence, type Sequence } from '../sequence.ts'
+import type { PlacedEvent } from './event-rows.ts'
+
+/**
+ * One row for each room that the events are of. The states of all count, but only firm times: an estimate made
+ * anew at each reading would move the room's bounds each time.
+ */
+export function roomRows(
+  placed: readonly PlacedEvent[],
+  changes: readonly RoomStateChangeRow[],
+): readonly RoomRow[] {
+  const changesByRoom = Map.groupBy(changes, change => change.room_uuid)
+  const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
+  return [...eventsByRoom].map(([room_uuid, events]) => ({
+    room_uuid,
+    ...lifeOf(changesByRoom.get(room_uuid) ?? [], firmOf(events)),
+    ...spanOf(events),
+  }))
+}
+
+/** The last change of state decides; an end counts only while the room has not been started again. */
+function lifeOf(
+  changes: readonly RoomStateChangeRow[],
+  firm: ReadonlySet<Sequence>,
+): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at'> {
+  const ordered = changes.toSorted((a, b) => bySequence(a.sequence, b.sequence))
+  const last = ordered.at(-1)
+  const start = ordered.find(({ state }) => state === roomStates.started)
+  const ends = ordered.filter(({ state, sequence }) => isOver(state) && firm.has(sequence))
+  return {
+    state: last?.state ?? null,
+    state_sequence: last?.sequence ?? null,
+    started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
+    ended_at: last && isOver(last.state) ? endOf(ends) : null,
+  }
+}
+
+/** A class that was ended and then closed ended when it was ended. */
+function endOf(ends: readonly RoomStateChangeRow[]): Timestamp | null {
+  const ended = ends.findLast(({ state }) => state === roomStates.ended)
+  return (ended ?? ends.at(-1))?.at ?? null
+}
+
+/** Ended or closed. */
+export function isOver(state: number | null): boolean {
+  return state === roomStates.ended || state === roomStates.closed
+}
+
+function firmOf(events: readonly PlacedEvent[]): ReadonlySet<Sequence> {
+  return new Set(events.filter(({ firm }) => firm).map(({ event }) => event.sequence))
+}
+
+function spanOf(events: readonly PlacedEvent[]): Pick<RoomRow, 'first_event_at' | 'last_event_at'> {
+  let first: Timestamp | null = null
+  let last: Timestamp | null = null
+  for (const { at, firm } of events) {
+    if (!firm) continue
+    if (first === null || at < first) first = at
+    if (last === null || at > last) last = at
+  }
+  return { first_event_at: first, last_event_at: last }
+}

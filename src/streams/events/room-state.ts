@@ -1,0 +1,23 @@
+import { RoomStateChange, roomStates } from '../../provider/classroom/index.ts'
+import { fieldsWithout, judge } from '../items.ts'
+import { timestamp } from '../times.ts'
+import { type EventReader, rawObject, unread } from './reading.ts'
+
+const columns = new Set(['state', 'startTime'])
+
+/** cmd 1. startTime stays in the data once the class has started: it is the time of that one change only. */
+export const roomState: EventReader = (data, item) => {
+  const judged = judge(RoomStateChange, data, 'data', item)
+  if (!judged.ok) return unread(judged.reject)
+  const { state, startTime } = judged.value
+  const startedAt = timestamp(startTime)
+  return {
+    ownTime: state === roomStates.started ? startedAt : null,
+    rejects: [],
+    rows: event => ({
+      'classroom.room_state_change': [
+        { ...event, state, started_at: startedAt, extra: fieldsWithout(columns, rawObject(data)) },
+      ],
+    }),
+  }
+}

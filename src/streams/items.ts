@@ -1,0 +1,99 @@
+import type { z } from 'zod'
+import type { Json } from '../rows/json.ts'
+import type { Reject, RejectReason } from './stream.ts'
+
+export type JsonObject = { readonly [key: string]: Json }
+
+/** An item that passed its schema: what the schema read, and all that came, unknown fields included. */
+export interface Read<T> {
+  readonly value: T
+  readonly raw: JsonObject
+  /** Place among its siblings, counted from 0; those that were set aside count too. */
+  readonly ordinal: number
+}
+
+export type Judged<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reject: Reject }
+
+export interface Sorted<T> {
+  readonly good: readonly Read<T>[]
+  readonly rejects: readonly Reject[]
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Reads one value; a refusal names the field below `path` and sets `item` aside, the value itself if not said. */
+export function judge<T>(schema: z.ZodType<T>, value: unknown, path = '', item = value): Judged<T> {
+  const result = schema.safeParse(value)
+  if (result.success) return { ok: true, value: result.data }
+  return { ok: false, reject: refusal(result.error.issues[0]!, value, path, item) }
+}
+
+/**
+ * Reads items one by one, so that a bad one spoils no other. Ordinals count from `first`; refusals name the
+ * place in the list only where the list itself is a field.
+ */
+export function judgeEach<T>(
+  schema: z.ZodType<T>,
+  items: readonly unknown[],
+  list?: string,
+  first = 0,
+): Sorted<T> {
+  const good: Read<T>[] = []
+  const rejects: Reject[] = []
+  for (const [index, raw] of items.entries()) {
+    const judged = judge(schema, raw, list === undefined ? '' : join(list, index))
+    if (!judged.ok) rejects.push(judged.reject)
+    else if (isObject(raw)) good.push({ value: judged.value, raw, ordinal: first + index })
+  }
+  return { good, rejects }
+}
+
+/** The fields of an object that have no column of their own; null where there are none. */
+export function fieldsWithout(columns: ReadonlySet<string>, object: JsonObject): Json {
+  const rest = Object.entries(object).filter(([key]) => !columns.has(key))
+  return rest.length === 0 ? null : Object.fromEntries(rest)
+}
+
+/** Present and not null: the provider uses both to leave a field out. */
+export function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** A role comes as an integer or as a word. */
+export function asText(value: string | number | null | undefined): string | null {
+  return value === null || value === undefined ? null : String(value)
+}
+
+function refusal(issue: z.core.$ZodIssue, value: unknown, path: string, item: unknown): Reject {
+  const field = issue.path.reduce(join, path)
+  return {
+    reason: reasonOf(issue, value),
+    detail: field === '' ? issue.message : `${field}: ${issue.message}`,
+    item,
+  }
+}
+
+function reasonOf(issue: z.core.$ZodIssue, value: unknown): RejectReason {
+  const found = issue.path.reduce<unknown>(step, value)
+  if (found === undefined) return 'missing_key'
+  if (issue.path.length === 0 && !isObject(value)) return 'not_an_object'
+  if (issue.code === 'too_big' || issue.code === 'too_small' || issue.code === 'custom') return 'out_of_range'
+  if (issue.code === 'invalid_union' && isInteger(found)) return 'out_of_range'
+  return 'wrong_type'
+}
+
+function step(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+}
+
+function isInteger(value: unknown): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value)
+}
+
+function join(path: string, key: PropertyKey): string {
+  return path === '' ? String(key) : `${path}.${String(key)}`
+}

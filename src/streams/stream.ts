@@ -1,0 +1,142 @@
+import type { Operation, Parameters } from '../provider/operation.ts'
+import type { Json } from '../rows/json.ts'
+import type { RowSet } from '../rows/rows.ts'
+
+/**
+ * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
+ * It never awaits, logs, reads a clock or knows SQL; the engine does all of that for every stream alike.
+ */
+export type Stream = FeedStream | QueueStream | SnapshotStream
+
+export const streamNames = [
+  'app-events',
+  'room-events',
+  'popup-quiz',
+  'poll',
+  'recordings',
+  'resources',
+] as const
+export type StreamName = (typeof streamNames)[number]
+
+interface StreamBase {
+  readonly name: StreamName
+  /** One line for people, shown by status and in the reference. */
+  readonly title: string
+  readonly operation: Operation
+  /** Finds the items and the nextId in a checked answer. */
+  readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId'>
+  /** How what it says is weighed against what is stored: the feed is a hint, a log the truth, a list a state. */
+  readonly source: 'feed' | 'log' | 'list'
+  /** What one series of progress stands for: the whole app, or one room of it. */
+  readonly scope: 'app' | 'room'
+}
+
+/** A call without parameters that answers what is new, possibly only once. */
+export interface FeedStream extends StreamBase {
+  readonly kind: 'feed'
+  readonly scope: 'app'
+  readonly harvest: (page: Page, carry: Json) => Harvest
+}
+
+/** Pages that follow each other by an opaque nextId, per room; the log can be read again. */
+export interface QueueStream extends StreamBase {
+  readonly kind: 'queue'
+  readonly scope: 'room'
+  readonly request: (cursor: string | null) => Parameters
+  readonly harvest: (page: Page, carry: Json) => Harvest
+  /** The carry with which the log is read once more from its beginning. */
+  readonly rewind: (carry: Json) => Json
+  /** Whether the log should be read once more from its beginning, to see if its holes were filled. */
+  readonly rereads: (carry: Json) => boolean
+}
+
+/** The whole list, again and again; it is complete when a page has no nextId. */
+export interface SnapshotStream extends StreamBase {
+  readonly kind: 'snapshot'
+  readonly scope: 'room'
+  readonly request: (cursor: string | null) => Parameters
+  readonly harvest: (page: Page, carry: Json) => Harvest
+}
+
+/** One page as it came, with all that a harvest may know. */
+export interface Page {
+  /** Room of the series; the empty string for a series that is the whole app. */
+  readonly series: string
+  /** nextId that the page was asked with; null is the beginning. */
+  readonly cursor: string | null
+  /** Why the page was read: to go on, or to see whether the room is still the one we know. */
+  readonly purpose: 'read' | 'probe'
+  readonly items: readonly unknown[]
+  readonly nextId: string | undefined
+  /** The provider's clock when it answered, ms since the epoch; undefined where the answer has none. */
+  readonly answeredAt: number | undefined
+  /** Our clock when the answer arrived, ms since the epoch. */
+  readonly receivedAt: number
+  readonly settings: HarvestSettings
+}
+
+/** What an operator may say about how pages are read. */
+export interface HarvestSettings {
+  /** Who submitted a quiz or poll answer: the documents leave it open. */
+  readonly submitter: 'operator' | 'fromUser'
+  /** `app`: one numbering over all rooms, so a hole inside a room means nothing. */
+  readonly sequenceScope: 'room' | 'app'
+}
+
+/** What a page turned out to hold. */
+export interface Harvest {
+  readonly rows: RowSet
+  /** What the stream must remember; committed with the rows. */
+  readonly carry: Json
+  /** Which incarnation of a room the rows belong to; `current` leaves it to the database. */
+  readonly room: RoomScope
+  /** Where to read next. `next` follows nextId; `stay` keeps the stored place (after a probe). */
+  readonly follow: 'next' | 'stay'
+  /** Items that could not be read: set aside, never blocking their page. */
+  readonly rejects: readonly Reject[]
+  /** What other streams should know now. */
+  readonly hints: readonly Hint[]
+  /** All holes of the series after a complete reading; absent while the reading goes on. */
+  readonly holes?: readonly Hole[]
+  /** Something listed is not finished yet, so the list is read again soon. */
+  readonly unfinished: boolean
+}
+
+export type RoomScope =
+  | { readonly kind: 'current' }
+  | { readonly kind: 'incarnation'; readonly incarnation: number; readonly opens: boolean }
+
+export interface Reject {
+  /** A word of a closed set, fit for a metric label. */
+  readonly reason: RejectReason
+  /** Which field broke which rule; no values. */
+  readonly detail: string
+  readonly item: unknown
+}
+
+export const rejectReasons = [
+  'not_an_object',
+  'missing_key',
+  'wrong_type',
+  'out_of_range',
+  'store_refused',
+] as const
+export type RejectReason = (typeof rejectReasons)[number]
+
+/** News about a room for every stream that follows rooms. */
+export interface Hint {
+  readonly room: string
+  /** `news`: something happened; `hole`: events are missing before it; `ended`: the class is over. */
+  readonly change: 'news' | 'hole' | 'ended'
+  /** When it happened, ms since the epoch. */
+  readonly at: number
+  /** Streams for which the news is certain; the others learn only that the room is alive. */
+  readonly streams: readonly StreamName[]
+}
+
+/** Sequences between two neighbours of a log that were not served. */
+export interface Hole {
+  readonly from: number | bigint
+  readonly to: number | bigint
+  readonly state: 'open' | 'absent'
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { isoTime } from '../../planning/time.ts'
+import { WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
+import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
+import type { Json, Timestamp } from '../../rows/json.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { receivedTime } from '../events/event-rows.ts'
+import { isObject, type JsonObject, judge } from '../items.ts'
+import { redact } from '../redact.ts'
+import { normalSequence, type Sequence } from '../sequence.ts'
+import type { Page, Reject } from '../stream.ts'
+import { timestamp } from '../times.ts'
+import type { WidgetCarry } from './widget-carry.ts'
+
+/** One change of a quiz or poll. */
+export interface Change<T> {
+  readonly item: WidgetItem
+  /** State of the widget, where the change says it. */
+  readonly state: unknown
+  readonly value: T
+  /** All that changed, unknown fields included. */
+  readonly raw: JsonObject
+  /** When it happened, as far as that is known. */
+  readonly at: Timestamp | null
+}
+
+export interface WidgetPage<T> {
+  readonly events: readonly WidgetEventRow[]
+  readonly changes: readonly Change<T>[]
+  readonly rejects: readonly Reject[]
+}
+
+const Place = z.object({ sequence: WidgetItem.shape.sequence })
+
+/**
+ * Reads the items of a page one by one. Every item that is an object and has a place is kept raw, whether or
+ * not anything else in it can be read. `first` is the place of the first item among all of the log.
+ */
+export function readItems<T>(
+  page: Page,
+  widget: Widget,
+  schema: z.ZodType<T>,
+  first: number,
+  carry: WidgetCarry,
+): WidgetPage<T> {
+  const events = new Map<Sequence, WidgetEventRow>()
+  const changes: Change<T>[] = []
+  const rejects: Reject[] = []
+  for (const [index, raw] of page.items.entries()) {
+    const item = redact(raw)
+    const place = judge(Place, item)
+    if (!place.ok) {
+      rejects.push(place.reject)
+      continue
+    }
+    const position = normalSequence(place.value.sequence ?? first + index)
+    const event = eventRow(page, widget, position, item)
+    const earlier = events.get(position)
+    if (earlier && earlier.content_hash !== event.content_hash) {
+      rejects.push({ reason: 'out_of_range', detail: 'sequence: belongs to another item of the page', item })
+    }
+    if (earlier) continue
+    events.set(position, event)
+    const change = readChange(schema, item)
+    if ('reason' in change) rejects.push(change)
+    else changes.push({ ...change, at: ownTime(item) ?? liveTime(page, position, carry) })
+  }
+  return { events: [...events.values()], changes, rejects }
+}
+
+function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): WidgetEventRow {
+  return {
+    room_uuid: page.series,
+    widget,
+    position,
+    content_hash: createHash('sha256').update(canonicalJson(item)).digest('hex'),
+    data: item,
+    received_at: receivedTime(page),
+  }
+}
+
+function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at'> | Reject {
+  const judged = judge(WidgetItem, item)
+  if (!judged.ok) return judged.reject
+  const { state, extra } = widgetChange(judged.value.changeProperties ?? {})
+  const change = judge(schema, extra, 'changeProperties.extra', item)
+  if (!change.ok) return change.reject
+  return { item: judged.value, state, value: change.value, raw: isObject(extra) ? extra : {} }
+}
+
+/** The document shows no time; an item that has the `ts` of the rest of the API means it. */
+function ownTime(item: Json): Timestamp | undefined {
+  const ts = isObject(item) ? item.ts : undefined
+  return typeof ts === 'number' ? isoTime(ts) : undefined
+}
+
+/** What is new on the last page of a log that had been read to its end has just happened. */
+function liveTime(page: Page, position: Sequence, { caughtUp, seen }: WidgetCarry): Timestamp | null {
+  const isLive = caughtUp && page.nextId === undefined && (seen === null || position > seen)
+  return isLive ? timestamp(page.answeredAt) : null
+}

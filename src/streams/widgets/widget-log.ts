@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
+import type { RowSet } from '../../rows/rows.ts'
+import type { HarvestWith } from '../carry.ts'
+import { restart } from '../restart.ts'
+import { mergeRows } from '../row-sets.ts'
+import { highest, type Sequence } from '../sequence.ts'
+import type { HarvestSettings, Page, Reject } from '../stream.ts'
+import { type Change, readItems } from './read-items.ts'
+import { recallCounts, type SubmissionCounts, storeCounts } from './submissions.ts'
+import { beginning, type WidgetCarry } from './widget-carry.ts'
+
+/** What a widget makes of the changes of one page. */
+export interface WidgetReading {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  /** The quiz or poll last started, by now. */
+  readonly question: string | null
+}
+
+export interface WidgetContext {
+  readonly room: string
+  readonly settings: HarvestSettings
+  /** The quiz or poll last started before the page. */
+  readonly question: string | null
+  /** Counts on while the page is read. */
+  readonly counts: SubmissionCounts
+}
+
+export interface WidgetLog<T> {
+  readonly widget: Widget
+  readonly schema: z.ZodType<T>
+  readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading
+}
+
+/**
+ * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
+ * the fold is what was known before it, so that the page can be read again and shows what was appended.
+ */
+export function harvestWidget<T>(
+  { widget, schema, read }: WidgetLog<T>,
+  page: Page,
+  carry: WidgetCarry,
+): HarvestWith<WidgetCarry> {
+  const fold = page.cursor === null ? beginning : carry.fold
+  if (fold === null) return restart(carry)
+  const { events, changes, rejects } = readItems(page, widget, schema, fold.position, carry)
+  const counts = recallCounts(fold.submissions)
+  const context = { room: page.series, settings: page.settings, question: fold.question, counts }
+  const reading = read(changes, context)
+  const seen = highest(carry.seen, lastPosition(events))
+  const onwards = {
+    position: fold.position + page.items.length,
+    question: reading.question,
+    submissions: storeCounts(counts),
+  }
+  const isEnd = page.nextId === undefined
+  const before = page.cursor === null ? null : fold
+  return {
+    rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
+    carry: { ...carry, lost: false, seen, caughtUp: carry.caughtUp || isEnd, fold: isEnd ? before : onwards },
+    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    follow: 'next',
+    rejects: [...rejects, ...reading.rejects],
+    hints: [],
+    unfinished: false,
+  }
+}
+
+/** Takes what a newer statement says over an older one; what it leaves open stays. */
+export function overlay<T extends object>(older: T | undefined, newer: T): T {
+  const said = Object.entries(newer).filter(([, value]) => value !== null)
+  return older ? { ...older, ...Object.fromEntries(said) } : newer
+}
+
+function lastPosition(events: readonly WidgetEventRow[]): Sequence | null {
+  return events.reduce<Sequence | null>((last, { position }) => highest(last, position), null)
+}

@@ -1,0 +1,88 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+const requestSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const commitSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+export type Instruments = ReturnType<typeof createInstruments>
+
+/** Every metric of the daemon: its name, its sentence, its labels. No label ever holds a room or a user. */
+export function createInstruments(registry: Registry) {
+  const registers = [registry]
+  const counter = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Counter<L>({ name: `penstock_${name}`, help, labelNames: [...labelNames], registers })
+  const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge<L>({ name: `penstock_${name}`, help, labelNames: [...labelNames], registers })
+  const histogram = <L extends string = never>(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    labelNames: readonly L[] = [],
+  ) => {
+    const labels = [...labelNames]
+    return new Histogram<L>({
+      name: `penstock_${name}`,
+      help,
+      labelNames: labels,
+      registers,
+      buckets: [...buckets],
+    })
+  }
+  return {
+    requests: counter('requests_total', 'Requests sent to the provider, by how they ended', [
+      'app',
+      'family',
+      'operation',
+      'outcome',
+    ]),
+    requestSeconds: histogram(
+      'request_seconds',
+      'Time from a request to the last byte of its answer, in seconds',
+      requestSeconds,
+      ['family', 'operation'],
+    ),
+    unframed: counter(
+      'unframed_answers_total',
+      'Answers whose only end was the end of their connection, so that a cut would go unseen',
+      ['family', 'operation'],
+    ),
+    refusals: counter('refusals_total', 'Requests that did not give a page, by the kind of failure', [
+      'operation',
+      'kind',
+    ]),
+    debits: counter('debits_total', 'Requests debited durably before they were sent', ['limit_group']),
+    pages: counter('pages_total', 'Pages, by what became of them', ['stream', 'outcome']),
+    rows: counter('rows_total', 'Rows written', ['table']),
+    commitSeconds: histogram(
+      'commit_seconds',
+      'Time that the commit of a page took, in seconds',
+      commitSeconds,
+    ),
+    deadLetters: counter('dead_letters_total', 'Items and bodies set aside because they could not be read', [
+      'stream',
+      'reason',
+    ]),
+    divergences: counter(
+      'divergences_total',
+      'Items that came again under the same key with another content',
+      ['stream'],
+    ),
+    due: gauge('due_series', 'Series whose next visit is due', ['stream']),
+    lag: gauge('lag_seconds', 'How late the latest visit is that is due, over all apps, in seconds', [
+      'stream',
+    ]),
+    lastSuccess: gauge(
+      'last_success_timestamp_seconds',
+      'When a page of the stream was last committed, in seconds since the epoch',
+      ['stream'],
+    ),
+    gaps: gauge('gaps', 'Rows of the gap ledger', ['stream', 'state']),
+    rooms: gauge('rooms', 'Rooms known', ['state']),
+    shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
+    databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
+    eventLoopLag: gauge(
+      'event_loop_lag_seconds',
+      'How late the event loop turned since the last scrape (99th percentile), in seconds',
+    ),
+    buildInfo: gauge('build_info', 'Always 1; what runs here is in the labels', ['version', 'node']),
+  }
+}

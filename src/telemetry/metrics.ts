@@ -1,0 +1,168 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { Clock } from '../clock/clock.ts'
+import type { Meter, PageOutcome, StoreFigures, StreamLabels } from '../engine/ports.ts'
+import { type FailureKind, failureKinds } from '../provider/errors.ts'
+import type { Operation } from '../provider/operation.ts'
+import { watchEventLoop } from './event-loop.ts'
+import { createFigures, type Reading } from './figures.ts'
+import { createInstruments, type Instruments } from './instruments.ts'
+import { cappedLabel, closedLabel } from './labels.ts'
+import { createLagBook, type LagBook } from './lag.ts'
+
+type StreamName = StreamLabels['stream']
+
+export interface MeterOptions {
+  readonly clock: Clock
+  readonly version: string
+  readonly streams: readonly StreamName[]
+  /** Operations that the daemon sends, as the engine names them. */
+  readonly operations: readonly string[]
+  /** Why an item is set aside, beside the failures of whole answers. */
+  readonly rejectReasons: readonly string[]
+  readonly figures: () => Promise<StoreFigures>
+  /** How many apps have a label of their own. */
+  readonly maxApps?: number
+  readonly registry?: Registry
+}
+
+export interface PrometheusMeter extends Meter {
+  readonly registry: Registry
+  /** An answer that had no frame; for the transport. */
+  readonly unframed: (operation: Operation) => void
+  /** All metrics in the text format of Prometheus. Succeeds without a database too. */
+  readonly scrape: () => Promise<string>
+  readonly contentType: string
+  /** Ends the watching of the event loop. */
+  readonly close: () => void
+}
+
+const defaultMaxApps = 200
+const figuresMaxAge = 5_000
+const figuresPatience = 2_000
+
+/** Gauges that bear the ending of a counter, each beside one of the same figure without it. */
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+const gapStates = ['open', 'repaired', 'absent', 'lost']
+
+const pageOutcomes: readonly PageOutcome[] = [
+  'committed',
+  'empty',
+  'stale',
+  'fenced',
+  'unverified',
+  'looped',
+  'gone',
+  'store_unavailable',
+  ...failureKinds,
+]
+
+/** The daemon's metrics. Every label has a bounded set of values, and counters that should stay 0 begin at 0. */
+export function createMeter(options: MeterOptions): PrometheusMeter {
+  const { clock, registry = new Registry(), streams } = options
+  const metrics = createInstruments(registry)
+  const lags = createLagBook()
+  const loop = watchEventLoop()
+  const figures = createFigures({
+    clock,
+    read: options.figures,
+    maxAge: figuresMaxAge,
+    patience: figuresPatience,
+  })
+  const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
+  const app = cappedLabel(options.maxApps ?? defaultMaxApps)
+  const operation = closedLabel(options.operations)
+  const reason = closedLabel(reasons)
+  collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
+  beginAtZero(metrics, streams, options.operations, reasons)
+  metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
+
+  const scrape = async () => {
+    setFigures(metrics, streams, await figures())
+    setLags(metrics, streams, lags)
+    metrics.eventLoopLag.set(loop.lag())
+    return registry.metrics()
+  }
+
+  return {
+    request(id, family, name, outcome, { elapsed }) {
+      const labels = { family, operation: operation(name) }
+      metrics.requests.inc({ ...labels, app: app(id), outcome })
+      metrics.requestSeconds.observe(labels, elapsed / 1_000)
+    },
+    page({ stream }, outcome) {
+      metrics.pages.inc({ stream, outcome })
+      if (outcome === 'committed' || outcome === 'empty')
+        metrics.lastSuccess.set({ stream }, clock.now() / 1_000)
+    },
+    rows(stored) {
+      for (const [table, count] of Object.entries(stored)) metrics.rows.inc({ table }, count)
+    },
+    commit: elapsed => metrics.commitSeconds.observe(elapsed / 1_000),
+    deadLetters: ({ stream }, why, count) => metrics.deadLetters.inc({ stream, reason: reason(why) }, count),
+    divergences: ({ stream }, count) => metrics.divergences.inc({ stream }, count),
+    refusal: (_app, name, kind) => metrics.refusals.inc({ operation: operation(name), kind }),
+    debit: (_app, group) => metrics.debits.inc({ limit_group: group }),
+    schedule: (labels, state) => lags.note(labels.stream, labels.app, state),
+    owned(shards) {
+      metrics.shardsOwned.set(shards)
+      if (shards === 0) lags.clear()
+    },
+    unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
+    registry,
+    scrape: oneAtATime(scrape),
+    contentType: registry.contentType,
+    close: () => loop.stop(),
+  }
+}
+
+function beginAtZero(
+  metrics: Instruments,
+  streams: readonly StreamName[],
+  operations: readonly string[],
+  reasons: readonly string[],
+): void {
+  for (const stream of streams) {
+    for (const outcome of pageOutcomes) metrics.pages.inc({ stream, outcome }, 0)
+    for (const reason of reasons) metrics.deadLetters.inc({ stream, reason }, 0)
+    metrics.divergences.inc({ stream }, 0)
+  }
+  const kinds: readonly FailureKind[] = failureKinds
+  for (const operation of operations) for (const kind of kinds) metrics.refusals.inc({ operation, kind }, 0)
+}
+
+function setLags(metrics: Instruments, streams: readonly StreamName[], lags: LagBook): void {
+  for (const stream of streams) {
+    const { due, lateBy } = lags.of(stream)
+    metrics.due.set({ stream }, due)
+    metrics.lag.set({ stream }, lateBy / 1_000)
+  }
+}
+
+function setFigures(metrics: Instruments, streams: readonly StreamName[], { up, figures }: Reading): void {
+  metrics.databaseUp.set(up ? 1 : 0)
+  if (!figures) return
+  metrics.gaps.reset()
+  metrics.rooms.reset()
+  for (const stream of streams) for (const state of gapStates) metrics.gaps.set({ stream, state }, 0)
+  const stream = closedLabel(streams)
+  for (const gap of figures.gaps)
+    metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
+  for (const rooms of figures.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
+}
+
+/** Those who ask while an answer is being made get that answer. */
+function oneAtATime<T>(make: () => Promise<T>): () => Promise<T> {
+  let making: Promise<T> | undefined
+  return () => {
+    making ??= make().finally(() => {
+      making = undefined
+    })
+    return making
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { classify } from '../../src/http/classify.ts'
+import type { Arrival } from '../../src/http/exchange.ts'
+import { appEvents, recordings } from '../../src/provider/classroom/index.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import type { Operation } from '../../src/provider/operation.ts'
+
+const now = Date.parse('2026-03-01T12:00:00Z')
+
+function arrive(status: number, body: string, headers: Record<string, string> = {}): Arrival {
+  return { status, header: name => headers[name], bytes: new TextEncoder().encode(body), end: 'whole' }
+}
+
+function failureOf(arrival: Arrival, operation: Operation = appEvents) {
+  const verdict = classify(operation, arrival, now)
+  if (verdict.ok) throw new Error('this should have been a failure')
+  return verdict.failure
+}
+
+describe('an answer', () => {
+  it('with code 0 is a page, stamped with the time of its envelope', () => {
+    const verdict = classify(appEvents, arrive(200, '{"code":0,"ts":1767225600000,"data":[]}'), now)
+    expect(verdict).toEqual({
+      ok: true,
+      body: { code: 0, ts: 1767225600000, data: [] },
+      answeredAt: 1767225600000,
+    })
+  })
+
+  it.each(['1767225600', '17672256000000000', '-1', '1e400', 'null'])(
+    'whose ts is %s is stamped with the Date header',
+    ts => {
+      const arrival = arrive(500, `{"code":500,"ts":${ts}}`, { date: 'Thu, 01 Jan 2026 00:00:07 GMT' })
+      expect(classify(appEvents, arrival, now).answeredAt).toBe(1767225607000)
+    },
+  )
+
+  it('without any time has none', () => {
+    expect(classify(appEvents, arrive(200, '{"code":0}'), now).answeredAt).toBeUndefined()
+  })
+
+  it.each<[number, string, FailureKind, number | undefined]>([
+    [400, '{"code":400}', 'bad_request', 400],
+    [401, '', 'unauthorized', undefined],
+    [403, '{"code":30403200}', 'forbidden', 30_403_200],
+    [404, '{"code":20404100}', 'not_found', 20_404_100],
+    [404, '{"code":20404200}', 'not_found', 20_404_200],
+    [409, '{"code":30409410}', 'conflict', 30_409_410],
+    [429, 'slow down', 'rate_limited', undefined],
+    [500, '{"code":500}', 'server_error', 500],
+    [502, '<html>', 'server_error', undefined],
+    [503, '', 'unavailable', undefined],
+    [504, '{"code":"no number"}', 'gateway_timeout', undefined],
+    [302, '', 'redirect', undefined],
+    [418, '', 'unexpected_status', undefined],
+  ])('with HTTP %i and body %j is %s', (status, body, kind, code) => {
+    const failure = failureOf(arrive(status, body))
+    expect([failure.kind, failure.status, failure.code]).toEqual([kind, status, code])
+  })
+
+  it.each<[number, FailureKind]>([
+    [400, 'bad_request'],
+    [20_404_100, 'not_found'],
+    [30_409_101, 'conflict'],
+    [30_403_200, 'forbidden'],
+    [500, 'server_error'],
+    [12_345, 'unexpected_code'],
+  ])('with HTTP 200 and code %i is %s', (code, kind) => {
+    expect(failureOf(arrive(200, `{"code":${code}}`))).toMatchObject({ kind, code, status: 200 })
+  })
+
+  it('of another shape names the path and the rule, never the value', () => {
+    expect(failureOf(arrive(200, '{"code":"canary"}')).text).toBe(
+      'the answer is not of its documented shape: code: must be number',
+    )
+    expect(failureOf(arrive(200, '["canary"]')).text).toBe(
+      'the answer is not of its documented shape: the whole body: must be object',
+    )
+    expect(failureOf(arrive(200, '{"code":0,"data":"canary"}'), recordings).text).toBe(
+      'the answer is not of its documented shape: data: invalid_union',
+    )
+  })
+
+  it('that is not JSON keeps its bytes for the dead letters and says nothing of them', () => {
+    const failure = failureOf(arrive(200, '<html>canary</html>'))
+    expect(failure).toMatchObject({ kind: 'malformed', text: 'the body is not JSON' })
+    expect(Buffer.from(failure.body ?? []).toString()).toBe('<html>canary</html>')
+  })
+
+  it('that was encoded in spite of our asking is malformed', () => {
+    expect(failureOf(arrive(200, '{"code":0}', { 'content-encoding': 'gzip' })).kind).toBe('malformed')
+    expect(classify(appEvents, arrive(200, '{"code":0}', { 'content-encoding': 'identity' }), now).ok).toBe(
+      true,
+    )
+  })
+
+  it('that passed its cap is too large, even if its beginning would parse', () => {
+    const arrival: Arrival = { ...arrive(200, '{"code":0}'), end: 'cut' }
+    expect(failureOf(arrival).kind).toBe('too_large')
+  })
+
+  it('tells how long to wait, a date being relative to the provider clock', () => {
+    expect(failureOf(arrive(429, '', { 'retry-after': '17' })).retryAfter).toBe(17)
+    const date = { 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT', date: 'Thu, 01 Jan 2026 00:00:07 GMT' }
+    expect(failureOf(arrive(503, '', date)).retryAfter).toBe(53)
+    expect(failureOf(arrive(503, '', { 'retry-after': 'soon' }))).not.toHaveProperty('retryAfter')
+  })
+
+  it('of a family without an envelope may have any code in its body', () => {
+    const operation: Operation = {
+      ...appEvents,
+      family: 'players',
+      answer: z.looseObject({ code: z.string() }),
+    }
+    expect(classify(operation, arrive(200, '{"code":"fine"}'), now).ok).toBe(true)
+  })
+})

@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { seededRandom } from '../../src/clock/seeded.ts'
+import { systemClock } from '../../src/clock/system.ts'
+import { createCredentials, fixedToken } from '../../src/http/authentication.ts'
+import { createTransport, type TransportOptions } from '../../src/http/transport.ts'
+import { roomEvents } from '../../src/provider/classroom/index.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { type RawServer, startRawServer } from './raw-server.ts'
+
+export const canaryToken = 'canary-token-1f7c'
+
+export const emptyPage = '{"code":0,"msg":"Success","ts":1767225600000,"data":{"list":[],"nextId":null}}'
+
+export const readRoom = requestLine(roomEvents, { region: 'ap', appId: 'app1', roomUuid: 'room 1' })
+
+export const staticCredentials = createCredentials({
+  apps: {
+    app1: {
+      classroom: { uid: 'penstock', token: fixedToken({ reveal: async () => canaryToken }) },
+      rest: { key: 'the-key', secret: { reveal: async () => 'the-secret' } },
+    },
+  },
+})
+
+/** A raw server and a transport that knows it, both closed when the test ends. */
+export async function setUp(
+  answer: (socket: Socket, request: string) => void,
+  options: Partial<TransportOptions> & { readonly bodyBytes?: number } = {},
+) {
+  const server: RawServer = await startRawServer(answer)
+  const { bodyBytes, ...rest } = options
+  const transport = createTransport({
+    clock: systemClock,
+    random: seededRandom(1),
+    providers: { classroom: { url: server.url, ...(bodyBytes === undefined ? {} : { bodyBytes }) } },
+    credentials: staticCredentials,
+    ...rest,
+  })
+  onTestFinished(async () => {
+    await server.close()
+    await transport.close()
+  })
+  return { server, transport }
+}

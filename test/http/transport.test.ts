@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { createCredentials, fixedToken } from '../../src/http/authentication.ts'
+import { createTransport } from '../../src/http/transport.ts'
+import { roomEvents, setRecordingState } from '../../src/provider/classroom/index.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { canaryToken, emptyPage, readRoom, setUp, staticCredentials } from './harness.ts'
+import { framed } from './raw-server.ts'
+
+describe('a request', () => {
+  it('goes out once with authentication, identity encoding and an id of its own', async () => {
+    const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)))
+    const first = await transport.send('app1', readRoom)
+    await transport.send('app1', readRoom)
+    expect(first).toMatchObject({ ok: true, answer: { status: 200, answeredAt: 1767225600000 } })
+    expect(server.requests).toHaveLength(2)
+    const [head, second] = server.requests as [string, string]
+    expect(head).toMatch(/^GET \/ap\/edu\/apps\/app1\/v2\/rooms\/room%201\/sequences HTTP\/1\.1\r\n/)
+    for (const line of [
+      `x-svc-token: ${canaryToken}`,
+      'x-svc-uid: penstock',
+      'accept-encoding: identity',
+      'content-type: application/json',
+    ]) {
+      expect(head).toContain(`\r\n${line}\r\n`)
+    }
+    const id = (text: string) => /x-request-id: ([0-9a-f-]{36})\r\n/.exec(text)?.[1]
+    expect(id(head)).toBeDefined()
+    expect(id(second)).not.toBe(id(head))
+  })
+
+  it('keeps the bytes of the answer as they came', async () => {
+    const { transport } = await setUp(socket => socket.write(framed(emptyPage)))
+    const reply = await transport.send('app1', readRoom)
+    if (!reply.ok) throw new Error(reply.failure.text)
+    expect(Buffer.from(reply.answer.bytes).toString()).toBe(emptyPage)
+    expect(reply.timing.elapsed).toBeGreaterThan(0)
+  })
+
+  it('reuses its connection', async () => {
+    const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)))
+    for (let i = 0; i < 5; i++) await transport.send('app1', readRoom)
+    expect(server.requests).toHaveLength(5)
+    expect(server.connections()).toBeLessThan(5)
+  })
+
+  it('carries its body as JSON, below the path of the base URL', async () => {
+    const { server } = await setUp(socket => socket.write(framed('{"code":0}')))
+    const below = createTransport({
+      clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+      random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
+      providers: { classroom: { url: `${server.url}/gate/` } },
+      credentials: staticCredentials,
+    })
+    const path = { region: 'ap', appId: 'app1', roomUuid: 'r', state: 1 }
+    const reply = await below.send('app1', requestLine(setRecordingState, path, { mode: 'web' }))
+    await below.close()
+    expect(reply.ok).toBe(true)
+    expect(server.requests[0]).toMatch(/^PUT \/gate\/ap\/edu\/apps\/app1\/v2\/rooms\/r\/records\/states\/1 /)
+    expect(server.requests[0]).toMatch(/\r\n\r\n\{"mode":"web"\}$/)
+  })
+
+  it('teaches the transport how far the provider clock is ahead', async () => {
+    const { transport } = await setUp(socket => socket.write(framed('{"code":0,"ts":1767225660000}')), {
+      clock: { now: () => 1767225600000, monotonic: () => 0, sleep: async () => {} },
+    })
+    expect(transport.clockOffset('classroom')).toBeUndefined()
+    await transport.send('app1', readRoom)
+    expect(transport.clockOffset('classroom')).toBe(60_000)
+    expect(transport.clockOffset('players')).toBeUndefined()
+  })
+})
+
+describe('credentials on the way', () => {
+  it('are read again after a 401, and nothing is sent again', async () => {
+    const tokens = ['old', 'new']
+    let refreshed = 0
+    const token = {
+      current: async () => tokens[0]!,
+      refresh: async () => {
+        refreshed++
+        tokens.shift()
+        return true
+      },
+    }
+    const { server, transport } = await setUp(socket => socket.write(framed('', '401 Unauthorized')), {
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+    })
+    const reply = await transport.send('app1', readRoom)
+    expect(reply).toMatchObject({
+      ok: false,
+      failure: {
+        kind: 'unauthorized',
+        status: 401,
+        text: 'the provider answered HTTP 401; new credentials were read',
+      },
+    })
+    expect([server.requests.length, refreshed]).toEqual([1, 1])
+    await transport.send('app1', readRoom)
+    expect(server.requests[1]).toContain('x-svc-token: new\r\n')
+  })
+
+  it('that cannot be sent stop the request before it leaves', async () => {
+    const token = fixedToken({ reveal: async () => 'canary\r\nx-evil: 1' })
+    const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)), {
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+    })
+    const reply = await transport.send('app1', readRoom)
+    expect(reply).toMatchObject({ ok: false, failure: { kind: 'unauthorized' } })
+    expect(JSON.stringify(reply)).not.toContain('canary')
+    expect(server.connections()).toBe(0)
+  })
+
+  it('that cannot be read are told without what the reader said', async () => {
+    const token = {
+      current: async () => {
+        throw new Error('canary in /run/secrets')
+      },
+      refresh: async () => false,
+    }
+    const { transport } = await setUp(socket => socket.write(framed(emptyPage)), {
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+    })
+    const reply = await transport.send('app1', readRoom)
+    expect(reply).toMatchObject({
+      ok: false,
+      failure: { kind: 'unauthorized', text: 'nothing was sent: the credentials cannot be read' },
+    })
+  })
+
+  it('that never come end with the total deadline', async () => {
+    const token = { current: () => new Promise<string>(() => {}), refresh: async () => false }
+    const { transport } = await setUp(socket => socket.write(framed(emptyPage)), {
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+      limits: { total: 200 },
+    })
+    expect(await transport.send('app1', readRoom)).toMatchObject({ ok: false, failure: { kind: 'timeout' } })
+  })
+})
+
+describe('the providers', () => {
+  it('are refused when a base URL is not allowed', () => {
+    expect(() =>
+      createTransport({
+        clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+        random: { next: () => 0, uuid: () => '' },
+        providers: { classroom: { url: 'http://api.example.com' } },
+        credentials: staticCredentials,
+      }),
+    ).toThrow('must begin with https://')
+  })
+
+  it('say so when a family has no base URL', async () => {
+    const { transport } = await setUp(() => {})
+    const request = { ...readRoom, operation: { ...roomEvents, family: 'players' as const } }
+    await expect(transport.send('app1', request)).rejects.toThrow('no base URL is configured for players')
+  })
+})

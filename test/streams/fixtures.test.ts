@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Json } from '../../src/rows/json.ts'
+import { streams } from '../../src/streams/index.ts'
+import { type Harvest, type Page, streamNames } from '../../src/streams/stream.ts'
+import { fixture, fixtureCases, fixtureStreams, pageOf } from './pages.ts'
+
+const Input = z.strictObject({ carry: z.unknown(), page: z.looseObject({}) })
+const Expected = z.looseObject({
+  rows: z.record(z.string(), z.array(z.unknown())),
+  rejects: z.array(z.tuple([z.string(), z.string()])).optional(),
+})
+
+/** JSON has no undefined: null stands for a clock or a nextId that the answer did not have. */
+function pageFrom(parts: Partial<Page>): Page {
+  return pageOf({
+    ...parts,
+    nextId: parts.nextId ?? undefined,
+    ...(parts.answeredAt === null && { answeredAt: undefined }),
+  })
+}
+
+function nonEmpty(rows: object): object {
+  return Object.fromEntries(Object.entries(rows).filter(([, of]) => of.length > 0))
+}
+
+function harvested(name: (typeof streamNames)[number], input: Json): Harvest {
+  const { carry, page } = Input.parse(input)
+  return streams[name].harvest(pageFrom(page), (carry ?? null) as Json)
+}
+
+for (const name of streamNames) {
+  describe(`${name} makes of a page`, () => {
+    it.each(fixtureCases(name))('%s', caseName => {
+      const { input, expected } = fixture(name, caseName)
+      const { rows, rejects, ...rest } = Expected.parse(expected)
+      const harvest = harvested(name, input)
+
+      expect(nonEmpty(harvest.rows)).toEqual(rows)
+      for (const [field, value] of Object.entries(rest)) {
+        expect({ [field]: harvest[field as keyof Harvest] ?? null }).toEqual({ [field]: value })
+      }
+      if (rejects)
+        expect(harvest.rejects.map(({ reason, detail }) => [reason, fieldOf(detail)])).toEqual(rejects)
+    })
+  })
+}
+
+/** A detail names the field before a colon; what is wrong with the item as a whole names none. */
+function fieldOf(detail: string): string {
+  return /^([\w.]+): /.exec(detail)?.[1] ?? ''
+}
+
+it('every stream has at least four fixtures, and every fixture a stream', () => {
+  expect([...fixtureStreams()].sort()).toEqual([...streamNames].sort())
+  for (const name of streamNames) expect(fixtureCases(name).length).toBeGreaterThanOrEqual(4)
+})

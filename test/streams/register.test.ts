@@ -1,0 +1,29 @@
+import { readdirSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { streams } from '../../src/streams/index.ts'
+import { streamNames } from '../../src/streams/stream.ts'
+
+const folder = new URL('../../src/streams/classroom/', import.meta.url)
+
+it('the register holds exactly the streams of the folder, each under its own name', () => {
+  const files = readdirSync(folder).map(file => file.replace(/\.ts$/, ''))
+  expect(Object.keys(streams).sort()).toEqual(files.sort())
+  expect(Object.values(streams).map(({ name }) => name)).toEqual(Object.keys(streams))
+  expect(Object.keys(streams)).toEqual([...streamNames])
+})
+
+it('each stream polls its own operation of the contract, with the parameters that the operation takes', () => {
+  const numbers = Object.values(streams).map(({ operation }) => operation.number)
+  expect(numbers).toEqual([10, 9, 17, 18, 5, 8])
+  expect(streams['room-events'].request(null)).toEqual({})
+  expect(streams['popup-quiz'].request('n7')).toEqual({ nextId: 'n7' })
+  expect(streams.poll.request('n7')).toEqual({ nextId: 'n7' })
+  expect(streams.recordings.request('n7')).toEqual({ nextId: 'n7' })
+  expect(streams.resources.request('n7')).toEqual({})
+})
+
+it('an answer is read whichever way its data is shaped', () => {
+  const { read } = streams['room-events']
+  expect(read({ code: 0, data: { list: [1, 2], nextId: 7 } })).toEqual({ items: [1, 2], nextId: '7' })
+  expect(read({ code: 0, data: [1] })).toEqual({ items: [1], nextId: undefined })
+})

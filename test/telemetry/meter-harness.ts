@@ -1,0 +1,21 @@
+import { onTestFinished } from 'vitest'
+import type { StoreFigures } from '../../src/engine/ports.ts'
+import { createMeter, type MeterOptions } from '../../src/telemetry/metrics.ts'
+import { handClock } from './hand-clock.ts'
+
+const empty: StoreFigures = { gaps: [], rooms: [] }
+
+export function setUp(options: Partial<MeterOptions> = {}) {
+  const clock = handClock()
+  const meter = createMeter({
+    clock,
+    version: '0.1.0',
+    streams: ['app-events', 'room-events'],
+    operations: ['appEvents', 'roomEvents'],
+    rejectReasons: ['missing_key'],
+    figures: async () => empty,
+    ...options,
+  })
+  onTestFinished(() => meter.close())
+  return { meter, clock }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest'
+import type { StoreFigures } from '../../src/engine/ports.ts'
+import { setUp } from './meter-harness.ts'
+
+const timing = { receivedAt: 0, elapsed: 250 }
+function samples(text: string, name: string): readonly string[] {
+  return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+}
+
+describe('the metrics', () => {
+  it('have the names that others rely on', async () => {
+    const text = await setUp().meter.scrape()
+    const types = text.split('\n').flatMap(line => /^# TYPE (penstock_\S+ \S+)$/.exec(line)?.[1] ?? [])
+    expect(types.toSorted()).toEqual([
+      'penstock_build_info gauge',
+      'penstock_commit_seconds histogram',
+      'penstock_database_up gauge',
+      'penstock_dead_letters_total counter',
+      'penstock_debits_total counter',
+      'penstock_divergences_total counter',
+      'penstock_due_series gauge',
+      'penstock_event_loop_lag_seconds gauge',
+      'penstock_gaps gauge',
+      'penstock_lag_seconds gauge',
+      'penstock_last_success_timestamp_seconds gauge',
+      'penstock_pages_total counter',
+      'penstock_refusals_total counter',
+      'penstock_request_seconds histogram',
+      'penstock_requests_total counter',
+      'penstock_rooms gauge',
+      'penstock_rows_total counter',
+      'penstock_shards_owned gauge',
+      'penstock_unframed_answers_total counter',
+    ])
+  })
+
+  it('say what the engine told them', async () => {
+    const { meter, clock } = setUp()
+    const labels = { app: 'app1', stream: 'room-events' } as const
+    await clock.advance(5_000)
+    meter.request('app1', 'classroom', 'roomEvents', 'ok', timing)
+    meter.request('app1', 'classroom', 'roomEvents', 'timeout', timing)
+    meter.refusal('app1', 'roomEvents', 'rate_limited')
+    meter.page(labels, 'committed')
+    meter.rows({ 'classroom.room_event': 100, 'classroom.attendance': 7 })
+    meter.commit(3)
+    meter.deadLetters(labels, 'missing_key', 2)
+    meter.divergences(labels, 1)
+    meter.debit('app1', 'classroom')
+    meter.owned(64)
+    meter.unframed({ family: 'classroom', name: 'roomEvents' } as Parameters<typeof meter.unframed>[0])
+    const text = await meter.scrape()
+    for (const line of [
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="app1",outcome="ok"} 1',
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="app1",outcome="timeout"} 1',
+      'penstock_request_seconds_bucket{le="0.1",family="classroom",operation="roomEvents"} 0',
+      'penstock_request_seconds_bucket{le="0.25",family="classroom",operation="roomEvents"} 2',
+      'penstock_refusals_total{operation="roomEvents",kind="rate_limited"} 1',
+      'penstock_pages_total{stream="room-events",outcome="committed"} 1',
+      'penstock_last_success_timestamp_seconds{stream="room-events"} 1767225605',
+      'penstock_rows_total{table="classroom.room_event"} 100',
+      'penstock_commit_seconds_sum 0.003',
+      'penstock_dead_letters_total{stream="room-events",reason="missing_key"} 2',
+      'penstock_divergences_total{stream="room-events"} 1',
+      'penstock_debits_total{limit_group="classroom"} 1',
+      'penstock_shards_owned 64',
+      'penstock_unframed_answers_total{family="classroom",operation="roomEvents"} 1',
+      `penstock_build_info{version="0.1.0",node="${process.version}"} 1`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+  })
+
+  it('that should stay zero are there from the start', async () => {
+    const text = await setUp().meter.scrape()
+    for (const line of [
+      'penstock_refusals_total{operation="appEvents",kind="rate_limited"} 0',
+      'penstock_refusals_total{operation="roomEvents",kind="unauthorized"} 0',
+      'penstock_divergences_total{stream="app-events"} 0',
+      'penstock_dead_letters_total{stream="room-events",reason="malformed"} 0',
+      'penstock_dead_letters_total{stream="room-events",reason="looping_next_id"} 0',
+      'penstock_dead_letters_total{stream="room-events",reason="missing_key"} 0',
+      'penstock_pages_total{stream="room-events",outcome="looped"} 0',
+      'penstock_gaps{stream="room-events",state="lost"} 0',
+      'penstock_lag_seconds{stream="room-events"} 0',
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+  })
+
+  it('tell the lag of the latest app, until it has caught up or belongs to someone else', async () => {
+    const { meter } = setUp()
+    meter.schedule({ app: 'a', stream: 'room-events' }, { series: 3, lateBy: 2_000 })
+    meter.schedule({ app: 'b', stream: 'room-events' }, { series: 4, lateBy: 90_000 })
+    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toContain(
+      'penstock_lag_seconds{stream="room-events"} 90',
+    )
+    meter.schedule({ app: 'b', stream: 'room-events' }, { series: 0, lateBy: 0 })
+    const text = await meter.scrape()
+    expect(samples(text, 'penstock_lag_seconds')).toContain('penstock_lag_seconds{stream="room-events"} 2')
+    expect(samples(text, 'penstock_due_series')).toContain('penstock_due_series{stream="room-events"} 3')
+    meter.owned(0)
+    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toContain(
+      'penstock_lag_seconds{stream="room-events"} 0',
+    )
+  })
+})
+
+describe('labels', () => {
+  it('are given to a bounded number of apps', async () => {
+    const { meter } = setUp({ maxApps: 2 })
+    for (let i = 0; i < 10_000; i++) meter.request(`app${i}`, 'classroom', 'roomEvents', 'ok', timing)
+    meter.request('app1', 'classroom', 'roomEvents', 'ok', timing)
+    const found = samples(await meter.scrape(), 'penstock_requests_total')
+    expect(found).toEqual([
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="app0",outcome="ok"} 1',
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="app1",outcome="ok"} 2',
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="other",outcome="ok"} 9998',
+    ])
+  })
+
+  it('hold no character that a reader of metrics could stumble over', async () => {
+    const { meter } = setUp()
+    meter.request('a\0b\ud800c\nd"e', 'classroom', 'roomEvents', 'ok', timing)
+    const [found] = samples(await meter.scrape(), 'penstock_requests_total')
+    expect(found).toContain('app="a?b?c?d\\"e"')
+  })
+
+  it('know only the operations and reasons of the daemon', async () => {
+    const { meter } = setUp()
+    meter.refusal('app1', 'room 4711', 'timeout')
+    meter.deadLetters({ app: 'app1', stream: 'room-events' }, 'user 4711', 1)
+    const text = await meter.scrape()
+    expect(text).not.toContain('4711')
+    expect(text).toContain('penstock_refusals_total{operation="other",kind="timeout"} 1')
+  })
+})
+
+describe('figures of the database', () => {
+  const figures: StoreFigures = {
+    gaps: [
+      { app: 'a', stream: 'room-events', state: 'open', count: 2 },
+      { app: 'b', stream: 'room-events', state: 'open', count: 3 },
+    ],
+    rooms: [
+      { app: 'a', state: 'open', count: 5 },
+      { app: 'b', state: 'open', count: 6 },
+    ],
+  }
+
+  it('are summed over the apps', async () => {
+    const text = await setUp({ figures: async () => figures }).meter.scrape()
+    expect(text).toContain('penstock_gaps{stream="room-events",state="open"} 5')
+    expect(text).toContain('penstock_rooms{state="open"} 11')
+    expect(text).toContain('penstock_database_up 1')
+  })
+
+  it('are read once in five seconds, however often someone scrapes', async () => {
+    let readings = 0
+    const read = async () => {
+      readings++
+      return figures
+    }
+    const { meter, clock } = setUp({ figures: read })
+    await Promise.all([meter.scrape(), meter.scrape()])
+    await clock.advance(4_999)
+    await meter.scrape()
+    expect(readings).toBe(1)
+    await clock.advance(1)
+    await meter.scrape()
+    expect(readings).toBe(2)
+  })
+
+  it('stay as last known while the database is down, and the scrape says so', async () => {
+    let down = false
+    const read = async () => {
+      if (down) throw new Error('down')
+      return figures
+    }
+    const { meter, clock } = setUp({ figures: read })
+    await meter.scrape()
+    down = true
+    await clock.advance(5_000)
+    const text = await meter.scrape()
+    expect(text).toContain('penstock_database_up 0')
+    expect(text).toContain('penstock_rooms{state="open"} 11')
+  })
+
+  it('are not waited for when the database hangs', async () => {
+    const { meter, clock } = setUp({ figures: () => new Promise(() => {}) })
+    const scrape = meter.scrape()
+    await clock.advance(2_000)
+    expect(await scrape).toContain('penstock_database_up 0')
+  })
+})

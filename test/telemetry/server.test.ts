@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { parseListen, type ServerOptions, startServer } from '../../src/telemetry/server.ts'
+import { handClock } from './hand-clock.ts'
+
+async function setUp(options: Partial<ServerOptions> = {}) {
+  const clock = handClock()
+  const warnings: object[] = []
+  const quiet = () => {}
+  const server = await startServer({
+    listen: '127.0.0.1:0',
+    meter: { scrape: async () => 'up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
+    health: { alive: () => true, notReady: async () => [] },
+    status: async () => ({ state: 'running', sequence: 2n ** 60n }),
+    clock,
+    log: { debug: quiet, info: quiet, error: quiet, warn: (_, fields = {}) => void warnings.push(fields) },
+    ...options,
+  })
+  onTestFinished(() => server.close())
+  const get = async (path: string, method = 'GET') => {
+    const response = await fetch(`${server.url}${path}`, { method })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  return { server, clock, get, warnings }
+}
+
+describe('an endpoint', () => {
+  it.each([
+    ['/', 200, 'text/html; charset=utf-8'],
+    ['/status', 200, 'application/json; charset=utf-8'],
+    ['/metrics', 200, 'text/plain; version=0.0.4; charset=utf-8'],
+    ['/healthz', 200, 'text/plain; charset=utf-8'],
+    ['/readyz', 200, 'application/json; charset=utf-8'],
+    ['/nothing', 404, 'text/plain; charset=utf-8'],
+    ['/metrics/', 404, 'text/plain; charset=utf-8'],
+    ['/%2e%2e/etc/passwd', 404, 'text/plain; charset=utf-8'],
+  ])('%s answers %i as %s', async (path, status, type) => {
+    const { get } = await setUp()
+    const response = await get(path)
+    expect([response.status, response.headers.get('content-type')]).toEqual([status, type])
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+  })
+
+  it('gives no query a meaning', async () => {
+    const { get } = await setUp()
+    expect((await get('/metrics?target=http://169.254.169.254/')).body).toBe('up 1\n')
+  })
+
+  it('answers HEAD without a body', async () => {
+    const { get } = await setUp()
+    const response = await get('/metrics', 'HEAD')
+    expect([response.status, response.body, response.headers.get('content-length')]).toEqual([200, '', '5'])
+  })
+
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('refuses %s', async method => {
+    const { get } = await setUp()
+    const response = await get('/status', method)
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
+  it('that fails says so in the log, not to whoever asked', async () => {
+    const error = new Error('canary')
+    const { get, warnings } = await setUp({ status: () => Promise.reject(error) })
+    const response = await get('/status')
+    expect([response.status, response.body]).toEqual([503, 'not available now\n'])
+    expect(warnings).toEqual([{ path: '/status', error }])
+    expect((await get('/healthz')).status).toBe(200)
+  })
+
+  it('tells the status as JSON with every digit', async () => {
+    const { get } = await setUp()
+    expect(JSON.parse((await get('/status')).body)).toEqual({
+      state: 'running',
+      sequence: '1152921504606846976',
+    })
+  })
+})
+
+describe('health', () => {
+  it('is bad when the event loop stands still', async () => {
+    const { get } = await setUp({ health: { alive: () => false, notReady: async () => [] } })
+    expect((await get('/healthz')).status).toBe(503)
+  })
+
+  it('is not readiness: reasons for doing no work are told with 503', async () => {
+    const notReady = async () => ['the database is not reachable', 'draining']
+    const { get } = await setUp({ health: { alive: () => true, notReady } })
+    const response = await get('/readyz')
+    expect(response.status).toBe(503)
+    expect(JSON.parse(response.body)).toEqual({
+      ready: false,
+      reasons: ['the database is not reachable', 'draining'],
+    })
+    expect((await get('/healthz')).status).toBe(200)
+  })
+
+  it('that cannot be told is bad', async () => {
+    const notReady = () => Promise.reject(new Error('canary'))
+    const { get } = await setUp({ health: { alive: () => true, notReady } })
+    const response = await get('/readyz')
+    expect(response.status).toBe(503)
+    expect(JSON.parse(response.body)).toEqual({ ready: false, reasons: ['readiness cannot be told'] })
+  })
+
+  it('is not waited for longer than two seconds', async () => {
+    const asked = Promise.withResolvers<void>()
+    const notReady = () => {
+      asked.resolve()
+      return new Promise<readonly string[]>(() => {})
+    }
+    const { get, clock } = await setUp({ health: { alive: () => true, notReady } })
+    const response = get('/readyz')
+    await asked.promise
+    await clock.advance(2_000)
+    expect(JSON.parse((await response).body)).toEqual({ ready: false, reasons: ['no answer in time'] })
+  })
+})
+
+describe('the server', () => {
+  it('closes although someone holds a connection open and says nothing', async () => {
+    const { server, clock } = await setUp()
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('GET /metrics HTTP/1.1\r\n')
+    const closed = server.close()
+    await clock.advance(1_000)
+    await closed
+    socket.destroy()
+  })
+
+  it('says which address it cannot use', async () => {
+    const { server } = await setUp()
+    await expect(setUp({ listen: new URL(server.url).host })).rejects.toThrow('EADDRINUSE')
+  })
+
+  it.each([
+    ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],
+    ['[::1]:9464', { host: '::1', port: 9464 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+  ])('can listen on %s', (listen, address) => {
+    expect(parseListen(listen)).toEqual(address)
+  })
+
+  it.each(['9464', '127.0.0.1', '::1:9464', '127.0.0.1:99999', ''])('cannot listen on "%s"', listen => {
+    expect(() => parseListen(listen)).toThrow('write host:port, for example 127.0.0.1:9464')
+  })
+})

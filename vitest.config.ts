@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    // A file that plays a whole day or kills processes sets its own, longer limit.
+    testTimeout: 30_000,
+    // The first file to ask for a database waits here for the server to start and for its migrations.
+    hookTimeout: 180_000,
+    teardownTimeout: 60_000,
+    reporters: ['default'],
+    watch: false,
+  },
+})
