@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { configSchema } from './schema/index.ts'
 import { type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
@@ -47,13 +46,3 @@ function choice(keys: readonly string[], need: 'required' | 'optional'): z.core.
   const each = keys.map(key => ({ required: [key] }))
   return need === 'required' ? { oneOf: each } : { not: { required: [...keys] } }
 }
-
-async function main(flag: string | undefined): Promise<void> {
-  if (flag === '--write') return await writeFile(schemaFile, jsonSchemaText())
-  const current = await readFile(schemaFile, 'utf8').catch(() => undefined)
-  if (current === jsonSchemaText()) return
-  process.stderr.write('config/penstock.schema.json is not what the schema says; run this with --write\n')
-  process.exitCode = 1
-}
-
-if (import.meta.main) await main(process.argv[2])

@@ -21,6 +21,7 @@ export interface Sorted<T> {
   readonly rejects: readonly Reject[]
 }
 
+/** What JSON calls an object: no array, no null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -23,11 +23,12 @@ export interface EventReading {
 /** Reads the data of one type of event; `item` is what is set aside when the data as a whole does not fit. */
 export type EventReader = (data: unknown, item: unknown) => EventReading
 
+/** Data that makes no rows: of an unknown type, or of a known one that it does not fit. */
 export function unread(...rejects: readonly Reject[]): EventReading {
   return { ownTime: null, rejects, rows: () => ({}) }
 }
 
-/** For a reader whose schema asked for an object already. */
+/** The data as it came, for a reader whose schema has asked for an object already. */
 export function rawObject(data: unknown): JsonObject {
   return data as JsonObject
 }

@@ -2,7 +2,7 @@ import { roomStates } from '../../provider/classroom/index.ts'
 import type { RoomRow, RoomStateChangeRow } from '../../rows/classroom.ts'
 import type { Timestamp } from '../../rows/json.ts'
 import { bySequence, type Sequence } from '../sequence.ts'
-import type { PlacedEvent } from './event-rows.ts'
+import type { PlacedEvent } from './event-time.ts'
 
 /**
  * One row for each room that the events are of. The states of all count, but only firm times: an estimate made

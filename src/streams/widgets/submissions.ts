@@ -6,10 +6,12 @@ const questionsRemembered = 8
 /** How often each user has answered each question: tells a submission from one that replaces it. */
 export type SubmissionCounts = Map<string, Map<string, number>>
 
+/** The counts as a carry keeps them, to count on. */
 export function recallCounts(stored: WidgetFold['submissions']): SubmissionCounts {
   return new Map(stored.map(([question, users]) => [question, new Map(users)]))
 }
 
+/** The counts for the carry. */
 export function storeCounts(counts: SubmissionCounts): WidgetFold['submissions'] {
   return [...counts].map(([question, users]) => [question, [...users]])
 }

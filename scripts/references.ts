@@ -1,0 +1,70 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Registry } from 'prom-client'
+import { jsonSchemaText } from '../src/config/json-schema.ts'
+import { configReference } from '../src/config/reference.ts'
+import { streams } from '../src/streams/index.ts'
+import { createInstruments } from '../src/telemetry/instruments.ts'
+
+/** Every generated file of the repository, by its path. */
+export async function references(): Promise<Readonly<Record<string, string>>> {
+  return {
+    'config/penstock.schema.json': jsonSchemaText(),
+    'docs/configuration.md': page('Configuration', configurationText()),
+    'docs/metrics.md': page('Metrics', await metricsText()),
+    'docs/streams.md': page('Streams', streamsText()),
+    'docs/tables.md': page('Tables', await tablesText()),
+  }
+}
+
+function page(title: string, text: string): string {
+  return `# ${title}\n\n<!-- Made by npm run generate; edit the code instead. -->\n\n${text}\n`
+}
+
+function configurationText(): string {
+  return `The file is YAML. Any value may be, or hold, \`\${NAME}\` or \`\${NAME:-default}\`. A key that is not in this
+table is refused. [penstock.example.yaml](../config/penstock.example.yaml) shows every key with its default.
+
+${configReference()}`
+}
+
+async function metricsText(): Promise<string> {
+  const registry = new Registry()
+  createInstruments(registry)
+  const metrics = await registry.getMetricsAsArray()
+  const rows = metrics.map(metric => {
+    const { labelNames = [] } = metric as unknown as { readonly labelNames?: readonly string[] }
+    return `| ${metric.name} | ${String(metric.type)} | ${labelNames.join(', ')} | ${metric.help} |`
+  })
+  return `Served at /metrics. No label holds a room or a user. The default metrics of the process (process_*, nodejs_*)
+come besides.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+${rows.join('\n')}`
+}
+
+function streamsText(): string {
+  const rows = Object.values(streams).map(
+    ({ name, kind, operation, title }) => `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${title} |`,
+  )
+  return `| stream | kind | operation | what it brings |
+|---|---|---|---|
+${rows.join('\n')}`
+}
+
+const migrations = new URL('../migrations/', import.meta.url)
+const commented = /comment on (table|view|column) (\S+) is '((?:[^']|'')*)'/g
+
+/** From the comments that a person reads in psql. */
+async function tablesText(): Promise<string> {
+  const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
+  const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
+  const sections: string[] = []
+  for (const [, kind, name, comment] of sql.matchAll(commented)) {
+    const text = comment!.replaceAll("''", "'")
+    if (kind === 'column') sections.push(`- \`${name!.split('.').at(-1)}\`: ${text}`)
+    else sections.push(`\n## ${name}\n\n${text}.\n`)
+  }
+  return `All times are timestamptz in UTC. Keys begin with app_id. The same comments stand in the database: \`\\d+ classroom.room\`.
+${sections.join('\n')}`
+}

@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/rows/json.ts'
+import { streams } from '../../src/streams/index.ts'
+import type { Page } from '../../src/streams/stream.ts'
+import { pageOf } from './pages.ts'
+
+const stream = streams['room-events']
+
+function chat(sequence: number | bigint) {
+  return { roomUuid: 'algebra-7b', cmd: 3, sequence, data: { fromUser: { userUuid: 'ann' }, message: 'hi' } }
+}
+
+function reward(sequence: number, updateTime: number) {
+  return { roomUuid: 'algebra-7b', cmd: 1101, sequence, data: { rewardDetails: [], updateTime } }
+}
+
+function read(parts: Partial<Page>, carry: Json = null) {
+  return stream.harvest(pageOf(parts), carry)
+}
+
+it('a hole is read twice more from the beginning, then called absent, and the log is left in peace', () => {
+  const items = [chat(1), chat(4)]
+  const first = read({ items })
+  expect(first.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
+  expect(stream.rereads(first.carry)).toBe(true)
+
+  const second = read({ items }, stream.rewind(first.carry))
+  expect(second.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
+
+  const third = read({ items }, stream.rewind(second.carry))
+  expect(third.holes).toEqual([{ from: 2, to: 3, state: 'absent' }])
+  expect(third.unfinished).toBe(false)
+  expect(stream.rereads(third.carry)).toBe(false)
+})
+
+it('a hole that a later reading fills is no longer among the holes', () => {
+  const first = read({ items: [chat(1), chat(3)] })
+  const second = read({ items: [chat(1), chat(2), chat(3)] }, stream.rewind(first.carry))
+  expect(second.holes).toEqual([])
+  expect(stream.rereads(second.carry)).toBe(false)
+})
+
+it('reading on at the tail does not count the holes before it again', () => {
+  const beginning = read({ items: [chat(1), chat(3)], nextId: 'n1' })
+  expect(beginning.holes).toBeUndefined()
+  const tail = read({ items: [chat(4)], cursor: 'n1' }, beginning.carry)
+  const again = read({ items: [chat(4), chat(6)], cursor: 'n1' }, tail.carry)
+  expect(again.holes).toEqual([
+    { from: 2, to: 2, state: 'open' },
+    { from: 5, to: 5, state: 'open' },
+  ])
+  const onceMore = read({ items: [chat(4), chat(6)], cursor: 'n1' }, again.carry)
+  expect(onceMore.carry).toEqual(again.carry)
+})
+
+it('one numbering over all rooms leaves no holes', () => {
+  const settings = { submitter: 'operator', sequenceScope: 'app' } as const
+  expect(read({ items: [chat(1), chat(900)], settings }).holes).toEqual([])
+})
+
+it('a log with more than two hundred holes is not numbered densely and has none', () => {
+  const items = Array.from({ length: 202 }, (_, index) => chat(index * 2))
+  const dense = read({ items: items.slice(0, 201) })
+  expect(dense.holes).toHaveLength(200)
+  const sparse = read({ items })
+  expect(sparse.holes).toEqual([])
+  expect(stream.rereads(sparse.carry)).toBe(false)
+  expect(read({ items: [chat(0), chat(2)] }, stream.rewind(sparse.carry)).holes).toEqual([])
+})
+
+it('a record that cannot be read is set aside, but it is not missing', () => {
+  const spoilt = { ...chat(2), cmd: 'chat' }
+  const { holes, rejects } = read({ items: [chat(1), spoilt, chat(3)] })
+  expect(holes).toEqual([])
+  expect(rejects).toHaveLength(1)
+})
+
+it('two sequences above 2^53 that differ by one stay two, and leave no hole', () => {
+  const { rows, holes } = read({ items: [chat(9_007_199_254_740_992n), chat(9_007_199_254_740_993n)] })
+  expect(rows['classroom.room_event']).toHaveLength(2)
+  expect(holes).toEqual([])
+})
+
+it('a time later than the answer is the event’s own, but not its neighbours’', () => {
+  const { rows } = read({ items: [reward(1, 1_767_222_000_000), reward(2, 4_000_000_000_000), chat(3)] })
+  expect(rows['classroom.room_event']?.map(({ at, at_source }) => [at.slice(0, 4), at_source])).toEqual([
+    ['2025', 'event'],
+    ['2096', 'event'],
+    ['2025', 'neighbour'],
+  ])
+})
+
+it('a quiet tail that is read again moves neither the bounds of the room nor its end', () => {
+  const items = [reward(1, 1_767_222_000_000), chat(2), { ...chat(3), cmd: 1, data: { state: 2 } }]
+  const live = read({ items }, read({ items: items.slice(0, 2) }).carry)
+  expect(live.rows['classroom.room']?.[0]).toMatchObject({ state: 2, ended_at: '2026-01-01T00:00:00.000Z' })
+  const again = read({ items, answeredAt: 1_767_240_000_000 }, live.carry)
+  expect(again.rows['classroom.room']?.[0]).toMatchObject({
+    state: 2,
+    ended_at: null,
+    first_event_at: '2025-12-31T23:00:00.000Z',
+    last_event_at: '2025-12-31T23:00:00.000Z',
+  })
+})
+
+it('a class that was ended and later closed ended when it was ended', () => {
+  const [ended, closed] = [2, 3].map(state => ({ cmd: 1, data: { state } }))
+  const items = [
+    reward(1, 1_767_222_000_000),
+    { ...ended, sequence: 2 },
+    reward(3, 1_767_222_600_000),
+    { ...closed, sequence: 4 },
+  ]
+  expect(read({ items }).rows['classroom.room']?.[0]).toMatchObject({
+    state: 3,
+    state_sequence: 4,
+    ended_at: '2025-12-31T23:00:00.000Z',
+  })
+})
+
+it('a probe that shows the whole log reads on in it', () => {
+  const known = read({ items: [chat(1)], nextId: 'n1' })
+  const probe = read({ items: [chat(1), chat(2)], purpose: 'probe' }, known.carry)
+  expect(probe.follow).toBe('next')
+  expect(probe.rows['classroom.room_event']).toHaveLength(2)
+})
+
+it('a log that begins with sequences not seen before is that of another room', () => {
+  const known = read({ items: [chat(50), chat(51)] }, { incarnation: 2 })
+  const other = read({ items: [chat(1)] }, known.carry)
+  expect(other.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: true })
+})
+
+it('a page from the middle of a log whose carry is broken makes no rows and asks for the beginning', () => {
+  const lost = read({ items: [chat(7)], cursor: 'n1' }, { incarnation: 3, fold: 'nonsense' })
+  expect(lost).toMatchObject({ rows: {}, follow: 'stay', room: { incarnation: 3, opens: false } })
+  expect(stream.rereads(lost.carry)).toBe(true)
+  const anew = read({ items: [chat(1)] }, stream.rewind(lost.carry))
+  expect(anew.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: false })
+  expect(stream.rereads(anew.carry)).toBe(false)
+})
