@@ -1,22 +1,34 @@
 -- Two roles that nobody logs in as. The daemon's login role is a member of penstock_runtime and can read and
 -- write rows, nothing else; whoever migrates is a member of penstock_migrate, which owns every object.
+-- What a superuser has prepared is taken as it is: to ask for it again would need rights that are not needed.
 do $$
 begin
   begin
-    create role penstock_runtime nologin;
+    if to_regrole('penstock_runtime') is null then
+      create role penstock_runtime nologin;
+    end if;
   exception when duplicate_object or unique_violation then null;
   end;
   begin
-    create role penstock_migrate nologin;
+    if to_regrole('penstock_migrate') is null then
+      create role penstock_migrate nologin;
+    end if;
   exception when duplicate_object or unique_violation then null;
   end;
-  if not pg_has_role(current_user, 'penstock_migrate', 'member') then
+  -- Whoever may create roles is a member of what it made, but since Postgres 16 one that cannot become it.
+  begin
+    set local role penstock_migrate;
+    reset role;
+  exception when insufficient_privilege then
     execute format('grant penstock_migrate to %I', current_user);
+  end;
+  if not has_database_privilege('penstock_migrate', current_database(), 'create') then
+    execute format('grant create on database %I to penstock_migrate', current_database());
   end if;
-  execute format('grant create on database %I to penstock_migrate', current_database());
 exception when insufficient_privilege then
   raise exception 'the roles penstock_runtime and penstock_migrate must exist and % must be a member of the second', current_user
-    using hint = 'As a superuser: create role penstock_runtime nologin; create role penstock_migrate nologin; '
+    using errcode = 'insufficient_privilege',
+      hint = 'As a superuser: create role penstock_runtime nologin; create role penstock_migrate nologin; '
       || 'grant penstock_migrate to ' || quote_ident(current_user) || '; grant create on database '
       || quote_ident(current_database()) || ' to penstock_migrate;';
 end

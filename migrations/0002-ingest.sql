@@ -12,6 +12,8 @@ create table ingest.ownership (
   expires_at timestamptz not null
 );
 comment on table ingest.ownership is 'Who may write for a shard of apps; every commit and every debit checks the epoch';
+comment on column ingest.ownership.owner is 'Process that owns it; it also holds an advisory lock on the hash of this name while it lives';
+comment on column ingest.ownership.expires_at is 'Until when it is owned without a renewal';
 comment on column ingest.ownership.epoch is 'Raised by whoever takes the shard; what a former owner still sends is refused';
 
 create table ingest.progress (
@@ -30,6 +32,8 @@ create table ingest.progress (
 );
 comment on table ingest.progress is 'How far each stream has come; moves only together with the rows it stands for';
 comment on column ingest.progress.series is 'The room of a stream that follows rooms; empty for a stream of the whole app';
+comment on column ingest.progress.epoch is 'Epoch of the owner that committed last';
+comment on column ingest.progress.updated_at is 'When the last page was committed; null before the first';
 comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
 comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
 comment on column ingest.progress.carry is 'What the stream must remember from page to page';
@@ -60,11 +64,14 @@ create table ingest.debit (
   gap_id bigint,
   primary key (scope, limit_group, n)
 );
-create index debit_by_time on ingest.debit (scope, limit_group, sent_at);
+create index debit_by_end on ingest.debit (scope, limit_group, least(settled_at, dead_at));
+create index debit_by_time on ingest.debit using brin (sent_at);
 create index debit_unread on ingest.debit (app_id, limit_group, n) where gap_id is null and outcome is distinct from 'committed' and outcome is distinct from 'refused';
 comment on table ingest.debit is 'Every request of a group that is counted durably, written before it is sent';
 comment on column ingest.debit.n is 'Counts from 1 without gaps within (scope, limit_group)';
-comment on column ingest.debit.dead_at is 'After this moment the request can no longer reach the provider';
+comment on column ingest.debit.scope is 'Whose counter it is at the provider: the app';
+comment on column ingest.debit.epoch is 'Epoch of the owner that sent it; one of an earlier owner can no longer commit';
+comment on column ingest.debit.dead_at is 'After this moment the request can no longer reach the provider; never before that of an earlier debit';
 comment on column ingest.debit.settled_at is 'When the answer had arrived; null for a request whose end nobody saw';
 comment on column ingest.debit.outcome is 'committed: its page is stored; refused: the provider did nothing; unread: it may have handed out events that were not stored';
 comment on column ingest.debit.gap_id is 'Row of the gap ledger that stands for this unread answer';
@@ -88,7 +95,12 @@ create table ingest.gap (
 );
 create unique index gap_key on ingest.gap
   (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) nulls not distinct;
+create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
 comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
+comment on column ingest.gap.series is 'The room of a stream that follows rooms; empty for a stream of the whole app';
+comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room';
+comment on column ingest.gap.unit is 'time: range_from to range_to; sequence: sequence_from to sequence_to, both included';
+comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: nobody asked for longer than the provider remembers';
 comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it; lost: cannot be had any more';
 comment on column ingest.gap.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
 
@@ -107,6 +119,9 @@ create table ingest.dead_letter (
 );
 create unique index dead_letter_key on ingest.dead_letter (app_id, stream, series, reason, content_hash);
 comment on table ingest.dead_letter is 'Bytes that arrived and could not be used, kept with the reason; nothing that came is thrown away';
+comment on column ingest.dead_letter.reason is 'A word of a closed set, the label of the metric too';
+comment on column ingest.dead_letter.detail is 'Which field broke which rule; no values';
+comment on column ingest.dead_letter.content_hash is 'SHA-256 of the body: the same bytes again only raise occurrences';
 comment on column ingest.dead_letter.body is 'The item or page as it came, secrets replaced; at most the first 64 KiB of a page';
 
 create table ingest.divergence (
@@ -123,7 +138,23 @@ create table ingest.divergence (
 create unique index divergence_key on ingest.divergence (app_id, stream, series, key, md5(other::text));
 create index divergence_pending on ingest.divergence (app_id, series) where resolved_at is null;
 comment on table ingest.divergence is 'Two answers of the provider that contradict each other: the one that was kept and the other';
+comment on column ingest.divergence.key is 'The event''s sequence, or incarnation/position of an item of a widget';
+comment on column ingest.divergence.kept is 'What the tables hold; null while they hold nothing of that key';
+comment on column ingest.divergence.other is 'What was also answered';
 comment on column ingest.divergence.resolved_at is 'When the room''s log confirmed the other one; null while it waits';
+
+-- A statement sees the moment at which it began, also when it waited for a lock first. One that finds fewer new
+-- rows than it was certain of was overtaken meanwhile and must begin again.
+create function ingest.not_overtaken(p_expected bigint, p_found bigint) returns boolean
+language plpgsql volatile as $$
+begin
+  if p_expected <> p_found then
+    raise exception 'another commit came first' using errcode = 'serialization_failure';
+  end if;
+  return true;
+end
+$$;
+comment on function ingest.not_overtaken is 'Ends a commit with a serialization failure when another one came first';
 
 -- Debits one request, or says how long to wait in milliseconds. The head row is locked first and the clock read
 -- after it, so that two callers can neither share a slot nor be ordered against their debits. A slot frees one
@@ -141,6 +172,7 @@ declare
   v_window interval;
   v_free timestamptz;
   v_until timestamptz := '-infinity';
+  v_dead timestamptz;
 begin
   perform 1 from ingest.ownership o
     where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch and o.expires_at > ingest.clock()
@@ -161,11 +193,9 @@ begin
       select d.dead_at + v_window into v_free from ingest.debit d
         where d.scope = p_scope and d.limit_group = p_group and d.n = head.last_n - p_requests[i] + 1;
     else
-      select s.free into v_free
-        from (select least(d.settled_at, d.dead_at) + v_window as free from ingest.debit d
-               where d.scope = p_scope and d.limit_group = p_group
-                 and d.sent_at > v_now - v_window - greatest(p_reach, interval '5 minutes')) s
-        where s.free > v_now order by s.free desc offset p_requests[i] - 1 limit 1;
+      select least(d.settled_at, d.dead_at) + v_window into v_free from ingest.debit d
+        where d.scope = p_scope and d.limit_group = p_group and least(d.settled_at, d.dead_at) > v_now - v_window
+        order by least(d.settled_at, d.dead_at) desc offset p_requests[i] - 1 limit 1;
     end if;
     if found then
       v_until := greatest(v_until, v_free);
@@ -178,8 +208,11 @@ begin
     return;
   end if;
 
+  -- Also when requests were allowed more time before: the key look-up above relies on the order.
+  select d.dead_at into v_dead from ingest.debit d
+    where d.scope = p_scope and d.limit_group = p_group and d.n = head.last_n;
   insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)
-    values (p_scope, p_group, head.last_n + 1, p_app, p_operation, p_epoch, v_now, v_now + p_reach);
+    values (p_scope, p_group, head.last_n + 1, p_app, p_operation, p_epoch, v_now, greatest(v_now + p_reach, v_dead));
   update ingest.budget b set last_n = head.last_n + 1, last_sent_at = v_now
     where b.scope = p_scope and b.limit_group = p_group;
   verdict := 'granted';
@@ -208,6 +241,10 @@ begin
   return query
     insert into ingest.ownership as held (shard, owner, epoch, expires_at)
     select s, p_owner, 1, ingest.clock() + p_ttl from generate_series(0, p_shards - 1) s
+    left join ingest.ownership o on o.shard = s
+    -- The others' rows are not even locked: commits check them all the time.
+    where o.shard is null or o.owner = p_owner or o.expires_at <= ingest.clock() or o.owner = any (v_dead)
+    order by s
     on conflict on constraint ownership_pkey do update
       set owner = excluded.owner,
           epoch = held.epoch + case when held.owner = excluded.owner then 0 else 1 end,
@@ -218,6 +255,15 @@ end
 $$;
 comment on function ingest.claim is 'Takes and renews shards; whoever takes one from another owner raises its epoch';
 
-revoke execute on function ingest.take, ingest.claim from public;
-grant execute on function ingest.clock, ingest.take, ingest.claim to penstock_runtime;
+-- Takes its turn among the claims, so that the two never wait for each other's rows.
+create function ingest.release(p_owner text) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
+  update ingest.ownership set expires_at = '-infinity' where owner = p_owner;
+end
+$$;
+comment on function ingest.release is 'Gives every shard of an owner back';
+
+revoke execute on function ingest.not_overtaken, ingest.take, ingest.claim, ingest.release from public;
+grant execute on function ingest.clock, ingest.not_overtaken, ingest.take, ingest.claim, ingest.release to penstock_runtime;
 reset role;

@@ -25,7 +25,7 @@ comment on column classroom.room.state is '0 not started, 1 started, 2 ended, 3 
 comment on column classroom.room.state_sequence is 'Sequence of the event that state comes from';
 comment on column classroom.room.valid_from is 'The room_uuid means this incarnation from here ...';
 comment on column classroom.room.valid_to is '... to here; null while it is the latest';
-comment on column classroom.room.verified_at is 'Last proof that the provider still means this incarnation';
+comment on column classroom.room.verified_at is 'From here on the provider means this incarnation for as long as it remembers an ended room';
 comment on column classroom.room.forgotten_at is 'When the provider first answered that the room does not exist';
 create index room_by_start on classroom.room (app_id, started_at);
 
@@ -204,34 +204,44 @@ comment on table classroom.resource is 'Public resources as listed last';
 comment on column classroom.resource.size is 'Bytes';
 comment on column classroom.resource.removed_at is 'When a complete listing no longer named it; null while it is listed';
 
+-- Who enters twice without leaving has stayed, and who leaves twice has left the first time: only the first of a
+-- run of equal actions counts.
 create view classroom.attendance_interval as
   select app_id, room_uuid, incarnation, user_uuid, user_name, role, at as entered_at, left_at,
-         coalesce(left_at, ended_at) - at as stayed
+         coalesce(left_at, case when ended_at > at then ended_at end) - at as stayed
   from (
-    select a.*, r.ended_at,
-           lead(case when a.action = 'leave' then a.at end) over (
-             partition by a.app_id, a.room_uuid, a.incarnation, a.user_uuid order by a.sequence, a.ordinal) as left_at
-    from classroom.attendance a
+    select a.*, r.ended_at, lead(a.at) over (person order by a.sequence, a.ordinal) as left_at
+    from (
+      select x.*, lag(x.action) over (
+               partition by x.app_id, x.room_uuid, x.incarnation, x.user_uuid order by x.sequence, x.ordinal) as action_before
+      from classroom.attendance x
+    ) a
     join classroom.room r using (app_id, room_uuid, incarnation)
+    where a.action is distinct from a.action_before
+    window person as (partition by a.app_id, a.room_uuid, a.incarnation, a.user_uuid)
   ) spans
   where action = 'enter';
-comment on view classroom.attendance_interval is 'Who was in the room from when to when; left_at is null for one who never left';
+comment on view classroom.attendance_interval is 'Who was in the room from when to when';
+comment on column classroom.attendance_interval.left_at is 'Null for one who was not seen leaving';
+comment on column classroom.attendance_interval.stayed is 'Until left_at, else until the class ended; null while neither is known';
 
 create view ingest.room_log as
-  select p.app_id, p.series as room_uuid, r.incarnation, r.state, p.caught_up_at, p.closed_at,
-         (select count(*) from classroom.room_event e
-           where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation) as events,
-         (select count(*) from ingest.gap g
-           where g.app_id = p.app_id and g.stream = p.stream and g.series = p.series and g.unit = 'sequence'
-             and g.state in ('open', 'lost')) as holes,
-         p.caught_up_at is not null and not exists (
-           select from ingest.gap g where g.app_id = p.app_id and g.stream = p.stream and g.series = p.series
-             and g.state in ('open', 'lost')) as whole
+  select p.app_id, p.series as room_uuid, r.incarnation, r.state, p.caught_up_at, p.closed_at, e.events, e.unconfirmed, g.holes,
+         p.caught_up_at is not null and e.unconfirmed = 0 and g.holes = 0 as whole
   from ingest.progress p
   join lateral (select * from classroom.room r where r.app_id = p.app_id and r.room_uuid = p.series
                 order by r.incarnation desc limit 1) r on true
+  cross join lateral (select count(*) as events, count(*) filter (where e.source = 'feed') as unconfirmed
+                      from classroom.room_event e
+                      where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation) e
+  cross join lateral (select count(*) as holes from ingest.gap g
+                      where g.app_id = p.app_id and g.stream = p.stream and g.series = p.series
+                        and g.incarnation = r.incarnation and g.state in ('open', 'lost')) g
   where p.stream = 'room-events';
 comment on view ingest.room_log is 'Per room: whether its log has been read to the end without holes';
+comment on column ingest.room_log.unconfirmed is 'Events that only the feed has shown';
+comment on column ingest.room_log.holes is 'Ranges of sequences that are missing, still open or lost';
+comment on column ingest.room_log.whole is 'The log was read to its end and nothing of the room is known that it did not say';
 
 grant select on classroom.attendance_interval, ingest.room_log to penstock_runtime;
 reset role;

@@ -45,7 +45,8 @@ ${rows.join('\n')}`
 
 function streamsText(): string {
   const rows = Object.values(streams).map(
-    ({ name, kind, operation, title }) => `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${title} |`,
+    ({ name, kind, operation, title }) =>
+      `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${title} |`,
   )
   return `| stream | kind | operation | what it brings |
 |---|---|---|---|

@@ -139,17 +139,20 @@ function listenAddress({ http: { listen } }: Config): string {
   return listen.host.includes(':') ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`
 }
 
-function serviceOf(config: Config) {
+/** Where the classroom service is, for the transport. */
+export function serviceOf(config: Config) {
   const { url, insecure, maxBodyBytes } = config.provider.classroom
   return { url, insecure, bodyBytes: maxBodyBytes }
 }
 
-async function revealUids(config: Config): Promise<ReadonlyMap<string, string>> {
+/** The user ID of each app. Throws SecretError. */
+export async function revealUids(config: Config): Promise<ReadonlyMap<string, string>> {
   const entries = config.apps.map(async app => [app.id, await app.classroom.uid.reveal()] as const)
   return new Map(await Promise.all(entries))
 }
 
-function credentialOptions(config: Config, clock: Clock, uids: ReadonlyMap<string, string>) {
+/** How the transport authenticates each app. */
+export function credentialOptions(config: Config, clock: Clock, uids: ReadonlyMap<string, string>) {
   const { tokenHeader, uidHeader } = config.provider.classroom
   const apps = config.apps.map(app => [app.id, appCredentials(app, clock, uids.get(app.id)!)] as const)
   return { apps: Object.fromEntries(apps), tokenHeader, uidHeader }

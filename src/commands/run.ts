@@ -1,7 +1,7 @@
 import { systemClock, systemRandom } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
-import { connect } from '../postgres/connect.ts'
+import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrateUp, migrationStates } from '../postgres/migrate.ts'
 import { startDaemon } from './daemon.ts'
 import { openDatabase } from './database.ts'
@@ -35,6 +35,8 @@ export async function run({ config: path }: { readonly config: string }): Promis
 async function assertMigrated(url: string): Promise<void> {
   const pool = connect({ url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' })
   try {
+    const problem = await connectionProblem(pool)
+    if (problem) throw new CommandError(problem)
     const missing = (await migrationStates(pool)).filter(state => !state.appliedAt)
     if (missing.length === 0) return
     throw new CommandError(

@@ -1,13 +1,14 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
+import { createGate, type Gate, type Pass } from './gate.ts'
 import type { Fence, Grant, Ledger, Meter, Reply, Transport } from './ports.ts'
 import type { Priority, Queue } from './queue.ts'
-import { groupPause, reactions } from './reactions.ts'
+import { reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
 
 /**
- * The only way to the wire. Waits for a paused group, debits what is counted durably, paces the rest, and lets
- * the queue order who goes first. Every attempt passes here; nothing retries behind it.
+ * The only way to the wire. Waits before a gate that is shut, lets the queue order who goes first, debits what is
+ * counted durably and paces the rest. Every attempt passes here; nothing retries behind it.
  */
 export interface Admission {
   readonly send: (attempt: Attempt) => Promise<Sent>
@@ -22,9 +23,10 @@ export interface Attempt {
   readonly signal: AbortSignal
 }
 
+/** `late`: nothing was sent, because the request was planned so long ago that it must be planned anew. */
 export type Sent =
   | { readonly outcome: 'replied'; readonly reply: Reply; readonly grant: Grant | undefined }
-  | { readonly outcome: 'stopped' | 'fenced' }
+  | { readonly outcome: 'stopped' | 'fenced' | 'late' }
 
 export interface AdmissionPorts {
   readonly clock: Clock
@@ -36,12 +38,8 @@ export interface AdmissionPorts {
 }
 
 /** What is remembered of one limit group in this process. */
-interface Gate {
-  failures: number
-  /** On the monotonic clock, ms. */
-  pausedUntil: number
-  /** After a pause one request goes ahead alone; the others wait for what it finds. */
-  probe: Promise<void> | undefined
+interface Group {
+  readonly gate: Gate
   /** Next free moment of the pace, on the monotonic clock, ms. */
   nextSlot: number
 }
@@ -52,107 +50,108 @@ const REACH_MARGIN_MS = 10_000
 /** A grant that was asked for longer ago than this, ms, is void: a process that was stopped must not send late. */
 const GRANT_LIFE_MS = 2_000
 
-export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
-  const { clock, random, ledger, transport, meter, queue } = ports
-  const gates = new Map<string, Gate>()
+/** A wait for the budget that is longer than this, ms, is spent outside the queue. */
+const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 
-  function gateOf(key: string): Gate {
-    const known = gates.get(key)
+/** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
+const PLAN_LIFE_MS = 60_000
+
+export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
+  const { clock, ledger, transport, meter, queue } = ports
+  const groups = new Map<string, Group>()
+
+  function groupOf(key: string): Group {
+    const known = groups.get(key)
     if (known) return known
-    const made: Gate = { failures: 0, pausedUntil: 0, probe: undefined, nextSlot: 0 }
-    gates.set(key, made)
+    const made: Group = { gate: createGate(ports), nextSlot: Number.NEGATIVE_INFINITY }
+    groups.set(key, made)
     return made
   }
 
-  /** Resolves when the gate is open for the caller; answers how to tell the others what came of a probe. */
-  async function pass(gate: Gate, signal: AbortSignal): Promise<() => void> {
-    while (!signal.aborted) {
-      if (gate.probe) await gate.probe
-      else if (gate.pausedUntil > clock.monotonic())
-        await clock.sleep(gate.pausedUntil - clock.monotonic(), signal)
-      else if (gate.failures === 0) return () => {}
-      else {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        gate.probe = promise
-        return () => {
-          gate.probe = undefined
-          resolve()
-        }
-      }
+  /** Sends once it is its turn; `shut` when it must go back and wait. */
+  async function inTurn(group: Group, pass: Pass, attempt: Attempt, since: number): Promise<Sent | 'shut'> {
+    if (clock.monotonic() - since > PLAN_LIFE_MS) return { outcome: 'late' }
+    const { limit, signal } = attempt
+    if (limit.counted === 'process') await pace(group, attempt)
+    if (signal.aborted) return { outcome: 'stopped' }
+    if (group.gate.isShutFor(pass)) return 'shut'
+    if (limit.counted === 'process') {
+      const reply = await transmit(group, attempt, signal)
+      return signal.aborted && !reply.ok
+        ? { outcome: 'stopped' }
+        : { outcome: 'replied', reply, grant: undefined }
     }
-    return () => {}
+    const grant = await debit(group, attempt)
+    if (grant === 'shut') return grant
+    if (typeof grant === 'string') return { outcome: grant }
+    // What is debited is read to its end, even when the engine stops: it may have handed out something.
+    const reply = await transmit(group, attempt, undefined)
+    if (!reply.ok) await ledger.settle(grant, reactions[reply.failure.kind].unread ? 'unread' : 'refused')
+    return { outcome: 'replied', reply, grant }
   }
 
-  function observe(gate: Gate, attempt: Attempt, reply: Reply): void {
-    const { operation } = attempt.request
-    const outcome = reply.ok ? 'ok' : reply.failure.kind
-    meter.request(attempt.app, operation.family, operation.name, outcome, reply.timing)
-    if (reply.ok || reactions[reply.failure.kind].scope === 'series') {
-      gate.failures = 0
-      return
-    }
-    gate.failures += 1
-    const pause = groupPause(reply.failure.kind, gate.failures, random.next(), reply.failure.retryAfter)
-    gate.pausedUntil = Math.max(gate.pausedUntil, clock.monotonic() + pause)
-    if (reply.failure.kind === 'rate_limited') meter.refusal(attempt.app, operation.name, reply.failure.kind)
+  /** Spaces requests of a group that nobody counts but us. */
+  async function pace(group: Group, { limit, signal }: Attempt): Promise<void> {
+    const spacing = Math.max(0, ...limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
+    const slot = Math.max(group.nextSlot, clock.monotonic())
+    group.nextSlot = slot + spacing
+    await clock.sleep(slot - clock.monotonic(), signal)
   }
 
-  async function debit(attempt: Attempt): Promise<Grant | 'stopped' | 'fenced'> {
+  async function debit(group: Group, attempt: Attempt): Promise<Grant | 'stopped' | 'fenced' | 'shut'> {
     const { app, fence, request, limit, signal } = attempt
-    const group = request.operation.limitGroup
-    const asked = { scope: app, group, app, operation: called(request.operation), fence, rates: limit.rates }
+    const { limitGroup } = request.operation
+    const asked = { scope: app, group: limitGroup, app, operation: called(request.operation), fence }
     while (!signal.aborted) {
       const askedAt = clock.monotonic()
-      const taken = await ledger.take({ ...asked, reach: deadline + REACH_MARGIN_MS })
+      const taken = await ledger.take({ ...asked, rates: limit.rates, reach: deadline + REACH_MARGIN_MS })
       if (taken.granted === 'fenced') return 'fenced'
       if (!taken.granted) {
+        if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS) {
+          group.gate.hold(taken.wait)
+          return 'shut'
+        }
         await clock.sleep(taken.wait, signal)
         continue
       }
-      meter.debit(app, group)
-      if (clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
+      meter.debit(app, limitGroup)
+      if (!signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
       await ledger.settle(taken.grant, 'refused')
     }
     return 'stopped'
   }
 
-  /** Spaces requests of a group that nobody counts but us. */
-  async function pace(gate: Gate, attempt: Attempt): Promise<void> {
-    const spacing = Math.max(0, ...attempt.limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
-    const slot = Math.max(gate.nextSlot, clock.monotonic())
-    gate.nextSlot = slot + spacing
-    if (slot > clock.monotonic()) await clock.sleep(slot - clock.monotonic(), attempt.signal)
-  }
-
-  async function admitted(gate: Gate, attempt: Attempt): Promise<Sent> {
-    if (attempt.limit.counted === 'process') {
-      await pace(gate, attempt)
-      if (attempt.signal.aborted) return { outcome: 'stopped' }
-      const reply = await transport.send(attempt.app, attempt.request, attempt.signal)
-      observe(gate, attempt, reply)
-      return { outcome: 'replied', reply, grant: undefined }
-    }
-    const grant = await debit(attempt)
-    if (typeof grant === 'string') return { outcome: grant }
-    const reply = await transport.send(attempt.app, attempt.request)
-    observe(gate, attempt, reply)
-    if (!reply.ok) await ledger.settle(grant, reactions[reply.failure.kind].unread ? 'unread' : 'refused')
-    return { outcome: 'replied', reply, grant }
+  async function transmit(group: Group, attempt: Attempt, signal: AbortSignal | undefined): Promise<Reply> {
+    const { app, request } = attempt
+    const sentAt = clock.monotonic()
+    const reply = await transport.send(app, request, signal)
+    const failure = reply.ok ? undefined : reply.failure
+    const { family, name } = request.operation
+    meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
+    if (failure?.kind === 'rate_limited') meter.refusal(app, name, failure.kind)
+    // A request that we gave up ourselves says nothing of the provider.
+    if (!signal?.aborted) group.gate.observe(failure, sentAt)
+    return reply
   }
 
   return {
     send: async attempt => {
       const { app, request, limit, priority, signal } = attempt
       const key = `${app} ${request.operation.limitGroup}`
-      const gate = gateOf(key)
-      return queue.run(key, limit.concurrency, priority, async () => {
-        const release = await pass(gate, signal)
+      const group = groupOf(key)
+      const since = clock.monotonic()
+      for (;;) {
+        const pass = await group.gate.pass(signal)
         try {
-          return signal.aborted ? { outcome: 'stopped' } : await admitted(gate, attempt)
+          if (signal.aborted) return { outcome: 'stopped' }
+          const sent = await queue.run(key, limit.concurrency, priority, () =>
+            inTurn(group, pass, attempt, since),
+          )
+          if (sent !== 'shut') return sent
         } finally {
-          release()
+          pass.leave()
         }
-      })
+      }
     },
   }
 }

@@ -9,6 +9,8 @@ export interface Agenda<Item> {
   readonly next: () => number | undefined
   /** Removes and answers the earliest entry that is due at `now`. */
   readonly take: (now: number) => Item | undefined
+  /** How many entries are due at `now`; costs as much as there are. */
+  readonly countDue: (now: number) => number
   readonly size: () => number
 }
 
@@ -20,8 +22,11 @@ interface Entry<Item> {
   readonly item: Item
 }
 
+/** Replaced entries are swept out when there are more of them than of the others, and than this. */
+const MOST_STALE = 64
+
 export function createAgenda<Item>(): Agenda<Item> {
-  const heap: Entry<Item>[] = []
+  let heap: Entry<Item>[] = []
   const current = new Map<string, Entry<Item>>()
   let turn = 0
 
@@ -30,11 +35,24 @@ export function createAgenda<Item>(): Agenda<Item> {
     while (heap.length > 0 && current.get(heap[0]!.key) !== heap[0]) pop(heap)
   }
 
+  /** A sorted array is a heap. */
+  function dropStale(): void {
+    heap = [...current.values()].sort((a, b) => (before(a, b) ? -1 : 1))
+  }
+
+  function countDueFrom(place: number, now: number): number {
+    const entry = heap[place]
+    if (!entry || entry.due > now) return 0
+    const own = current.get(entry.key) === entry ? 1 : 0
+    return own + countDueFrom(2 * place + 1, now) + countDueFrom(2 * place + 2, now)
+  }
+
   return {
     put: (key, due, item) => {
       const entry = { key, due, turn: turn++, item }
       current.set(key, entry)
       push(heap, entry)
+      if (heap.length > 2 * current.size + MOST_STALE) dropStale()
     },
     remove: key => {
       current.delete(key)
@@ -52,6 +70,7 @@ export function createAgenda<Item>(): Agenda<Item> {
       current.delete(entry.key)
       return entry.item
     },
+    countDue: now => countDueFrom(0, now),
     size: () => current.size,
   }
 }

@@ -23,15 +23,14 @@ export async function runOnSchedule(schedule: Schedule, job: () => Promise<void>
   const hasSeconds = expression.trim().split(/\s+/).length === 6
   const step = hasSeconds ? 1_000 : 60_000
   for (let last = clock.now(); !signal.aborted; ) {
-    const next = Math.floor(last / step) * step + step
+    // Runs that were missed, while the last one ran or the machine slept, are not made up for.
+    const next = Math.floor(Math.max(last, clock.now() - step) / step) * step + step
     await clock.sleep(Math.min(Math.max(0, next - clock.now()), LONGEST_NAP_MS), signal)
     if (signal.aborted) break
     if (clock.now() < next) continue
     last = next
     if (!task.match(new Date(next))) continue
     await job().catch(error => log.error('housekeeping failed; the next run tries again', { error }))
-    // Runs that were missed meanwhile are not made up for.
-    last = Math.max(last, clock.now() - step)
   }
   await task.destroy()
 }

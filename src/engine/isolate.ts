@@ -1,15 +1,26 @@
 import type { Page, Reject } from '../streams/stream.ts'
-import type { PollContext } from './poll.ts'
+import type { Place, PollContext } from './poll.ts'
 import { type CommitResult, type PageCommit, RefusedRows } from './ports.ts'
+
+export interface Isolated {
+  readonly stored: CommitResult
+  /** Items that were set aside, by the stream or by the database. */
+  readonly rejects: readonly Reject[]
+}
 
 /**
  * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
  * bad ones are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
  */
-export async function isolate(context: PollContext, page: Page, commit: PageCommit): Promise<CommitResult> {
+export async function isolate(
+  context: PollContext,
+  place: Place,
+  page: Page,
+  commit: PageCommit,
+): Promise<Isolated> {
   const began = context.clock.monotonic()
   try {
-    return await context.store.commit(commit)
+    return { stored: await context.store.commit(commit), rejects: commit.rejects }
   } catch (error) {
     if (!(error instanceof RefusedRows)) throw error
     context.log.warn('the database refused a row; looking for the item', {
@@ -17,24 +28,36 @@ export async function isolate(context: PollContext, page: Page, commit: PageComm
       stream: commit.stream,
       code: error.code,
     })
-    return await context.store.commit(await withoutRefused(context, page, commit))
+    const rest = await withoutRefused(context, place, page, commit)
+    return { stored: await context.store.commit(rest), rejects: rest.rejects }
   } finally {
     context.meter.commit(context.clock.monotonic() - began)
   }
 }
 
-async function withoutRefused(context: PollContext, page: Page, commit: PageCommit): Promise<PageCommit> {
-  const { store, stream } = context
-  const before = await store.progress(commit.app, commit.stream, commit.series)
-  const carry = before?.carry ?? null
-  const good: unknown[] = []
+/**
+ * The same commit without the rows of items that Postgres refuses. What the whole page says of the series (carry,
+ * holes, room) stands: a refused item was served, and its place is taken.
+ */
+async function withoutRefused(
+  { store, stream }: PollContext,
+  { progress }: Place,
+  page: Page,
+  commit: PageCommit,
+): Promise<PageCommit> {
+  const harvest = (items: readonly unknown[]) => stream.harvest({ ...page, items }, progress.carry)
+  const kept: unknown[] = []
   const refused: Reject[] = []
   for (const item of page.items) {
-    const alone = stream.harvest({ ...page, items: [item] }, carry)
-    const taken = await store.rehearse({ ...commit, rows: alone.rows, rejects: alone.rejects })
-    if (taken) good.push(item)
-    else refused.push({ reason: 'store_refused', detail: 'the database refused a value of it', item })
+    const alone = harvest([item])
+    const isTaken = await store.rehearse({ ...commit, rows: alone.rows, rejects: alone.rejects })
+    kept.push(isTaken ? item : blank)
+    if (!isTaken) {
+      refused.push({ reason: 'store_refused', detail: 'the database refused a value of it', item })
+    }
   }
-  const { rows, rejects, carry: after, holes: _, ...rest } = stream.harvest({ ...page, items: good }, carry)
-  return { ...commit, room: rest.room, rows, carry: after, rejects: [...rejects, ...refused] }
+  return { ...commit, rows: harvest(kept).rows, rejects: [...commit.rejects, ...refused] }
 }
+
+/** Stands where a refused item was, so that the others keep their places: no stream makes rows of it. */
+const blank = null

@@ -20,8 +20,8 @@ export async function poll(context: PollContext, place: Place): Promise<PollResu
   const { page, looping } = parse(context, place, sent.reply.answer, sent.reply.timing)
   const harvest = context.stream.harvest(page, place.progress.carry)
   const commit = pageCommit(context, place, page, harvest, sent)
-  const stored = await isolate(context, page, looping ? unending(commit) : commit)
-  measure(context, page, stored)
+  const { stored, rejects } = await isolate(context, place, page, looping ? unending(commit) : commit)
+  measure(context, page, stored, rejects)
   return { outcome: 'read', page, harvest, commit, stored, looping }
 }
 
@@ -51,7 +51,7 @@ export interface Place {
 }
 
 export type PollResult =
-  | { readonly outcome: 'stopped' | 'fenced' }
+  | { readonly outcome: 'stopped' | 'fenced' | 'late' }
   | { readonly outcome: 'failed'; readonly failure: Failure }
   | {
       readonly outcome: 'read'

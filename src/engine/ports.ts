@@ -63,8 +63,8 @@ export interface Progress {
   readonly version: number
   readonly cursor: string | null
   readonly carry: Json
-  /** When the last page was committed, ms since the epoch on the database's clock; null before the first. */
-  readonly updatedAt: number | null
+  /** The roomUuid certainly still means the room that the rows belong to; of a series without a room, false. */
+  readonly certain: boolean
 }
 
 /** A series as the schedule needs it. */

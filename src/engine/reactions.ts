@@ -1,5 +1,5 @@
-import { type Backoff, retryDelay } from '../planning/retry.ts'
-import type { FailureKind } from '../provider/errors.ts'
+import { askedDelay, type Backoff, retryDelay } from '../planning/retry.ts'
+import type { Failure, FailureKind } from '../provider/errors.ts'
 
 /** How one kind of failure is met. The kind alone decides. */
 export interface Reaction extends Backoff {
@@ -63,7 +63,8 @@ export const reactions: Readonly<Record<FailureKind, Reaction>> = {
   bad_request: refused,
   not_found: { ...refused, level: 'warn' },
   conflict: { ...refused, level: 'warn' },
-  unauthorized: closedDoor,
+  // The transport has read the credentials again by now: one quick try with those, then one a minute.
+  unauthorized: { ...closedDoor, first: second, factor: 60 },
   forbidden: closedDoor,
   rate_limited: {
     scope: 'group',
@@ -75,9 +76,27 @@ export const reactions: Readonly<Record<FailureKind, Reaction>> = {
   },
 }
 
+/** Waits after a fault of this program. */
+export const faultBackoff: Backoff = { first: 5 * second, cap: 5 * minute }
+
+/** Where the whole group waits, a series need only let the others go first. */
+const behindTheGroup: Backoff = { first: second, cap: minute }
+
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */
-export function groupPause(kind: FailureKind, failures: number, chance: number, retryAfter?: number): number {
+export function groupPause(failure: Failure, failures: number, chance: number): number {
+  const { kind, retryAfter } = failure
   const reaction = reactions[kind]
   if (reaction.scope === 'series' || failures <= reaction.tolerated) return 0
-  return retryDelay(reaction, failures - reaction.tolerated, chance, retryAfter)
+  const row = failures - reaction.tolerated
+  // A provider that says how long is believed once.
+  if (retryAfter !== undefined && row === 1) return askedDelay(retryAfter, chance)
+  return retryDelay(reaction, row, chance, retryAfter)
+}
+
+/** How long a series waits after its n-th failure in a row, ms. */
+export function seriesPause(failure: Failure | undefined, failures: number, chance: number): number {
+  if (!failure) return retryDelay(faultBackoff, failures, chance)
+  const reaction = reactions[failure.kind]
+  if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
+  return retryDelay(reaction, failures, chance, failure.retryAfter)
 }

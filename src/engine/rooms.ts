@@ -1,3 +1,4 @@
+import type { Clock } from '../clock/clock.ts'
 import { hintedDelay } from '../planning/cadence.ts'
 import type { Hint, StreamName } from '../streams/stream.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
@@ -7,6 +8,15 @@ export const gatekeeper: StreamName = 'room-events'
 
 /** No event announces what these streams bring, so every sign of life in the room counts for them. */
 const unannounced: ReadonlySet<StreamName> = new Set(['popup-quiz', 'poll'])
+
+/** The database measures trust in a log from its commit; a part of it is left for the way there. */
+const TRUSTED_SHARE = 0.8
+
+/** Trust in the log of a room that ended so long ago that the provider may forget it, as a share of its memory. */
+const FADING_SHARE = 0.1
+
+/** A room that ended longer ago than this share of the provider's memory may be another one by now. */
+const SAFE_SHARE = 0.5
 
 /** What this process remembers of one series between visits. */
 export interface SeriesMemory {
@@ -23,6 +33,8 @@ export interface RoomMemory {
   endedAt: number | undefined
   /** When the room's log was last read well, on the monotonic clock, ms. */
   verifiedAt: number | undefined
+  /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
+  readonly from: 'store' | 'hint'
   readonly series: Map<StreamName, SeriesMemory>
 }
 
@@ -36,15 +48,21 @@ export interface Wanted {
 /** The rooms of one app as its poller knows them. */
 export class Rooms {
   readonly #app: AppSettings
+  readonly #clock: Clock
+  /** How long the provider remembers a room, ms. */
+  readonly #memory: number
   readonly #rooms = new Map<string, RoomMemory>()
 
-  constructor(app: AppSettings) {
+  constructor(app: AppSettings, clock: Clock, memory: number) {
     this.#app = app
+    this.#clock = clock
+    this.#memory = memory
   }
 
-  /** Streams that follow rooms and are on, the gatekeeper first. */
+  /** Streams that follow rooms and are on, the gatekeeper first. Without the gatekeeper none can. */
   streams(): readonly StreamName[] {
     const on = Object.keys(this.#app.streams) as StreamName[]
+    if (!on.includes(gatekeeper)) return []
     return [gatekeeper, ...on.filter(stream => stream !== gatekeeper && stream !== 'app-events')]
   }
 
@@ -52,10 +70,12 @@ export class Rooms {
     return this.#rooms.keys()
   }
 
-  get(room: string): RoomMemory {
-    const known = this.#rooms.get(room)
-    if (known) return known
-    const made: RoomMemory = { endedAt: undefined, verifiedAt: undefined, series: new Map() }
+  find(room: string): RoomMemory | undefined {
+    return this.#rooms.get(room)
+  }
+
+  add(room: string, from: RoomMemory['from'], endedAt?: number): RoomMemory {
+    const made: RoomMemory = { endedAt, verifiedAt: undefined, from, series: new Map() }
     this.#rooms.set(room, made)
     return made
   }
@@ -64,39 +84,45 @@ export class Rooms {
     this.#rooms.delete(room)
   }
 
-  series(room: string, stream: StreamName): SeriesMemory {
-    const { series } = this.get(room)
-    const known = series.get(stream)
-    if (known) return known
-    const made: SeriesMemory = { quiet: 0, closed: false, held: false }
-    series.set(stream, made)
-    return made
-  }
-
   /** Whether the log has been read recently enough to trust that the roomUuid still means the same room. */
-  verified(room: string, now: number, memory: number): boolean {
-    const { verifiedAt } = this.get(room)
-    return verifiedAt !== undefined && now - verifiedAt < memory * TRUSTED_SHARE
+  isVerified(room: string): boolean {
+    const known = this.#rooms.get(room)
+    if (known?.verifiedAt === undefined) return false
+    const share = this.#isFading(known) ? FADING_SHARE : TRUSTED_SHARE
+    return this.#clock.monotonic() - known.verifiedAt < this.#memory * share
   }
 
-  /** Every other stream of the room has had its last visit. */
-  othersClosed(room: string): boolean {
-    return [...this.get(room).series].every(([stream, memory]) => stream === gatekeeper || memory.closed)
+  /** The log must be read before anything else of the room is. */
+  distrust(room: string): void {
+    const known = this.#rooms.get(room)
+    if (known) known.verifiedAt = undefined
+  }
+
+  /** Whether the roomUuid may mean another room than the one that is stored. */
+  isDoubtful(room: string): boolean {
+    const known = this.#rooms.get(room)
+    if (!known) return true
+    return (known.from === 'hint' && known.verifiedAt === undefined) || this.#isFading(known)
+  }
+
+  #isFading({ endedAt }: RoomMemory): boolean {
+    return endedAt !== undefined && this.#clock.now() - endedAt > this.#memory * SAFE_SHARE
   }
 
   /** Takes a hint to heart and answers which visits it asks for. */
   heed(hint: Hint, from: StreamName): readonly Wanted[] {
-    const known = this.#rooms.has(hint.room) ? 'known' : 'new'
-    const room = this.get(hint.room)
+    const streams = this.streams()
+    if (streams.length === 0) return []
+    const known = this.#rooms.get(hint.room)
+    const room = known ?? this.add(hint.room, 'hint')
     if (hint.change === 'ended') room.endedAt = Math.min(room.endedAt ?? hint.at, hint.at)
-    const concerned = this.streams().filter(
+    const concerned = streams.filter(
       stream => stream !== from && (hint.streams.includes(stream) || unannounced.has(stream)),
     )
     return concerned.map(stream => {
-      const memory = this.series(hint.room, stream)
-      Object.assign(memory, { quiet: 0, closed: false })
+      Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
       const change = stream === gatekeeper ? hint.change : 'news'
-      return { stream, within: hintedDelay(this.settings(stream), change, known) }
+      return { stream, within: hintedDelay(this.settings(stream), change, known ? 'known' : 'new') }
     })
   }
 
@@ -107,5 +133,16 @@ export class Rooms {
   }
 }
 
-/** The database measures the same trust from the commit; a part of it is left for the way there. */
-const TRUSTED_SHARE = 0.8
+/** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
+export function seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
+  const known = series.get(stream)
+  if (known) return known
+  const made: SeriesMemory = { quiet: series.get(gatekeeper)?.quiet ?? 0, closed: false, held: false }
+  series.set(stream, made)
+  return made
+}
+
+/** Whether every other stream of the room has had its last visit. */
+export function haveOthersClosed({ series }: RoomMemory): boolean {
+  return [...series].every(([stream, memory]) => stream === gatekeeper || memory.closed)
+}

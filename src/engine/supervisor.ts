@@ -1,13 +1,16 @@
 import type { Clock, Random } from '../clock/clock.ts'
-import { retryDelay } from '../planning/retry.ts'
+import { type Backoff, retryDelay } from '../planning/retry.ts'
 import { shardOf } from '../planning/shard.ts'
 import type { Stream } from '../streams/stream.ts'
 import { createAdmission } from './admission.ts'
+import { createBell } from './bell.ts'
 import { runOnSchedule } from './cron.ts'
+import { createStoreHealth } from './health.ts'
 import { type Poller, startPoller } from './poller.ts'
 import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import type { Queue } from './queue.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
+import { within } from './within.ts'
 
 /** The running daemon: it owns what it can, polls what it owns, and stops in an orderly way. */
 export interface Engine {
@@ -28,85 +31,92 @@ export interface EngineContext extends Ports {
 }
 
 interface Running {
-  readonly app: AppSettings
   readonly poller: Poller
   readonly controller: AbortController
-  fence: Fence
+  readonly epoch: number
 }
 
-const claimBackoff = { first: 500, cap: 10_000 }
+const claimBackoff: Backoff = { first: 500, cap: 3_000 }
+
+/** A claim that takes longer than this, ms, is given up: its connection may be dead. */
+const CLAIM_DEADLINE_MS = 10_000
 
 export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
   const admission = createAdmission(context, settings.deadline)
+  const bell = createBell(clock)
+  const health = createStoreHealth(log, bell.ring)
   const stopping = new AbortController()
   const running = new Map<string, Running>()
-  let fences: readonly Fence[] = []
-  let reclaim = new AbortController()
+  /** Pollers that have not ended yet, those that were told to stop included. */
+  const alive = new Set<Promise<void>>()
+  let shards = 0
 
-  function adopt(claimed: readonly Fence[]): void {
-    fences = claimed
-    meter.owned(claimed.length)
-    const byShard = new Map(claimed.map(fence => [fence.shard, fence]))
+  function adopt(fences: readonly Fence[]): void {
+    shards = fences.length
+    meter.owned(shards)
+    const byShard = new Map(fences.map(fence => [fence.shard, fence]))
     for (const app of settings.apps) {
       const fence = byShard.get(shardOf(app.id, settings.shards))
       const held = running.get(app.id)
-      if (fence && held?.fence.epoch === fence.epoch) held.fence = fence
-      else {
-        if (held) release(held)
-        if (fence) start(app, fence)
-      }
+      if (held?.epoch === fence?.epoch) continue
+      if (held) release(app, held)
+      if (fence) start(app, fence)
     }
   }
 
   function start(app: AppSettings, fence: Fence): void {
     const controller = new AbortController()
-    const streams = context.streams.filter(stream => app.streams[stream.name])
-    const held = { app, controller, fence } as { -readonly [K in keyof Running]: Running[K] }
-    held.poller = startPoller({
+    const poller = startPoller({
       ...context,
       app,
       admission,
-      streams,
-      fence: () => held.fence,
+      health,
+      streams: context.streams.filter(stream => app.streams[stream.name]),
+      fence: () => fence,
       signal: controller.signal,
-      onFenced: () => reclaim.abort(),
+      onFenced: bell.ring,
     })
-    running.set(app.id, held)
+    running.set(app.id, { poller, controller, epoch: fence.epoch })
+    const ended = poller.done
+      .catch(error => {
+        log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
+        if (running.get(app.id)?.poller === poller) running.delete(app.id)
+      })
+      .finally(() => alive.delete(ended))
+    alive.add(ended)
   }
 
-  function release(held: Running): void {
-    held.controller.abort()
-    if (running.get(held.app.id) === held) running.delete(held.app.id)
+  function release(app: AppSettings, { controller }: Running): void {
+    controller.abort()
+    running.delete(app.id)
   }
 
   /** Renews what is held and takes what became free, until the engine stops. */
   async function own(): Promise<void> {
-    let failures = 0
-    while (!stopping.signal.aborted) {
+    for (let failures = 0; !stopping.signal.aborted; ) {
       try {
-        adopt(await ownership.claim())
+        adopt(await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), stopping.signal))
         failures = 0
+        health.answered()
+        for (const { poller } of running.values()) poller.wake()
       } catch (error) {
+        if (stopping.signal.aborted) return
         failures += 1
         const code = error instanceof StoreUnavailable ? error.code : undefined
         log.error('ownership could not be renewed; trying again', { code, ...(code ? {} : { error }) })
       }
-      reclaim = new AbortController()
-      const pause = failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery
-      await clock.sleep(pause, AbortSignal.any([stopping.signal, reclaim.signal]))
+      await bell.nap(failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery)
+      if (health.state() === 'down') await clock.sleep(health.pause(random.next()), stopping.signal)
     }
   }
 
   async function shutDown(): Promise<void> {
-    const held = [...running.values()]
-    for (const each of held) each.controller.abort()
-    const deadline = new AbortController()
-    await Promise.race([
-      Promise.all(held.map(each => each.poller.done)),
-      clock.sleep(settings.drainDeadline, deadline.signal),
-    ])
-    deadline.abort()
+    for (const { controller } of running.values()) controller.abort()
+    await within(clock, settings.drainDeadline, Promise.all(alive)).catch(() =>
+      log.warn('some pages in hand were not finished in time and are given up'),
+    )
+    running.clear()
     await ownership
       .release()
       .catch(() => log.warn('the shards could not be given back; they expire by themselves'))
@@ -115,7 +125,7 @@ export function startEngine(context: EngineContext): Engine {
   async function run(): Promise<void> {
     const keeping = runOnSchedule(
       { ...context, expression: settings.housekeeping, signal: stopping.signal },
-      () => (fences.length > 0 ? store.housekeeping() : Promise.resolve()),
+      () => (shards > 0 ? store.housekeeping() : Promise.resolve()),
     )
     await own()
     await shutDown()
@@ -124,9 +134,10 @@ export function startEngine(context: EngineContext): Engine {
 
   const done = run()
   return {
-    owned: () => ({ shards: fences.length, apps: [...running.keys()] }),
+    owned: () => ({ shards, apps: [...running.keys()] }),
     stop: () => {
       stopping.abort()
+      bell.ring()
       return done
     },
     done,

@@ -65,3 +65,8 @@ export function hintedDelay(
 ): number {
   return change === 'hole' || known === 'new' ? 0 : cadence.activeEvery
 }
+
+/** How many visits in a row would have found nothing, had a series been visited since its last news, `ms` ago. */
+export function quietSince(activeEvery: number, ms: number): number {
+  return ms <= activeEvery ? 0 : Math.floor(Math.log2(ms / activeEvery))
+}

@@ -4,16 +4,22 @@ export interface Backoff {
   readonly first: number
   /** Longest wait, ms, before it is spread. */
   readonly cap: number
+  /** By how much each wait is longer than the one before; twofold unless told. */
+  readonly factor?: number
 }
 
 /**
- * The wait in ms after the n-th failure in a row (n from 1). Grows twofold up to its cap; `chance` in [0, 1)
- * spreads it, so that many waiters do not come back together. What the provider asked for (`retryAfter`,
+ * The wait in ms after the n-th failure in a row (n from 1). Grows up to its cap; `chance` in [0, 1) lengthens it
+ * by up to a half, so that many waiters do not come back together. What the provider asked for (`retryAfter`,
  * seconds) is never undercut.
  */
 export function retryDelay(backoff: Backoff, failures: number, chance: number, retryAfter?: number): number {
-  const grown = Math.min(backoff.cap, backoff.first * 2 ** Math.min(failures - 1, 30))
-  const spread = grown >= backoff.cap ? grown * (1 + chance / 2) : grown * (0.5 + chance / 2)
-  const asked = retryAfter === undefined ? 0 : retryAfter * 1_000 * (1 + chance / 10)
-  return Math.max(spread, asked)
+  const { first, cap, factor = 2 } = backoff
+  const grown = Math.min(cap, first * factor ** Math.min(failures - 1, 30))
+  return Math.max(grown * (1 + chance / 2), askedDelay(retryAfter ?? 0, chance))
+}
+
+/** What the provider asked for, in ms, lengthened by up to a tenth. `retryAfter` in seconds. */
+export function askedDelay(retryAfter: number, chance: number): number {
+  return retryAfter * 1_000 * (1 + chance / 10)
 }

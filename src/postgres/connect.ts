@@ -41,12 +41,13 @@ export function connect(options: ConnectOptions): pg.Pool {
 }
 
 /** One session outside the pool, for what lives as long as the session: locks. */
-export function connectOnce(options: ConnectOptions): pg.Client {
+export function connectOnce(options: ConnectOptions & { readonly queryTimeout: number }): pg.Client {
   const client = new pg.Client({
     connectionString: options.url,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
+    query_timeout: options.queryTimeout,
     application_name: 'penstock ownership',
     options: sessionSettings(options),
   })
@@ -61,6 +62,8 @@ function sessionSettings(options: ConnectOptions): string {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     timezone: 'UTC',
     plan_cache_mode: 'force_generic_plan',
+    // A plan that was made while a table was empty would go on reading it whole when it has grown.
+    enable_seqscan: 'off',
     // Compiling a plan costs more than any of our statements takes.
     jit: 'off',
     ...(options.role ? { role: options.role } : {}),

@@ -9,12 +9,23 @@ const refused = /\\(?:\\|u(0000|001a|d[89a-f][0-9a-f]{2}))/g
  * their four hex digits, so that two texts which differ only there stay different. bigint keeps every digit.
  */
 export function encodeJson(value: unknown): string {
-  const text = stringify(value)
+  const text = writeJson(value)
   if (!text.includes('\\u')) return text
   return text.replace(refused, (match, unit: string | undefined) => (unit ? `${ESCAPE}${unit}` : match))
 }
 
-/** Undoes the escaping of encodeJson in one string as read from Postgres. */
+/** Reads what encodeJson wrote, to the last digit and character. */
+export function decodeJson(text: string): unknown {
+  return JSON.parse(text, revive)
+}
+
+/** Escapes a text that is bound as it is; encodeJson does the same to texts inside a value. */
+export function encodeText(text: string): string {
+  const isTaken = text.isWellFormed() && !text.includes('\0') && !text.includes('\u001a')
+  return isTaken ? text : (JSON.parse(encodeJson(text)) as string)
+}
+
+/** Undoes the escaping of encodeJson and encodeText in one string as read from Postgres. */
 export function decodeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: U+001A is the escape character
   return text.replace(/\u001a([0-9a-f]{4})/g, (_, unit: string) =>
@@ -22,7 +33,8 @@ export function decodeText(text: string): string {
   )
 }
 
-function stringify(value: unknown): string {
+/** JSON of a value, bigint with every digit. */
+export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
@@ -31,6 +43,21 @@ function stringify(value: unknown): string {
       typeof item === 'bigint' ? rawJson(item.toString()) : item,
     )
   }
+}
+
+function revive(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value === 'string') return decodeText(value)
+  if (typeof value === 'number') return exactInteger(value, context?.source)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (!Object.keys(value).some(key => key.includes('\u001a'))) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [decodeText(key), item]))
+}
+
+/** Integers above 2^53 come back with every digit, as they were written. */
+function exactInteger(value: number, source: string | undefined): number | bigint {
+  return source !== undefined && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+    ? BigInt(source)
+    : value
 }
 
 /** JSON.rawJSON is not yet in TypeScript's library. */

@@ -1,7 +1,10 @@
 import { RefusedRows, StoreUnavailable } from '../engine/ports.ts'
 
-/** SQLSTATE classes that speak of the values of a statement: data exception, constraint, program limit. */
-const refusingClasses = new Set(['22', '23', '54'])
+/**
+ * SQLSTATE classes that speak of the values of a statement: a key twice in one page, data exception, constraint,
+ * program limit.
+ */
+const refusingClasses = new Set(['21', '22', '23', '54'])
 
 /**
  * Names what a failed statement means for the engine. The database's own text never leaves this function: its

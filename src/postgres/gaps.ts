@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import type { Fence } from '../engine/ports.ts'
 import { query } from './connect.ts'
+import { encodeText } from './encode.ts'
+import { lose } from './missing.ts'
 import { bind, statement } from './statement.ts'
 
 const owned = `exists (select from ingest.ownership o
@@ -15,8 +17,9 @@ const unread = statement(
   'record_unread',
   `with unread as materialized (
      select d.scope, d.limit_group, d.n, d.sent_at, least(d.settled_at, d.dead_at) as until,
-            (select max(c.sent_at) from ingest.debit c
-             where c.scope = d.scope and c.limit_group = d.limit_group and c.n < d.n and c.outcome = 'committed') as since
+            (select c.sent_at from ingest.debit c
+             where c.scope = d.scope and c.limit_group = d.limit_group and c.n < d.n and c.outcome = 'committed'
+             order by c.n desc limit 1) as since
      from ingest.debit d
      where d.app_id = :app and d.limit_group = :group and d.gap_id is null
        and d.outcome is distinct from 'committed' and d.outcome is distinct from 'refused'
@@ -38,18 +41,23 @@ const unread = statement(
             ingest.clock(), ingest.clock()
      from merged m
      on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
-       set range_to = greatest(g.range_to, excluded.range_to), state = 'open', updated_at = ingest.clock(),
+       set range_to = greatest(g.range_to, excluded.range_to), updated_at = ingest.clock(),
+           state = case when excluded.range_to > g.range_to then 'open' else g.state end,
            recoverable_until = greatest(g.recoverable_until, excluded.recoverable_until)
-     returning g.id, g.range_from
+     returning g.id, g.range_from, g.range_to
    ), marked as (
      update ingest.debit d set gap_id = r.id, outcome = 'unread', settled_at = coalesce(d.settled_at, d.dead_at)
      from unread u join recorded r on r.range_from = coalesce(u.since, u.sent_at)
      where d.scope = u.scope and d.limit_group = u.limit_group and d.n = u.n
    )
-   select count(*)::int as recorded from recorded`,
+   select count(*)::int as recorded from recorded r
+   where not exists (select from ingest.gap before where before.id = r.id and before.range_to >= r.range_to)`,
 )
 
-/** A room that was forgotten before its log could be read again takes with it what the feed's answer held of it. */
+/**
+ * A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
+ * unless the log had said that the room is closed: nobody can be in a closed room.
+ */
 const settleFeed = statement(
   'settle_feed_gaps',
   `with ready as (
@@ -57,7 +65,11 @@ const settleFeed = statement(
        select from classroom.room r
        join ingest.progress p on p.app_id = r.app_id and p.stream = 'room-events' and p.series = r.room_uuid
        where r.app_id = g.app_id and r.forgotten_at > g.range_from
-         and (p.caught_up_at is null or p.caught_up_at <= g.range_to)) as lost
+         and (p.caught_up_at is null or p.caught_up_at <= g.range_to)
+         and not exists (
+           select from classroom.room_event e
+           where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
+             and e.sequence = r.state_sequence and e.source = 'log' and r.state = 3)) as lost
      from ingest.gap g
      where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
        and not exists (
@@ -72,13 +84,10 @@ const settleFeed = statement(
    where g.app_id = :app and g.stream = 'app-events' and g.state = 'open' and g.id not in (select r.id from ready r)`,
 )
 
-/**
- * The provider no longer knows the room. Holes of its log that were still open are lost, and so is what lies
- * between events that only the feed has shown.
- */
+/** The provider no longer knows the room: what is missing of its log stays missing. */
 const forget = statement(
   'forget_room',
-  `with room as (
+  `with gone as (
      update classroom.room r set forgotten_at = coalesce(r.forgotten_at, ingest.clock()), verified_at = '-infinity'
      where r.app_id = :app and r.room_uuid = :room and ${owned}
        and r.incarnation = (select max(x.incarnation) from classroom.room x where x.app_id = :app and x.room_uuid = :room)
@@ -86,30 +95,8 @@ const forget = statement(
    ), closed as (
      update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock())
      where p.app_id = :app and p.series = :room and p.stream = any (:room_streams::text[]) and ${owned}
-   ), lost as (
-     update ingest.gap g set state = 'lost', updated_at = ingest.clock() from room
-     where g.app_id = :app and g.stream = 'room-events' and g.series = :room and g.incarnation = room.incarnation
-       and g.state = 'open'
-   ), neighbours as (
-     select e.sequence, e.source, room.incarnation,
-            lead(e.sequence) over w as next_sequence, lead(e.source) over w as next_source,
-            row_number() over w as place, bool_or(e.source = 'log') over () as logged
-     from classroom.room_event e join room on e.incarnation = room.incarnation
-     where e.app_id = :app and e.room_uuid = :room
-     window w as (order by e.sequence)
-   ), missing as (
-     select n.incarnation, n.sequence + 1 as first, n.next_sequence - 1 as last from neighbours n
-     where n.next_sequence > n.sequence + 1 and 'feed' in (n.source, n.next_source)
-     union all
-     select n.incarnation, 1, n.sequence - 1 from neighbours n
-     where n.place = 1 and n.sequence > 1 and not n.logged
-   )
-   insert into ingest.gap (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state,
-                           first_seen_at, updated_at)
-   select :app, 'room-events', :room, m.incarnation, 'sequence', m.first, m.last, 'room_forgotten', 'lost',
-          ingest.clock(), ingest.clock()
-   from missing m where :holes_count::boolean
-   on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do nothing`,
+   ), ${lose(':room', 'room_forgotten')}
+   select from recorded`,
 )
 
 export interface GapSettings {
@@ -117,7 +104,6 @@ export interface GapSettings {
   readonly roomStreams: readonly string[]
   /** Limit group under which the feed is debited. */
   readonly feedGroup: string
-  /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
 }
 
@@ -145,6 +131,7 @@ export async function forgetRoom(
   app: string,
   room: string,
 ): Promise<void> {
-  const holes_count = settings.sequenceScope === 'room'
-  await query(pool, bind(forget, { ...fence, app, room, room_streams: settings.roomStreams, holes_count }))
+  const dense = settings.sequenceScope === 'room'
+  const values = { ...fence, app, room: encodeText(room), room_streams: settings.roomStreams, dense }
+  await query(pool, bind(forget, values))
 }

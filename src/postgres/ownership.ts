@@ -23,12 +23,18 @@ export function createOwnership(
 
   async function open(): Promise<pg.Client> {
     if (session) return session
-    const client = connectOnce(options)
+    // A connection that is only half there must be noticed while there is time left for another.
+    const client = connectOnce({ ...options, queryTimeout: options.ttl / 3 })
     client.on('end', () => {
       if (session === client) session = undefined
     })
-    await client.connect()
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [options.owner])
+    try {
+      await client.connect()
+      await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [options.owner])
+    } catch (error) {
+      abandon(client)
+      throw error
+    }
     session = client
     return client
   }
@@ -40,7 +46,7 @@ export function createOwnership(
     try {
       return (await (await open()).query<Row>(text, values)).rows
     } catch (error) {
-      session?.end().catch(() => {})
+      if (session) abandon(session)
       session = undefined
       throw storeError(error)
     }
@@ -55,11 +61,16 @@ export function createOwnership(
       return rows.map(({ shard, epoch }): Fence => ({ shard, owner: options.owner, epoch: Number(epoch) }))
     },
     release: async () => {
-      await ask(`update ingest.ownership set expires_at = '-infinity' where owner = $1`, [options.owner])
+      await ask('select ingest.release($1)', [options.owner])
     },
     close: async () => {
       await session?.end()
       session = undefined
     },
   }
+}
+
+/** Ends a connection that may never answer; nobody waits for it. */
+function abandon(client: pg.Client): void {
+  client.end().catch(() => {})
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Fence, OpenSeries, Progress } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
 import { query } from './connect.ts'
+import { decodeJson, decodeText, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
 
 /** Fences a statement on progress rows like a commit. */
@@ -10,7 +11,9 @@ const owned = `exists (select from ingest.ownership o
 
 const read = statement(
   'progress',
-  `select p.version::int, p.cursor, p.carry::text as carry, extract(epoch from p.updated_at)::double precision * 1000 as updated_at
+  `select p.version::int, p.cursor, p.carry::text as carry, coalesce((
+     select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
+     where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1), false) as certain
    from ingest.progress p where p.app_id = :app and p.stream = :stream and p.series = :series`,
 )
 
@@ -24,7 +27,8 @@ const list = statement(
      select r.ended_at, r.last_event_at from classroom.room r
      where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
    ) r on true
-   where p.app_id = :app and p.stream = :stream and p.closed_at is null`,
+   where p.app_id = :app and p.stream = :stream and p.closed_at is null
+   order by p.series`,
 )
 
 const follow = statement(
@@ -46,18 +50,15 @@ export async function readProgress(
   app: string,
   stream: string,
   series: string,
+  roomMemory: number,
 ): Promise<Progress | undefined> {
-  type Row = { version: number; cursor: string | null; carry: string | null; updated_at: number | null }
-  const [row] = await query<Row>(pool, bind(read, { app, stream, series }))
+  type Row = { version: number; cursor: string | null; carry: string | null; certain: boolean }
+  const memory = `${roomMemory} milliseconds`
+  const [row] = await query<Row>(pool, bind(read, { app, stream, series: encodeText(series), memory }))
   if (!row) return undefined
-  const carry = row.carry === null ? null : (JSON.parse(row.carry, exactIntegers) as Json)
-  return { version: row.version, cursor: row.cursor, carry, updatedAt: row.updated_at }
-}
-
-/** Integers above 2^53 come back with every digit, as they were written. */
-function exactIntegers(_: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value) || !context?.source) return value
-  return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value
+  const carry = row.carry === null ? null : (decodeJson(row.carry) as Json)
+  const cursor = row.cursor === null ? null : decodeText(row.cursor)
+  return { version: row.version, cursor, carry, certain: row.certain }
 }
 
 export async function listOpenSeries(
@@ -73,7 +74,7 @@ export async function listOpenSeries(
   }
   const rows = await query<Row>(pool, bind(list, { app, stream }))
   return rows.map(row => ({
-    series: row.series,
+    series: decodeText(row.series),
     updatedAt: row.updated_at,
     endedAt: row.ended_at,
     lastEventAt: row.last_event_at,
@@ -87,7 +88,7 @@ export async function followSeries(
   streams: readonly string[],
   rooms: readonly string[],
 ): Promise<void> {
-  await query(pool, bind(follow, { ...fence, app, streams, rooms }))
+  await query(pool, bind(follow, { ...fence, app, streams, rooms: rooms.map(encodeText) }))
 }
 
 export async function closeSeries(
@@ -97,5 +98,5 @@ export async function closeSeries(
   stream: string,
   series: string,
 ): Promise<void> {
-  await query(pool, bind(close, { ...fence, app, stream, series }))
+  await query(pool, bind(close, { ...fence, app, stream, series: encodeText(series) }))
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { DeadLetter, Store, StoreFigures } from '../engine/ports.ts'
 import { type CommitSettings, commitPage, rehearsePage } from './commit/commit.ts'
 import { query } from './connect.ts'
+import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
@@ -13,7 +14,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, settings.roomStreams, rooms),
-    progress: (app, stream, series) => readProgress(pool, app, stream, series),
+    progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
     commit: page => commitPage(pool, settings, page),
     rehearse: page => rehearsePage(pool, settings, page),
@@ -40,14 +41,16 @@ const LONGEST_LETTER = 64 * 1024
 
 async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<void> {
   const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))
-  await query(pool, bind(letterStatement, { ...letter, body }))
+  await query(pool, bind(letterStatement, { ...letter, series: encodeText(letter.series), body }))
 }
 
 /** Debits are kept two days, twice the longest window that is counted. */
 const pruneDebits = `delete from ingest.debit where sent_at < ingest.clock() - interval '48 hours'`
 
+/** Rows that someone settles at this moment are left to him. */
 const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.clock()
-  where state = 'open' and recoverable_until < ingest.clock()`
+  where id in (select g.id from ingest.gap g where g.state = 'open' and g.recoverable_until < ingest.clock()
+               for update skip locked)`
 
 async function housekeeping(pool: pg.Pool): Promise<void> {
   await query(pool, { text: pruneDebits, values: [] })

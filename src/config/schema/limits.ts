@@ -23,7 +23,7 @@ export const defaultLimits: GroupLimits = {
 }
 
 function perSecond(limit: number) {
-  return count(1, 1_000).optional().describe('Requests in any second, at most.').meta({ default: limit })
+  return count(1, 10_000).optional().describe('Requests in any second, at most.').meta({ default: limit })
 }
 
 export const limits = section(

@@ -1,9 +1,9 @@
 import type pg from 'pg'
-import { type CommitResult, type PageCommit, RefusedRows } from '../../engine/ports.ts'
+import { type CommitResult, type PageCommit, RefusedRows, StoreUnavailable } from '../../engine/ports.ts'
 import type { RoomRow } from '../../rows/classroom.ts'
 import type { RowSet, TableName, Tables } from '../../rows/rows.ts'
 import { query } from '../connect.ts'
-import { encodeJson } from '../encode.ts'
+import { encodeJson, encodeText, writeJson } from '../encode.ts'
 import { sqlState, storeError } from '../errors.ts'
 import { bind, type Statement, type Values } from '../statement.ts'
 import { tables } from '../tables.ts'
@@ -19,6 +19,8 @@ export interface CommitSettings {
   readonly roomStreams: readonly string[]
   /** Region of an app, for the room table. */
   readonly region: (app: string) => string
+  /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
+  readonly sequenceScope: 'room' | 'app'
 }
 
 interface Verdict {
@@ -38,15 +40,28 @@ const statements: Readonly<Record<PageCommit['stream'], Statement>> = {
   resources: commitResources,
 }
 
+/** Serialization failure and deadlock: another statement came first, nothing was written. */
+const overtaken: ReadonlySet<string | undefined> = new Set(['40001', '40P01'])
+
+/** An answer of the feed cannot be asked for again, so it is not given up lightly. */
+const mostAttempts = 10
+
 /** Commits one page in one statement and one round trip. Throws RefusedRows or StoreUnavailable. */
 export async function commitPage(
   pool: pg.Pool,
   settings: CommitSettings,
   page: PageCommit,
 ): Promise<CommitResult> {
-  const statement = statements[page.stream]
-  const [verdict] = await query<Verdict & pg.QueryResultRow>(pool, bind(statement, values(page, settings)))
-  return result(verdict!)
+  const bound = bind(statements[page.stream], values(page, settings))
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [verdict] = await query<Verdict & pg.QueryResultRow>(pool, bound)
+      return result(verdict!)
+    } catch (error) {
+      const isOvertaken = error instanceof StoreUnavailable && overtaken.has(error.code)
+      if (!isOvertaken || attempt === mostAttempts) throw error
+    }
+  }
 }
 
 /** Runs the same statement and rolls it back: true when Postgres would take every value. */
@@ -91,10 +106,10 @@ function values(page: PageCommit, settings: CommitSettings): Values {
   return {
     app: page.app,
     stream: page.stream,
-    series: page.series,
+    series: encodeText(page.series),
     ...page.fence,
     version: page.version,
-    cursor: page.cursor,
+    cursor: page.cursor === null ? null : encodeText(page.cursor),
     carry: encodeJson(page.carry),
     caught_up: page.caughtUp,
     memory: `${settings.roomMemory} milliseconds`,
@@ -104,8 +119,9 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     opens: room.kind === 'incarnation' && room.opens,
     holes: encodeJson(page.holes ?? []),
     complete: page.holes !== undefined,
+    dense: settings.sequenceScope === 'room',
     rejects: encodeJson(
-      page.rejects.map(({ reason, detail, item }) => ({ reason, detail, body: encodeJson(item ?? null) })),
+      page.rejects.map(({ reason, detail, item }) => ({ reason, detail, body: writeJson(item ?? null) })),
     ),
     debit_scope: settles?.scope ?? '',
     debit_group: settles?.group ?? '',

@@ -1,3 +1,4 @@
+import { lose } from '../missing.ts'
 import { type Statement, statement } from '../statement.ts'
 import { eventTables, tables } from '../tables.ts'
 import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
@@ -81,7 +82,39 @@ const provenByFeed = `
       exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
       and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)`
 
-function storedRooms(proven: string): string {
+/**
+ * A log that was read to its end and goes on proves that its room lives for as long as the provider remembers an
+ * ended one. That of a room which is over, or whose end was not reached, proves no more than that it is still
+ * there; so that the room's other streams can be read, it counts for a tenth of that time. The feed, which may
+ * serve what is old, proves nothing: trust that was had stays.
+ */
+function verification(source: 'feed' | 'log'): { readonly first: string; readonly again: string } {
+  const brief = 'ingest.clock() - :memory::interval * 0.9'
+  if (source === 'feed') return { first: brief, again: 't.verified_at' }
+  const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
+  const state = `case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end`
+  return {
+    first: `case when ${lives('s.state')} then ingest.clock() else ${brief} end`,
+    again: `case when ${lives(state)} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
+  }
+}
+
+/**
+ * When the class ended. What was said of an older state counts only as the end before a close; a room that was
+ * started again has not ended, and a page that tells of a new start also tells the end after it.
+ */
+const mergedEnd = `case
+        when excluded.state_sequence is null then t.ended_at
+        when excluded.state_sequence < t.state_sequence then
+          case when t.state = 3 and excluded.state = 2 then least(t.ended_at, excluded.ended_at) else t.ended_at end
+        when excluded.state < 2 then null
+        when excluded.ended_at is not null and exists (
+          select from ${incoming('classroom.room_state_change')} where d.room_uuid = excluded.room_uuid and d.state < 2
+        ) then excluded.ended_at
+        else least(t.ended_at, excluded.ended_at) end`
+
+function storedRooms(source: 'feed' | 'log', proven: string): string {
+  const verified = verification(source)
   return `
   seen_room as materialized (
     select d.*, p.incarnation from ${incoming('classroom.room')}
@@ -91,17 +124,16 @@ function storedRooms(proven: string): string {
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
                                      valid_from, last_event_at, first_seen_at, verified_at)
     select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
-           s.first_event_at, s.last_event_at, ingest.clock(), ingest.clock()
+           s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
       state = case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end,
       state_sequence = greatest(t.state_sequence, excluded.state_sequence),
       started_at = least(t.started_at, excluded.started_at),
-      ended_at = case when excluded.state_sequence > coalesce(t.state_sequence, -1) and excluded.state < 2 then null
-                      else least(t.ended_at, excluded.ended_at) end,
+      ended_at = ${mergedEnd},
       valid_from = least(t.valid_from, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, excluded.last_event_at),
-      verified_at = excluded.verified_at
+      verified_at = ${verified.again}
     returning (xmax = 0) as fresh
   )`
 }
@@ -131,13 +163,25 @@ const diverged = `
     returning 1
   )`
 
-/** What the feed said and could not be believed is settled once the log says the same. */
+/**
+ * What the feed said and could not be believed is settled once the log says the same: on this page, or on an
+ * earlier one that was committed at the same moment as the feed's.
+ */
 const confirmed = `
-  confirmed as (
-    update ingest.divergence d set resolved_at = ingest.clock() from event e
+  pending as materialized (
+    select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time
+    from ingest.divergence d
     where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
-      and d.key = e.sequence::text and (d.other ->> 'cmd')::int = e.cmd
-      and d.other -> 'event_time' = coalesce(to_jsonb(e.event_time), 'null')
+      and exists (select from moved)
+  ), confirmed as (
+    update ingest.divergence d set resolved_at = ingest.clock() from pending p
+    where d.id = p.id and (
+      exists (select from event e where e.sequence = p.sequence and e.cmd = p.cmd
+                and coalesce(to_jsonb(e.event_time), 'null') = p.event_time)
+      or exists (select from classroom.room_event e
+                 where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
+                   and e.sequence = p.sequence and e.source = 'log' and e.cmd = p.cmd
+                   and coalesce(to_jsonb(e.event_time), 'null') = p.event_time))
     returning 1
   )`
 
@@ -161,14 +205,17 @@ const holes = `
     returning 1
   )`
 
-/** Another room under the same roomUuid: the former one ends here, and every other stream starts over. */
+/**
+ * Another room under the same roomUuid: the former one ends here and can no longer be read, and every other stream
+ * starts over.
+ */
 const opening = `
-  superseded as (
+  gone as (
     update classroom.room r set valid_to = coalesce((select min(e.at) from event e), ingest.clock())
-    where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int - 1 and r.valid_to is null
+    where r.app_id = :app and r.room_uuid = :series and r.incarnation < :incarnation::int and r.valid_to is null
       and :opens::boolean and exists (select from moved)
-    returning 1
-  ), restarted as (
+    returning r.incarnation
+  ), ${lose(':series', 'room_reused')}, restarted as (
     update ingest.progress p
     set version = p.version + 1, cursor = null, carry = jsonb_build_object('incarnation', :incarnation::int),
         caught_up_at = null, closed_at = null
@@ -185,7 +232,20 @@ function derived(conflict: 'by table' | 'keep'): string[] {
 }
 
 const shared = [rejected, settled]
-const counted = { diverged: '(select count(*) from diverged)::int', verified: 'true' }
+
+/**
+ * The statement sees what was committed when it began. If a feed and a log met over an event meanwhile, one of
+ * them weighed it against too little: then it begins again.
+ */
+function counted(certain: string): Readonly<Record<string, string>> {
+  const expected = `(select count(*) from judged where fresh and ${certain})`
+  const found = '(select count(*) from stored_room_event where fresh)'
+  return {
+    diverged: '(select count(*) from diverged)::int',
+    verified: 'true',
+    current: `ingest.not_overtaken(${expected}, ${found})`,
+  }
+}
 
 export const commitFeed: Statement = statement(
   'commit_feed',
@@ -196,12 +256,12 @@ export const commitFeed: Statement = statement(
     feedPlaces,
     judged(feedFresh),
     storedEvents('feed'),
-    storedRooms(provenByFeed),
+    storedRooms('feed', provenByFeed),
     followed,
     diverged,
     ...derived('keep'),
     ...shared,
-  ].join(',')} ${verdict(written, counted)}`,
+  ].join(',')} ${verdict(written, counted('true'))}`,
 )
 
 export const commitLog: Statement = statement(
@@ -213,7 +273,7 @@ export const commitLog: Statement = statement(
     logPlaces,
     judged(logFresh),
     storedEvents('log'),
-    storedRooms('true'),
+    storedRooms('log', 'true'),
     followed,
     diverged,
     confirmed,
@@ -221,5 +281,5 @@ export const commitLog: Statement = statement(
     opening,
     ...derived('by table'),
     ...shared,
-  ].join(',')} ${verdict(written, counted)}`,
+  ].join(',')} ${verdict(written, counted('stored_source is null'))}`,
 )

@@ -31,5 +31,7 @@ export function receivedTime(page: Page): Timestamp {
 
 /** When the latest of some events happened, ms since the epoch. */
 export function lastOf(placed: readonly PlacedEvent[]): number {
-  return Date.parse(placed.reduce((last, { at }) => (at > last ? at : last), ''))
+  let last = ''
+  for (const { at } of placed) if (at > last) last = at
+  return Date.parse(last)
 }

@@ -1,0 +1,57 @@
+import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '../config/duration.ts'
+import { FaultError, type FaultRule, parseFaultRules } from '../sandbox/faults.ts'
+import { parseSwitches, SwitchError, type Switches } from '../sandbox/switches.ts'
+
+/* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
+
+/** Answers ms. */
+export function durationOption(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('Write a duration such as 30s, 5m or 1h.')
+  return ms
+}
+
+export function speedOption(text: string): number {
+  const speed = Number(text)
+  if (!(speed >= 0.1 && speed <= 200)) throw new InvalidArgumentError('Write a number from 0.1 to 200.')
+  return speed
+}
+
+export function seedOption(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number of up to nine digits.')
+  return Number(text)
+}
+
+export function portOption(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('Write a port from 0 to 65535.')
+  return port
+}
+
+/** `name=value`, added to those given before. */
+export function switchOption(text: string, before: Partial<Switches>): Partial<Switches> {
+  const [name, ...value] = text.split('=')
+  try {
+    if (!name || value.length === 0) throw new SwitchError('write name=value')
+    return { ...before, ...parseSwitches({ [name]: value.join('=') }) }
+  } catch (error) {
+    throw wrongUsage(error)
+  }
+}
+
+/** One rule or a list of rules as JSON, added to those given before. */
+export function faultOption(text: string, before: readonly FaultRule[]): readonly FaultRule[] {
+  try {
+    return [...before, ...parseFaultRules([JSON.parse(text)].flat())]
+  } catch (error) {
+    throw wrongUsage(error)
+  }
+}
+
+function wrongUsage(error: unknown): unknown {
+  if (error instanceof SwitchError || error instanceof FaultError)
+    return new InvalidArgumentError(`${error.message}.`)
+  if (error instanceof SyntaxError) return new InvalidArgumentError('It must be JSON.')
+  return error
+}

@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type pg from 'pg'
+import type { Clock } from '../clock/clock.ts'
+import { systemClock, systemRandom } from '../clock/system.ts'
+import { connect } from '../postgres/connect.ts'
+import { EmbeddedPostgresError } from '../postgres/embedded/errors.ts'
+import { startEmbedded } from '../postgres/embedded/start.ts'
+import { listen } from '../sandbox/index.ts'
+import { createLog } from '../telemetry/log.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
+import { compareWith, type Difference } from './demo/compare.ts'
+import { freshDatabase } from './demo/database.ts'
+import { readFigures, readLag, readTotals } from './demo/figures.ts'
+import { type LogFile, openLogFile } from './demo/log-file.ts'
+import { head, openScreen, progressLine, type Screen, summaryLines } from './demo/screen.ts'
+import { demoConfig, openWorld, type World } from './demo/setting.ts'
+import { type Summary, summarise } from './demo/summary.ts'
+import { CommandError } from './exit.ts'
+import { untilSignal } from './signals.ts'
+
+export interface DemoOptions {
+  /** ms after which it ends by itself. */
+  readonly for?: number
+  readonly json?: boolean
+  readonly speed: number
+  readonly seed: number
+  readonly dataDir: string
+}
+
+/** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
+const patience = { aborted: 20_000, signal: 8_000 } as const
+
+/** The port of Penstock's endpoints; any other is taken where this one is not free. */
+const usualPort = 9464
+
+/** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM or the end of `for`. */
+export async function demo(options: DemoOptions): Promise<void> {
+  const clock = systemClock
+  const screen = openScreen(options.json ? 'json' : 'text')
+  const timeUp = new AbortController()
+  const stopped = untilSignal(timeUp.signal)
+  await using stack = new AsyncDisposableStack()
+
+  screen.say(`starting Postgres in ${options.dataDir}`)
+  const postgres = await startPostgres(options.dataDir, clock)
+  stack.defer(() => postgres.stop())
+  const log = await openLogFile(options.dataDir)
+  stack.defer(() => log.close())
+  const databaseUrl = await freshDatabase(postgres.url)
+  screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
+
+  const world = openWorld(clock, options)
+  const provider = await listen(world.sandbox)
+  stack.defer(() => provider.close())
+  const daemon = await startDemoDaemon({ ...options, providerUrl: provider.url, databaseUrl, log, clock })
+  stack.defer(() => daemon.stop())
+  const pool = connect({
+    url: databaseUrl,
+    poolSize: 2,
+    statementTimeout: 30_000,
+    lockTimeout: 5_000,
+    role: '',
+  })
+  stack.defer(() => pool.end())
+
+  for (const line of head({ ...wordsOf(options), url: daemon.url, databaseUrl, logPath: log.path }))
+    screen.say(line)
+  const ended = new AbortController()
+  if (options.for !== undefined) void clock.sleep(options.for, ended.signal).then(() => timeUp.abort())
+  const telling = tellProgress({ screen, daemon, pool, world, clock, signal: ended.signal })
+  const reason = await stopped
+  ended.abort()
+  await telling
+
+  const summary = await finish({ screen, pool, world, clock }, patience[reason])
+  await stack.disposeAsync()
+  if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`)
+  const { warnings, errors } = log.counts()
+  const counts = `${warnings} warnings, ${errors} errors`
+  for (const line of summaryLines(summary, { path: log.path, counts })) screen.say(line)
+}
+
+function wordsOf({ speed, for: duration }: DemoOptions) {
+  return {
+    classes: `A sandbox plays a school at ${speed} times the speed of the clock; the daemon drains it into Postgres.`,
+    ends:
+      duration === undefined
+        ? 'Ctrl-C drains what is left and stops everything.'
+        : `Ends after ${duration / 1_000} s; Ctrl-C ends it earlier.`,
+  }
+}
+
+async function startPostgres(dataDir: string, clock: Clock) {
+  try {
+    return await startEmbedded({ dataDir, clock, whenOwned: 'refuse' })
+  } catch (error) {
+    if (!(error instanceof EmbeddedPostgresError) || error.kind !== 'owned') throw error
+    const who = /process \d+/.exec(error.message)?.[0] ?? 'another process'
+    throw new CommandError(
+      `a demo or daemon is running here already (${who} uses ${dataDir}): stop it first, or choose another directory with --data-dir`,
+      1,
+      { cause: error },
+    )
+  }
+}
+
+async function startDemoDaemon(parts: {
+  readonly dataDir: string
+  readonly providerUrl: string
+  readonly databaseUrl: string
+  readonly log: LogFile
+  readonly clock: Clock
+}): Promise<Daemon> {
+  const { dataDir, providerUrl, databaseUrl, clock } = parts
+  const listenPort = (await isFree(usualPort)) ? usualPort : 0
+  const config = await demoConfig({ providerUrl, dataDir, listenPort })
+  const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
+  return startDaemon({ config, databaseUrl, clock, random: systemRandom, log })
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  const free = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  if (free) await new Promise(resolve => server.close(resolve))
+  return free
+}
+
+interface Scene {
+  readonly screen: Screen
+  readonly pool: pg.Pool
+  readonly world: World
+  readonly clock: Clock
+}
+
+/** Tells how it goes until the signal aborts. What cannot be read now is told the next time. */
+async function tellProgress(scene: Scene & { readonly daemon: Daemon; readonly signal: AbortSignal }) {
+  const { screen, daemon, pool, world, clock, signal } = scene
+  let last = { rows: 0, at: clock.monotonic() }
+  for (;;) {
+    await clock.sleep(screen.every, signal)
+    if (signal.aborted) return
+    try {
+      const figures = await readFigures(daemon.url, pool)
+      const at = clock.monotonic()
+      const rowsPerSecond = ((figures.rows - last.rows) * 1_000) / (at - last.at)
+      last = { rows: figures.rows, at }
+      const lag = await readLag(pool, world, recently(world))
+      const { violations } = world.sandbox.status()
+      screen.progress(progressLine(figures, { rowsPerSecond, lag, violations }))
+    } catch {
+      screen.progress('the daemon or its database does not answer; see the log')
+    }
+  }
+}
+
+/** Ten seconds ago, in the world's time, and never before its beginning. */
+function recently({ sandbox, speed, origin }: World): number {
+  return Math.max(origin, sandbox.universe.now() - 10_000 * speed)
+}
+
+/** Lets the world stand still, waits until the daemon has everything or patience ends, and counts. */
+async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
+  const { screen, pool, world, clock } = scene
+  const { sandbox, origin } = world
+  sandbox.universe.pause()
+  screen.say('the school stands still; the daemon reads what is left')
+  const { check } = compareWith(pool, sandbox.truth(), { servedSince: origin })
+  const giveUp = clock.monotonic() + patienceMs
+  let difference: Difference = await check()
+  while (difference.lost > 0 && clock.monotonic() < giveUp) {
+    await clock.sleep(250)
+    difference = await check()
+  }
+  const lag = await readLag(pool, world, origin)
+  return summarise(await readTotals(pool), difference, sandbox.status(), lag)
+}

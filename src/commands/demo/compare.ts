@@ -1,0 +1,145 @@
+import type pg from 'pg'
+import type { TruthLine } from '../../sandbox/index.ts'
+
+/** How the rows in Postgres differ from what happened. */
+export interface Difference {
+  /** Things that happened and are not stored, or not as they are by now. */
+  readonly lost: number
+  /** Rows beyond the first for one thing, or for nothing that ever happened. */
+  readonly duplicates: number
+}
+
+export interface Comparison {
+  /** Compares the rows of now with the truth. */
+  readonly check: () => Promise<Difference>
+}
+
+interface TruthOfRoom {
+  readonly app: string
+  readonly room: string
+  readonly incarnation: number
+  /** What there must be in Postgres: the name of each thing with its state. */
+  readonly things: Map<string, string>
+}
+
+interface Stored {
+  readonly thing: string
+  readonly state: string
+}
+
+const none: Difference = { lost: 0, duplicates: 0 }
+
+/**
+ * Holds the rows of schema `classroom` against the truth of a world that stands still. Both sides are read here
+ * and nowhere else, so that an error of the streams cannot hide itself. `servedSince` (ms): rooms that were gone
+ * before could not be had.
+ */
+export function compareWith(
+  pool: pg.Pool,
+  truth: Iterable<TruthLine>,
+  { servedSince }: { readonly servedSince: number },
+): Comparison {
+  const rooms = gather(truth, servedSince)
+  /** Once a room is equal it stays so: what happens has ended, and rows are not taken away. */
+  const differing = new Set(rooms.keys())
+
+  return {
+    check: async () => {
+      let sum = none
+      for (const key of differing) {
+        const difference = await compareRoom(pool, rooms.get(key)!)
+        if (difference.lost + difference.duplicates === 0) differing.delete(key)
+        sum = add(sum, difference)
+      }
+      return add(sum, { lost: 0, duplicates: await countUnheardOf(pool, rooms) })
+    },
+  }
+}
+
+function gather(truth: Iterable<TruthLine>, servedSince: number): ReadonlyMap<string, TruthOfRoom> {
+  const rooms = new Map<string, TruthOfRoom>()
+  for (const line of truth) {
+    const key = nameOf(line.app, line.roomUuid, line.incarnation)
+    if (line.kind === 'room') {
+      if (line.destroyedAt !== undefined && line.destroyedAt <= servedSince) continue
+      const { app, roomUuid: room, incarnation } = line
+      rooms.set(key, { app, room, incarnation, things: new Map() })
+      continue
+    }
+    const thing = thingOf(line)
+    if (thing) rooms.get(key)?.things.set(...thing)
+  }
+  return rooms
+}
+
+/** Nothing for what the daemon does not store: calls, and events that cannot be read. */
+function thingOf(line: Exclude<TruthLine, { kind: 'room' }>): [thing: string, state: string] | undefined {
+  switch (line.kind) {
+    case 'event':
+      return line.malformed ? undefined : [`event ${line.sequence}`, `${line.cmd}`]
+    case 'widget':
+      return [`${line.widget} ${line.position}`, '']
+    case 'recording': {
+      const { recordId, status, endTime, recordDetails } = line.item
+      return [`recording ${recordId}`, `${status} ${endTime ?? '-'} ${recordDetails.length}`]
+    }
+    case 'resource':
+      return [`resource ${line.item.resourceUuid}`, `${line.item.updateTime}`]
+    case 'call':
+      return undefined
+  }
+}
+
+const stored = `
+  with room as (select $1::text as app_id, $2::text as room_uuid, $3::int as incarnation)
+  select 'event ' || sequence as thing, cmd::text as state
+    from classroom.room_event join room using (app_id, room_uuid, incarnation)
+  union all
+  select widget || ' ' || position, ''
+    from classroom.widget_event join room using (app_id, room_uuid, incarnation)
+  union all
+  select 'recording ' || record_id, status || ' ' || coalesce((extract(epoch from ended_at) * 1000)::bigint::text, '-') || ' '
+      || (select count(*) from classroom.recording_file f
+           where (f.app_id, f.room_uuid, f.incarnation, f.record_id) = (r.app_id, r.room_uuid, r.incarnation, r.record_id))
+    from classroom.recording r join room using (app_id, room_uuid, incarnation)
+  union all
+  select 'resource ' || resource_uuid, (extract(epoch from updated_at) * 1000)::bigint::text
+    from classroom.resource join room using (app_id, room_uuid, incarnation) where removed_at is null`
+
+async function compareRoom(
+  pool: pg.Pool,
+  { app, room, incarnation, things }: TruthOfRoom,
+): Promise<Difference> {
+  const { rows } = await pool.query<Stored>(stored, [app, room, incarnation])
+  const found = new Map(rows.map(({ thing, state }) => [thing, state]))
+  const missing = [...things].filter(([thing, state]) => found.get(thing) !== state)
+  const beyond = [...found.keys()].filter(thing => !things.has(thing))
+  // A resource that is stored as listed and is listed no more: the news of its removal is what is missing.
+  const stale = beyond.filter(thing => thing.startsWith('resource '))
+  return {
+    lost: missing.length + stale.length,
+    duplicates: rows.length - found.size + beyond.length - stale.length,
+  }
+}
+
+const known = `
+  select app_id as app, room_uuid as room, incarnation,
+         (select count(*)::int from classroom.room_event e
+           where (e.app_id, e.room_uuid, e.incarnation) = (r.app_id, r.room_uuid, r.incarnation)) as events
+  from classroom.room r`
+
+/** Events in rooms that never were. */
+async function countUnheardOf(pool: pg.Pool, rooms: ReadonlyMap<string, TruthOfRoom>): Promise<number> {
+  const { rows } = await pool.query<{ app: string; room: string; incarnation: number; events: number }>(known)
+  return rows
+    .filter(({ app, room, incarnation }) => !rooms.has(nameOf(app, room, incarnation)))
+    .reduce((sum, { events }) => sum + events, 0)
+}
+
+function nameOf(app: string, room: string, incarnation: number): string {
+  return JSON.stringify([app, room, incarnation])
+}
+
+function add(one: Difference, other: Difference): Difference {
+  return { lost: one.lost + other.lost, duplicates: one.duplicates + other.duplicates }
+}

@@ -1,0 +1,105 @@
+import { countText, textTable } from '../text-table.ts'
+import type { Figures } from './figures.ts'
+import type { Summary } from './summary.ts'
+
+/** Where a demo tells how it goes. */
+export interface Screen {
+  /** A line that stays. */
+  readonly say: (line: string) => void
+  /** How it goes now: replaces the last such line on a terminal. */
+  readonly progress: (line: string) => void
+  /** How often progress is worth telling, ms. */
+  readonly every: number
+}
+
+interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly write: (text: string) => boolean
+}
+
+const silent: Screen = { say: () => {}, progress: () => {}, every: 2_000 }
+
+/** For people: on standard output; beside JSON only on a terminal's standard error. */
+export function openScreen(format: 'text' | 'json'): Screen {
+  if (format === 'text') return screenOn(process.stdout)
+  return process.stderr.isTTY ? screenOn(process.stderr) : silent
+}
+
+const eraseLine = '\r\u001b[2K'
+
+export function screenOn(output: Output): Screen {
+  if (!output.isTTY) {
+    const say = (line: string) => void output.write(`${line}\n`)
+    return { say, progress: say, every: 2_000 }
+  }
+  let open = false
+  return {
+    say: line => {
+      output.write(`${open ? eraseLine : ''}${line}\n`)
+      open = false
+    },
+    progress: line => {
+      // A line that wraps cannot be replaced.
+      output.write(`${eraseLine}${line.slice(0, (output.columns ?? 80) - 1)}`)
+      open = true
+    },
+    every: 500,
+  }
+}
+
+export function head(running: {
+  readonly classes: string
+  readonly url: string
+  readonly databaseUrl: string
+  readonly logPath: string
+  readonly ends: string
+}): readonly string[] {
+  const { url, databaseUrl, logPath } = running
+  return [
+    '',
+    running.classes,
+    '',
+    `  page     ${url}/`,
+    `  status   ${url}/status`,
+    `  metrics  ${url}/metrics`,
+    `  psql     psql ${databaseUrl}`,
+    `  log      ${logPath}`,
+    '',
+    running.ends,
+    '',
+  ]
+}
+
+export function progressLine(
+  figures: Figures,
+  beside: { readonly rowsPerSecond: number; readonly lag: number | undefined; readonly violations: number },
+): string {
+  const { rows, roomsOpen, roomsEnded, gaps, deadLetters } = figures
+  const lag = beside.lag === undefined ? '-' : `${beside.lag.toFixed(1)} s`
+  return [
+    `${countText(Math.round(beside.rowsPerSecond)).padStart(6)} rows/s`,
+    `${countText(rows).padStart(9)} rows`,
+    `lag ${lag}`,
+    `rooms ${roomsOpen} open, ${roomsEnded} ended`,
+    `gaps ${gaps}`,
+    `dead letters ${deadLetters}`,
+    `violations ${beside.violations}`,
+  ].join(' | ')
+}
+
+/** The end of a demo, for people. */
+export function summaryLines(summary: Summary, log: { readonly path: string; readonly counts: string }) {
+  const tables = Object.entries(summary.rows).map(([table, count]) => [table, count] as const)
+  const total = tables.reduce((sum, [, count]) => sum + count, 0)
+  const lag = summary.lag_seconds === null ? '-' : `${summary.lag_seconds} s`
+  return [
+    '',
+    ...textTable(['table', 'rows'], [...tables, ['total', total]]),
+    '',
+    `requests ${countText(summary.requests)}, of which ${summary.violations} broke a rule of the provider`,
+    `lost ${summary.lost}, duplicates ${summary.duplicates} (Postgres held against all that happened in the school)`,
+    `dead letters ${summary.dead_letters}, gaps ${summary.gaps}, lag ${lag} (95 % of the events came faster)`,
+    `log ${log.path}: ${log.counts}`,
+  ]
+}

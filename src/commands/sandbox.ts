@@ -1,0 +1,74 @@
+import { systemClock } from '../clock/system.ts'
+import { appEvents } from '../provider/classroom/index.ts'
+import { requestLine } from '../provider/operation.ts'
+import {
+  createSandbox,
+  defaultSchool,
+  type FaultRule,
+  type Listening,
+  listen,
+  type Profile,
+  type Sandbox,
+  type Switches,
+} from '../sandbox/index.ts'
+import { CommandError } from './exit.ts'
+import { untilSignal } from './signals.ts'
+
+export const profiles: Readonly<Record<string, Profile>> = {
+  school: defaultSchool,
+  backlog: { kind: 'backlog', rooms: 1_000, eventsPerRoom: 1_000 },
+  idle: { kind: 'idle', rooms: 10_000 },
+}
+
+export interface SandboxCommandOptions {
+  readonly port: number
+  readonly seed: number
+  readonly speed: number
+  readonly switch: Partial<Switches>
+  readonly fault: readonly FaultRule[]
+  readonly profile: string
+  readonly allowPublic?: boolean
+}
+
+/** Plays the provider until SIGINT or SIGTERM. */
+export async function sandbox(options: SandboxCommandOptions): Promise<void> {
+  const stopped = untilSignal()
+  const { seed, speed, switch: switches, fault: faults } = options
+  const profile = profiles[options.profile]!
+  const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile })
+  const listening = await open(played, options)
+  for (const line of greeting(played, listening.url, options.profile)) process.stdout.write(`${line}\n`)
+  await stopped
+  await listening.close()
+  const { requests, violations } = played.status()
+  process.stdout.write(`${requests} requests came, ${violations} of them broke a rule\n`)
+}
+
+async function open(played: Sandbox, { port, allowPublic }: SandboxCommandOptions): Promise<Listening> {
+  try {
+    return await listen(played, allowPublic ? { host: '0.0.0.0', port, allowPublic } : { port })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new CommandError(`port ${port} is taken: choose another with --port, or 0 for any free one`, 1, {
+      cause: error,
+    })
+  }
+}
+
+function greeting({ settings }: Sandbox, url: string, profile: string): readonly string[] {
+  const { tokenHeader, uidHeader, seed, speed } = settings
+  const app = settings.apps[0]!
+  const { target } = requestLine(appEvents, { region: 'ap', appId: app.id })
+  return [
+    `the sandbox plays the provider at ${url} (profile ${profile}, seed ${seed}, speed ${speed})`,
+    `app ${app.id}, user ID ${app.uid}, token ${app.token}, in any region`,
+    '',
+    'try',
+    `  curl -H '${uidHeader}: ${app.uid}' -H '${tokenHeader}: ${app.token}' ${url}${target}`,
+    `  curl ${url}/control/status`,
+    'and what really happened',
+    `  curl ${url}/control/truth`,
+    '',
+    'Ctrl-C ends it.',
+  ]
+}

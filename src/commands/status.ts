@@ -1,0 +1,110 @@
+import { systemClock } from '../clock/system.ts'
+import { loadConfig } from '../config/load.ts'
+import { connect, connectionProblem } from '../postgres/connect.ts'
+import { migrationStates } from '../postgres/migrate.ts'
+import { readStatus, type StoreStatus } from '../postgres/status.ts'
+import { connectOptions } from './daemon.ts'
+import { openDatabase } from './database.ts'
+import { CommandError } from './exit.ts'
+import { countText, textTable } from './text-table.ts'
+
+interface StatusOptions {
+  readonly config: string
+  readonly json?: boolean
+}
+
+/** Tells from the database what is owed, how late it is, and what is missing; the daemon need not run. */
+export async function status(options: StatusOptions): Promise<void> {
+  const config = await loadConfig(options.config, { env: process.env })
+  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
+  const pool = connect({ ...connectOptions(config, database.url), role: '', poolSize: 1 })
+  try {
+    const problem = await connectionProblem(pool)
+    if (problem) throw new CommandError(problem)
+    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
+    if (missing.length > 0)
+      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+    const found = await readStatus(pool)
+    if (options.json) process.stdout.write(`${JSON.stringify({ running: isRunning(found), ...found })}\n`)
+    else for (const line of statusLines(found)) process.stdout.write(`${line}\n`)
+  } finally {
+    await pool.end()
+    await database.stop()
+  }
+}
+
+function isRunning({ owners }: StoreStatus): boolean {
+  return owners.length > 0
+}
+
+/** The status for people. */
+export function statusLines(status: StoreStatus): readonly string[] {
+  const { streams, rooms, gaps, deadLetters } = status
+  return [
+    ...ownerLines(status),
+    '',
+    ...part(
+      'nothing has been drained yet',
+      ['app', 'stream', 'followed', 'closed', 'owed', 'last commit', 'longest ago'],
+      streams.map(each => {
+        const { app, stream, open, closed, owed, lastCommit, oldestSeconds } = each
+        return [
+          app,
+          stream,
+          open,
+          closed,
+          owed,
+          lastCommit,
+          oldestSeconds === null ? null : ago(oldestSeconds),
+        ]
+      }),
+    ),
+    '',
+    ...part(
+      'no rooms are known',
+      ['app', 'state of room', 'rooms'],
+      rooms.map(each => [each.app, each.state, each.rooms]),
+    ),
+    '',
+    ...part(
+      'no gaps',
+      ['app', 'stream', 'state of gap', 'reason', 'gaps', 'recoverable until'],
+      gaps.map(each => [each.app, each.stream, each.state, each.reason, each.gaps, each.recoverableUntil]),
+    ),
+    '',
+    ...part(
+      'no dead letters',
+      ['app', 'stream', 'reason', 'dead letters', 'last seen'],
+      deadLetters.map(each => [each.app, each.stream, each.reason, each.letters, each.lastSeen]),
+    ),
+    ...(status.divergences > 0
+      ? ['', `${countText(status.divergences)} divergences wait in ingest.divergence`]
+      : []),
+  ]
+}
+
+function ownerLines(status: StoreStatus): readonly string[] {
+  if (!isRunning(status))
+    return [`${status.now}: no daemon runs on this database; this is how the last one left it`]
+  return status.owners.map(({ owner, shards }) => `${status.now}: ${owner} runs and owns ${shards} shards`)
+}
+
+function part(
+  empty: string,
+  header: readonly string[],
+  rows: readonly (readonly (string | number | null)[])[],
+): readonly string[] {
+  return rows.length === 0 ? [empty] : textTable(header, rows)
+}
+
+const units = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+] as const
+
+/** Seconds in the largest unit of which there is at least one. */
+function ago(seconds: number): string {
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, 's']
+  return `${Math.floor(seconds / size)} ${unit}`
+}

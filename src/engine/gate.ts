@@ -1,0 +1,73 @@
+import type { Clock, Random } from '../clock/clock.ts'
+import type { Failure } from '../provider/errors.ts'
+import { groupPause, reactions } from './reactions.ts'
+
+/** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
+export interface Gate {
+  /** Resolves when the caller may go, or when the signal aborts. Whoever is let through must `leave`. */
+  readonly pass: (signal: AbortSignal) => Promise<Pass>
+  /** Whether a caller who was let through earlier must go back and wait. */
+  readonly isShutFor: (pass: Pass) => boolean
+  /** What came of a request; `sentAt` on the monotonic clock, ms. */
+  readonly observe: (failure: Failure | undefined, sentAt: number) => void
+  /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
+  readonly hold: (ms: number) => void
+}
+
+export interface Pass {
+  readonly kind: 'free' | 'probe'
+  readonly leave: () => void
+}
+
+const freePass: Pass = { kind: 'free', leave: () => {} }
+
+export function createGate({ clock, random }: { readonly clock: Clock; readonly random: Random }): Gate {
+  let failures = 0
+  let hasTripped = false
+  /** On the monotonic clock, ms. */
+  let pausedAt = Number.NEGATIVE_INFINITY
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  let probe: Promise<void> | undefined
+
+  function beginProbe(): Pass {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    probe = promise
+    const leave = () => {
+      if (probe === promise) probe = undefined
+      resolve()
+    }
+    return { kind: 'probe', leave }
+  }
+
+  return {
+    pass: async signal => {
+      while (!signal.aborted) {
+        const left = pausedUntil - clock.monotonic()
+        if (left > 0) await clock.sleep(left, signal)
+        else if (!hasTripped) break
+        else if (probe) await probe
+        else return beginProbe()
+      }
+      return freePass
+    },
+    isShutFor: ({ kind }) => pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
+    observe: (failure, sentAt) => {
+      // What was under way when the gate fell tells nothing of how things are since.
+      if (hasTripped && sentAt < pausedAt) return
+      if (!failure || reactions[failure.kind].scope === 'series') {
+        failures = 0
+        hasTripped = false
+        return
+      }
+      failures += 1
+      const pause = groupPause(failure, failures, random.next())
+      if (pause === 0) return
+      hasTripped = true
+      pausedAt = clock.monotonic()
+      pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+    },
+    hold: ms => {
+      pausedUntil = Math.max(pausedUntil, clock.monotonic() + ms)
+    },
+  }
+}

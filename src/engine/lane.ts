@@ -1,0 +1,90 @@
+import type { Clock } from '../clock/clock.ts'
+import type { Stream } from '../streams/stream.ts'
+import { createAgenda } from './agenda.ts'
+import type { Learnt } from './visit.ts'
+
+/** The series of one stream of an app: which are due when, and which are being visited. */
+export interface Lane {
+  readonly stream: Stream
+  readonly learnt: Learnt
+  /** Plans a visit within `within` ms. An earlier plan stays; a series under visit is visited once more. */
+  readonly want: (series: string, within: number) => void
+  /** Begins the visit that is due first, unless `concurrency` are under way; undefined when there is none. */
+  readonly take: (concurrency: number) => string | undefined
+  /** Ends a visit; `within` ms the next one is due, unless something asked for an earlier one meanwhile. */
+  readonly end: (series: string, within: number | undefined) => void
+  /** Nothing is planned for the series any more. */
+  readonly drop: (series: string) => void
+  /** When a visit is due and has a free place, on the monotonic clock, ms; Infinity without one. */
+  readonly next: (concurrency: number) => number
+  /** How many series are due and wait for a place, and how late the first of them is, ms. */
+  readonly lateness: () => { readonly series: number; readonly lateBy: number }
+  /** Counts one more failed visit in a row, and answers how many there were. */
+  readonly fail: (series: string) => number
+  readonly succeed: (series: string) => void
+  /** What a reading that goes on at the next visit has asked so far. */
+  readonly asked: (series: string) => ReadonlySet<string | null>
+  readonly keepAsked: (series: string, asked: ReadonlySet<string | null>) => void
+}
+
+const nothing: ReadonlySet<string | null> = new Set()
+
+export function createLane(stream: Stream, clock: Clock): Lane {
+  const agenda = createAgenda<string>()
+  /** Series under visit, and when they are due again by what was heard meanwhile. */
+  const visiting = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const readings = new Map<string, ReadonlySet<string | null>>()
+
+  function plan(series: string, due: number): void {
+    if (due < (agenda.dueOf(series) ?? Infinity)) agenda.put(series, due, series)
+  }
+
+  return {
+    stream,
+    learnt: { refusedTails: 0 },
+    want: (series, within) => {
+      const due = clock.monotonic() + within
+      const again = visiting.get(series)
+      if (again === undefined) plan(series, due)
+      else visiting.set(series, Math.min(again, due))
+    },
+    take: concurrency => {
+      if (visiting.size >= concurrency) return undefined
+      const series = agenda.take(clock.monotonic())
+      if (series !== undefined) visiting.set(series, Infinity)
+      return series
+    },
+    end: (series, within) => {
+      const asked = visiting.get(series) ?? Infinity
+      visiting.delete(series)
+      const due = Math.min(asked, clock.monotonic() + (within ?? Infinity))
+      if (due < Infinity) plan(series, due)
+    },
+    drop: series => {
+      agenda.remove(series)
+      if (visiting.has(series)) visiting.set(series, Infinity)
+      failures.delete(series)
+      readings.delete(series)
+    },
+    next: concurrency => (visiting.size < concurrency ? (agenda.next() ?? Infinity) : Infinity),
+    lateness: () => {
+      const now = clock.monotonic()
+      const series = agenda.countDue(now)
+      return { series, lateBy: series > 0 ? now - agenda.next()! : 0 }
+    },
+    fail: series => {
+      const row = (failures.get(series) ?? 0) + 1
+      failures.set(series, row)
+      return row
+    },
+    succeed: series => {
+      failures.delete(series)
+    },
+    asked: series => readings.get(series) ?? nothing,
+    keepAsked: (series, asked) => {
+      if (asked.size > 0) readings.set(series, asked)
+      else readings.delete(series)
+    },
+  }
+}

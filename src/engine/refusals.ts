@@ -1,0 +1,41 @@
+import type { Failure } from '../provider/errors.ts'
+import { redactBytes } from '../provider/redaction.ts'
+import type { Place, PollContext } from './poll.ts'
+import { reactions } from './reactions.ts'
+
+/** Business code of a classroom that does not exist. */
+const NO_SUCH_ROOM = 20404100
+
+export function isGone(failure: Failure): boolean {
+  return failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM
+}
+
+/** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
+export function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
+  const isRefusal = failure.kind === 'bad_request' || failure.kind === 'not_found'
+  return stream.kind === 'queue' && cursor !== null && isRefusal && !isGone(failure)
+}
+
+/** Counts a failure, says it, and keeps the bytes of a page that could not be used. */
+export async function reportFailure(context: PollContext, failure: Failure): Promise<void> {
+  const { app, stream, series, store, meter, log } = context
+  const labels = { app: app.id, stream: stream.name }
+  if (isGone(failure)) {
+    meter.page(labels, 'gone')
+    return
+  }
+  const { kind, text, status, code, body } = failure
+  meter.page(labels, kind)
+  log[reactions[kind].level]('a page could not be read', { ...labels, kind, reason: text, status, code })
+  if (!body || body.length === 0 || (kind !== 'malformed' && kind !== 'too_large')) return
+  await store.setAside({ app: app.id, stream: stream.name, series, reason: kind, body: redactBytes(body) })
+  meter.deadLetters(labels, kind, 1)
+}
+
+/** Counts and says that a reading leads in a circle or has no end; answers how the visit ends. */
+export function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
+  const labels = { app: app.id, stream: stream.name }
+  meter.page(labels, 'looped')
+  log.error('nextId leads to no end; the reading stops here and is tried again later', labels)
+  return 'looped'
+}

@@ -1,0 +1,167 @@
+import { nextVisit } from '../planning/cadence.ts'
+import type { Hint, Stream, StreamName } from '../streams/stream.ts'
+import type { FeedGaps } from './feed-gaps.ts'
+import type { Lane } from './lane.ts'
+import type { PollerContext } from './poller.ts'
+import { StoreUnavailable } from './ports.ts'
+import { seriesPause } from './reactions.ts'
+import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
+import type { VisitResult } from './visit.ts'
+
+/** What the end of a visit means for the visits to come. */
+export interface Sequel {
+  /** Answers in how many ms the series is visited next; undefined when it is not. */
+  readonly after: (lane: Lane, series: string, result: VisitResult) => Promise<number | undefined>
+  /** The same after a visit that threw. */
+  readonly afterError: (lane: Lane, series: string, error: unknown) => number
+  /** Holds a series back until the room's log has been read; false where the log may be trusted. */
+  readonly waitsForLog: (stream: Stream, room: string) => boolean
+}
+
+export interface SequelContext {
+  readonly context: PollerContext
+  readonly rooms: Rooms
+  readonly feedGaps: FeedGaps
+  readonly want: (stream: StreamName, series: string, within: number) => void
+  readonly drop: (room: string) => void
+}
+
+/** Visits that stood in each other's way are tried again within this many ms. */
+const SOON_MS = 1_000
+
+/** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
+const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+
+export function createSequel({ context, rooms, feedGaps, want, drop }: SequelContext): Sequel {
+  const { app, clock, random, store, log, meter, health } = context
+
+  async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
+    const { stream } = lane
+    tell(result.hints, stream.name)
+    lane.keepAsked(series, result.asked ?? new Set())
+    switch (result.end) {
+      case 'done':
+      case 'more':
+        health.worked()
+        lane.succeed(series)
+        return stream.scope === 'app'
+          ? afterFeed(rooms.settings(stream.name).activeEvery, result)
+          : afterReading(stream.name, series, result)
+      case 'failed':
+      case 'looped':
+        if (stream.kind === 'feed') feedGaps.suspect()
+        return seriesPause(result.failure, lane.fail(series), random.next())
+      case 'gone':
+        return afterGone(stream.name, series)
+      case 'busy':
+        return random.next() * SOON_MS
+      case 'late':
+        return 0
+      case 'unverified':
+        rooms.distrust(series)
+        return waitsForLog(stream, series) ? undefined : SOON_MS
+      case 'fenced':
+        if (stream.kind === 'feed') feedGaps.suspect()
+        context.onFenced()
+        // Whoever lost the shard is stopped by then; else it was ours again all the time.
+        return context.settings.renewEvery
+      case 'stopped':
+        return undefined
+    }
+  }
+
+  function tell(hints: readonly Hint[], from: StreamName): void {
+    for (const hint of hints) {
+      for (const { stream, within } of rooms.heed(hint, from)) want(stream, hint.room, within)
+    }
+  }
+
+  function waitsForLog({ scope, name }: Stream, room: string): boolean {
+    if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
+    seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
+    want(gatekeeper, room, 0)
+    return true
+  }
+
+  async function afterReading(
+    stream: StreamName,
+    name: string,
+    { fresh, unfinished, opened, end }: VisitResult,
+  ): Promise<number | undefined> {
+    const room = rooms.find(name) ?? rooms.add(name, 'hint')
+    if (opened) room.endedAt = undefined
+    const memory = seriesOf(room, stream)
+    if (stream === gatekeeper) letOthersIn(name)
+    if (end === 'more') return 0
+    const cadence = rooms.settings(stream)
+    const state = { quiet: memory.quiet, endedAt: room.endedAt }
+    const next = nextVisit(cadence, state, { news: fresh > 0, unfinished }, clock.now(), random.next())
+    if (next.kind === 'visit') {
+      memory.quiet = next.quiet
+      return next.after
+    }
+    if (stream === gatekeeper && !haveOthersClosed(room)) return cadence.idleEvery
+    await store.closeSeries(context.fence(), app.id, stream, name)
+    memory.closed = true
+    if (stream === gatekeeper) forget(name)
+    return undefined
+  }
+
+  /** The log was read: streams that waited for it, or that have not met the room yet, may go. */
+  function letOthersIn(name: string): void {
+    const room = rooms.find(name)!
+    room.verifiedAt = clock.monotonic()
+    for (const stream of rooms.streams()) {
+      if (stream === gatekeeper) continue
+      const isNew = !room.series.has(stream)
+      const memory = seriesOf(room, stream)
+      if (!isNew && !memory.held) continue
+      memory.held = false
+      want(stream, name, 0)
+    }
+  }
+
+  /** Only the log of a room decides whether it is gone. */
+  async function afterGone(stream: StreamName, name: string): Promise<undefined> {
+    const room = rooms.find(name)
+    if (stream !== gatekeeper) {
+      if (!room) return
+      seriesOf(room, stream).closed = true
+      want(gatekeeper, name, 0)
+      return
+    }
+    await store.forgetRoom(context.fence(), app.id, name)
+    forget(name)
+    log.info('the provider no longer knows a room; its log is final', { app: app.id })
+  }
+
+  function forget(room: string): void {
+    rooms.forget(room)
+    drop(room)
+  }
+
+  function afterError(lane: Lane, series: string, error: unknown): number {
+    const labels = { app: app.id, stream: lane.stream.name }
+    if (lane.stream.kind === 'feed') feedGaps.suspect()
+    if (error instanceof StoreUnavailable && contention.has(error.code)) {
+      log.info('two statements met in the database; one of them is tried again', {
+        ...labels,
+        code: error.code,
+      })
+      return random.next() * SOON_MS
+    }
+    if (error instanceof StoreUnavailable) {
+      meter.page(labels, 'store_unavailable')
+      health.failed(error.code)
+      return 0
+    }
+    log.error('a visit failed by a fault of this program; it is tried again', { ...labels, error })
+    return seriesPause(undefined, lane.fail(series), random.next())
+  }
+
+  return { after, afterError, waitsForLog }
+}
+
+function afterFeed(every: number, { fresh, unfinished }: VisitResult): number {
+  return unfinished && fresh > 0 ? 0 : every
+}

@@ -1,0 +1,287 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/** The rules between rooms, as ARCHITECTURE.md tells them. Each failure names the file and what to do. */
+
+interface Import {
+  readonly file: string
+  readonly target: string
+  readonly isTypeOnly: boolean
+}
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter(name => name.endsWith('.ts'))
+  .map(name => `src/${name}`)
+const texts = new Map(files.map(file => [file, readFileSync(file, 'utf8')]))
+const codes = new Map([...texts].map(([file, text]) => [file, withoutComments(text)]))
+const imports = files.flatMap(importsOf)
+const inside = imports.filter(({ target }) => target.startsWith('src/'))
+const outside = imports.filter(({ target }) => !/^(src\/|node:|package\.json$)/.test(target))
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1')
+}
+
+/** Static, re-exported, side-effect and dynamic imports; `target` is a path from the root, or a package. */
+function importsOf(file: string): Import[] {
+  const code = codes.get(file)!
+  const named = /^\s*(?:import|export)\s+(type\s+)?(?:[\w$*\s,]|\{[^}]*\})*?\s*from\s*['"]([^'"]+)['"]/gm
+  const bare = /^\s*import\s+['"]([^'"]+)['"]/gm
+  const called = /\bimport\(\s*['"`]([^'"`]+)['"`]/g
+  return [
+    ...[...code.matchAll(named)].map(([, type, target]) => ({ isTypeOnly: type !== undefined, target })),
+    ...[...code.matchAll(bare)].map(([, target]) => ({ isTypeOnly: false, target })),
+    ...[...code.matchAll(called)].map(([, target]) => ({ isTypeOnly: false, target })),
+  ].map(({ isTypeOnly, target }) => ({ file, isTypeOnly, target: resolve(file, target!) }))
+}
+
+function resolve(file: string, target: string): string {
+  return target.startsWith('.') ? normalize(join(dirname(file), target)) : target
+}
+
+function roomOf(path: string): string {
+  return path === 'src/main.ts' ? 'main' : path.split('/')[1]!
+}
+
+function packageOf(target: string): string {
+  return target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+interface Room {
+  /** Rooms or single files that it may import; `type:` before one that lends its types only. */
+  readonly imports: readonly string[]
+  /** Modules of Node; all where it is not said. */
+  readonly node?: readonly string[]
+}
+
+const rooms: Readonly<Record<string, Room>> = {
+  clock: { imports: [], node: ['node:crypto'] },
+  rows: { imports: [], node: [] },
+  provider: { imports: ['type:planning'], node: [] },
+  planning: { imports: [], node: [] },
+  streams: { imports: ['provider', 'planning', 'rows'], node: ['node:crypto'] },
+  engine: { imports: ['streams', 'provider', 'planning', 'clock', 'rows'], node: [] },
+  postgres: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
+  http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
+  telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
+  sandbox: { imports: ['provider', 'clock'] },
+  config: { imports: ['provider', 'type:streams/stream.ts'] },
+  commands: {
+    imports: [
+      ...['clock', 'rows', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
+      ...['sandbox', 'config'],
+    ],
+  },
+  main: { imports: ['commands'] },
+}
+
+/** Who may use a package from outside. */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  zod: ['src/provider/', 'src/streams/', 'src/config/'],
+  undici: ['src/http/'],
+  // Commands hand a pool on and never look inside.
+  pg: ['src/postgres/', 'type:src/commands/'],
+  'pg-copy-streams': ['src/postgres/'],
+  kysely: ['src/postgres/'],
+  bottleneck: ['src/engine/queue.ts'],
+  'node-cron': ['src/engine/cron.ts'],
+  pino: ['src/telemetry/'],
+  'prom-client': ['src/telemetry/'],
+  hono: ['src/sandbox/'],
+  '@hono/node-server': ['src/sandbox/'],
+  yaml: ['src/config/'],
+  commander: ['src/commands/'],
+}
+
+function mayImport({ file, target, isTypeOnly }: Import): boolean {
+  const room = roomOf(file)
+  const path = target.slice('src/'.length)
+  if (roomOf(target) === room) return true
+  return rooms[room]!.imports.some(allowed => {
+    const [name, kind] = allowed.startsWith('type:') ? [allowed.slice(5), 'type'] : [allowed, 'all']
+    return (path === name || path.startsWith(`${name}/`)) && (kind === 'all' || isTypeOnly)
+  })
+}
+
+describe('the rooms', () => {
+  it('every file of src lies in a room that has a rule', () => {
+    const homeless = files.filter(file => !rooms[roomOf(file)])
+    expect(homeless, 'move the file into a room, or give its room a rule here').toEqual([])
+  })
+
+  it.each(Object.keys(rooms))('%s imports only what it may', room => {
+    const broken = inside
+      .filter(each => roomOf(each.file) === room && !mayImport(each))
+      .map(({ file, target }) => `${file} imports ${target}`)
+    const allowed = rooms[room]!.imports.join(', ') || 'nothing'
+    expect(broken, `${room} may import ${allowed}: move what is shared, or pass it in`).toEqual([])
+  })
+
+  it('the pure rooms use no module of Node but those they need', () => {
+    const broken = imports.flatMap(({ file, target }) => {
+      const { node } = rooms[roomOf(file)]!
+      return target.startsWith('node:') && node && !node.includes(target) ? [`${file} imports ${target}`] : []
+    })
+    expect(broken, 'take it as a parameter or through a port').toEqual([])
+  })
+
+  it('nothing in src imports a test, a script or a migration', () => {
+    const broken = imports
+      .filter(({ target }) => /^(test|bench|scripts|migrations)\//.test(target))
+      .map(({ file, target }) => `${file} imports ${target}`)
+    expect(broken, 'what both need belongs into src').toEqual([])
+  })
+
+  it('every import of a file names one that exists', () => {
+    const broken = inside
+      .filter(({ target }) => !texts.has(target))
+      .map(({ file, target }) => `${file}: ${target}`)
+    expect(broken, 'name the file with its ending .ts').toEqual([])
+  })
+
+  it('the running daemon holds no part of the sandbox', () => {
+    const reached = reach('src/commands/daemon.ts').filter(file => file.startsWith('src/sandbox/'))
+    expect(reached, 'only the commands demo and sandbox may reach it').toEqual([])
+  })
+
+  it('no import leads in a circle', () => {
+    expect(cycles(), 'move what both need into a file of its own').toEqual([])
+  })
+})
+
+function reach(from: string): readonly string[] {
+  const seen = new Set([from])
+  for (const file of seen) {
+    for (const each of inside) if (each.file === file) seen.add(each.target)
+  }
+  return [...seen]
+}
+
+/** Types are gone at run time and may refer to each other. */
+function cycles(): readonly string[] {
+  const state = new Map<string, 'open' | 'done'>()
+  const found: string[] = []
+  const walk = (file: string, path: readonly string[]) => {
+    state.set(file, 'open')
+    for (const { target } of inside.filter(each => each.file === file && !each.isTypeOnly)) {
+      if (state.get(target) === 'open') found.push([...path.slice(path.indexOf(target)), target].join(' -> '))
+      else if (!state.has(target)) walk(target, [...path, target])
+    }
+    state.set(file, 'done')
+  }
+  for (const file of files) if (!state.has(file)) walk(file, [file])
+  return found
+}
+
+describe('packages from outside', () => {
+  it('each is used by its owner alone', () => {
+    const broken = outside.flatMap(({ file, target, isTypeOnly }) => {
+      const allowed = owners[packageOf(target)]
+      const isOwner = (owner: string) =>
+        owner.startsWith('type:') ? isTypeOnly && file.startsWith(owner.slice(5)) : file.startsWith(owner)
+      if (allowed?.some(isOwner)) return []
+      return [`${file} imports ${target}, which belongs to ${allowed?.join(' and ') ?? 'nobody yet'}`]
+    })
+    expect(broken, 'ask the owner for what is needed, or name an owner here').toEqual([])
+  })
+
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>
+
+  it('every one that is installed for the program is used', () => {
+    const used = new Set(outside.map(({ target }) => packageOf(target)))
+    const idle = Object.keys(manifest.dependencies!).filter(name => !used.has(name))
+    expect(idle, 'remove it from package.json').toEqual([])
+  })
+
+  it.each(['dependencies', 'devDependencies', 'optionalDependencies'])('%s are pinned exactly', kind => {
+    const loose = Object.entries(manifest[kind]!).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+(-\S+)?$/.test(version),
+    )
+    expect(loose, 'write the version without a range').toEqual([])
+  })
+})
+
+describe('time and chance', () => {
+  const forbidden = [
+    /\bDate\.now\b/,
+    /\bnew Date\(\s*\)/,
+    /(?<!new )\bDate\(\s*\)/,
+    /\bperformance\.(now|timeOrigin)\b/,
+    /\bMath\.random\b/,
+    /\b(setTimeout|setInterval|setImmediate)\b/,
+    /\bAbortSignal\.timeout\b/,
+    /\brandomUUID\b/,
+    /\b(randomInt|getRandomValues)\b/,
+  ]
+
+  /** Passwords are made by randomBytes: they must be unguessable, and no run depends on them. */
+  const exempt: readonly string[] = ['src/clock/', 'src/http/']
+
+  it('come through the ports of clock alone', () => {
+    const broken = [...codes]
+      .filter(([file]) => !exempt.some(prefix => file.startsWith(prefix)))
+      .flatMap(([file, code]) =>
+        forbidden.flatMap(
+          pattern =>
+            pattern
+              .exec(code)
+              ?.slice(0, 1)
+              .map(hit => `${file}: ${hit}`) ?? [],
+        ),
+      )
+    expect(broken, 'take a Clock or a Random').toEqual([])
+  })
+})
+
+describe('streams', () => {
+  const folders = ['classroom', 'analytics', 'players'].map(family => `src/streams/${family}/`)
+  const streamFiles = files.filter(file => folders.some(folder => file.startsWith(folder)))
+
+  it('every file of a stream is in the register', () => {
+    const registered = new Set(
+      inside.filter(({ file }) => file === 'src/streams/index.ts').map(({ target }) => target),
+    )
+    const missing = streamFiles.filter(file => !registered.has(file))
+    expect(missing, 'add it to src/streams/index.ts').toEqual([])
+    expect(streamFiles.length).toBeGreaterThan(0)
+  })
+
+  it('every stream has fixtures', () => {
+    const have = new Set(
+      readdirSync('test/fixtures', { recursive: true, encoding: 'utf8' }).map(path =>
+        path.split('/').slice(0, 2).join('/'),
+      ),
+    )
+    const bare = streamFiles
+      .map(file => file.slice('src/streams/'.length, -'.ts'.length))
+      .filter(stream => !have.has(stream))
+    expect(bare, 'add test/fixtures/<family>/<stream>/<case>/page.json and rows.json').toEqual([])
+  })
+})
+
+describe('files', () => {
+  const lengths = [...texts]
+    .map(([file, text]) => ({ file, lines: text.split('\n').length - 1 }))
+    .sort((a, b) => a.lines - b.lines)
+
+  it('have a median of at most 130 lines', () => {
+    expect(lengths[Math.floor(lengths.length / 2)]!.lines).toBeLessThanOrEqual(130)
+  })
+
+  it('have at most 300 lines in nine cases of ten', () => {
+    const long = lengths.slice(Math.floor(lengths.length * 0.9)).filter(({ lines }) => lines > 300)
+    const share = long.length / lengths.length
+    expect(share, `split by idea: ${long.map(({ file }) => file).join(', ')}`).toBeLessThanOrEqual(0.1)
+  })
+
+  it('have never more than 500 lines', () => {
+    expect(
+      lengths.filter(({ lines }) => lines > 500),
+      'split it by idea',
+    ).toEqual([])
+  })
+})

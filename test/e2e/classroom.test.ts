@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/clock/seeded.ts'
+import { systemClock } from '../../src/clock/system.ts'
+import type { FaultRule } from '../../src/sandbox/index.ts'
+import { complaint, figures } from '../support/oracle/report.ts'
+import { openStage, type StageOptions } from './stage.ts'
+
+/** Twice this number under each way in which the feed may behave. */
+const kills = 10
+/** The longest life between two kills once the daemon drains, ms. */
+const longestLife = 7_000
+/** How long the daemon may take to have everything once the world stands still, ms. */
+const patience = 60_000
+const timeout = 200_000
+
+/** So that many a kill meets a request whose answer the provider has already made, and some answers are lost. */
+const slowness = [
+  { kind: 'latency', operation: 'appEvents', rate: 0.4, ms: 400 },
+  { kind: 'lost-response', operation: 'appEvents', rate: 0.02 },
+  { kind: 'latency', operation: 'roomEvents', rate: 0.2, ms: 200 },
+] as const satisfies readonly FaultRule[]
+
+const feeds = ['consuming', 'sliding-window', 'redelivering'] as const
+const reuses = ['off', 'on'] as const
+
+describe.concurrent('a daemon that is killed again and again at random moments', () => {
+  for (const appFeed of feeds) {
+    for (const roomReuse of reuses) {
+      const name = `has the whole truth with a ${appFeed} feed and the reuse of rooms ${roomReuse}`
+      it(name, { timeout }, async () => {
+        const seed = `${appFeed}/${roomReuse}`
+        const outcome = await drain({ seed, switches: { appFeed, roomReuse }, faults: slowness }, kills)
+        expect(outcome.complaint).toBe('')
+        expect(outcome.exit).toBe(0)
+        expect(outcome.reused > 0).toBe(roomReuse === 'on')
+      })
+    }
+  }
+})
+
+/** Each way in which the provider may differ, in few runs. */
+const deployments: readonly StageOptions[] = [
+  {
+    seed: 'refused tails, holes, nested keys, numbers as nextId, stops with state 0, the feed as a list',
+    switches: {
+      ...{ tail: 'refused', sequence: 'holes', widgetKeys: 'nested', nextIdType: 'number' },
+      ...{ recordingEndState: '0', feedShape: 'list', appFeed: 'redelivering', submitter: 'fromUser' },
+    },
+    provider: { submitter: 'fromUser' },
+  },
+  {
+    seed: 'one numbering over all rooms, widgets behind the region and without numbers, one event an answer',
+    switches: {
+      ...{ sequenceScope: 'app', widgetPath: 'with-region', widgetItemSequence: 'absent' },
+      ...{ feedShape: 'object', appFeed: 'consuming' },
+    },
+    provider: { sequenceScope: 'app', widgetPath: 'with-region' },
+    // One event an answer cannot keep up with a busy school: its rooms would be forgotten before they are heard of.
+    school: { classes: 2, students: 3, eventsPerMinute: 2, lessonMinutes: 60 },
+  },
+  {
+    seed: 'refused tails, one numbering with holes, widgets without numbers, numbers as nextId, fromUser',
+    switches: {
+      ...{ tail: 'refused', sequenceScope: 'app', sequence: 'holes', widgetItemSequence: 'absent' },
+      ...{ nextIdType: 'number', submitter: 'fromUser', recordingEndState: '0' },
+    },
+    provider: { sequenceScope: 'app', submitter: 'fromUser' },
+  },
+]
+
+describe.concurrent('a provider that differs in what the documents leave open', () => {
+  for (const options of deployments) {
+    it(`is drained whole: ${options.seed}`, { timeout }, async () => {
+      const outcome = await drain(options, 0)
+      expect(outcome.complaint).toBe('')
+      expect(outcome.exit).toBe(0)
+    })
+  }
+})
+
+/** Time enough for lessons to begin and to end. */
+const quietLife = 20_000
+
+async function drain(options: StageOptions, times: number) {
+  const stage = await openStage(options)
+  const random = seededRandom(`${options.seed}/kills`)
+  try {
+    for (let kill = 0; kill < times; kill++) {
+      const daemon = stage.start()
+      await daemon.ready
+      await systemClock.sleep(random.next() * longestLife)
+      await daemon.kill()
+    }
+    const daemon = stage.start()
+    await daemon.ready
+    await systemClock.sleep(times === 0 ? quietLife : longestLife)
+    const report = await stage.settle(patience)
+    const exit = await daemon.terminate()
+    process.stderr.write(`${options.seed}: ${times} kills, ${figures(report)}\n`)
+    return { complaint: complaint(report), exit, reused: report.reused }
+  } finally {
+    await stage.close()
+  }
+}

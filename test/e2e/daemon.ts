@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface LogLine {
+  readonly level: string
+  readonly msg: string
+  readonly [field: string]: unknown
+}
+
+/** The daemon as a process of its own, just as an operator runs it. */
+export interface DaemonProcess {
+  /** Every line it logged so far. */
+  readonly lines: readonly LogLine[]
+  /** What it wrote to standard error. */
+  readonly errors: () => string
+  /** Address of its endpoints, once it drains. Rejects when it ends before. */
+  readonly ready: Promise<string>
+  /** kill -9. */
+  kill(): Promise<void>
+  /** SIGTERM; answers the exit code, or the signal that ended it. */
+  terminate(): Promise<number | string>
+}
+
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+export function startDaemonProcess(config: string): DaemonProcess {
+  const child = spawn(process.execPath, [program, 'run', '--config', config], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, TZ: process.env.TZ },
+  })
+  const ended = once(child, 'exit') as Promise<[number | null, string | null]>
+  const lines: LogLine[] = []
+  const errors: string[] = []
+  child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text))
+  const ready = urlFrom(child, lines, ended, () => errors.join(''))
+  ready.catch(() => undefined)
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    child.kill(signal)
+    const [code, by] = await ended
+    return code ?? by ?? 'gone'
+  }
+  return {
+    lines,
+    errors: () => errors.join(''),
+    ready,
+    kill: async () => void (await end('SIGKILL')),
+    terminate: () => end('SIGTERM'),
+  }
+}
+
+function urlFrom(
+  child: ChildProcess,
+  lines: LogLine[],
+  ended: Promise<unknown>,
+  errors: () => string,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  if (!child.stdout) throw new TypeError('the daemon has no standard output')
+  createInterface({ input: child.stdout }).on('line', text => {
+    const line = JSON.parse(text) as LogLine
+    lines.push(line)
+    if (line.msg === 'draining') resolve(String(line.url))
+  })
+  void ended.then(() => reject(new Error(`the daemon ended before it drained: ${errors()}`)))
+  return promise
+}

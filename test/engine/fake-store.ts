@@ -1,0 +1,161 @@
+import type { Clock } from '../../src/clock/clock.ts'
+import type {
+  CommitResult,
+  DeadLetter,
+  OpenSeries,
+  PageCommit,
+  Progress,
+  Store,
+} from '../../src/engine/ports.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
+import type { Thing } from './fake-streams.ts'
+
+type Method = keyof Store
+
+interface Series {
+  progress: Progress
+  closed: boolean
+}
+
+/** A store in memory. Any method can be made to fail, or a commit to answer something else, a number of times. */
+export class FakeStore implements Store {
+  readonly commits: PageCommit[] = []
+  readonly letters: DeadLetter[] = []
+  readonly forgotten: string[] = []
+  readonly calls: Method[] = []
+  readonly stored = new Set<string>()
+  /** What the app's feed may have lost and the ledger does not know yet. */
+  unread = 0
+  readonly #series = new Map<string, Series>()
+  readonly #roomStreams: readonly StreamName[]
+  readonly #clock: Clock
+  readonly #failures = new Map<Method, Error[]>()
+  readonly #answers: CommitResult[] = []
+
+  constructor(clock: Clock, roomStreams: readonly StreamName[]) {
+    this.#clock = clock
+    this.#roomStreams = roomStreams
+  }
+
+  fail(method: Method, error: Error, times = 1): void {
+    this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...Array(times).fill(error)])
+  }
+
+  heal(): void {
+    this.#failures.clear()
+  }
+
+  answerNextCommit(result: CommitResult): void {
+    this.#answers.push(result)
+  }
+
+  isClosed(stream: StreamName, series: string): boolean {
+    return this.#series.get(`${stream} ${series}`)?.closed ?? false
+  }
+
+  put(stream: StreamName, series: string, progress: Partial<Progress> = {}): void {
+    const blank = { version: 0, cursor: null, carry: null, updatedAt: null }
+    this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
+  }
+
+  async openSeries(_app: string, stream: StreamName): Promise<readonly OpenSeries[]> {
+    this.#called('openSeries')
+    return [...this.#series].flatMap(([key, { progress, closed }]) => {
+      const [name, series] = key.split(' ')
+      if (closed || name !== stream || series === undefined) return []
+      return [{ series, updatedAt: progress.updatedAt, endedAt: null, lastEventAt: null }]
+    })
+  }
+
+  async discoverRooms(_fence: unknown, _app: string, rooms: readonly string[]): Promise<void> {
+    this.#called('discoverRooms')
+    for (const room of rooms) for (const stream of this.#roomStreams) this.#make(stream, room)
+  }
+
+  async follow(_fence: unknown, _app: string, stream: StreamName, series: string): Promise<void> {
+    this.#called('follow')
+    this.#make(stream, series)
+  }
+
+  async progress(_app: string, stream: StreamName, series: string): Promise<Progress | undefined> {
+    this.#called('progress')
+    return this.#series.get(`${stream} ${series}`)?.progress
+  }
+
+  async commit(page: PageCommit): Promise<CommitResult> {
+    this.#called('commit')
+    const answer = this.#answers.shift()
+    if (answer) return answer
+    const series = this.#series.get(`${page.stream} ${page.series}`)
+    if (series?.progress.version !== page.version) return { outcome: 'stale' }
+    const { cursor, carry } = page
+    const version = page.version + 1
+    this.#series.set(`${page.stream} ${page.series}`, {
+      progress: { version, cursor, carry, updatedAt: this.#clock.now() },
+      closed: false,
+    })
+    this.commits.push(page)
+    const keys = thingsOf(page).map(({ id }) => `${page.stream} ${page.series} ${id}`)
+    const fresh = keys.filter(key => !this.stored.has(key))
+    for (const key of fresh) this.stored.add(key)
+    return { outcome: 'committed', version, stored: { 'classroom.room_event': fresh.length }, diverged: 0 }
+  }
+
+  async rehearse(page: PageCommit): Promise<boolean> {
+    this.#called('rehearse')
+    return thingsOf(page).every(({ id }) => id >= 0)
+  }
+
+  async setAside(letter: DeadLetter): Promise<void> {
+    this.#called('setAside')
+    this.letters.push(letter)
+  }
+
+  async closeSeries(_fence: unknown, _app: string, stream: StreamName, series: string): Promise<void> {
+    this.#called('closeSeries')
+    this.#series.get(`${stream} ${series}`)!.closed = true
+  }
+
+  async forgetRoom(_fence: unknown, _app: string, room: string): Promise<void> {
+    this.#called('forgetRoom')
+    this.forgotten.push(room)
+    for (const stream of this.#roomStreams) {
+      const series = this.#series.get(`${stream} ${room}`)
+      if (series) series.closed = true
+    }
+  }
+
+  async recordUnread(): Promise<number> {
+    this.#called('recordUnread')
+    const { unread } = this
+    this.unread = 0
+    return unread
+  }
+
+  async settleFeedGaps(): Promise<number> {
+    this.#called('settleFeedGaps')
+    return 0
+  }
+
+  async housekeeping(): Promise<void> {
+    this.#called('housekeeping')
+  }
+
+  async figures() {
+    return { gaps: [], rooms: [] }
+  }
+
+  #make(stream: StreamName, series: string): void {
+    if (!this.#series.has(`${stream} ${series}`)) this.put(stream, series)
+  }
+
+  #called(method: Method): void {
+    this.calls.push(method)
+    const error = this.#failures.get(method)?.shift()
+    if (error) throw error
+  }
+}
+
+export function thingsOf(page: PageCommit): readonly Thing[] {
+  return (page.rows['classroom.room_event'] ?? []) as unknown as readonly Thing[]
+}

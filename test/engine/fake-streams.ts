@@ -1,0 +1,62 @@
+import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
+import type { RowSet } from '../../src/rows/rows.ts'
+import type { FeedStream, Harvest, Hint, Page, QueueStream } from '../../src/streams/stream.ts'
+
+/** What the provider of these tests serves: numbered things, some of which are news about a room. */
+export interface Thing {
+  readonly id: number
+  readonly hint?: Hint
+  readonly unfinished?: true
+}
+
+export interface Served {
+  readonly items: readonly Thing[]
+  readonly nextId?: string
+}
+
+function read(answer: unknown) {
+  const { items, nextId } = answer as Served
+  return { items, nextId }
+}
+
+function harvest(page: Page): Harvest {
+  const things = page.items.filter(item => item !== null) as readonly Thing[]
+  return {
+    rows: { 'classroom.room_event': things } as unknown as RowSet,
+    carry: { read: things.length },
+    room: { kind: 'current' },
+    follow: page.purpose === 'probe' ? 'stay' : 'next',
+    rejects: [],
+    hints: things.flatMap(({ hint }) => (hint ? [hint] : [])),
+    unfinished: things.some(({ unfinished }) => unfinished === true),
+  }
+}
+
+const queue = {
+  kind: 'queue',
+  title: '',
+  read,
+  source: 'log',
+  scope: 'room',
+  request: (cursor: string | null) => (cursor === null ? {} : { nextId: cursor }),
+  harvest,
+  rewind: () => null,
+  rereads: () => false,
+} as const
+
+export const feed: FeedStream = {
+  kind: 'feed',
+  name: 'app-events',
+  title: '',
+  operation: appEvents,
+  read,
+  source: 'feed',
+  scope: 'app',
+  harvest,
+}
+export const roomLog: QueueStream = { ...queue, name: 'room-events', operation: roomEvents }
+export const quiz: QueueStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
+
+export function news(room: string, change: Hint['change'], at: number): Hint {
+  return { room, change, at, streams: ['room-events'] }
+}

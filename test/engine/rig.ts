@@ -1,0 +1,198 @@
+import type {
+  Fence,
+  Grant,
+  Ledger,
+  Log,
+  Meter,
+  Reply,
+  TakeResult,
+  Transport,
+} from '../../src/engine/ports.ts'
+import type { Queue } from '../../src/engine/queue.ts'
+import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import type { Failure, FailureKind } from '../../src/provider/errors.ts'
+import { perSecond } from '../../src/provider/limits.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { FakeStore } from './fake-store.ts'
+import type { Served } from './fake-streams.ts'
+
+export const second = 1_000
+export const minute = 60 * second
+export const hour = 60 * minute
+
+export interface Asked {
+  readonly at: number
+  readonly app: string
+  readonly operation: string
+  readonly room: string
+  readonly nextId: string | null
+}
+
+/** What the provider answers; a promise that never settles is a server that hangs. */
+export type Answers = (asked: Asked) => Served | FailureKind | Failure | Promise<Served>
+
+export class FakeTransport implements Transport {
+  readonly asked: Asked[] = []
+  answers: Answers = () => ({ items: [] })
+  readonly #clock: VirtualClock
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock
+  }
+
+  send: Transport['send'] = async (app, { operation, target }): Promise<Reply> => {
+    const url = new URL(target, 'http://provider')
+    const room = /\/rooms\/([^/]+)/.exec(url.pathname)?.[1] ?? ''
+    const at = this.#clock.monotonic()
+    const asked = { at, app, operation: operation.name, room, nextId: url.searchParams.get('nextId') }
+    this.asked.push(asked)
+    const said = await this.answers(asked)
+    const timing = { receivedAt: this.#clock.now(), elapsed: this.#clock.monotonic() - at }
+    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    if ('kind' in said) return { ok: false, failure: said, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array() },
+      timing,
+    }
+  }
+
+  of(operation: string): readonly Asked[] {
+    return this.asked.filter(each => each.operation === operation)
+  }
+}
+
+export class FakeLedger implements Ledger {
+  readonly taken: Grant[] = []
+  readonly settled: { readonly n: number; readonly outcome: string }[] = []
+  /** Answers that come before grants. */
+  readonly answers: (TakeResult | Error)[] = []
+  beforeGrant: () => Promise<void> = async () => {}
+  settleError: Error | undefined
+
+  async take({ scope, group }: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
+    const answer = this.answers.shift()
+    if (answer instanceof Error) throw answer
+    if (answer) return answer
+    await this.beforeGrant()
+    const grant = { scope, group, n: this.taken.length + 1 }
+    this.taken.push(grant)
+    return { granted: true, grant }
+  }
+
+  async settle({ n }: Grant, outcome: 'refused' | 'unread'): Promise<void> {
+    const error = this.settleError
+    this.settleError = undefined
+    if (error) throw error
+    this.settled.push({ n, outcome })
+  }
+}
+
+/** Runs what waits in order of priority, without a timer. */
+export function plainQueue(): Queue {
+  const running = new Map<string, number>()
+  const waiting: { readonly group: string; readonly rank: number; readonly go: () => void }[] = []
+  const ranks = { live: 0, repair: 1, revisit: 2, backfill: 3 }
+  return {
+    run: async (group, concurrency, priority, job) => {
+      if ((running.get(group) ?? 0) >= concurrency) {
+        await new Promise<void>(go => {
+          waiting.push({ group, rank: ranks[priority], go })
+          waiting.sort((a, b) => a.rank - b.rank)
+        })
+      } else running.set(group, (running.get(group) ?? 0) + 1)
+      try {
+        return await job()
+      } finally {
+        const next = waiting.findIndex(each => each.group === group)
+        if (next >= 0) waiting.splice(next, 1)[0]!.go()
+        else running.set(group, running.get(group)! - 1)
+      }
+    },
+  }
+}
+
+export interface Counts {
+  readonly pages: string[]
+  readonly letters: string[]
+  readonly debits: string[]
+}
+
+export function fakeMeter(counts: Counts): Meter {
+  return {
+    request: () => {},
+    page: ({ stream }, outcome) => counts.pages.push(`${stream} ${outcome}`),
+    rows: () => {},
+    commit: () => {},
+    deadLetters: ({ stream }, reason, count) => counts.letters.push(`${stream} ${reason} ${count}`),
+    divergences: () => {},
+    refusal: () => {},
+    debit: (_app, group) => counts.debits.push(group),
+    schedule: () => {},
+    owned: () => {},
+  }
+}
+
+export function fakeLog(said: string[]): Log {
+  const say = (message: string) => void said.push(message)
+  return { debug: say, info: say, warn: say, error: say }
+}
+
+export const cadence: StreamSettings = {
+  activeEvery: 10 * second,
+  idleEvery: 10 * minute,
+  memory: hour,
+  concurrency: 2,
+}
+
+export function appOf(
+  id: string,
+  streams: readonly StreamName[],
+  rooms: readonly string[] = [],
+): AppSettings {
+  return {
+    id,
+    region: 'ap',
+    rooms,
+    streams: Object.fromEntries(streams.map(name => [name, cadence])),
+    limits: {
+      classroom: { rates: [perSecond(1_000)], concurrency: 8, counted: 'process' },
+      'classroom-feed': { rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
+    },
+  }
+}
+
+export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
+  return {
+    apps,
+    harvest: { submitter: 'operator', sequenceScope: 'room' },
+    roomMemory: hour,
+    deadline: 30 * second,
+    shards: 4,
+    renewEvery: 3 * second,
+    housekeeping: '*/5 * * * *',
+    drainDeadline: 8 * second,
+  }
+}
+
+export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
+
+/** Everything that the engine needs of the world, by hand. `chance` is always a half. */
+export function createRig(roomStreams: readonly StreamName[]) {
+  const clock = new VirtualClock()
+  const counts: Counts = { pages: [], letters: [], debits: [] }
+  const said: string[] = []
+  return {
+    clock,
+    counts,
+    said,
+    random: { next: () => 0.5, uuid: () => '' },
+    store: new FakeStore(clock, roomStreams),
+    transport: new FakeTransport(clock),
+    ledger: new FakeLedger(),
+    queue: plainQueue(),
+    meter: fakeMeter(counts),
+    log: fakeLog(said),
+  }
+}

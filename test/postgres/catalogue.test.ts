@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TableSpec, tables } from '../../src/postgres/tables.ts'
+import { openStore, type TestStore } from './harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+
+/** Columns that a stream does not bring: the database makes them of other rows, or keeps them for itself. */
+const made: Readonly<Record<string, readonly string[]>> = {
+  'classroom.room': ['region', 'valid_from', 'valid_to', 'first_seen_at', 'verified_at', 'forgotten_at'],
+  'classroom.room_event': ['source'],
+}
+/** Columns of a row that the database turns into others. */
+const consumed: Readonly<Record<string, readonly string[]>> = { 'classroom.room': ['first_event_at'] }
+
+const ourTables = `
+  select c.oid, n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid) as comment,
+         pg_get_userbyid(c.relowner) as owner
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('ingest', 'classroom') and c.relkind in ('r', 'v', 'p') and c.relname <> 'test_clock'`
+
+describe('the tables', () => {
+  it.each(Object.entries(tables))(
+    '%s has the columns and the key that the commit writes',
+    async (table, spec) => {
+      const found = await db.rows(
+        `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+       where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+        [table],
+      )
+      const key = await db.rows(
+        `select a.attname as name from pg_constraint c
+       cross join unnest(c.conkey) with ordinality k(attnum, place)
+       join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum
+       where c.conrelid = $1::regclass and c.contype = 'p' order by k.place`,
+        [table],
+      )
+      const { columns, key: rest } = spec as TableSpec
+      const aliases: Record<string, string> = {
+        int: 'integer',
+        'int[]': 'integer[]',
+        timestamptz: 'timestamp with time zone',
+      }
+      const expected = Object.entries(columns)
+        .filter(([name]) => !consumed[table]?.includes(name))
+        .map(([name, type]) => [name, aliases[type as string] ?? type])
+      expected.push(['app_id', 'text'], ['incarnation', 'integer'])
+      const brought = found.filter(({ name }) => !made[table]?.includes(String(name)))
+      expect(Object.fromEntries(brought.map(({ name, type }) => [name, type]))).toEqual(
+        Object.fromEntries(expected),
+      )
+      expect(key.map(({ name }) => name)).toEqual(['app_id', 'room_uuid', 'incarnation', ...rest])
+    },
+  )
+
+  it('of people are all written by the commit', async () => {
+    const found = await db.rows(`${ourTables} and n.nspname = 'classroom' and c.relkind = 'r'`)
+    expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(tables).sort())
+  })
+
+  it('and views have a comment each', async () => {
+    const found = await db.rows(`${ourTables} and c.relname not in ('migration', 'migration_lock')`)
+    expect(found.filter(({ comment }) => !comment)).toEqual([])
+  })
+
+  it('name no column that needs a word and has none', async () => {
+    const obvious =
+      /^(id|app_id|room_uuid|incarnation|sequence|ordinal|stream|series|at|extra|version|url|sid|.*_(uuid|name|id|at|role|by)|region|message|data|operation|limit_group|events|cursor|shard|user_.*|state|action|role|items|payload|task_progress|changed_reward|total|mode|num|option_index|is_correct|selected_items|correct_items|correct_count|sequence_(from|to)|range_(from|to)|last_n|ext|cmd|quiz_id|poll_id|occurrences|outcome)$/
+    const explained: Readonly<Record<string, readonly string[]>> = {
+      'classroom.room': [
+        'state',
+        'state_sequence',
+        'incarnation',
+        'valid_from',
+        'valid_to',
+        'verified_at',
+        'forgotten_at',
+        'room_uuid',
+      ],
+      'classroom.room_event': ['sequence', 'cmd', 'data', 'event_time', 'at', 'at_source', 'source'],
+      'ingest.progress': [
+        'series',
+        'version',
+        'cursor',
+        'carry',
+        'covered',
+        'epoch',
+        'updated_at',
+        'caught_up_at',
+        'closed_at',
+      ],
+      'ingest.gap': ['series', 'unit', 'reason', 'state', 'recoverable_until', 'incarnation'],
+      'ingest.debit': ['scope', 'n', 'epoch', 'dead_at', 'settled_at', 'outcome', 'gap_id'],
+      'ingest.ownership': ['owner', 'epoch', 'expires_at'],
+      'ingest.dead_letter': ['reason', 'detail', 'body', 'content_hash'],
+      'ingest.divergence': ['key', 'kept', 'other', 'resolved_at'],
+    }
+    const bare = await db.rows(`
+      select t.name as table_name, a.attname as column_name
+      from (${ourTables} and c.relname not in ('migration', 'migration_lock', 'budget')) t
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      where col_description(t.oid, a.attnum) is null`)
+    const missing = bare.filter(
+      ({ table_name, column_name }) =>
+        !obvious.test(String(column_name)) || explained[String(table_name)]?.includes(String(column_name)),
+    )
+    expect(missing.map(({ table_name, column_name }) => `${table_name}.${column_name}`)).toEqual([])
+  })
+
+  it('of facts are keyed by the app first', async () => {
+    const keys = await db.rows(`
+      select i.indrelid::regclass::text as name, a.attname as first
+      from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+      where i.indisunique and n.nspname = 'classroom'`)
+    expect(keys.length).toBeGreaterThan(15)
+    expect(keys.filter(({ first }) => first !== 'app_id')).toEqual([])
+  })
+})
+
+describe('rights', () => {
+  it('belong to the migrating role as the owner of everything', async () => {
+    const strangers = await db.rows(
+      `select name, owner from (${ourTables}) t where owner <> 'penstock_migrate'`,
+    )
+    const functions = await db.rows(`
+      select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('ingest', 'classroom') and pg_get_userbyid(proowner) <> 'penstock_migrate'`)
+    expect([strangers, functions]).toEqual([[], []])
+  })
+
+  it('let the daemon read and write every row of every table', async () => {
+    const lacking = await db.rows(`
+      select t.name, p.privilege from (${ourTables} and c.relkind = 'r') t
+      cross join unnest(array['select', 'insert', 'update', 'delete']) p(privilege)
+      where t.name not in ('ingest.migration', 'ingest.migration_lock')
+        and not has_table_privilege('penstock_runtime', t.oid, p.privilege)`)
+    const views = await db.rows(`
+      select t.name from (${ourTables} and c.relkind = 'v') t
+      where not has_table_privilege('penstock_runtime', t.oid, 'select')`)
+    expect([lacking, views]).toEqual([[], []])
+  })
+
+  it.each([
+    'create table classroom.mine (x int)',
+    'create table ingest.mine (x int)',
+    'create table public.mine (x int)',
+    'create schema mine',
+    'alter table classroom.room add column mine int',
+    'drop table classroom.room',
+    'truncate classroom.room',
+    'create or replace function ingest.clock() returns timestamptz language sql as $$select now()$$',
+    'create role mine',
+    `insert into ingest.migration values ('mine', 'now')`,
+  ])('keep the daemon from: %s', async text => {
+    await expect(db.pool.query(text)).rejects.toMatchObject({ code: '42501' })
+  })
+})

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PageCommit } from '../../src/engine/ports.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
+import {
+  app,
+  event,
+  eventRows,
+  hour,
+  listPage,
+  logPage,
+  me,
+  openStore,
+  rowSet,
+  type TestStore,
+  time,
+} from './harness.ts'
+
+const room = 'maths'
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+  await db.store.discoverRooms(me, app, [room, 'unseen'])
+  await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+})
+afterAll(() => db.close())
+
+async function list(stream: StreamName, more: Partial<PageCommit>) {
+  const { version } = (await db.store.progress(app, stream, room))!
+  return db.store.commit(listPage(stream, room, version, more))
+}
+
+const resource = (more: object) => ({
+  room_uuid: room,
+  resource_uuid: 'r',
+  resource_name: null,
+  ext: null,
+  size: null,
+  url: null,
+  task_uuid: null,
+  task_progress: null,
+  updated_at: null,
+  removed_at: null,
+  extra: null,
+  ...more,
+})
+const recording = (more: object) => ({
+  room_uuid: room,
+  record_id: 'a',
+  sid: null,
+  resource_id: null,
+  type: null,
+  status: null,
+  started_at: null,
+  ended_at: null,
+  url: null,
+  extra: null,
+  ...more,
+})
+const tally = (option_index: number, num: number | null) => ({
+  room_uuid: room,
+  poll_id: 'p',
+  option_index,
+  num,
+  percentage: null,
+})
+const item = (position: number, content: string, data: object) => ({
+  room_uuid: room,
+  widget: 'poll',
+  position,
+  content_hash: content,
+  data,
+  received_at: time(0),
+})
+
+describe('a page of a list', () => {
+  it('waits for the log of a room that nobody has seen alive, or not lately', async () => {
+    expect(await db.store.commit(listPage('resources', 'unseen', 0))).toEqual({ outcome: 'unverified' })
+    await db.advance(hour)
+    const late = await list('resources', { rows: rowSet({ 'classroom.resource': [resource({})] }) })
+    await db.advance(-hour)
+    expect(late).toEqual({ outcome: 'unverified' })
+    expect(await db.value('select count(*)::int from classroom.resource')).toBe(0)
+  })
+
+  it('of another version is stale', async () => {
+    expect(await db.store.commit(listPage('recordings', room, 9))).toEqual({ outcome: 'stale' })
+  })
+
+  it('never erases what is known by saying nothing', async () => {
+    await list('recordings', {
+      rows: rowSet({ 'classroom.recording': [recording({ sid: 's', url: 'u', status: 1 })] }),
+    })
+    await list('recordings', { rows: rowSet({ 'classroom.recording': [recording({ status: 2 })] }) })
+    const [row] = await db.rows('select sid, url, status from classroom.recording')
+    expect(row).toEqual({ sid: 's', url: 'u', status: 2 })
+  })
+
+  it('tells when a resource was removed and when it is back', async () => {
+    const removed = () => db.value(`select removed_at from classroom.resource where resource_uuid = 'r'`)
+    await list('resources', {
+      rows: rowSet({ 'classroom.resource': [resource({ resource_name: 'slides' })] }),
+    })
+    await list('resources', { rows: rowSet({ 'classroom.resource': [resource({ removed_at: time(3) })] }) })
+    expect(await removed()).toEqual(new Date(time(3)))
+    await list('resources', { rows: rowSet({ 'classroom.resource': [resource({})] }) })
+    expect(await removed()).toBeNull()
+    expect(await db.value('select resource_name from classroom.resource')).toBe('slides')
+  })
+
+  it('replaces a tally as it stands, also by nothing', async () => {
+    await list('poll', { rows: rowSet({ 'classroom.poll_tally': [tally(0, 3), tally(1, 4)] }) })
+    const result = await list('poll', {
+      rows: rowSet({ 'classroom.poll_tally': [tally(0, null), tally(1, 4)] }),
+    })
+    expect(result).toMatchObject({ stored: { 'classroom.poll_tally': 0 } })
+    expect(await db.rows('select num from classroom.poll_tally order by option_index')).toEqual([
+      { num: null },
+      { num: 4 },
+    ])
+  })
+
+  it('keeps the first of two different items at one place and sets the other down', async () => {
+    await list('poll', { rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-a', { a: 1 })] }) })
+    const again = await list('poll', {
+      rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-a', { a: 1 })] }),
+    })
+    expect(again).toMatchObject({ diverged: 0 })
+    const other = await list('poll', {
+      rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-b', { a: 2 })] }),
+    })
+    expect(other).toMatchObject({ diverged: 1 })
+    expect(await db.value(`select data from classroom.widget_event`)).toEqual({ a: 1 })
+    const [noted] = await db.rows(`select key, kept, other from ingest.divergence where stream = 'poll'`)
+    expect(noted).toEqual({ key: '1/0', kept: { a: 1 }, other: { a: 2 } })
+  })
+})
+
+describe('what could not be read', () => {
+  const rejects = [
+    { reason: 'wrong_type', detail: 'size is no number', item: { size: '\u0000', id: 2n ** 60n } },
+    { reason: 'missing_key', detail: 'no id', item: null },
+  ] as const
+
+  it('becomes a dead letter with its bytes, and the same again only raises a count', async () => {
+    await list('resources', { rejects })
+    await list('resources', { rejects: [rejects[0]] })
+    const letters = await db.rows(`select reason, detail, convert_from(body, 'UTF8') as body, occurrences::int
+      from ingest.dead_letter order by reason`)
+    expect(letters).toEqual([
+      { reason: 'missing_key', detail: 'no id', body: 'null', occurrences: 1 },
+      {
+        reason: 'wrong_type',
+        detail: 'size is no number',
+        body: '{"size":"\\u0000","id":1152921504606846976}',
+        occurrences: 2,
+      },
+    ])
+  })
+
+  it('as a whole page is kept up to 64 KiB', async () => {
+    const letter = {
+      app,
+      stream: 'resources',
+      series: 'odd\u0000',
+      reason: 'malformed',
+      body: Buffer.alloc(100_000, 7),
+    } as const
+    await db.store.setAside(letter)
+    await db.store.setAside(letter)
+    const found =
+      await db.rows(`select series, length(body) as length, occurrences::int from ingest.dead_letter
+      where reason = 'malformed'`)
+    expect(found).toEqual([{ series: 'odd\u001a0000', length: 65_536, occurrences: 2 }])
+  })
+})

@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  app,
+  chat,
+  event,
+  eventRows,
+  feedPage,
+  hour,
+  listPage,
+  logPage,
+  me,
+  openStore,
+  roomRow,
+  roomStreams,
+  rowSet,
+  start,
+  type TestStore,
+  time,
+} from './harness.ts'
+
+let db: TestStore
+let turn = 0
+beforeAll(async () => {
+  db = await openStore()
+  await db.store.follow(me, app, 'app-events', '')
+})
+afterAll(() => db.close())
+
+/** A room of its own, followed by every stream. */
+async function freshRoom(): Promise<string> {
+  const room = `room-${++turn}`
+  await db.store.discoverRooms(me, app, [room])
+  return room
+}
+
+async function feed(more: Parameters<typeof feedPage>[1]) {
+  const { version } = (await db.store.progress(app, 'app-events', ''))!
+  return db.store.commit(feedPage(version, more))
+}
+
+const progressOf = (room: string) => db.store.progress(app, 'room-events', room)
+const roomOf = async (room: string, incarnation = 1) =>
+  (
+    await db.rows('select * from classroom.room where room_uuid = $1 and incarnation = $2', [
+      room,
+      incarnation,
+    ])
+  )[0]!
+
+describe('a page of a log', () => {
+  it('moves rows, carry and progress together', async () => {
+    const room = await freshRoom()
+    const rows = eventRows([event(room, 1), event(room, 2)])
+    const result = await db.store.commit(logPage(room, 0, { rows, cursor: 'next', carry: { seen: 2 } }))
+    const stored = { 'classroom.room': 1, 'classroom.room_event': 2, 'classroom.chat_message': 2 }
+    expect(result).toMatchObject({ outcome: 'committed', version: 1, stored, diverged: 0 })
+    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'next', carry: { seen: 2 } })
+    expect(
+      await db.value('select count(*)::int from classroom.chat_message where room_uuid = $1', [room]),
+    ).toBe(2)
+  })
+
+  it('writes nothing at all when it was read from another version', async () => {
+    const room = await freshRoom()
+    const page = logPage(room, 0, { rows: eventRows([event(room, 1)]), carry: 1, cursor: 'a' })
+    await db.store.commit(page)
+    const late = { ...page, rows: eventRows([event(room, 2)]), carry: 2, cursor: 'b' }
+    expect(await db.store.commit(late)).toEqual({ outcome: 'stale' })
+    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'a', carry: 1 })
+    expect(
+      await db.value('select count(*)::int from classroom.room_event where room_uuid = $1', [room]),
+    ).toBe(1)
+  })
+
+  it('without a row still moves on, and is a sign of life', async () => {
+    const room = await freshRoom()
+    expect(await db.store.commit(logPage(room, 0))).toMatchObject({ outcome: 'committed', version: 1 })
+    expect(await roomOf(room)).toMatchObject({ verified_at: new Date(start), state: null, region: 'ap' })
+  })
+
+  it('told again changes nothing and counts nothing', async () => {
+    const room = await freshRoom()
+    const rows = eventRows([event(room, 1), event(room, 2)])
+    await db.store.commit(logPage(room, 0, { rows }))
+    const again = await db.store.commit(logPage(room, 1, { rows }))
+    const stored = { 'classroom.room_event': 0, 'classroom.chat_message': 0, 'classroom.room': 0 }
+    expect(again).toMatchObject({ outcome: 'committed', version: 2, stored, diverged: 0 })
+  })
+
+  it('with another event at a known place keeps the first and sets the other down', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { data: { a: 1 } })]) }))
+    const other = eventRows([event(room, 1, { own: 5, data: { a: 2 } })])
+    expect(await db.store.commit(logPage(room, 1, { rows: other }))).toMatchObject({ diverged: 1 })
+    expect(await db.value('select data from classroom.room_event where room_uuid = $1', [room])).toEqual({
+      a: 1,
+    })
+    const [row] = await db.rows(
+      `select stream, key, kept -> 'data' as kept, other -> 'data' as other
+      from ingest.divergence where series = $1`,
+      [room],
+    )
+    expect(row).toEqual({ stream: 'room-events', key: '1', kept: { a: 1 }, other: { a: 2 } })
+  })
+
+  it('keeps the time at which a derived row was first seen, and renews the rest', async () => {
+    const room = await freshRoom()
+    const told = (message: string, at: number) =>
+      rowSet({
+        'classroom.room_event': [event(room, 1, { own: null, at })],
+        'classroom.chat_message': [chat(room, 1, message, at)],
+      })
+    await feed({
+      rows: { ...told('draft', 1), 'classroom.room': eventRows([event(room, 1)])['classroom.room']! },
+    })
+    await db.store.commit(logPage(room, 0, { rows: told('final', 9) }))
+    const [row] = await db.rows('select message, at from classroom.chat_message where room_uuid = $1', [room])
+    expect(row).toEqual({ message: 'final', at: new Date(time(1)) })
+  })
+})
+
+describe('the log and the feed', () => {
+  it('agree: the log confirms what the feed showed', async () => {
+    const room = await freshRoom()
+    await feed({ rows: eventRows([event(room, 1)]) })
+    expect(await db.value('select source from classroom.room_event where room_uuid = $1', [room])).toBe(
+      'feed',
+    )
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    expect(await db.value('select source from classroom.room_event where room_uuid = $1', [room])).toBe('log')
+  })
+
+  it('agree: the feed changes nothing that the log told', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { data: { by: 'log' } })]) }))
+    const told = await feed({ rows: eventRows([event(room, 1, { data: { by: 'feed' } })]) })
+    expect(told).toMatchObject({ outcome: 'committed', diverged: 0, stored: { 'classroom.room_event': 0 } })
+    const [row] = await db.rows('select source, data from classroom.room_event where room_uuid = $1', [room])
+    expect(row).toEqual({ source: 'log', data: { by: 'log' } })
+  })
+
+  it('differ: the log replaces what the feed showed and notes it', async () => {
+    const room = await freshRoom()
+    await feed({ rows: eventRows([event(room, 1, { cmd: 3 })]) })
+    const result = await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { cmd: 20 })]) }))
+    expect(result).toMatchObject({ diverged: 1 })
+    const [row] = await db.rows('select source, cmd from classroom.room_event where room_uuid = $1', [room])
+    expect(row).toEqual({ source: 'log', cmd: 20 })
+    const [noted] = await db.rows(
+      `select kept -> 'cmd' as kept, other -> 'cmd' as other from ingest.divergence
+      where series = $1`,
+      [room],
+    )
+    expect(noted).toEqual({ kept: 20, other: 3 })
+  })
+
+  it('differ: what the feed says against the log waits until the log says it too', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { cmd: 20 })]) }))
+    await feed({ rows: eventRows([event(room, 1, { cmd: 3, own: 7 })]) })
+    const waiting = 'select count(*)::int from ingest.divergence where series = $1 and resolved_at is null'
+    expect(await db.value(waiting, [room])).toBe(1)
+    expect(await db.value('select cmd from classroom.room_event where room_uuid = $1', [room])).toBe(20)
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    await db.store.commit(
+      logPage(room, 1, { room: opens, rows: eventRows([event(room, 1, { cmd: 3, own: 7 })]) }),
+    )
+    expect(await db.value(waiting, [room])).toBe(0)
+  })
+
+  it('differ no longer: what waited beside an earlier page is settled by the next one', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    await db.rows(
+      `insert into ingest.divergence (app_id, stream, series, key, other)
+       select app_id, 'app-events', room_uuid, '1', jsonb_build_object('cmd', cmd, 'event_time', event_time)
+       from classroom.room_event where room_uuid = $1`,
+      [room],
+    )
+    await db.store.commit(logPage(room, 1, { rows: eventRows([event(room, 2)]) }))
+    expect(await db.value('select resolved_at from ingest.divergence where series = $1', [room])).toEqual(
+      new Date(start),
+    )
+  })
+})
+
+describe('the feed', () => {
+  it('makes every stream follow a room that it is the first to name', async () => {
+    await feed({ rows: eventRows([event('first-seen', 4)]) })
+    const followed = await db.rows(`select stream, carry from ingest.progress where series = 'first-seen'`)
+    expect(followed.map(({ stream }) => stream).sort()).toEqual([...roomStreams].sort())
+    expect(followed[0]!.carry).toEqual({ incarnation: 1 })
+  })
+
+  it('is not believed about a room that was not seen alive for longer than the provider remembers', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    await db.advance(hour)
+    const told = await feed({ rows: eventRows([event(room, 2, { own: 61 })]) })
+    await db.setTime(start)
+    expect(told).toMatchObject({ outcome: 'committed', diverged: 1, stored: { 'classroom.room_event': 0 } })
+    const [held] = await db.rows('select key, kept, resolved_at from ingest.divergence where series = $1', [
+      room,
+    ])
+    expect(held).toEqual({ key: '2', kept: null, resolved_at: null })
+    expect(
+      await db.value('select count(*)::int from classroom.chat_message where room_uuid = $1', [room]),
+    ).toBe(1)
+  })
+})
+
+describe('a room that is used again', () => {
+  it('is another incarnation: the former one ends, its holes are lost, the other streams start over', async () => {
+    const room = await freshRoom()
+    const events = [1, 2, 5].map(sequence => event(room, sequence))
+    const holes = [{ from: 3, to: 4, state: 'open' }] as const
+    await db.store.commit(logPage(room, 0, { rows: eventRows(events), holes }))
+    await feed({ rows: eventRows([event(room, 9)]) })
+    await db.store.commit(listPage('resources', room, 0, { carry: { known: 1 }, cursor: 'x' }))
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    const rows = eventRows([event(room, 1, { own: 90 })], [roomRow(room, { first: 90, last: 90 })])
+    expect(await db.store.commit(logPage(room, 1, { room: opens, rows }))).toMatchObject({
+      outcome: 'committed',
+    })
+    expect(await roomOf(room, 1)).toMatchObject({
+      valid_from: new Date(time(0)),
+      valid_to: new Date(time(90)),
+    })
+    expect(await roomOf(room, 2)).toMatchObject({ valid_from: new Date(time(90)), valid_to: null })
+    expect(
+      await db.value('select count(*)::int from classroom.room_event where room_uuid = $1', [room]),
+    ).toBe(5)
+    const resources = await db.store.progress(app, 'resources', room)
+    expect(resources).toMatchObject({ version: 2, cursor: null, carry: { incarnation: 2 } })
+    const gaps = await db.rows(
+      `select sequence_from::int as a, sequence_to::int as b, state, reason, incarnation
+      from ingest.gap where series = $1 order by 1`,
+      [room],
+    )
+    expect(gaps).toEqual([
+      { a: 3, b: 4, state: 'lost', reason: 'hole', incarnation: 1 },
+      { a: 6, b: 8, state: 'lost', reason: 'room_reused', incarnation: 1 },
+    ])
+  })
+})
+
+describe('the life of a room', () => {
+  const change = (room: string, sequence: number, state: number) => ({
+    room_uuid: room,
+    sequence,
+    state,
+    started_at: null,
+    at: time(sequence),
+    extra: null,
+  })
+  async function told(
+    ...pages: {
+      readonly room: Parameters<typeof roomRow>[1]
+      readonly changes: readonly [number, number][]
+    }[]
+  ) {
+    const room = await freshRoom()
+    for (const [version, { room: row, changes }] of pages.entries()) {
+      const rows = rowSet({
+        'classroom.room': [roomRow(room, row)],
+        'classroom.room_event': changes.map(([sequence]) => event(room, sequence, { cmd: 1 })),
+        'classroom.room_state_change': changes.map(([sequence, state]) => change(room, sequence, state)),
+      })
+      await db.store.commit(logPage(room, version, { rows }))
+    }
+    const { state, ended_at } = await roomOf(room)
+    return [state, ended_at]
+  }
+  const started = {
+    room: { state: 1, stateSequence: 1, started: 1 },
+    changes: [[1, 1]] as [number, number][],
+  }
+  const ended = { room: { state: 2, stateSequence: 5, ended: 5 }, changes: [[5, 2]] as [number, number][] }
+  const closed = { room: { state: 3, stateSequence: 8, ended: 8 }, changes: [[8, 3]] as [number, number][] }
+  const restarted = { room: { state: 1, stateSequence: 10 }, changes: [[10, 1]] as [number, number][] }
+  const restartedAndEnded = {
+    room: { state: 2, stateSequence: 15, ended: 15 },
+    changes: [
+      [10, 1],
+      [15, 2],
+    ] as [number, number][],
+  }
+
+  it('ends when it is ended, not when it is closed after that', async () => {
+    expect(await told(started, ended, closed)).toEqual([3, new Date(time(5))])
+    expect(await told(closed, started, ended)).toEqual([3, new Date(time(5))])
+  })
+
+  it('has no end once it was started again, also when the end is told again', async () => {
+    expect(await told(started, ended, restarted)).toEqual([1, null])
+    expect(await told(started, ended, restarted, ended)).toEqual([1, null])
+  })
+
+  it('ends at its last end', async () => {
+    expect(await told(started, ended, restarted, restartedAndEnded)).toEqual([2, new Date(time(15))])
+    expect(await told(started, ended, restartedAndEnded, ended)).toEqual([2, new Date(time(15))])
+  })
+})
+
+describe('holes of a log', () => {
+  const gaps = (room: string) =>
+    db.rows(
+      'select sequence_from::int as a, sequence_to::int as b, state from ingest.gap where series = $1 order by 1',
+      [room],
+    )
+
+  it('are open until the log fills them or has shown them often enough', async () => {
+    const room = await freshRoom()
+    const hole = (from: number, to: number, state: 'open' | 'absent') => ({ from, to, state })
+    await db.store.commit(logPage(room, 0, { holes: [hole(3, 4, 'open'), hole(7, 7, 'open')] }))
+    expect(await gaps(room)).toEqual([
+      { a: 3, b: 4, state: 'open' },
+      { a: 7, b: 7, state: 'open' },
+    ])
+    await db.store.commit(logPage(room, 1, { caughtUp: false }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['open', 'open'])
+    await db.store.commit(logPage(room, 2, { holes: [hole(7, 7, 'absent')] }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+  })
+})

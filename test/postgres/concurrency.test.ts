@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/clock/seeded.ts'
+import type { CommitResult } from '../../src/engine/ports.ts'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  logPage,
+  me,
+  openStore,
+  session,
+  type TestStore,
+} from './harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+
+/** Waits until some statement waits for a lock. */
+async function someoneWaits(): Promise<void> {
+  while ((await db.value('select count(*)::int from pg_locks where not granted')) === 0)
+    await Promise.resolve()
+}
+
+describe('a former owner', () => {
+  it('can no longer write', async () => {
+    await db.store.discoverRooms(me, app, ['fenced'])
+    const page = logPage('fenced', 0, { rows: eventRows([event('fenced', 1)]) })
+    for (const fence of [
+      { ...me, epoch: 0 },
+      { ...me, owner: 'other' },
+      { ...me, shard: 9 },
+    ]) {
+      expect(await db.store.commit({ ...page, fence })).toEqual({ outcome: 'fenced' })
+      await db.store.discoverRooms(fence, app, ['never'])
+      await db.store.closeSeries(fence, app, 'room-events', 'fenced')
+      await db.store.forgetRoom(fence, app, 'fenced')
+    }
+    expect(await db.store.progress(app, 'room-events', 'never')).toBeUndefined()
+    expect((await db.store.openSeries(app, 'room-events')).map(({ series }) => series)).toEqual(['fenced'])
+  })
+
+  it('can no longer write what it had begun to', async () => {
+    await db.store.discoverRooms(me, app, ['inflight'])
+    const taker = await session(db.url)
+    await taker.query('begin')
+    await taker.query(`update ingest.ownership set owner = 'heir', epoch = 2 where shard = 0`)
+    const late = db.store.commit(logPage('inflight', 0, { rows: eventRows([event('inflight', 1)]) }))
+    await someoneWaits()
+    await taker.query('commit')
+    expect(await late).toEqual({ outcome: 'fenced' })
+    expect(await db.store.progress(app, 'room-events', 'inflight')).toMatchObject({ version: 0 })
+    await db.rows(`update ingest.ownership set owner = 'me', epoch = 1 where shard = 0`)
+  })
+})
+
+describe('two commits at once', () => {
+  it('of one series: one is stored, the other is stale', async () => {
+    await db.store.discoverRooms(me, app, ['race'])
+    const pages = Array.from({ length: 6 }, (_, n) =>
+      logPage('race', 0, { rows: eventRows([event('race', n)]) }),
+    )
+    const results = await Promise.all(pages.map(page => db.store.commit(page)))
+    expect(results.map(({ outcome }) => outcome).sort()).toEqual(['committed', ...Array(5).fill('stale')])
+    expect(await db.value(`select count(*)::int from classroom.room_event where room_uuid = 'race'`)).toBe(1)
+  })
+
+  it('a feed that waited for a log weighs its events against what the log then said', async () => {
+    await db.store.follow(me, app, 'app-events', '')
+    await db.store.discoverRooms(me, app, ['met'])
+    const gate = await session(db.url)
+    await gate.query('begin; lock table classroom.chat_message in share mode')
+    const log = db.store.commit(logPage('met', 0, { rows: eventRows([event('met', 1, { cmd: 3 })]) }))
+    await someoneWaits()
+    const feed = db.store.commit(feedPage(0, { rows: eventRows([event('met', 1, { cmd: 20 })]) }))
+    while (
+      (await db.value(`select count(*)::int from pg_locks where not granted and locktype = 'advisory'`)) === 0
+    )
+      await Promise.resolve()
+    await gate.query('commit')
+    expect(await log).toMatchObject({ outcome: 'committed' })
+    expect(await feed).toMatchObject({ outcome: 'committed', diverged: 1 })
+    expect(await db.value(`select cmd from classroom.room_event where room_uuid = 'met'`)).toBe(3)
+  })
+
+  it('of the feed and of logs, two hundred of them: none in the way of another, none lost', async () => {
+    const random = seededRandom(7)
+    const rooms = Array.from({ length: 8 }, (_, n) => `busy-${n}`)
+    await db.store.discoverRooms(me, app, rooms)
+    const expected = new Set<string>()
+    const told = (room: string, sequence: number) => {
+      expected.add(`${room} ${sequence}`)
+      return event(room, sequence)
+    }
+    const committed = async (result: Promise<CommitResult>) =>
+      expect((await result).outcome).toBe('committed')
+
+    async function drain(room: string): Promise<void> {
+      for (let page = 0; page < 20; page++) {
+        const events = Array.from({ length: 8 }, (_, n) => told(room, page * 5 + n))
+        await committed(db.store.commit(logPage(room, page, { rows: eventRows(events), holes: [] })))
+      }
+    }
+    async function feed(): Promise<void> {
+      for (let n = 0; n < 40; n++) {
+        const { version } = (await db.store.progress(app, 'app-events', ''))!
+        const keys = new Set(
+          Array.from(
+            { length: 24 },
+            () => `${rooms[Math.floor(random.next() * 8)]} ${Math.floor(random.next() * 120)}`,
+          ),
+        )
+        const events = [...keys].map(key => told(key.split(' ')[0]!, Number(key.split(' ')[1])))
+        await committed(
+          db.store.commit(feedPage(version, { rows: eventRows([...events, told(`new-${n}`, 1)]) })),
+        )
+      }
+    }
+    await Promise.all([...rooms.map(drain), feed()])
+
+    const stored = await db.rows(`select room_uuid || ' ' || sequence as key from classroom.room_event
+      where room_uuid like 'busy-%' or room_uuid like 'new-%'`)
+    expect(stored.map(({ key }) => String(key)).sort()).toEqual([...expected].sort())
+    const derived = `select count(*)::int from classroom.room_event e left join classroom.chat_message c
+      using (app_id, room_uuid, incarnation, sequence) where e.cmd = 3 and c.app_id is null`
+    expect(await db.value(derived)).toBe(0)
+    const unconfirmed = `select count(*)::int from classroom.room_event where room_uuid like 'busy-%' and source = 'feed' and sequence < 103`
+    expect(await db.value(unconfirmed)).toBe(0)
+  })
+})

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, connectionProblem, query } from '../../src/postgres/connect.ts'
+import { openStore, start, type TestStore } from './harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+
+async function problemWith(options: { readonly url?: string; readonly role?: string }) {
+  const pool = connect({ ...db.connection, ...options, poolSize: 1 })
+  return connectionProblem(pool).finally(() => pool.end())
+}
+
+describe('a connection', () => {
+  it('has only the rights of its role', async () => {
+    const { rows } = await db.pool.query('select current_user::text as role, session_user::text as login')
+    expect(rows[0].role).toBe('penstock_runtime')
+    expect(rows[0].login).not.toBe('penstock_runtime')
+  })
+
+  it('keeps the rights of the login where no role is named', async () => {
+    const pool = connect({ ...db.connection, role: '', poolSize: 1 })
+    const { rows } = await pool.query('select current_user = session_user as same').finally(() => pool.end())
+    expect(rows).toEqual([{ same: true }])
+  })
+
+  it('has time limits, speaks UTC and plans once', async () => {
+    const pool = connect({ ...db.connection, statementTimeout: 1_234, lockTimeout: 567, poolSize: 1 })
+    const names = [
+      'statement_timeout',
+      'lock_timeout',
+      'idle_in_transaction_session_timeout',
+      'TimeZone',
+      'plan_cache_mode',
+    ]
+    const { rows } = await pool
+      .query('select current_setting(n) as value from unnest($1::text[]) n', [names])
+      .finally(() => pool.end())
+    expect(rows.map(({ value }) => value)).toEqual(['1234ms', '567ms', '3s', 'UTC', 'force_generic_plan'])
+  })
+
+  it('ends a statement that takes too long, as an outage and not as a fault of the rows', async () => {
+    const pool = connect({ ...db.connection, statementTimeout: 50, poolSize: 1 })
+    const endless = query(pool, { text: 'select pg_sleep(20)', values: [] }).finally(() => pool.end())
+    await expect(endless).rejects.toMatchObject({ name: 'StoreUnavailable', code: '57014' })
+  })
+
+  it('reads the clock that the test set', async () => {
+    const { rows } = await db.pool.query('select ingest.clock() as now')
+    expect(rows).toEqual([{ now: new Date(start) }])
+  })
+
+  it('that cannot be had says why and what to do', async () => {
+    const other = (change: (url: URL) => void) => {
+      const url = new URL(db.url)
+      change(url)
+      return { url: url.href }
+    }
+    expect(await problemWith({})).toBeUndefined()
+    expect(
+      await problemWith(
+        other(url => {
+          url.pathname = '/nowhere'
+        }),
+      ),
+    ).toContain('does not exist; create it')
+    expect(await problemWith({ role: 'nobody_of_that_name' })).toContain('database.role does not exist')
+    expect(
+      await problemWith(
+        other(url => {
+          url.port = '1'
+        }),
+      ),
+    ).toContain('cannot be reached (ECONNREFUSED)')
+  })
+})

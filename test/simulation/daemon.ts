@@ -1,0 +1,107 @@
+import type { Random } from '../../src/clock/clock.ts'
+import type { Log, Meter } from '../../src/engine/ports.ts'
+import { startEngine } from '../../src/engine/supervisor.ts'
+import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { createLedger } from '../../src/postgres/ledger.ts'
+import { createOwnership } from '../../src/postgres/ownership.ts'
+import { createStore } from '../../src/postgres/store.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { streams } from '../../src/streams/index.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { Mutant } from './mutants.ts'
+import { throughKernel } from './ports.ts'
+import { createInProcessTransport } from './provider.ts'
+import { createPlainQueue } from './queue.ts'
+import { ownershipTtl, type Scenario } from './scenario.ts'
+import type { Watch } from './watch.ts'
+
+export interface BootOptions {
+  readonly process: Process
+  readonly url: string
+  readonly kernel: Kernel
+  readonly random: Random
+  readonly sandbox: Sandbox
+  readonly scenario: Scenario
+  readonly watch: Watch
+  readonly mutant: Mutant | undefined
+  readonly setTime: () => Promise<void>
+}
+
+export interface Daemon {
+  /** Closes what is left of its connections. */
+  readonly close: () => Promise<void>
+}
+
+const noMeter: Meter = {
+  request: () => {},
+  page: () => {},
+  rows: () => {},
+  commit: () => {},
+  deadLetters: () => {},
+  divergences: () => {},
+  refusal: () => {},
+  debit: () => {},
+  schedule: () => {},
+  owned: () => {},
+}
+
+/** Starts a daemon as production wires it, over the same Postgres code, with the world behind the kernel. */
+export function bootDaemon(options: BootOptions): Daemon {
+  const { process, kernel, random, sandbox, scenario, watch, mutant, setTime } = options
+  const { settings } = scenario
+  const clock = kernel.clockOf(process)
+  const connection = { ...defaultConnection, url: options.url, poolSize: 2 }
+  const pool = connect(connection)
+  const store = createStore(pool, {
+    roomMemory: settings.roomMemory,
+    roomStreams: Object.values(streams)
+      .filter(({ scope }) => scope === 'room')
+      .map(({ name }) => name),
+    region: () => 'eu',
+    feedGroup: 'classroom-feed',
+    sequenceScope: settings.harvest.sequenceScope,
+  })
+  const ownership = createOwnership({
+    ...connection,
+    owner: process.name,
+    shards: settings.shards,
+    ttl: ownershipTtl,
+  })
+  const plant = (place: Mutant['place'], ports: Parameters<Mutant['plant']>[0]) =>
+    mutant?.place === place ? mutant.plant(ports, watch.present) : ports
+  const real = { ...plant('database', { store, ledger: createLedger(pool) }), ownership }
+  const calls = throughKernel(watch.over(real), { kernel, process, setTime })
+  startEngine({
+    ...plant('calls', calls),
+    ownership: calls.ownership,
+    transport: createInProcessTransport({ kernel, process, clock, sandbox, deadline: settings.deadline }),
+    meter: noMeter,
+    log: listen(watch, process),
+    clock,
+    random,
+    settings,
+    streams: Object.values(streams),
+    queue: createPlainQueue(),
+  })
+  return {
+    close: async () => {
+      await ownership.close()
+      await pool.end()
+    },
+  }
+}
+
+/** A fault of the program itself is one that its log calls an error and that brings an exception along. */
+function listen(watch: Watch, process: Process): Log {
+  const silent = () => {}
+  return {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (message, fields) => {
+      const { error } = (fields ?? {}) as { readonly error?: unknown }
+      if (!(error instanceof Error) || error.name === 'StoreUnavailable') return
+      watch.add(`${process.name} ${message}: ${error.stack}`)
+    },
+  }
+}

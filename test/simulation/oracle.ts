@@ -1,0 +1,110 @@
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { VirtualDatabase } from './database.ts'
+import { type Incarnations, matchIncarnations } from './incarnations.ts'
+import { readStored, type Stored, type StoredGap } from './stored.ts'
+import { readTruth, type TrueEvent, type Truth } from './truth.ts'
+
+/** What is wrong with the database, one line a finding. */
+export interface Findings {
+  /** Neither stored nor in the gap ledger; or still served and not stored. */
+  readonly lost: readonly string[]
+  /** Stored beside what there is, or more than once. */
+  readonly duplicate: readonly string[]
+  /** Stored otherwise than it was served. */
+  readonly different: readonly string[]
+}
+
+export interface Expectations {
+  /** Rooms' logs are read, so that a gap is no excuse for what the provider still serves. */
+  readonly logs: boolean
+}
+
+/** Compares all that the provider ever had with all that is stored. Shares no code with the daemon. */
+export async function examine(
+  sandbox: Sandbox,
+  database: VirtualDatabase,
+  expectations: Expectations,
+): Promise<Findings> {
+  const truth = readTruth(sandbox)
+  const stored = await readStored(database)
+  const incarnations = matchIncarnations(truth, stored)
+  const events = examineEvents(truth, stored, incarnations, expectations)
+  if (!expectations.logs) return events
+  const widgets = examineWidgets(truth, stored, incarnations)
+  const recordings = examineRecordings(truth, stored)
+  return {
+    lost: [...events.lost, ...widgets.lost, ...recordings],
+    duplicate: [...events.duplicate, ...widgets.duplicate],
+    different: [...events.different, ...widgets.different],
+  }
+}
+
+function examineEvents(
+  truth: Truth,
+  stored: Stored,
+  incarnations: Incarnations,
+  { logs }: Expectations,
+): Findings {
+  const lost: string[] = []
+  const different: string[] = []
+  const known = new Set<string>()
+  for (const event of truth.events) {
+    const incarnation = incarnations.storedOf(event)
+    const key = `${event.app} ${event.room} ${incarnation} ${event.sequence}`
+    known.add(key)
+    const row = stored.events.get(key)
+    if (!row) {
+      const excused = stored.gaps.some(gap => covers(gap, event, incarnation))
+      if (!excused || (logs && event.isServed)) lost.push(`event ${key} (${event.incarnation})`)
+    } else if (row.cmd !== event.cmd || row.data !== event.data) {
+      different.push(`event ${key}: ${row.cmd} ${row.data} for ${event.cmd} ${event.data}`)
+    }
+    if (row && event.cmd === chat && stored.chats.get(key) !== event.message) {
+      different.push(`chat ${key}: ${stored.chats.get(key)} for ${event.message}`)
+    }
+    if (row && event.cmd === attendance && stored.attendances.get(key) !== event.people) {
+      different.push(`attendance ${key}: ${stored.attendances.get(key)} for ${event.people}`)
+    }
+  }
+  const duplicate = [...stored.events.keys()].filter(key => !known.has(key)).map(key => `event ${key}`)
+  return { lost, duplicate, different }
+}
+
+const chat = 3
+const attendance = 20
+
+function covers(gap: StoredGap, event: TrueEvent, incarnation: number | undefined): boolean {
+  if (gap.app !== event.app) return false
+  if (gap.unit === 'time') return gap.stream === 'app-events' && gap.from <= event.at && event.at <= gap.to
+  return (
+    gap.stream === 'room-events' &&
+    gap.series === event.room &&
+    gap.incarnation === incarnation &&
+    gap.from <= event.sequence &&
+    event.sequence <= gap.to
+  )
+}
+
+function examineWidgets(truth: Truth, stored: Stored, incarnations: Incarnations): Findings {
+  const lost: string[] = []
+  const different: string[] = []
+  const known = new Set<string>()
+  for (const item of truth.widgetItems) {
+    const key = `${item.app} ${item.room} ${incarnations.storedOf(item)} ${item.widget} ${item.place}`
+    known.add(key)
+    const row = stored.widgetItems.get(key)
+    if (row === undefined) lost.push(`item ${key} (${item.incarnation})`)
+    else if (row !== item.data) different.push(`item ${key}: ${row} for ${item.data}`)
+  }
+  const duplicate = [...stored.widgetItems.keys()].filter(key => !known.has(key)).map(key => `item ${key}`)
+  return { lost, duplicate, different }
+}
+
+/** What has come of a recording by now, url included, is listed as long as the room is served. */
+function examineRecordings(truth: Truth, stored: Stored): readonly string[] {
+  return truth.recordings
+    .filter(({ key, isServed, state }) =>
+      isServed ? stored.recordings.get(key) !== state : !stored.recordings.has(key),
+    )
+    .map(({ key, state }) => `recording ${key}: ${stored.recordings.get(key)} for ${state}`)
+}

@@ -1,0 +1,77 @@
+import type { Clock } from '../../src/clock/clock.ts'
+import type { Reply, Timing, Transport } from '../../src/engine/ports.ts'
+import { breakdown } from '../../src/http/breakdown.ts'
+import { classify } from '../../src/http/classify.ts'
+import type { Arrival } from '../../src/http/exchange.ts'
+import type { RequestLine } from '../../src/provider/operation.ts'
+import { ConnectionLost, type Sandbox } from '../../src/sandbox/index.ts'
+import type { Kernel, Process } from './kernel.ts'
+
+export interface InProcessOptions {
+  readonly kernel: Kernel
+  readonly process: Process
+  readonly clock: Clock
+  readonly sandbox: Sandbox
+  /** Total deadline of a request, ms. */
+  readonly deadline: number
+}
+
+/** A transport without sockets. What an answer means is decided by the production code. */
+export function createInProcessTransport(options: InProcessOptions): Transport {
+  const { kernel, process, clock, sandbox, deadline } = options
+  return {
+    send: async (app, request, signal) => {
+      const startedAt = clock.monotonic()
+      const timing = (): Timing => ({ receivedAt: clock.now(), elapsed: clock.monotonic() - startedAt })
+      const answered = kernel.perform(process, {
+        kind: 'provider',
+        name: request.target,
+        work: () => exchange(sandbox, app, request),
+        broken: async () => new ConnectionLost(),
+      })
+      const over = new AbortController()
+      try {
+        const arrival = await Promise.race([answered, patience(clock, deadline, signal, over.signal)])
+        if (typeof arrival === 'string') {
+          return { ok: false, failure: breakdown(undefined, arrival), timing: timing() }
+        }
+        return understand(request, arrival, timing())
+      } catch (error) {
+        return { ok: false, failure: breakdown(error, undefined), timing: timing() }
+      } finally {
+        over.abort()
+      }
+    },
+  }
+}
+
+async function patience(
+  clock: Clock,
+  deadline: number,
+  signal: AbortSignal | undefined,
+  over: AbortSignal,
+): Promise<'deadline' | 'cancelled'> {
+  await clock.sleep(deadline, signal ? AbortSignal.any([signal, over]) : over)
+  return signal?.aborted ? 'cancelled' : 'deadline'
+}
+
+function understand({ operation }: RequestLine, arrival: Arrival, timing: Timing): Reply {
+  const verdict = classify(operation, arrival, timing.receivedAt)
+  if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
+  const { status, bytes } = arrival
+  return { ok: true, answer: { body: verdict.body, status, answeredAt: verdict.answeredAt, bytes }, timing }
+}
+
+async function exchange(sandbox: Sandbox, id: string, { method, target }: RequestLine): Promise<Arrival> {
+  const { apps, uidHeader, tokenHeader } = sandbox.settings
+  const app = apps.find(one => one.id === id)!
+  const headers = { [uidHeader]: app.uid, [tokenHeader]: app.token }
+  const response = await sandbox.fetch(new Request(`http://provider.test${target}`, { method, headers }))
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  return {
+    status: response.status,
+    header: name => response.headers.get(name) ?? undefined,
+    bytes,
+    end: 'whole',
+  }
+}

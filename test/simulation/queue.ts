@@ -1,0 +1,43 @@
+import { type Priority, priorities, type Queue } from '../../src/engine/queue.ts'
+
+interface Waiting {
+  readonly rank: number
+  readonly start: () => void
+}
+
+/** Orders and bounds like the production queue, without a timer of its own. */
+export function createPlainQueue(): Queue {
+  const groups = new Map<string, { running: number; readonly waiting: Waiting[] }>()
+
+  function enter(name: string, concurrency: number, priority: Priority): Promise<void> | undefined {
+    const group = groups.get(name) ?? { running: 0, waiting: [] }
+    groups.set(name, group)
+    if (group.running < concurrency) {
+      group.running += 1
+      return undefined
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    group.waiting.push({ rank: priorities[priority], start: resolve })
+    group.waiting.sort((a, b) => a.rank - b.rank)
+    return promise
+  }
+
+  /** Whoever is next takes the place over. */
+  function leave(name: string): void {
+    const group = groups.get(name)!
+    const next = group.waiting.shift()
+    if (next) next.start()
+    else group.running -= 1
+  }
+
+  return {
+    run: async (name, concurrency, priority, job) => {
+      await enter(name, concurrency, priority)
+      try {
+        return await job()
+      } finally {
+        leave(name)
+      }
+    },
+  }
+}

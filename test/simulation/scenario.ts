@@ -1,0 +1,102 @@
+import type { Random } from '../../src/clock/clock.ts'
+import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import { perSecond } from '../../src/provider/limits.ts'
+import type { AppOptions, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
+import { type StreamName, streamNames } from '../../src/streams/stream.ts'
+import type { FaultClass } from './faults.ts'
+
+const second = 1_000
+const minute = 60 * second
+
+/** What a run must be like whatever its seed says. */
+export interface Demands {
+  readonly switches?: Partial<Switches>
+  readonly faults?: readonly FaultClass[]
+  readonly streams?: readonly StreamName[]
+}
+
+/** The world of one run and how the daemon is set up for it. */
+export interface Scenario {
+  readonly switches: Partial<Switches>
+  readonly profile: SchoolProfile
+  readonly apps: readonly AppOptions[]
+  readonly streams: readonly StreamName[]
+  readonly settings: EngineSettings
+}
+
+/** Classes are shorter here than in life, so that a few hours hold many lives of a room. */
+const profile: SchoolProfile = {
+  kind: 'school',
+  classes: 2,
+  students: 4,
+  lessonMinutes: 15,
+  breakMinutes: 3,
+  eventsPerMinute: 15,
+  historyMinutes: 5,
+}
+const providerMemory = 26 * minute
+const roomMemory = 20 * minute
+
+const apps: readonly AppOptions[] = ['alpha', 'beta'].map(id => ({
+  id,
+  uid: 'penstock',
+  token: `token-${id}`,
+}))
+
+/** How long after the faults have ended everything must be well, ms. */
+export const healingTime = 60 * minute
+
+export function drawScenario(random: Random, demands: Demands): Scenario {
+  const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!
+  const switches: Partial<Switches> = {
+    appFeed: pick('consuming', 'sliding-window', 'redelivering'),
+    feedShape: pick('array', 'list'),
+    tail: pick('valid', 'refused'),
+    nextIdType: pick('string', 'number'),
+    sequence: pick('contiguous', 'holes'),
+    roomReuse: pick('off', 'on'),
+    widgetKeys: pick('nested', 'dotted'),
+    widgetItemSequence: pick('present', 'absent'),
+    recordingEndState: pick('2', '0'),
+    roomMemorySeconds: providerMemory / second,
+    ...demands.switches,
+  }
+  const streams = demands.streams ?? streamNames
+  return { switches, profile, apps, streams, settings: settingsFor(streams) }
+}
+
+function settingsFor(streams: readonly StreamName[]): EngineSettings {
+  return {
+    apps: apps.map(({ id }) => appSettings(id, streams)),
+    harvest: { submitter: 'operator', sequenceScope: 'room' },
+    roomMemory,
+    deadline: 30 * second,
+    shards: 8,
+    renewEvery: 10 * second,
+    housekeeping: '*/10 * * * *',
+    drainDeadline: 8 * second,
+  }
+}
+
+/** How long a shard stays owned without a renewal, ms. */
+export const ownershipTtl = 40 * second
+
+function appSettings(id: string, streams: readonly StreamName[]): AppSettings {
+  const room: StreamSettings = {
+    activeEvery: 30 * second,
+    idleEvery: 10 * minute,
+    memory: roomMemory,
+    concurrency: 4,
+  }
+  const feed: StreamSettings = { ...room, activeEvery: 20 * second, idleEvery: 20 * second }
+  return {
+    id,
+    region: 'eu',
+    rooms: [],
+    streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feed : room])),
+    limits: {
+      classroom: { rates: [perSecond(50)], concurrency: 4, counted: 'process' },
+      'classroom-feed': { rates: [perSecond(2)], concurrency: 1, counted: 'ledger' },
+    },
+  }
+}

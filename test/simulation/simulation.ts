@@ -1,0 +1,152 @@
+import { seededRandom } from '../../src/clock/seeded.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { bootDaemon, type Daemon } from './daemon.ts'
+import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
+import { createFaults, type FaultClass, type Faults } from './faults.ts'
+import { Kernel, type Process } from './kernel.ts'
+import { type MutantName, mutants } from './mutants.ts'
+import { examine, type Findings } from './oracle.ts'
+import { type Demands, drawScenario, healingTime, type Scenario } from './scenario.ts'
+import { createTrace, type Trace } from './trace.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+export interface RunOptions {
+  readonly seed: number
+  /** Virtual time with faults, ms. */
+  readonly length: number
+  readonly mutant?: MutantName | undefined
+  readonly cloneDatabase: () => Promise<TestDatabase>
+}
+
+export interface RunResult extends Findings {
+  readonly passed: boolean
+  /** What must never happen and happened, with its time. */
+  readonly breaches: readonly string[]
+  readonly trace: Trace
+  readonly scenario: Scenario
+  readonly faults: readonly FaultClass[]
+  /** Virtual ms from the beginning to the end. */
+  readonly elapsed: number
+  /** How long after the faults ended nothing was missing any more, ms; undefined when that did not come. */
+  readonly healedAfter: number | undefined
+  /** Events that the provider made, and processes that were started. */
+  readonly events: number
+  readonly boots: number
+}
+
+/** Monday, 5 January 2026, 08:00 UTC. */
+const start = Date.UTC(2026, 0, 5, 8)
+const slots = ['one', 'two']
+const healingStep = 5 * 60_000
+
+/** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
+export async function runSimulation(options: RunOptions): Promise<RunResult> {
+  const { seed, length, mutant, cloneDatabase } = options
+  const database = await openVirtualDatabase(await cloneDatabase())
+  try {
+    return await new Run(seed, mutant, database).play(length)
+  } finally {
+    await database.drop()
+  }
+}
+
+class Run {
+  readonly #seed: number
+  readonly #mutant: MutantName | undefined
+  readonly #database: VirtualDatabase
+  readonly #faults: Faults
+  readonly #scenario: Scenario
+  readonly #trace = createTrace()
+  readonly #watch: Watch
+  readonly #kernel: Kernel
+  readonly #sandbox: Sandbox
+  readonly #daemons = new Map<Process, Daemon>()
+  readonly #boots = new Map<string, number>()
+
+  constructor(seed: number, mutant: MutantName | undefined, database: VirtualDatabase) {
+    this.#seed = seed
+    this.#mutant = mutant
+    this.#database = database
+    const demands: Demands = mutant ? mutants[mutant].demands : {}
+    this.#faults = createFaults(this.#random('faults'), demands.faults)
+    this.#scenario = drawScenario(this.#random('scenario'), demands)
+    this.#watch = createWatch(() => this.#kernel)
+    this.#kernel = new Kernel({
+      start,
+      random: this.#random('order'),
+      faults: this.#faults,
+      trace: this.#trace,
+      onKill: process => this.#afterKill(process),
+    })
+    const { switches, profile, apps } = this.#scenario
+    this.#sandbox = createSandbox({ clock: this.#kernel.clock, seed, switches, profile, apps })
+  }
+
+  async play(length: number): Promise<RunResult> {
+    for (const slot of slots) this.#boot(slot)
+    await this.#kernel.runUntil(length)
+    this.#faults.heal()
+    this.#sandbox.universe.pause()
+    let healedAfter: number | undefined
+    let findings = await this.#examine()
+    for (let healing = 0; healing < healingTime && healedAfter === undefined; healing += healingStep) {
+      await this.#kernel.runUntil(length + healing + healingStep)
+      findings = await this.#examine()
+      if (isClean(findings)) healedAfter = healing + healingStep
+    }
+    for (const process of [...this.#daemons.keys()]) await this.#kernel.kill(process)
+    const { breaches } = this.#watch
+    return {
+      ...findings,
+      passed: isClean(findings) && breaches.length === 0,
+      breaches,
+      trace: this.#trace,
+      scenario: this.#scenario,
+      faults: this.#faults.classes,
+      elapsed: this.#kernel.now,
+      healedAfter,
+      events: [...this.#sandbox.universe.apps].reduce((sum, { eventsMade }) => sum + eventsMade, 0),
+      boots: [...this.#boots.values()].reduce((sum, boots) => sum + boots, 0),
+    }
+  }
+
+  /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
+  #random(purpose: string) {
+    return seededRandom(`${this.#seed}/${purpose}`)
+  }
+
+  #boot(slot: string): void {
+    const life = (this.#boots.get(slot) ?? 0) + 1
+    this.#boots.set(slot, life)
+    const process: Process = { name: `${slot}.${life}`, isAlive: true, frozenUntil: 0 }
+    const daemon = bootDaemon({
+      process,
+      url: this.#database.urlFor(process.name),
+      kernel: this.#kernel,
+      random: this.#random(process.name),
+      sandbox: this.#sandbox,
+      scenario: this.#scenario,
+      watch: this.#watch,
+      mutant: this.#mutant && mutants[this.#mutant],
+      setTime: () => this.#database.setTime(start + this.#kernel.now),
+    })
+    this.#daemons.set(process, daemon)
+  }
+
+  async #afterKill(process: Process): Promise<void> {
+    await this.#database.terminate(process.name)
+    await this.#daemons.get(process)?.close()
+    this.#daemons.delete(process)
+    const [slot] = process.name.split('.')
+    this.#kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot!))
+  }
+
+  #examine(): Promise<Findings> {
+    return examine(this.#sandbox, this.#database, { logs: this.#scenario.streams.includes('room-events') })
+  }
+}
+
+function isClean({ lost, duplicate, different }: Findings): boolean {
+  return lost.length + duplicate.length + different.length === 0
+}

@@ -1,0 +1,61 @@
+import { canonical } from './canonical.ts'
+import type { VirtualDatabase } from './database.ts'
+
+export interface StoredGap {
+  readonly app: string
+  readonly stream: string
+  readonly series: string
+  readonly incarnation: number | null
+  readonly unit: 'time' | 'sequence'
+  /** Sequences, or ms since the epoch; both ends included. */
+  readonly from: bigint
+  readonly to: bigint
+}
+
+/** What the database holds, by keys of app, room, incarnation and place. */
+export interface Stored {
+  readonly events: ReadonlyMap<string, { readonly cmd: number; readonly data: string }>
+  readonly chats: ReadonlyMap<string, string>
+  /** How many people came or went with an event. */
+  readonly attendances: ReadonlyMap<string, number>
+  readonly widgetItems: ReadonlyMap<string, string>
+  readonly recordings: ReadonlyMap<string, string>
+  readonly gaps: readonly StoredGap[]
+}
+
+const place = `app_id || ' ' || room_uuid || ' ' || incarnation || ' '`
+
+export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
+  type Keyed<Rest> = { readonly key: string } & Rest
+  const events = await rows<Keyed<{ cmd: number; data: unknown }>>(
+    `select ${place} || sequence as key, cmd, data from classroom.room_event`,
+  )
+  const chats = await rows<Keyed<{ message: string }>>(
+    `select ${place} || sequence as key, message from classroom.chat_message`,
+  )
+  const attendances = await rows<Keyed<{ people: number }>>(
+    `select ${place} || sequence as key, count(*)::int as people from classroom.attendance group by 1`,
+  )
+  const items = await rows<Keyed<{ data: unknown }>>(
+    `select ${place} || widget || ' ' || position as key, data from classroom.widget_event`,
+  )
+  const recordings = await rows<Keyed<{ state: string }>>(
+    `select app_id || ' ' || room_uuid || ' ' || record_id as key, status || ' ' || coalesce(url, 'null') as state
+     from classroom.recording`,
+  )
+  type Gap = Omit<StoredGap, 'from' | 'to'> & { readonly lower: string; readonly upper: string }
+  const gaps = await rows<Gap>(
+    `select app_id as app, stream, series, incarnation, unit,
+            coalesce(sequence_from, floor(extract(epoch from range_from) * 1000))::text as lower,
+            coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper
+     from ingest.gap where state in ('open', 'lost')`,
+  )
+  return {
+    events: new Map(events.map(({ key, cmd, data }) => [key, { cmd, data: canonical(data) }])),
+    chats: new Map(chats.map(({ key, message }) => [key, message])),
+    attendances: new Map(attendances.map(({ key, people }) => [key, people])),
+    widgetItems: new Map(items.map(({ key, data }) => [key, canonical(data)])),
+    recordings: new Map(recordings.map(({ key, state }) => [key, state])),
+    gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
+  }
+}

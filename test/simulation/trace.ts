@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+
+/** What happened, in order: time, process, call, outcome. Equal seeds must give equal traces. */
+export interface Trace {
+  readonly add: (time: number, process: string, call: string, outcome: unknown) => void
+  readonly entries: readonly string[]
+  readonly hash: () => string
+}
+
+export function createTrace(): Trace {
+  const entries: string[] = []
+  return {
+    entries,
+    add: (time, process, call, outcome) => {
+      entries.push(`${time} ${process} ${call} ${describe(outcome)}`)
+    },
+    hash: () => digest(entries.join('\n')),
+  }
+}
+
+/** The first entry in which two traces differ, as both tell it; undefined when they are equal. */
+export function firstDifference(one: Trace, other: Trace): readonly [string, string] | undefined {
+  const length = Math.max(one.entries.length, other.entries.length)
+  for (let index = 0; index < length; index++) {
+    const pair = [one.entries[index] ?? '(end)', other.entries[index] ?? '(end)'] as const
+    if (pair[0] !== pair[1]) return pair
+  }
+  return undefined
+}
+
+const longestOutcome = 120
+
+function describe(outcome: unknown): string {
+  if (typeof outcome === 'string') return outcome
+  if (outcome instanceof Error) return `${outcome.name}: ${outcome.message}`
+  const text = JSON.stringify(outcome, readable)
+  if (text === undefined || text.length <= longestOutcome) return text ?? 'nothing'
+  return `${text.slice(0, longestOutcome)} ${digest(text).slice(0, 8)}`
+}
+
+function readable(_: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return digest(value).slice(0, 8)
+  return typeof value === 'bigint' ? `${value}n` : value
+}
+
+function digest(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,86 @@
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { canonical } from './canonical.ts'
+
+interface InRoom {
+  readonly app: string
+  readonly room: string
+  readonly incarnation: number
+}
+
+export interface TrueEvent extends InRoom {
+  readonly sequence: bigint
+  readonly cmd: number
+  readonly data: string
+  readonly at: bigint
+  /** The provider still knows the room. */
+  readonly isServed: boolean
+  /** Of a chat message. */
+  readonly message: string | undefined
+  /** Of entering and leaving: how many did. */
+  readonly people: number
+}
+
+export interface TrueWidgetItem extends InRoom {
+  readonly widget: string
+  readonly place: number
+  readonly data: string
+}
+
+export interface TrueRecording {
+  readonly key: string
+  readonly state: string
+  readonly isServed: boolean
+}
+
+export interface Truth {
+  readonly events: readonly TrueEvent[]
+  readonly widgetItems: readonly TrueWidgetItem[]
+  readonly recordings: readonly TrueRecording[]
+}
+
+/** Everything that ever was, as far as a client could read it. */
+export function readTruth(sandbox: Sandbox): Truth {
+  const events: TrueEvent[] = []
+  const widgetItems: TrueWidgetItem[] = []
+  const recordings: TrueRecording[] = []
+  const firstPlace = sandbox.settings.switches.widgetItemSequence === 'present' ? 0 : 1
+  let isServed = false
+  for (const line of sandbox.truth()) {
+    const { app, roomUuid: room, incarnation } = line
+    switch (line.kind) {
+      case 'room':
+        isServed = line.destroyedAt === undefined
+        break
+      case 'event': {
+        const { sequence, cmd, data, at } = line
+        const says = data as Readonly<Record<string, unknown>>
+        events.push({
+          ...{ app, room, incarnation, cmd, isServed },
+          sequence: BigInt(sequence),
+          data: canonical(data),
+          at: BigInt(at),
+          message: typeof says.message === 'string' ? says.message : undefined,
+          people: lengthOf(says.onlineUsers) + lengthOf(says.offlineUsers),
+        })
+        break
+      }
+      case 'widget':
+        widgetItems.push({
+          ...{ app, room, incarnation },
+          widget: line.widget,
+          place: line.position - firstPlace,
+          data: canonical(line.item),
+        })
+        break
+      case 'recording': {
+        const { recordId, status, url } = line.item
+        recordings.push({ key: `${app} ${room} ${recordId}`, state: `${status} ${url}`, isServed })
+      }
+    }
+  }
+  return { events, widgetItems, recordings }
+}
+
+function lengthOf(list: unknown): number {
+  return Array.isArray(list) ? list.length : 0
+}
