@@ -9,6 +9,8 @@ export interface Lane {
   readonly learnt: Learnt
   /** Plans a visit within `within` ms. An earlier plan stays; a series under visit is visited once more. */
   readonly want: (series: string, within: number) => void
+  /** Plans a visit at once, unless one is under way. */
+  readonly ensure: (series: string) => void
   /** Begins the visit that is due first, unless `concurrency` are under way; undefined when there is none. */
   readonly take: (concurrency: number) => string | undefined
   /** Ends a visit; `within` ms the next one is due, unless something asked for an earlier one meanwhile. */
@@ -48,6 +50,9 @@ export function createLane(stream: Stream, clock: Clock): Lane {
       const again = visiting.get(series)
       if (again === undefined) plan(series, due)
       else visiting.set(series, Math.min(again, due))
+    },
+    ensure: series => {
+      if (!visiting.has(series)) plan(series, clock.monotonic())
     },
     take: concurrency => {
       if (visiting.size >= concurrency) return undefined

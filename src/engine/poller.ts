@@ -44,12 +44,17 @@ export function startPoller(context: PollerContext): Poller {
   const rooms = new Rooms(app, clock, settings.roomMemory)
   const feedGaps = createFeedGaps({ app: app.id, store, fence: context.fence })
   const lanes = new Map(context.streams.map(stream => [stream.name, createLane(stream, clock)]))
-  const sequel = createSequel({ context, rooms, feedGaps, want, drop })
+  const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
 
   function want(stream: StreamName, series: string, within: number): void {
     lanes.get(stream)?.want(series, within)
+    bell.ring()
+  }
+
+  function readLog(room: string): void {
+    lanes.get(gatekeeper)?.ensure(room)
     bell.ring()
   }
 

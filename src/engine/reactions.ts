@@ -86,8 +86,10 @@ const behindTheGroup: Backoff = { first: second, cap: minute }
 export function groupPause(failure: Failure, failures: number, chance: number): number {
   const { kind, retryAfter } = failure
   const reaction = reactions[kind]
-  if (reaction.scope === 'series' || failures <= reaction.tolerated) return 0
-  const row = failures - reaction.tolerated
+  // What may be chance is none where the provider says how long to stay away.
+  const tolerated = retryAfter === undefined ? reaction.tolerated : 0
+  if (reaction.scope === 'series' || failures <= tolerated) return 0
+  const row = failures - tolerated
   // A provider that says how long is believed once.
   if (retryAfter !== undefined && row === 1) return askedDelay(retryAfter, chance)
   return retryDelay(reaction, row, chance, retryAfter)

@@ -23,6 +23,8 @@ export interface SequelContext {
   readonly rooms: Rooms
   readonly feedGaps: FeedGaps
   readonly want: (stream: StreamName, series: string, within: number) => void
+  /** Has the log of a room read at once, unless it is being read. */
+  readonly readLog: (room: string) => void
   readonly drop: (room: string) => void
 }
 
@@ -32,7 +34,7 @@ const SOON_MS = 1_000
 /** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
 const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
 
-export function createSequel({ context, rooms, feedGaps, want, drop }: SequelContext): Sequel {
+export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, meter, health } = context
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
@@ -79,7 +81,7 @@ export function createSequel({ context, rooms, feedGaps, want, drop }: SequelCon
   function waitsForLog({ scope, name }: Stream, room: string): boolean {
     if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
     seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
-    want(gatekeeper, room, 0)
+    readLog(room)
     return true
   }
 
@@ -127,7 +129,7 @@ export function createSequel({ context, rooms, feedGaps, want, drop }: SequelCon
     if (stream !== gatekeeper) {
       if (!room) return
       seriesOf(room, stream).closed = true
-      want(gatekeeper, name, 0)
+      readLog(name)
       return
     }
     await store.forgetRoom(context.fence(), app.id, name)

@@ -43,9 +43,15 @@ export class FakeTransport implements Transport {
 
   send: Transport['send'] = async (app, { operation, target }): Promise<Reply> => {
     const url = new URL(target, 'http://provider')
-    const room = /\/rooms\/([^/]+)/.exec(url.pathname)?.[1] ?? ''
+    const named = 'roomUuid' in operation.pathParams ? /\/rooms\/([^/]+)/.exec(url.pathname) : null
     const at = this.#clock.monotonic()
-    const asked = { at, app, operation: operation.name, room, nextId: url.searchParams.get('nextId') }
+    const asked = {
+      at,
+      app,
+      operation: operation.name,
+      room: named?.[1] ?? '',
+      nextId: url.searchParams.get('nextId'),
+    }
     this.asked.push(asked)
     const said = await this.answers(asked)
     const timing = { receivedAt: this.#clock.now(), elapsed: this.#clock.monotonic() - at }

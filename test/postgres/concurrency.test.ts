@@ -72,7 +72,7 @@ describe('two commits at once', () => {
     await db.store.follow(me, app, 'app-events', '')
     await db.store.discoverRooms(me, app, ['met'])
     const gate = await session(db.url)
-    await gate.query('begin; lock table classroom.chat_message in share mode')
+    await gate.query(`begin; select from ingest.progress where series = 'met' for update`)
     const log = db.store.commit(logPage('met', 0, { rows: eventRows([event('met', 1, { cmd: 3 })]) }))
     await someoneWaits()
     const feed = db.store.commit(feedPage(0, { rows: eventRows([event('met', 1, { cmd: 20 })]) }))

@@ -12,6 +12,7 @@ import {
   me,
   openStore,
   roomStreams,
+  rowSet,
   session,
   type TestStore,
 } from './harness.ts'
@@ -32,8 +33,6 @@ const cases = [
   ['a time that is none', '22007', { at: 'yesterday noon' }],
   ['a time after the end of all time', '22008', { at: '300000-01-01T00:00:00Z' }],
   ['a key that is missing', '23502', { cmd: null }],
-  ['a key longer than an index takes', '54000', { room_uuid: incompressible(9_000) }],
-  ['a key twice in one page', '21000', { sequence: 1, cmd: 20 }],
 ] as const
 
 /** Text that the index cannot make short. */
@@ -47,17 +46,21 @@ function incompressible(length: number): string {
 }
 
 describe('a value that Postgres refuses', () => {
-  it.each(cases)('%s is named by its SQLSTATE %s, and nothing is written', async (name, code, bad) => {
-    const rows = page(bad)
-    const inLog = name.includes('twice')
-      ? { ...rows, rows: { ...rows.rows, 'classroom.room_event': twice() } }
-      : rows
-    const refused = db.store.commit(
-      code === '54000' ? { ...rows, rows: { 'classroom.room': [longRoom()] } } : inLog,
-    )
-    await expect(refused).rejects.toEqual(new RefusedRows(code))
+  it.each(cases)('%s is named by its SQLSTATE %s, and nothing is written', async (_, code, bad) => {
+    await expect(db.store.commit(page(bad))).rejects.toEqual(new RefusedRows(code))
     expect(await db.store.progress(app, 'room-events', room)).toMatchObject({ version: 0 })
     expect(await db.value('select count(*)::int from classroom.room_event')).toBe(0)
+  })
+
+  it('a name longer than an index takes is refused too', async () => {
+    const following = db.store.discoverRooms(me, app, [incompressible(9_000)])
+    await expect(following).rejects.toEqual(new RefusedRows('54000'))
+  })
+
+  it('a key twice in one page is refused too, and is no outage', async () => {
+    const rows = { 'classroom.room': eventRows([event(room, 1), event(room, 1)])['classroom.room'] }
+    const twice = rowSet({ ...rows, 'classroom.room_event': [event(room, 1), event(room, 1)] })
+    await expect(db.store.commit(logPage(room, 0, { rows: twice }))).rejects.toEqual(new RefusedRows('21000'))
   })
 
   it('is found by a rehearsal, which writes nothing either way', async () => {
@@ -71,15 +74,6 @@ describe('a value that Postgres refuses', () => {
     expect(await db.store.commit(page({}))).toMatchObject({ outcome: 'committed' })
   })
 })
-
-function twice() {
-  return eventRows([event(room, 1), event(room, 1)])['classroom.room_event']!
-}
-
-function longRoom() {
-  const times = { started_at: null, ended_at: null, first_event_at: null, last_event_at: null }
-  return { room_uuid: incompressible(9_000), state: null, state_sequence: null, ...times }
-}
 
 describe('a database that is not there', () => {
   it('is an outage without a SQLSTATE when the connection is cut in the middle of a commit', async () => {

@@ -6,7 +6,8 @@ import { type RunResult, runSimulation } from './simulation.ts'
 import { firstDifference } from './trace.ts'
 
 const day = 86_400_000
-const usage = `npm run sim -- [--seed N] [--days D] [--seeds K] [--json] [--mutant ${Object.keys(mutants).join('|')}]`
+const usage = `npm run sim -- [--seed N] [--days D] [--seeds K] [--json] [--mutant M] [--like M]
+M: ${Object.keys(mutants).join(', ')}`
 const longestList = 10
 
 interface Summary {
@@ -33,13 +34,15 @@ function readArguments() {
       seeds: { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       mutant: { type: 'string' },
+      like: { type: 'string' },
     },
   })
   const [seed, days, seeds] = [values.seed, values.days, values.seeds].map(Number) as [number, number, number]
-  const { mutant, json } = values
-  const isKnown = mutant === undefined || Object.hasOwn(mutants, mutant)
+  const { mutant, like, json } = values
+  const isKnown = [mutant, like].every(name => name === undefined || Object.hasOwn(mutants, name))
   if (!Number.isInteger(seed) || !(days > 0) || !(seeds >= 1) || !isKnown) throw new TypeError(usage)
-  return { seed, days, seeds, json, mutant: mutant as MutantName | undefined }
+  const planted = { mutant: mutant as MutantName | undefined, like: like as MutantName | undefined }
+  return { seed, days, seeds, json, ...planted }
 }
 
 function say(text: string): void {
@@ -58,12 +61,12 @@ function report(result: RunResult): void {
 
 /** Plays every seed twice; answers false when one failed or did not repeat. */
 async function main(): Promise<boolean> {
-  const { seed: first, days, seeds, json, mutant } = readArguments()
+  const { seed: first, days, seeds, json, mutant, like } = readArguments()
   const server = await startTestServer()
   const summaries: Summary[] = []
   try {
     for (let seed = first; seed < first + seeds; seed++) {
-      const options = { seed, length: days * day, mutant, cloneDatabase: () => server.clone() }
+      const options = { seed, length: days * day, mutant, like, cloneDatabase: () => server.clone() }
       const began = systemClock.monotonic()
       const result = await runSimulation(options)
       const seconds = (systemClock.monotonic() - began) / 1_000
@@ -89,7 +92,8 @@ async function main(): Promise<boolean> {
       if (!result.passed) report(result)
       if (difference) say(`  the second run went another way:\n    ${difference[0]}\n    ${difference[1]}`)
       if (!result.passed || difference) {
-        say(`  again: npm run sim -- --seed ${seed} --days ${days}${mutant ? ` --mutant ${mutant}` : ''}`)
+        const planted = `${mutant ? ` --mutant ${mutant}` : ''}${like ? ` --like ${like}` : ''}`
+        say(`  again: npm run sim -- --seed ${seed} --days ${days}${planted}`)
       }
     }
   } finally {

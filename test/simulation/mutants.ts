@@ -21,7 +21,12 @@ export interface Mutant {
 export const mutants = {
   'progress-before-rows': {
     title: 'progress is committed first and the rows after it',
-    demands: { faults: ['kill', 'lost answer', 'cut'] },
+    demands: {
+      faults: ['kill', 'lost answer', 'cut'],
+      switches: { tail: 'valid' },
+      lessonMinutes: 600,
+      streams: ['room-events'],
+    },
     place: 'calls',
     plant: changeStore(({ commit }) => ({
       commit: async page => {
@@ -50,7 +55,7 @@ export const mutants = {
   },
   'carry-dropped': {
     title: 'what a stream must remember is not stored',
-    demands: { faults: ['kill'], switches: { appFeed: 'consuming' } },
+    demands: { switches: { roomReuse: 'on' } },
     place: 'database',
     plant: changeStore(({ commit }) => ({ commit: page => commit({ ...page, carry: null }) })),
   },
@@ -75,14 +80,6 @@ export const mutants = {
       const seen = new Set<string>()
       return { commit: page => commit(withCopies(page, seen)) }
     }),
-  },
-  'holes-forgotten': {
-    title: 'what a forgotten room takes with it is not recorded',
-    demands: { faults: ['lost answer'] },
-    place: 'calls',
-    plant: changeStore(({ closeSeries }) => ({
-      forgetRoom: (fence, app, room) => closeSeries(fence, app, 'room-events', room),
-    })),
   },
 } as const satisfies Readonly<Record<string, Mutant>>
 

@@ -1,4 +1,5 @@
 import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
 import type { VirtualDatabase } from './database.ts'
 import { type Incarnations, matchIncarnations } from './incarnations.ts'
 import { readStored, type Stored, type StoredGap } from './stored.ts'
@@ -14,24 +15,24 @@ export interface Findings {
   readonly different: readonly string[]
 }
 
-export interface Expectations {
-  /** Rooms' logs are read, so that a gap is no excuse for what the provider still serves. */
-  readonly logs: boolean
-}
-
 /** Compares all that the provider ever had with all that is stored. Shares no code with the daemon. */
 export async function examine(
   sandbox: Sandbox,
   database: VirtualDatabase,
-  expectations: Expectations,
+  streams: readonly StreamName[],
 ): Promise<Findings> {
   const truth = readTruth(sandbox)
   const stored = await readStored(database)
   const incarnations = matchIncarnations(truth, stored)
-  const events = examineEvents(truth, stored, incarnations, expectations)
-  if (!expectations.logs) return events
-  const widgets = examineWidgets(truth, stored, incarnations)
-  const recordings = examineRecordings(truth, stored)
+  // Where rooms' logs are read, a gap is no excuse for what the provider still serves.
+  const isExcusable = streams.includes('room-events') ? isForgotten : () => true
+  const events = examineEvents(truth, stored, incarnations, isExcusable)
+  const read = {
+    ...truth,
+    widgetItems: truth.widgetItems.filter(({ widget }) => streams.includes(streamOf[widget])),
+  }
+  const widgets = examineWidgets(read, stored, incarnations)
+  const recordings = streams.includes('recordings') ? examineRecordings(truth, stored) : []
   return {
     lost: [...events.lost, ...widgets.lost, ...recordings],
     duplicate: [...events.duplicate, ...widgets.duplicate],
@@ -43,7 +44,7 @@ function examineEvents(
   truth: Truth,
   stored: Stored,
   incarnations: Incarnations,
-  { logs }: Expectations,
+  isExcusable: (event: TrueEvent) => boolean,
 ): Findings {
   const lost: string[] = []
   const different: string[] = []
@@ -54,8 +55,8 @@ function examineEvents(
     known.add(key)
     const row = stored.events.get(key)
     if (!row) {
-      const excused = stored.gaps.some(gap => covers(gap, event, incarnation))
-      if (!excused || (logs && event.isServed)) lost.push(`event ${key} (${event.incarnation})`)
+      const isExcused = isExcusable(event) && stored.gaps.some(gap => covers(gap, event, incarnation))
+      if (!isExcused) lost.push(`event ${key} (${event.incarnation})`)
     } else if (row.cmd !== event.cmd || row.data !== event.data) {
       different.push(`event ${key}: ${row.cmd} ${row.data} for ${event.cmd} ${event.data}`)
     }
@@ -68,6 +69,12 @@ function examineEvents(
   }
   const duplicate = [...stored.events.keys()].filter(key => !known.has(key)).map(key => `event ${key}`)
   return { lost, duplicate, different }
+}
+
+const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
+
+function isForgotten({ isServed }: TrueEvent): boolean {
+  return !isServed
 }
 
 const chat = 3

@@ -12,7 +12,9 @@ const minute = 60 * second
 export interface Demands {
   readonly switches?: Partial<Switches>
   readonly faults?: readonly FaultClass[]
+  /** Without the app's feed the first room of each class is known beforehand, and no other is found. */
   readonly streams?: readonly StreamName[]
+  readonly lessonMinutes?: number
 }
 
 /** The world of one run and how the daemon is set up for it. */
@@ -61,13 +63,24 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     roomMemorySeconds: providerMemory / second,
     ...demands.switches,
   }
-  const streams = demands.streams ?? streamNames
-  return { switches, profile, apps, streams, settings: settingsFor(streams) }
+  const { streams = streamNames, lessonMinutes = profile.lessonMinutes } = demands
+  const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
+  return {
+    ...{ switches, apps, streams },
+    profile: { ...profile, lessonMinutes },
+    settings: settingsFor(streams, rooms),
+  }
 }
 
-function settingsFor(streams: readonly StreamName[]): EngineSettings {
+/** Names that the school gives to the rooms of its two classes. */
+const firstRooms = {
+  on: ['algebra-7b-0', 'physics-10a-1'],
+  off: ['algebra-7b-0-1', 'physics-10a-1-1'],
+} as const
+
+function settingsFor(streams: readonly StreamName[], rooms: readonly string[]): EngineSettings {
   return {
-    apps: apps.map(({ id }) => appSettings(id, streams)),
+    apps: apps.map(({ id }) => appSettings(id, streams, rooms)),
     harvest: { submitter: 'operator', sequenceScope: 'room' },
     roomMemory,
     deadline: 30 * second,
@@ -81,7 +94,7 @@ function settingsFor(streams: readonly StreamName[]): EngineSettings {
 /** How long a shard stays owned without a renewal, ms. */
 export const ownershipTtl = 40 * second
 
-function appSettings(id: string, streams: readonly StreamName[]): AppSettings {
+function appSettings(id: string, streams: readonly StreamName[], rooms: readonly string[]): AppSettings {
   const room: StreamSettings = {
     activeEvery: 30 * second,
     idleEvery: 10 * minute,
@@ -92,7 +105,7 @@ function appSettings(id: string, streams: readonly StreamName[]): AppSettings {
   return {
     id,
     region: 'eu',
-    rooms: [],
+    rooms,
     streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feed : room])),
     limits: {
       classroom: { rates: [perSecond(50)], concurrency: 4, counted: 'process' },

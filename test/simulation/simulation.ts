@@ -16,6 +16,8 @@ export interface RunOptions {
   /** Virtual time with faults, ms. */
   readonly length: number
   readonly mutant?: MutantName | undefined
+  /** Makes the run one in which this mutant would matter, without planting it. */
+  readonly like?: MutantName | undefined
   readonly cloneDatabase: () => Promise<TestDatabase>
 }
 
@@ -42,10 +44,10 @@ const healingStep = 5 * 60_000
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
-  const { seed, length, mutant, cloneDatabase } = options
+  const { length, cloneDatabase } = options
   const database = await openVirtualDatabase(await cloneDatabase())
   try {
-    return await new Run(seed, mutant, database).play(length)
+    return await new Run(options, database).play(length)
   } finally {
     await database.drop()
   }
@@ -64,11 +66,11 @@ class Run {
   readonly #daemons = new Map<Process, Daemon>()
   readonly #boots = new Map<string, number>()
 
-  constructor(seed: number, mutant: MutantName | undefined, database: VirtualDatabase) {
+  constructor({ seed, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
     this.#seed = seed
     this.#mutant = mutant
     this.#database = database
-    const demands: Demands = mutant ? mutants[mutant].demands : {}
+    const demands: Demands = like ? mutants[like].demands : {}
     this.#faults = createFaults(this.#random('faults'), demands.faults)
     this.#scenario = drawScenario(this.#random('scenario'), demands)
     this.#watch = createWatch(() => this.#kernel)
@@ -143,7 +145,7 @@ class Run {
   }
 
   #examine(): Promise<Findings> {
-    return examine(this.#sandbox, this.#database, { logs: this.#scenario.streams.includes('room-events') })
+    return examine(this.#sandbox, this.#database, this.#scenario.streams)
   }
 }
 

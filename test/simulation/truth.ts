@@ -21,7 +21,7 @@ export interface TrueEvent extends InRoom {
 }
 
 export interface TrueWidgetItem extends InRoom {
-  readonly widget: string
+  readonly widget: 'popupQuiz' | 'poll'
   readonly place: number
   readonly data: string
 }

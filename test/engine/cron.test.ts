@@ -1,0 +1,81 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { runOnSchedule } from '../../src/engine/cron.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { fakeLog } from './rig.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+/** Begins on 5 January 2026, 08:00 UTC. */
+function schedule(expression: string, job: (at: string) => Promise<void> = async () => {}) {
+  const clock = new VirtualClock()
+  const runs: string[] = []
+  const said: string[] = []
+  const controller = new AbortController()
+  const done = runOnSchedule(
+    { expression, clock, log: fakeLog(said), signal: controller.signal },
+    async () => {
+      const at = new Date(clock.now()).toISOString().slice(11, 19)
+      runs.push(at)
+      await job(at)
+    },
+  )
+  const stop = async () => {
+    controller.abort()
+    await done
+  }
+  return { clock, runs, said, stop }
+}
+
+it.each(['UTC', 'America/New_York', 'Asia/Kathmandu'])(
+  'five fields are read in UTC, also where TZ is %s',
+  async tz => {
+    vi.stubEnv('TZ', tz)
+    const { clock, runs, stop } = schedule('*/20 9 * * *')
+    await clock.advance(3 * 3_600_000)
+    expect(runs).toEqual(['09:00:00', '09:20:00', '09:40:00'])
+    await stop()
+  },
+)
+
+it('every five minutes is twelve times an hour', async () => {
+  const { clock, runs, stop } = schedule('*/5 * * * *')
+  await clock.advance(3_600_000)
+  expect(runs).toHaveLength(12)
+  expect(runs.slice(0, 2)).toEqual(['08:05:00', '08:10:00'])
+  await stop()
+})
+
+it('six fields begin with seconds', async () => {
+  const { clock, runs, stop } = schedule('*/20 * * * * *')
+  await clock.advance(60_000)
+  expect(runs).toEqual(['08:00:20', '08:00:40', '08:01:00'])
+  await stop()
+})
+
+it('runs that were missed while one went on are not made up for', async () => {
+  const { clock, runs, stop } = schedule('* * * * *', async at => {
+    if (at === '08:01:00') await clock.sleep(10 * 60_000)
+  })
+  await clock.advance(13 * 60_000)
+  expect(runs).toEqual(['08:01:00', '08:11:00', '08:12:00', '08:13:00'])
+  await stop()
+})
+
+it('a machine that slept for two days runs the job once', async () => {
+  const { clock, runs, stop } = schedule('*/5 * * * *')
+  await clock.advance(60_000)
+  clock.jump(2 * 86_400_000)
+  await clock.advance(5 * 60_000)
+  expect(runs).toHaveLength(1)
+  await stop()
+})
+
+it('a run that fails is said, and the next one runs', async () => {
+  const { clock, runs, said, stop } = schedule('* * * * *', () => Promise.reject(new Error('no database')))
+  await clock.advance(2 * 60_000)
+  expect(runs).toHaveLength(2)
+  expect(said).toEqual(Array(2).fill('housekeeping failed; the next run tries again'))
+  await stop()
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { hintedDelay, nextVisit, quietSince } from '../../src/planning/cadence.ts'
+
+const minute = 60_000
+const cadence = { activeEvery: 10_000, idleEvery: 80_000, memory: 60 * minute }
+const open = { quiet: 0, endedAt: undefined }
+const nothing = { news: false, unfinished: false }
+
+/** `chance` of a half leaves the intervals as they are. */
+function visits(finding: typeof nothing, count: number): readonly number[] {
+  let state: Parameters<typeof nextVisit>[1] = open
+  return Array.from({ length: count }, () => {
+    const next = nextVisit(cadence, state, finding, 0, 0.5)
+    if (next.kind === 'close') throw new Error('closed')
+    state = { ...state, quiet: next.quiet }
+    return next.after
+  })
+}
+
+describe('an open room', () => {
+  it('in which nothing happens is visited at intervals that double up to the longest', () => {
+    expect(visits(nothing, 5)).toEqual([20_000, 40_000, 80_000, 80_000, 80_000])
+  })
+
+  it('that has news is visited at the short interval again', () => {
+    const next = nextVisit(cadence, { ...open, quiet: 9 }, { news: true, unfinished: false }, 0, 0.5)
+    expect(next).toEqual({ kind: 'visit', after: 10_000, quiet: 0 })
+  })
+
+  it('with something unfinished is never left for the longest interval', () => {
+    const long = { ...cadence, idleEvery: 3_600_000 }
+    const next = nextVisit(long, { ...open, quiet: 50 }, { news: false, unfinished: true }, 0, 0.5)
+    expect(next).toEqual({ kind: 'visit', after: 80_000, quiet: 3 })
+  })
+
+  it('is visited a twentieth earlier or later, so that rooms do not come together', () => {
+    const at = (chance: number) => nextVisit(cadence, open, { news: true, unfinished: false }, 0, chance)
+    expect(at(0)).toMatchObject({ after: 9_500 })
+    expect(at(0.999)).toMatchObject({ after: expect.closeTo(10_499, 0) })
+  })
+})
+
+describe('a room that has ended', () => {
+  it('is visited a last time while the provider still knows it', () => {
+    const endedAt = 1_000 * minute
+    const ended = { quiet: 20, endedAt }
+    const after = (minutes: number) => nextVisit(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
+    expect(after(10)).toMatchObject({ kind: 'visit', after: 80_000 })
+    expect(after(53.5)).toMatchObject({ kind: 'visit', after: 0.5 * minute })
+    expect(after(54)).toEqual({ kind: 'close' })
+  })
+})
+
+describe('a hint', () => {
+  it('of a hole, or of a room that was unknown, is followed at once', () => {
+    expect(hintedDelay(cadence, 'hole', 'known')).toBe(0)
+    expect(hintedDelay(cadence, 'news', 'new')).toBe(0)
+  })
+
+  it.each(['news', 'ended'] as const)('of %s in a known room waits one short interval', change => {
+    expect(hintedDelay(cadence, change, 'known')).toBe(10_000)
+  })
+})
+
+it('after a restart a quiet room goes on at the interval that it had reached', () => {
+  expect(quietSince(10_000, 0)).toBe(0)
+  expect(quietSince(10_000, 10_000)).toBe(0)
+  expect(quietSince(10_000, 85_000)).toBe(3)
+  expect(quietSince(10_000, -5)).toBe(0)
+})
