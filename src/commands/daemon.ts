@@ -22,6 +22,7 @@ import { createLog } from '../telemetry/log.ts'
 import { createMeter } from '../telemetry/metrics.ts'
 import { startServer } from '../telemetry/server.ts'
 import { engineSettings, ownershipTtl, shards } from './engine-settings.ts'
+import { CommandError, exitFailed } from './exit.ts'
 import { version } from './version.ts'
 
 /** A running daemon with its endpoints. */
@@ -90,6 +91,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const heartbeat = startHeartbeat({ clock })
   const draining = { now: false }
+  const release = async () => {
+    await engine.stop()
+    await transport.close()
+    await ownership.close()
+    await pool.end()
+    heartbeat.stop()
+    meter.close()
+  }
   const server = await startServer({
     listen: listenAddress(config),
     meter,
@@ -97,6 +106,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     status: async () => ({ version, ...engine.owned(), ...(await readStatus(pool)) }),
     clock,
     log,
+  }).catch(async (error: unknown) => {
+    await release()
+    throw unservable(config, error)
   })
   log.info('draining', { url: server.url, apps: config.apps.length, version })
 
@@ -104,13 +116,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stop = async () => {
     draining.now = true
     log.info('stopping: pages in hand are finished first')
-    await engine.stop()
-    await transport.close()
-    await ownership.close()
+    await release()
     await server.close()
-    await pool.end()
-    heartbeat.stop()
-    meter.close()
     log.info('stopped')
     log.flush()
   }
@@ -137,6 +144,17 @@ function ownerName(random: Random): string {
 
 function listenAddress({ http: { listen } }: Config): string {
   return listen.host.includes(':') ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`
+}
+
+/** What to do when the endpoints cannot be served. */
+function unservable(config: Config, cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') return cause
+  return new CommandError(
+    `the endpoints cannot be served at ${listenAddress(config)} (${code}): choose another http.listen`,
+    exitFailed,
+    { cause },
+  )
 }
 
 /** Where the classroom service is, for the transport. */

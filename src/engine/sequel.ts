@@ -61,7 +61,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         return 0
       case 'unverified':
         rooms.distrust(series)
-        return waitsForLog(stream, series) ? undefined : SOON_MS
+        return afterUnverified(lane, series)
       case 'fenced':
         if (stream.kind === 'feed') feedGaps.suspect()
         context.onFenced()
@@ -70,6 +70,13 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  /** The log goes first, at once; where that did not help either, there is time. */
+  function afterUnverified(lane: Lane, series: string): number | undefined {
+    const row = lane.fail(series)
+    if (row > 1) return seriesPause(undefined, row, random.next())
+    return waitsForLog(lane.stream, series) ? undefined : SOON_MS
   }
 
   function tell(hints: readonly Hint[], from: StreamName): void {

@@ -107,7 +107,10 @@ export function startEngine(context: EngineContext): Engine {
         log.error('ownership could not be renewed; trying again', { code, ...(code ? {} : { error }) })
       }
       await bell.nap(failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery)
-      if (health.state() === 'down') await clock.sleep(health.pause(random.next()), stopping.signal)
+      // The next claim is what finds out whether the database is back: not at once, when it is said to be away.
+      if (failures === 0 && health.state() === 'down') {
+        await clock.sleep(health.pause(random.next()), stopping.signal)
+      }
     }
   }
 
@@ -125,7 +128,9 @@ export function startEngine(context: EngineContext): Engine {
   async function run(): Promise<void> {
     const keeping = runOnSchedule(
       { ...context, expression: settings.housekeeping, signal: stopping.signal },
-      () => (shards > 0 ? store.housekeeping() : Promise.resolve()),
+      async () => {
+        if (shards > 0 && health.state() !== 'down') await store.housekeeping()
+      },
     )
     await own()
     await shutDown()

@@ -111,9 +111,10 @@ async function begin(context: PollContext, { learnt, room, asked }: Occasion): P
   }
   if (stream.kind !== 'queue') return start(progress, null)
   const { cursor, certain } = progress
+  if (asked.size > 0) return { ...start(progress, cursor), asked: new Set(asked) }
   if (stream.rereads(progress.carry)) return rewound(context, progress)
   if (cursor === null) return start(progress, null)
-  if (learnt.refusedTails >= REFUSALS_THAT_TEACH && asked.size === 0) return rewound(context, progress)
+  if (learnt.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress)
   // The other streams of a room are vouched for by its log.
   const isDoubtful = stream.name === gatekeeper && (!certain || room === 'doubtful')
   return isDoubtful ? { ...start(progress, null), purpose: 'probe' } : start(progress, cursor)

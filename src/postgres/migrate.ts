@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
+import { sqlState } from './errors.ts'
 
 /** A migration waits this long for a lock before it gives up, so that it never stands in the way of a running daemon. */
 const LOCK_TIMEOUT_MS = 10_000
@@ -81,6 +82,12 @@ function run(file: string): Migration['up'] {
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  const hint = 'hint' in error && typeof error.hint === 'string' ? `. ${error.hint}` : ''
-  return `${error.message}${hint}`
+  if ('hint' in error && typeof error.hint === 'string') return `${error.message}. ${error.hint}`
+  return sqlState(error) === INSUFFICIENT_PRIVILEGE ? `${error.message}. ${rightsHint}` : error.message
 }
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+const rightsHint =
+  'Whoever migrates must be a superuser or the owner of the database who may create roles, or a member of the role ' +
+  'penstock_migrate that may create in the database'

@@ -19,35 +19,47 @@ export interface OwnershipOptions extends ConnectOptions {
 export function createOwnership(
   options: OwnershipOptions,
 ): Ownership & { readonly close: () => Promise<void> } {
-  let session: pg.Client | undefined
+  let session: Promise<pg.Client> | undefined
 
+  function forget(broken: Promise<pg.Client>): void {
+    if (session === broken) session = undefined
+  }
+
+  /** The lock is shared, so that a new session need not wait until the database has noticed that the old one died. */
   async function open(): Promise<pg.Client> {
-    if (session) return session
     // A connection that is only half there must be noticed while there is time left for another.
     const client = connectOnce({ ...options, queryTimeout: options.ttl / 3 })
-    client.on('end', () => {
-      if (session === client) session = undefined
-    })
     try {
       await client.connect()
-      await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [options.owner])
+      await client.query('select pg_advisory_lock_shared(hashtextextended($1, 0))', [options.owner])
+      return client
     } catch (error) {
       abandon(client)
       throw error
     }
-    session = client
-    return client
+  }
+
+  function current(): Promise<pg.Client> {
+    if (session) return session
+    const opened = open()
+    session = opened
+    opened.then(
+      client => client.on('end', () => forget(opened)),
+      () => forget(opened),
+    )
+    return opened
   }
 
   async function ask<Row extends pg.QueryResultRow>(
     text: string,
     values: unknown[],
   ): Promise<readonly Row[]> {
+    const asked = current()
     try {
-      return (await (await open()).query<Row>(text, values)).rows
+      return (await (await asked).query<Row>(text, values)).rows
     } catch (error) {
-      if (session) abandon(session)
-      session = undefined
+      forget(asked)
+      asked.then(abandon, () => {})
       throw storeError(error)
     }
   }
@@ -64,8 +76,9 @@ export function createOwnership(
       await ask('select ingest.release($1)', [options.owner])
     },
     close: async () => {
-      await session?.end()
+      const last = session
       session = undefined
+      await last?.then(client => client.end()).catch(() => {})
     },
   }
 }

@@ -62,7 +62,7 @@ describe('a provider that answers badly', () => {
       seed: 'bad input',
       apps: [...Object.keys(troubles), looping.app].map(appOf),
       faults: [...faults.map(fault => withoutLocation(fault)), looping],
-      school: { classes: 1, lessonMinutes: 300, historyMinutes: 6 },
+      school: { classes: 1, lessonMinutes: 300 },
       provider: { maxBodyBytes: 1_048_576 },
     })
     try {
@@ -99,7 +99,10 @@ describe('a provider that answers badly', () => {
       const said = state.lines.filter(line => line.app === app && line.kind === outcome)
       expect(said.map(({ stream }) => stream)).toContain('room-events')
       const requests = { app, operation: 'roomEvents', outcome }
+      const pages = { stream: 'room-events', outcome }
       expect(sumOf(state.metrics, 'penstock_requests_total', requests)).toBeGreaterThan(0)
+      expect(sumOf(state.metrics, 'penstock_pages_total', pages)).toBeGreaterThan(0)
+      const kept = state.letters.filter(({ app_id }) => app_id === app).map(({ reason }) => reason)
       expect(kept).toEqual(letter ? [letter] : [])
     })
   }

@@ -20,6 +20,19 @@ const slowness = [
   { kind: 'latency', operation: 'roomEvents', rate: 0.2, ms: 200 },
 ] as const satisfies readonly FaultRule[]
 
+const badness = [
+  { kind: 'reset', rate: 0.02 },
+  { kind: 'lost-response', rate: 0.02 },
+  { kind: 'truncated', rate: 0.01 },
+  { kind: 'status', status: 500, rate: 0.01 },
+  { kind: 'malformed', rate: 0.005 },
+] as const satisfies readonly FaultRule[]
+
+const strange = {
+  ...{ unknownCmd: 0.05, nul: 0.05, loneSurrogate: 0.05, malformedRecord: 0.05, malformedData: 0.05 },
+  ...{ malformedWidgetItem: 0.1, bigSequence: 0.3 },
+}
+
 const feeds = ['consuming', 'sliding-window', 'redelivering'] as const
 const reuses = ['off', 'on'] as const
 
@@ -36,6 +49,16 @@ describe.concurrent('a daemon that is killed again and again at random moments',
       })
     }
   }
+  it('has the whole truth where the provider answers badly and strangely besides', { timeout }, async () => {
+    const seed = 'all at once'
+    const switches = { appFeed: 'redelivering', roomReuse: 'on' } as const
+    const outcome = await drain(
+      { seed, switches, oddities: strange, faults: [...slowness, ...badness] },
+      kills,
+    )
+    expect(outcome.complaint).toBe('')
+    expect(outcome.exit).toBe(0)
+  })
 })
 
 /** Each way in which the provider may differ, in few runs. */

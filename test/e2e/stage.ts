@@ -46,26 +46,30 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** Lessons of some minutes; the first ones are under way when the daemon comes. */
+/**
+ * The first lessons are under way when the daemon comes. A lesson outlasts every pause of the daemon: a room that
+ * lived and ended within answers which nobody could store would be one that nobody can know of.
+ */
 const school: SchoolProfile = {
   kind: 'school',
   classes: 4,
   students: 6,
-  lessonMinutes: 8,
+  lessonMinutes: 20,
   breakMinutes: 5,
   eventsPerMinute: 12,
-  historyMinutes: 6,
+  historyMinutes: 10,
 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { seed, oddities = {}, faults = [], apps = [demoApp] } = options
+  // The world begins to move when the sandbox is made, so that comes last of what takes long.
+  const database = await cloneDatabase()
   const sandbox = createSandbox({
     ...{ clock: systemClock, seed, speed, apps, oddities, faults },
     profile: { ...school, ...options.school },
     switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
   })
   const provider = await listen(sandbox)
-  const database = await cloneDatabase()
   const directory = await mkdtemp(join(tmpdir(), 'penstock-e2e-'))
   const config = join(directory, 'penstock.yaml')
   const classroom = { url: provider.url, ...options.provider }

@@ -1,4 +1,3 @@
-import type { Clock } from '../../src/clock/clock.ts'
 import type {
   CommitResult,
   DeadLetter,
@@ -28,12 +27,10 @@ export class FakeStore implements Store {
   unread = 0
   readonly #series = new Map<string, Series>()
   readonly #roomStreams: readonly StreamName[]
-  readonly #clock: Clock
   readonly #failures = new Map<Method, Error[]>()
   readonly #answers: CommitResult[] = []
 
-  constructor(clock: Clock, roomStreams: readonly StreamName[]) {
-    this.#clock = clock
+  constructor(roomStreams: readonly StreamName[]) {
     this.#roomStreams = roomStreams
   }
 
@@ -54,7 +51,7 @@ export class FakeStore implements Store {
   }
 
   put(stream: StreamName, series: string, progress: Partial<Progress> = {}): void {
-    const blank = { version: 0, cursor: null, carry: null, updatedAt: null }
+    const blank = { version: 0, cursor: null, carry: null, certain: false }
     this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
   }
 
@@ -63,7 +60,7 @@ export class FakeStore implements Store {
     return [...this.#series].flatMap(([key, { progress, closed }]) => {
       const [name, series] = key.split(' ')
       if (closed || name !== stream || series === undefined) return []
-      return [{ series, updatedAt: progress.updatedAt, endedAt: null, lastEventAt: null }]
+      return [{ series, updatedAt: progress.version, endedAt: null, lastEventAt: null }]
     })
   }
 
@@ -91,7 +88,7 @@ export class FakeStore implements Store {
     const { cursor, carry } = page
     const version = page.version + 1
     this.#series.set(`${page.stream} ${page.series}`, {
-      progress: { version, cursor, carry, updatedAt: this.#clock.now() },
+      progress: { version, cursor, carry, certain: page.series !== '' },
       closed: false,
     })
     this.commits.push(page)

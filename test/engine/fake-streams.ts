@@ -20,7 +20,8 @@ function read(answer: unknown) {
 }
 
 function harvest(page: Page): Harvest {
-  const things = page.items.filter(item => item !== null) as readonly Thing[]
+  const items = page.items as readonly (Thing | null)[]
+  const things = items.filter(item => item !== null)
   return {
     rows: { 'classroom.room_event': things } as unknown as RowSet,
     carry: { read: things.length },

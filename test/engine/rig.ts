@@ -194,7 +194,7 @@ export function createRig(roomStreams: readonly StreamName[]) {
     counts,
     said,
     random: { next: () => 0.5, uuid: () => '' },
-    store: new FakeStore(clock, roomStreams),
+    store: new FakeStore(roomStreams),
     transport: new FakeTransport(clock),
     ledger: new FakeLedger(),
     queue: plainQueue(),

@@ -44,10 +44,11 @@ describe('a room that has ended', () => {
   it('is visited a last time while the provider still knows it', () => {
     const endedAt = 1_000 * minute
     const ended = { quiet: 20, endedAt }
-    const after = (minutes: number) => nextVisit(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
-    expect(after(10)).toMatchObject({ kind: 'visit', after: 80_000 })
-    expect(after(53.5)).toMatchObject({ kind: 'visit', after: 0.5 * minute })
-    expect(after(54)).toEqual({ kind: 'close' })
+    const visitAfter = (minutes: number) =>
+      nextVisit(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
+    expect(visitAfter(10)).toMatchObject({ kind: 'visit', after: 80_000 })
+    expect(visitAfter(53.5)).toMatchObject({ kind: 'visit', after: 0.5 * minute })
+    expect(visitAfter(54)).toEqual({ kind: 'close' })
   })
 })
 

@@ -23,8 +23,8 @@ export const mutants = {
     title: 'progress is committed first and the rows after it',
     demands: {
       faults: ['kill', 'lost answer', 'cut'],
-      switches: { tail: 'valid' },
-      lessonMinutes: 600,
+      switches: { tail: 'valid', sequence: 'contiguous' },
+      profile: { lessonMinutes: 600, eventsPerMinute: 60 },
       streams: ['room-events'],
     },
     place: 'calls',

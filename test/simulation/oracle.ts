@@ -24,7 +24,7 @@ export async function examine(
   const truth = readTruth(sandbox)
   const stored = await readStored(database)
   const incarnations = matchIncarnations(truth, stored)
-  // Where rooms' logs are read, a gap is no excuse for what the provider still serves.
+  // Where rooms' logs are read, there is no excuse for what the provider still serves.
   const isExcusable = streams.includes('room-events') ? isForgotten : () => true
   const events = examineEvents(truth, stored, incarnations, isExcusable)
   const read = {
@@ -55,8 +55,8 @@ function examineEvents(
     known.add(key)
     const row = stored.events.get(key)
     if (!row) {
-      const isExcused = isExcusable(event) && stored.gaps.some(gap => covers(gap, event, incarnation))
-      if (!isExcused) lost.push(`event ${key} (${event.incarnation})`)
+      if (!isExcusable(event) || !isAccountedFor(event, stored, incarnation))
+        lost.push(`event ${key} (${event.incarnation})`)
     } else if (row.cmd !== event.cmd || row.data !== event.data) {
       different.push(`event ${key}: ${row.cmd} ${row.data} for ${event.cmd} ${event.data}`)
     }
@@ -69,6 +69,15 @@ function examineEvents(
   }
   const duplicate = [...stored.events.keys()].filter(key => !known.has(key)).map(key => `event ${key}`)
   return { lost, duplicate, different }
+}
+
+/** In the gap ledger, or waiting for a log that could tell whose it is. */
+function isAccountedFor(event: TrueEvent, stored: Stored, incarnation: number | undefined): boolean {
+  const { app, room, sequence, cmd, data } = event
+  return (
+    stored.waiting.has(`${app} ${room} ${sequence} ${cmd} ${data}`) ||
+    stored.gaps.some(gap => covers(gap, event, incarnation))
+  )
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const

@@ -14,7 +14,7 @@ export interface Demands {
   readonly faults?: readonly FaultClass[]
   /** Without the app's feed the first room of each class is known beforehand, and no other is found. */
   readonly streams?: readonly StreamName[]
-  readonly lessonMinutes?: number
+  readonly profile?: Partial<SchoolProfile>
 }
 
 /** The world of one run and how the daemon is set up for it. */
@@ -63,11 +63,11 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     roomMemorySeconds: providerMemory / second,
     ...demands.switches,
   }
-  const { streams = streamNames, lessonMinutes = profile.lessonMinutes } = demands
+  const { streams = streamNames } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },
-    profile: { ...profile, lessonMinutes },
+    profile: { ...profile, ...demands.profile },
     settings: settingsFor(streams, rooms),
   }
 }

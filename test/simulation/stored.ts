@@ -21,6 +21,8 @@ export interface Stored {
   readonly widgetItems: ReadonlyMap<string, string>
   readonly recordings: ReadonlyMap<string, string>
   readonly gaps: readonly StoredGap[]
+  /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
+  readonly waiting: ReadonlySet<string>
 }
 
 const place = `app_id || ' ' || room_uuid || ' ' || incarnation || ' '`
@@ -50,6 +52,11 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
             coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper
      from ingest.gap where state in ('open', 'lost')`,
   )
+  type Divergence = { readonly key: string; readonly other: { readonly cmd: number; readonly data: unknown } }
+  const waiting = await rows<Divergence>(
+    `select app_id || ' ' || series || ' ' || key as key, other from ingest.divergence
+     where stream = 'app-events' and resolved_at is null`,
+  )
   return {
     events: new Map(events.map(({ key, cmd, data }) => [key, { cmd, data: canonical(data) }])),
     chats: new Map(chats.map(({ key, message }) => [key, message])),
@@ -57,5 +64,6 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
     widgetItems: new Map(items.map(({ key, data }) => [key, canonical(data)])),
     recordings: new Map(recordings.map(({ key, state }) => [key, state])),
     gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
+    waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),
   }
 }

@@ -49,10 +49,12 @@ export function screenOn(output: Output): Screen {
 }
 
 export function head(running: {
+  /** What is running, as a sentence. */
   readonly classes: string
   readonly url: string
   readonly databaseUrl: string
   readonly logPath: string
+  /** When it ends, as a sentence. */
   readonly ends: string
 }): readonly string[] {
   const { url, databaseUrl, logPath } = running
@@ -68,24 +70,33 @@ export function head(running: {
     '',
     running.ends,
     '',
+    progressHeader,
   ]
 }
+
+/** Columns of progress with their widths; one line fits a terminal of 80. */
+const columns = [
+  ['rows/s', 7],
+  ['rows', 11],
+  ['lag s', 7],
+  ['rooms open', 12],
+  ['ended', 7],
+  ['gaps', 6],
+  ['dead letters', 14],
+  ['violations', 12],
+] as const
+
+export const progressHeader = columns.map(([name, width]) => name.padStart(width)).join('')
 
 export function progressLine(
   figures: Figures,
   beside: { readonly rowsPerSecond: number; readonly lag: number | undefined; readonly violations: number },
 ): string {
   const { rows, roomsOpen, roomsEnded, gaps, deadLetters } = figures
-  const lag = beside.lag === undefined ? '-' : `${beside.lag.toFixed(1)} s`
-  return [
-    `${countText(Math.round(beside.rowsPerSecond)).padStart(6)} rows/s`,
-    `${countText(rows).padStart(9)} rows`,
-    `lag ${lag}`,
-    `rooms ${roomsOpen} open, ${roomsEnded} ended`,
-    `gaps ${gaps}`,
-    `dead letters ${deadLetters}`,
-    `violations ${beside.violations}`,
-  ].join(' | ')
+  const lag = beside.lag === undefined ? '-' : beside.lag.toFixed(1)
+  const counts = [roomsOpen, roomsEnded, gaps, deadLetters, beside.violations].map(countText)
+  const cells = [countText(Math.round(beside.rowsPerSecond)), countText(rows), lag, ...counts]
+  return columns.map(([, width], column) => cells[column]!.padStart(width)).join('')
 }
 
 /** The end of a demo, for people. */

@@ -11,10 +11,10 @@ const school: SchoolProfile = {
   kind: 'school',
   classes: 12,
   students: 10,
-  lessonMinutes: 12,
+  lessonMinutes: 10,
   breakMinutes: 2,
   eventsPerMinute: 12,
-  historyMinutes: 10,
+  historyMinutes: 8.5,
 }
 
 /** Real seconds of the feed's sliding window: two polls of it, and less than a full answer. */

@@ -238,7 +238,7 @@ const shared = [rejected, settled]
  * them weighed it against too little: then it begins again.
  */
 function counted(certain: string): Readonly<Record<string, string>> {
-  const expected = `(select count(*) from judged where fresh and ${certain})`
+  const expected = `(select count(distinct (room_uuid, sequence)) from judged where fresh and ${certain})`
   const found = '(select count(*) from stored_room_event where fresh)'
   return {
     diverged: '(select count(*) from diverged)::int',

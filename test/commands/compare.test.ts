@@ -1,0 +1,129 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { compareWith, type Difference } from '../../src/commands/demo/compare.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import type { TruthLine } from '../../src/sandbox/index.ts'
+import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+
+const servedSince = 1_000
+const of = { app: 'a', roomUuid: 'algebra', incarnation: 1 } as const
+const room: TruthLine = {
+  ...{
+    ...of,
+    kind: 'room',
+    openedAt: 500,
+    state: 1,
+    startedAt: 500,
+    endedAt: undefined,
+    destroyedAt: undefined,
+  },
+  events: 2,
+}
+const event = (sequence: number): TruthLine => ({
+  ...{ ...of, kind: 'event', sequence, cmd: 3, data: {}, at: 900, malformed: false },
+})
+const resource: TruthLine = {
+  ...of,
+  kind: 'resource',
+  item: { resourceUuid: 'r', resourceName: 'n', ext: 'pdf', size: 1, url: 'u', updateTime: 2_000 },
+}
+const recording = (files: number): TruthLine => ({
+  ...of,
+  kind: 'recording',
+  item: {
+    ...{
+      recordId: 'rec',
+      startTime: 1,
+      endTime: 5_000,
+      resourceId: 'x',
+      sid: 's',
+      recordUid: '1',
+      boardId: 'b',
+    },
+    ...{ boardToken: 't', type: 2, status: 2, url: null },
+    recordDetails: Array.from({ length: files }, (_, i) => ({ url: `f${i}` })),
+  },
+})
+const truth = [room, event(1), event(2), resource, recording(1)]
+
+let database: TestDatabase
+let pool: pg.Pool
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  pool = connect({ url: database.url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' })
+})
+
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+beforeEach(async () => {
+  await pool.query(
+    'truncate classroom.room, classroom.room_event, classroom.resource, classroom.recording, classroom.recording_file',
+  )
+  await pool.query(`
+    insert into classroom.room (app_id, room_uuid, incarnation) values ('a', 'algebra', 1);
+    insert into classroom.room_event (app_id, room_uuid, incarnation, sequence, cmd, at, at_source, received_at, source)
+      select 'a', 'algebra', 1, n, 3, now(), 'event', now(), 'log' from generate_series(1, 2) n;
+    insert into classroom.resource (app_id, room_uuid, incarnation, resource_uuid, updated_at)
+      values ('a', 'algebra', 1, 'r', to_timestamp(2));
+    insert into classroom.recording (app_id, room_uuid, incarnation, record_id, status, ended_at)
+      values ('a', 'algebra', 1, 'rec', 2, to_timestamp(5));
+    insert into classroom.recording_file values ('a', 'algebra', 1, 'rec', 0, 'f0', null)`)
+})
+
+const compare = (lines: readonly TruthLine[]): Promise<Difference> =>
+  compareWith(pool, lines, { servedSince }).check()
+
+test('rows that are the truth differ in nothing', async () => {
+  expect(await compare(truth)).toEqual({ lost: 0, duplicates: 0 })
+})
+
+test('an event that is not stored is lost', async () => {
+  expect(await compare([...truth, event(3)])).toEqual({ lost: 1, duplicates: 0 })
+})
+
+test('an event that never happened is a duplicate', async () => {
+  expect(await compare([room, event(1), resource, recording(1)])).toEqual({ lost: 0, duplicates: 1 })
+})
+
+test('events in a room that never was are duplicates', async () => {
+  await pool.query(`update classroom.room_event set incarnation = 2 where sequence = 2;
+    insert into classroom.room (app_id, room_uuid, incarnation) values ('a', 'algebra', 2)`)
+  expect(await compare(truth)).toEqual({ lost: 1, duplicates: 1 })
+})
+
+test('a recording without all of its files, and a resource in an older state, are lost', async () => {
+  await pool.query('update classroom.resource set updated_at = to_timestamp(1)')
+  expect(await compare([room, event(1), event(2), resource, recording(2)])).toEqual({
+    lost: 2,
+    duplicates: 0,
+  })
+})
+
+test('a resource whose removal has not been noticed is lost', async () => {
+  expect(await compare([room, event(1), event(2), recording(1)])).toEqual({ lost: 1, duplicates: 0 })
+  await pool.query('update classroom.resource set removed_at = now()')
+  expect(await compare([room, event(1), event(2), recording(1)])).toEqual({ lost: 0, duplicates: 0 })
+})
+
+test('a room that was gone before anyone could ask for it is not counted', async () => {
+  const gone = { ...room, roomUuid: 'history', destroyedAt: 999 } as TruthLine
+  const lines = [...truth, gone, { ...event(1), roomUuid: 'history' } as TruthLine]
+  expect(await compare(lines)).toEqual({ lost: 0, duplicates: 0 })
+  const late = { ...room, roomUuid: 'history', destroyedAt: 1_001 } as TruthLine
+  expect(await compare([...truth, late, { ...event(1), roomUuid: 'history' } as TruthLine])).toMatchObject({
+    lost: 1,
+  })
+})
+
+test('what was missing at the first look may have come by the second', async () => {
+  const { check } = compareWith(pool, truth, { servedSince })
+  await pool.query('delete from classroom.room_event where sequence = 2')
+  expect((await check()).lost).toBe(1)
+  await pool.query(`insert into classroom.room_event (app_id, room_uuid, incarnation, sequence, cmd, at, at_source, received_at, source)
+    values ('a', 'algebra', 1, 2, 3, now(), 'event', now(), 'log')`)
+  expect((await check()).lost).toBe(0)
+})

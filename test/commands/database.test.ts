@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
+import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../src/sandbox/index.ts'
+import { execute } from '../support/databases.ts'
+import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+import { penstock } from './penstock.ts'
+
+let database: TestDatabase
+let sandbox: Sandbox
+let provider: Listening
+let folder: string
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  sandbox = createSandbox({ clock: systemClock })
+  provider = await listen(sandbox)
+  folder = await mkdtemp(join(tmpdir(), 'penstock-commands-'))
+})
+
+afterAll(async () => {
+  await provider.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function config(
+  overrides: { readonly token?: string; readonly url?: string; readonly role?: string } = {},
+) {
+  const path = join(folder, 'penstock.yaml')
+  const { token = demoApp.token, url = provider.url, role = 'penstock_runtime' } = overrides
+  const settings = {
+    database: { url: database.url, role },
+    provider: { classroom: { url } },
+    apps: [{ id: demoApp.id, region: 'ap', plan: 'premium', classroom: { uid: demoApp.uid, token } }],
+  }
+  await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
+  return path
+}
+
+interface Check {
+  readonly ok: boolean
+  readonly checks: readonly { readonly subject: string; readonly result: string; readonly text: string }[]
+}
+
+async function checked(path: string): Promise<Check & { readonly code: number | null }> {
+  const { code, stdout } = await penstock(['check', '--config', path, '--json'])
+  return { code, ...(JSON.parse(stdout) as Check) }
+}
+
+function resultOf({ checks }: Check, subject: string): string | undefined {
+  return checks.find(check => check.subject === subject)?.result
+}
+
+test('check passes where everything is right, consumes nothing of the feed and breaks no rule', async () => {
+  const before = sandbox.arrivals.count
+  const { code, stdout } = await penstock(['check', '--config', await config()])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^app demo +ok +the classroom service accepts the credentials$/m)
+  expect(stdout).toMatch(/^role +ok +penstock_runtime may write rows and change no table$/m)
+  const asked = sandbox.arrivals.list(before, 10).map(({ operation }) => operation)
+  expect(asked).toEqual(['roomEvents'])
+  expect(sandbox.status().violations).toBe(0)
+})
+
+test('check as JSON says of each part how it is', async () => {
+  const found = await checked(await config())
+  expect(found).toMatchObject({ code: 0, ok: true })
+  expect(found.checks.map(({ subject }) => subject)).toEqual([
+    'configuration',
+    'database',
+    'migrations',
+    'role',
+    'app demo',
+  ])
+})
+
+test('check fails for a wrong token and names the keys to look at', async () => {
+  const found = await checked(await config({ token: 'wrong' }))
+  expect(found).toMatchObject({ code: 1, ok: false })
+  expect(found.checks.at(-1)).toMatchObject({ subject: 'app demo', result: 'failed' })
+  expect(found.checks.at(-1)?.text).toContain('look at classroom.uid and classroom.token')
+  expect(JSON.stringify(found)).not.toContain('"wrong"')
+})
+
+test('check fails for an address where nobody is, or where something else answers', async () => {
+  for (const url of ['http://127.0.0.1:1', `${provider.url}/elsewhere`]) {
+    const found = await checked(await config({ url }))
+    expect(found.code).toBe(1)
+    expect(found.checks.at(-1)?.text).toContain('look at provider.classroom.url')
+  }
+})
+
+test('check warns of a role that may change tables, and fails for one that does not exist', async () => {
+  expect(resultOf(await checked(await config({ role: '' })), 'role')).toBe('warning')
+  const found = await checked(await config({ role: 'nobody_of_that_name' }))
+  expect(found.code).toBe(1)
+  expect(resultOf(found, 'role')).toBe('failed')
+})
+
+test('status of a database that nobody has drained into says so', async () => {
+  const { code, stdout } = await penstock(['status', '--config', await config()])
+  expect(code).toBe(0)
+  expect(stdout).toContain('no daemon runs on this database')
+  for (const line of ['nothing has been drained yet', 'no gaps', 'no dead letters'])
+    expect(stdout).toContain(line)
+})
+
+test('status shows what is owed, gaps, dead letters and who owns, as tables and as JSON', async () => {
+  await execute(
+    database.url,
+    `insert into ingest.progress (app_id, stream, series, updated_at)
+       values ('demo', 'room-events', 'algebra', ingest.clock() - interval '3 hours 5 minutes');
+     insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, state)
+       values ('demo', 'room-events', 'algebra', 'sequence', 4, 5, 'room_forgotten', 'lost');
+     insert into ingest.dead_letter (app_id, stream, series, reason, body) values ('demo', 'poll', 'algebra', 'malformed', '{');
+     insert into ingest.ownership values (0, 'host/1/abc', 1, ingest.clock() + interval '1 hour')`,
+  )
+  const path = await config()
+  const { stdout } = await penstock(['status', '--config', path])
+  expect(stdout).toMatch(/host\/1\/abc runs and owns 1 shards/)
+  expect(stdout).toMatch(/^demo +room-events +1 +0 +1 +\d{4}-\d\d-\d\dT[\d:]+Z +3 h$/m)
+  expect(stdout).toMatch(/^demo +room-events +lost +room_forgotten +1 +-$/m)
+  expect(stdout).toMatch(/^demo +poll +malformed +1 +\d{4}-/m)
+  const { stdout: json } = await penstock(['status', '--config', path, '--json'])
+  expect(JSON.parse(json)).toMatchObject({
+    running: true,
+    streams: [{ app: 'demo', stream: 'room-events', open: 1, owed: 1 }],
+    gaps: [{ state: 'lost', reason: 'room_forgotten', gaps: 1 }],
+    deadLetters: [{ stream: 'poll', reason: 'malformed', letters: 1 }],
+  })
+})
+
+test('an empty database is refused by run, status and check, and prepared by migrate up', async () => {
+  await execute(database.url, 'drop schema classroom, ingest cascade')
+  const path = await config()
+  const run = await penstock(['run', '--config', path])
+  expect(run.code).toBe(1)
+  expect(run.stderr).toMatch(
+    /^penstock: the database lacks migrations \(0001.*run `penstock migrate up` first\n$/,
+  )
+  expect((await penstock(['status', '--config', path])).stderr).toContain('run `penstock migrate up` first')
+  expect(resultOf(await checked(path), 'migrations')).toBe('failed')
+  const before = await penstock(['migrate', 'status', '--config', path])
+  expect(before.stdout).toMatch(/^0003-classroom +missing$/m)
+
+  const up = await penstock(['migrate', 'up', '--config', path])
+  expect(up).toMatchObject({ code: 0, stderr: '' })
+  expect(up.stdout).toMatch(/^applied 0001-roles-and-schemas$/m)
+  const again = await penstock(['migrate', 'up', '--config', path])
+  expect(again.stdout).toBe('nothing to do: the database is up to date\n')
+  const after = await penstock(['migrate', 'status', '--config', path])
+  expect(after.stdout).not.toContain('missing')
+  expect(await checked(path)).toMatchObject({ code: 0, ok: true })
+})

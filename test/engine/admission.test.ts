@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest'
+import { type Attempt, createAdmission } from '../../src/engine/admission.ts'
+import { StoreUnavailable } from '../../src/engine/ports.ts'
+import type { GroupLimit } from '../../src/engine/settings.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import { perDay, perSecond } from '../../src/provider/limits.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { feed, roomLog } from './fake-streams.ts'
+import { createRig, fence, minute, second } from './rig.ts'
+
+const quick: GroupLimit = { rates: [perSecond(1_000)], concurrency: 8, counted: 'process' }
+const counted: GroupLimit = { rates: [perSecond(2)], concurrency: 1, counted: 'ledger' }
+
+function rigged() {
+  const rig = createRig([])
+  const admission = createAdmission(rig, 30 * second)
+  const controller = new AbortController()
+  const signal = controller.signal
+  const common = { app: 'a1', fence, priority: 'live', signal } as const
+  const ofRoom = (room: string, parts: Partial<Attempt> = {}) =>
+    admission.send({
+      ...common,
+      request: requestLine(roomLog.operation, { region: 'ap', appId: 'a1', roomUuid: room }),
+      limit: quick,
+      ...parts,
+    })
+  const ofFeed = (parts: Partial<Attempt> = {}) =>
+    admission.send({
+      ...common,
+      request: requestLine(feed.operation, { region: 'ap', appId: 'a1' }),
+      limit: counted,
+      ...parts,
+    })
+  return { ...rig, ofRoom, ofFeed, controller }
+}
+
+/** Fails for so long; then answers. Keeps asking, one request after the other, as a poller's lanes would. */
+async function attemptsDuring(kind: FailureKind, lasts: number): Promise<readonly number[]> {
+  const { clock, transport, ofRoom, controller } = rigged()
+  transport.answers = ({ at }) => (at < lasts ? kind : { items: [] })
+  const lane = async (room: string) => {
+    while (!controller.signal.aborted) {
+      await ofRoom(room)
+      await clock.sleep(second, controller.signal)
+    }
+  }
+  const lanes = ['a', 'b', 'c', 'd', 'e', 'f'].map(lane)
+  await clock.advance(lasts)
+  const asked = transport.asked.map(({ at }) => at).filter(at => at < lasts)
+  controller.abort()
+  await clock.advance(0)
+  await Promise.all(lanes)
+  return asked
+}
+
+describe('a provider in trouble', () => {
+  it('an outage of thirty minutes costs at most forty requests, at the end one a minute', async () => {
+    const asked = await attemptsDuring('unavailable', 30 * minute)
+    expect(asked.length).toBeLessThanOrEqual(40)
+    const late = asked.filter(at => at > 3 * minute)
+    const gaps = late.slice(1).map((at, i) => at - late[i]!)
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(minute)
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * minute)
+  })
+
+  it('after a 401 one quick try is made with the credentials read again, then one a minute', async () => {
+    const asked = await attemptsDuring('unauthorized', 30 * minute)
+    const [first, ...rest] = [...new Set(asked.filter(at => at >= 0.1 * second))]
+    expect(asked.filter(at => at < second).length).toBeLessThanOrEqual(6)
+    expect(first).toBeGreaterThanOrEqual(second)
+    expect(first).toBeLessThan(2 * second)
+    expect(rest[0]! - first!).toBeGreaterThanOrEqual(minute)
+    expect(asked.length).toBeLessThanOrEqual(37)
+  })
+
+  it('two failures of a passing kind shut nothing', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = ({ at }) => (at < 2 ? 'timeout' : { items: [] })
+    await ofRoom('a')
+    const second = ofRoom('b')
+    const third = ofRoom('c')
+    await clock.advance(5)
+    await Promise.all([second, third])
+    expect(transport.asked).toHaveLength(3)
+  })
+
+  it('after a pause one request goes ahead alone, and the others follow when it succeeds', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    const probe = Promise.withResolvers<{ items: [] }>()
+    let answered = 0
+    transport.answers = () => (++answered <= 3 ? 'network' : answered === 4 ? probe.promise : { items: [] })
+    for (const room of ['a', 'b', 'c']) {
+      void ofRoom(room)
+      await clock.advance(10)
+    }
+    const waiting = ['d', 'e', 'f'].map(room => ofRoom(room))
+    await clock.advance(5 * second)
+    expect(transport.asked).toHaveLength(4)
+    probe.resolve({ items: [] })
+    await clock.advance(second)
+    await Promise.all(waiting)
+    expect(transport.asked).toHaveLength(6)
+  })
+
+  it('a 429 pauses its group for as long as the provider asked, and no other group', async () => {
+    const { clock, transport, ofRoom, ofFeed } = rigged()
+    transport.answers = ({ operation, at }) =>
+      operation === 'roomEvents' && at < second
+        ? { kind: 'rate_limited', text: '', status: 429, retryAfter: 20 }
+        : { items: [] }
+    await ofRoom('a')
+    const held = ofRoom('b')
+    void ofFeed()
+    await clock.advance(19.9 * second)
+    expect(transport.asked.map(({ operation }) => operation)).toEqual(['roomEvents', 'appEvents'])
+    await clock.advance(3 * second)
+    expect(await held).toMatchObject({ outcome: 'replied' })
+  })
+
+  it('a 503 that names a time shuts the gate at once', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = ({ at }) =>
+      at < second ? { kind: 'unavailable', text: '', status: 503, retryAfter: 10 } : { items: [] }
+    await ofRoom('a')
+    const held = ofRoom('b')
+    await clock.advance(9.9 * second)
+    expect(transport.asked).toHaveLength(1)
+    await clock.advance(2 * second)
+    expect(await held).toMatchObject({ outcome: 'replied' })
+  })
+
+  it('a 429 without a time pauses for at least a minute', async () => {
+    const asked = await attemptsDuring('rate_limited', 5 * minute)
+    const later = asked.filter(at => at > second)
+    expect(later[0]).toBeGreaterThanOrEqual(minute)
+    expect(later.length).toBeLessThanOrEqual(2)
+  })
+
+  it('a failure that only concerns its series shuts nothing', async () => {
+    const asked = await attemptsDuring('malformed', minute)
+    expect(asked.length).toBeGreaterThan(300)
+  })
+
+  it('what waited a minute before a shut gate is planned anew', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = () => ({ kind: 'rate_limited', text: '', status: 429, retryAfter: 90 })
+    await ofRoom('a')
+    const late = ofRoom('b')
+    await clock.advance(3 * minute)
+    expect(await late).toEqual({ outcome: 'late' })
+    expect(transport.asked).toHaveLength(1)
+  })
+})
+
+describe('order', () => {
+  it('what is live goes before what is visited again', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
+    const all = [
+      ofRoom('first', { limit }),
+      ofRoom('again', { limit, priority: 'revisit' }),
+      ofRoom('live', { limit, priority: 'live' }),
+    ]
+    await clock.advance(5 * second)
+    await Promise.all(all)
+    expect(transport.asked.map(({ room, at }) => [room, at])).toEqual([
+      ['first', 0],
+      ['live', second],
+      ['again', 2 * second],
+    ])
+  })
+
+  it('what is told to stop while it waits sends nothing', async () => {
+    const { clock, transport, ofRoom, controller } = rigged()
+    const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
+    const all = [ofRoom('a', { limit }), ofRoom('b', { limit }), ofRoom('c', { limit })]
+    await clock.advance(0.5 * second)
+    controller.abort()
+    await clock.advance(0)
+    expect((await Promise.all(all)).map(({ outcome }) => outcome)).toEqual(['replied', 'stopped', 'stopped'])
+    expect(transport.asked).toHaveLength(1)
+  })
+})
+
+describe('a group that is counted in the database', () => {
+  it('is debited before anything is sent', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    let debitsWhenSent = 0
+    transport.answers = () => {
+      debitsWhenSent = ledger.taken.length
+      return { items: [] }
+    }
+    expect(await ofFeed()).toMatchObject({ outcome: 'replied', grant: { n: 1 } })
+    expect(debitsWhenSent).toBe(1)
+    expect(ledger.settled).toEqual([])
+  })
+
+  it('waits as long as the ledger says', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    ledger.answers.push({ granted: false, wait: 700 }, { granted: false, wait: 300 })
+    const sent = ofFeed()
+    await clock.advance(2 * second)
+    await sent
+    expect(transport.asked.map(({ at }) => at)).toEqual([second])
+  })
+
+  it('whose day is spent waits outside the queue, and asks the ledger once', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    const limit: GroupLimit = { ...counted, rates: [perDay(480)] }
+    ledger.answers.push({ granted: false, wait: 50 * second })
+    const all = [ofFeed({ limit }), ofFeed({ limit }), ofFeed({ limit })]
+    await clock.advance(49 * second)
+    expect(ledger.answers).toEqual([])
+    expect(ledger.taken).toEqual([])
+    await clock.advance(2 * second)
+    await Promise.all(all)
+    expect(transport.asked.map(({ at }) => at)).toEqual([50 * second, 50 * second, 50 * second])
+  })
+
+  it('does not use a grant that is older than two seconds', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    let isFirst = true
+    ledger.beforeGrant = async () => {
+      if (isFirst) await clock.sleep(2_001)
+      isFirst = false
+    }
+    const sent = ofFeed()
+    await clock.advance(5 * second)
+    expect(await sent).toMatchObject({ grant: { n: 2 } })
+    expect(ledger.settled).toEqual([{ n: 1, outcome: 'refused' }])
+    expect(transport.asked).toHaveLength(1)
+  })
+
+  it('sends nothing when the shard is lost', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    ledger.answers.push({ granted: 'fenced' })
+    expect(await ofFeed()).toEqual({ outcome: 'fenced' })
+    expect(transport.asked).toEqual([])
+  })
+
+  it('sends nothing when the ledger cannot be reached', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    ledger.answers.push(new StoreUnavailable('57P01'))
+    await expect(ofFeed()).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(transport.asked).toEqual([])
+    expect(await ofFeed()).toMatchObject({ outcome: 'replied' })
+  })
+
+  it.each<[FailureKind, string]>([
+    ['rate_limited', 'refused'],
+    ['unauthorized', 'refused'],
+    ['bad_request', 'refused'],
+    ['not_found', 'refused'],
+    ['timeout', 'unread'],
+    ['network', 'unread'],
+    ['gateway_timeout', 'unread'],
+    ['malformed', 'unread'],
+    ['too_large', 'unread'],
+  ])('an attempt that ended with %s is settled as %s', async (kind, outcome) => {
+    const { ledger, transport, ofFeed } = rigged()
+    transport.answers = () => kind
+    await ofFeed()
+    expect(ledger.settled).toEqual([{ n: 1, outcome }])
+  })
+
+  it('is read to its end when the engine stops meanwhile', async () => {
+    const { clock, transport, ofFeed, controller } = rigged()
+    const answer = Promise.withResolvers<{ items: [] }>()
+    transport.answers = () => answer.promise
+    const sent = ofFeed()
+    await clock.advance(0)
+    controller.abort()
+    answer.resolve({ items: [] })
+    expect(await sent).toMatchObject({ outcome: 'replied', grant: { n: 1 } })
+  })
+})

@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest'
+import { type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
+import { startEngine } from '../../src/engine/supervisor.ts'
+import { shardOf } from '../../src/planning/shard.ts'
+import { feed, roomLog } from './fake-streams.ts'
+import { appOf, createRig, minute, second, settingsOf } from './rig.ts'
+
+class FakeOwnership implements Ownership {
+  fences: readonly Fence[]
+  claims = 0
+  releases = 0
+  error: Error | undefined
+  hangs = false
+
+  constructor(fences: readonly Fence[]) {
+    this.fences = fences
+  }
+
+  async claim(): Promise<readonly Fence[]> {
+    this.claims += 1
+    if (this.hangs) await new Promise(() => {})
+    if (this.error) throw this.error
+    return this.fences
+  }
+
+  async release(): Promise<void> {
+    this.releases += 1
+    if (this.error) throw this.error
+  }
+}
+
+const shardCount = 4
+const allShards = (epoch: number) =>
+  Array.from({ length: shardCount }, (_, shard): Fence => ({ shard, owner: 'me', epoch }))
+
+function started(apps: readonly string[] = ['a1']) {
+  const rig = createRig(['room-events'])
+  const ownership = new FakeOwnership(allShards(1))
+  const settings = settingsOf(apps.map(id => appOf(id, ['app-events', 'room-events'])))
+  const engine = startEngine({ ...rig, ownership, settings, streams: [feed, roomLog] })
+  const stop = async () => {
+    const stopped = engine.stop()
+    await rig.clock.advance(settings.drainDeadline)
+    await stopped
+  }
+  return { ...rig, ownership, engine, stop }
+}
+
+/** How often each app was asked since the n-th request. */
+function appsAsked({ asked }: { readonly asked: readonly { readonly app: string }[] }, since: number) {
+  return new Set(asked.slice(since).map(({ app }) => app))
+}
+
+describe('ownership', () => {
+  it('nothing is asked before a shard is owned, and every app of an owned shard is', async () => {
+    const { clock, transport, ownership, engine, stop } = started(['a1', 'a2', 'a3'])
+    ownership.fences = []
+    await clock.advance(0)
+    expect(engine.owned()).toEqual({ shards: 4, apps: ['a1', 'a2', 'a3'] })
+    expect(appsAsked(transport, 0)).toEqual(new Set(['a1', 'a2', 'a3']))
+    await stop()
+  })
+
+  it('an app whose shard is lost is asked no more, the others are', async () => {
+    const { clock, transport, ownership, stop } = started(['a1', 'a2', 'a3', 'a4', 'a5'])
+    await clock.advance(second)
+    const lost = shardOf('a1', shardCount)
+    ownership.fences = allShards(1).filter(({ shard }) => shard !== lost)
+    await clock.advance(3 * second)
+    const before = transport.asked.length
+    await clock.advance(minute)
+    const others = ['a2', 'a3', 'a4', 'a5'].filter(app => shardOf(app, shardCount) !== lost)
+    expect(others.length).toBeGreaterThan(0)
+    expect(appsAsked(transport, before)).toEqual(new Set(others))
+    await stop()
+  })
+
+  it('an app that comes back under another epoch begins anew', async () => {
+    const { clock, store, ownership, stop } = started()
+    await clock.advance(second)
+    ownership.fences = allShards(2)
+    await clock.advance(20 * second)
+    expect(store.commits.at(-1)?.fence.epoch).toBe(2)
+    expect(store.calls.filter(call => call === 'openSeries')).toHaveLength(2)
+    await stop()
+  })
+
+  it('is claimed again at once when a page was fenced', async () => {
+    const { clock, store, ownership, stop } = started()
+    await clock.advance(9 * second)
+    const before = ownership.claims
+    store.answerNextCommit({ outcome: 'fenced' })
+    ownership.fences = allShards(2)
+    await clock.advance(1.5 * second)
+    expect(ownership.claims).toBeGreaterThan(before)
+    expect(store.commits.at(-1)?.fence.epoch).toBe(2)
+    await stop()
+  })
+
+  it('a page that was fenced although the shard stayed ours is read again', async () => {
+    const { clock, store, stop } = started()
+    await clock.advance(second)
+    store.answerNextCommit({ outcome: 'fenced' })
+    await clock.advance(9.5 * second)
+    const before = store.commits.length
+    await clock.advance(5 * second)
+    expect(store.commits.length).toBeGreaterThan(before)
+    await stop()
+  })
+
+  it('is tried again with growing waits while the database is away', async () => {
+    const { clock, transport, ownership, said, stop } = started()
+    await clock.advance(second)
+    ownership.error = new StoreUnavailable(undefined)
+    await clock.advance(10 * minute)
+    expect(ownership.claims).toBeLessThan(220)
+    expect(said).toContain('ownership could not be renewed; trying again')
+    ownership.error = undefined
+    const before = transport.asked.length
+    await clock.advance(15 * second)
+    expect(transport.asked.length).toBeGreaterThan(before)
+    await stop()
+  })
+
+  it('a claim that never answers does not hold the engine up', async () => {
+    const { clock, ownership, stop } = started()
+    await clock.advance(second)
+    ownership.hangs = true
+    await clock.advance(30 * second)
+    expect(ownership.claims).toBeGreaterThan(2)
+    await stop()
+    expect(ownership.releases).toBe(1)
+  })
+})
+
+describe('an outage of the database', () => {
+  it('stops every app at once, and ends for all of them within five seconds', async () => {
+    const apps = Array.from({ length: 50 }, (_, i) => `app-${i}`)
+    const { clock, transport, store, ownership, said, stop } = started(apps)
+    await clock.advance(minute)
+    const gone = new StoreUnavailable('57P01')
+    for (const method of ['progress', 'commit', 'recordUnread', 'settleFeedGaps', 'openSeries'] as const) {
+      store.fail(method, gone, 100_000)
+    }
+    ownership.error = gone
+    await clock.advance(15 * second)
+    const before = transport.asked.length
+    const storeCalls = store.calls.length
+    await clock.advance(10 * minute)
+    expect(transport.asked).toHaveLength(before)
+    expect(store.calls).toHaveLength(storeCalls)
+    store.heal()
+    ownership.error = undefined
+    await clock.advance(5 * second)
+    expect(appsAsked(transport, before)).toEqual(new Set(apps))
+    expect(said).toContain('the database is available again')
+    await stop()
+  })
+
+  it('while the others answer and a page finds no room, few pages are asked', async () => {
+    const { clock, transport, store, stop } = started()
+    await clock.advance(second)
+    store.fail('commit', new StoreUnavailable('53100'), 100_000)
+    await clock.advance(10 * second)
+    const before = transport.asked.length
+    await clock.advance(10 * minute)
+    expect(transport.asked.length - before).toBeLessThan(250)
+    await stop()
+  })
+})
+
+describe('stopping', () => {
+  it('finishes the page in hand, then gives the shards back', async () => {
+    const { clock, transport, store, ownership, engine } = started()
+    const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
+    transport.answers = () => page.promise
+    await clock.advance(second)
+    const stopped = engine.stop()
+    await clock.advance(2 * second)
+    expect(ownership.releases).toBe(0)
+    page.resolve({ items: [{ id: 1 }] })
+    await clock.advance(0)
+    await stopped
+    expect(store.stored.size).toBe(1)
+    expect(ownership.releases).toBe(1)
+    expect(engine.owned().apps).toEqual([])
+  })
+
+  it('does not wait for a page longer than its deadline', async () => {
+    const { clock, transport, ownership, said, engine } = started()
+    transport.answers = () => new Promise(() => {})
+    await clock.advance(second)
+    const stopped = engine.stop()
+    await clock.advance(7.9 * second)
+    expect(ownership.releases).toBe(0)
+    await clock.advance(0.2 * second)
+    await stopped
+    expect(ownership.releases).toBe(1)
+    expect(said).toContain('some pages in hand were not finished in time and are given up')
+  })
+
+  it('waits for an app that was given up just before', async () => {
+    const { clock, transport, ownership, store, engine } = started()
+    const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
+    transport.answers = () => page.promise
+    await clock.advance(second)
+    ownership.fences = []
+    await clock.advance(3 * second)
+    const stopped = engine.stop()
+    await clock.advance(second)
+    expect(ownership.releases).toBe(0)
+    page.resolve({ items: [{ id: 1 }] })
+    await clock.advance(0)
+    await stopped
+    expect(store.stored.size).toBe(1)
+  })
+
+  it('succeeds although the shards cannot be given back', async () => {
+    const { clock, ownership, said, engine } = started()
+    await clock.advance(second)
+    ownership.error = new StoreUnavailable(undefined)
+    const stopped = engine.stop()
+    await clock.advance(second)
+    await stopped
+    expect(said).toContain('the shards could not be given back; they expire by themselves')
+  })
+})
+
+it('the housekeeping runs every five minutes, but not where nothing is owned', async () => {
+  const { clock, store, ownership, stop } = started()
+  await clock.advance(11 * minute)
+  expect(store.calls.filter(call => call === 'housekeeping')).toHaveLength(2)
+  ownership.fences = []
+  await clock.advance(10 * minute)
+  expect(store.calls.filter(call => call === 'housekeeping')).toHaveLength(2)
+  await stop()
+})

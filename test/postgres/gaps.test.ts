@@ -1,0 +1,252 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Grant } from '../../src/engine/ports.ts'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  hour,
+  logPage,
+  me,
+  openStore,
+  start,
+  type TestStore,
+  time,
+} from './harness.ts'
+
+const group = 'classroom-feed'
+const minute = 60_000
+const reach = 40_000
+const db: TestStore = await openStore()
+beforeEach(async () => {
+  await db.setTime(start)
+  await db.rows(
+    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter`,
+  )
+  await db.store.follow(me, app, 'app-events', '')
+})
+afterAll(() => db.close())
+
+async function ask(): Promise<Grant> {
+  const asked = { scope: app, group, app, operation: 'feed', fence: me, rates: [], reach }
+  const taken = await db.ledger.take(asked)
+  if (taken.granted !== true) throw new Error('not granted')
+  return taken.grant
+}
+
+async function commitFeed(settles: Grant): Promise<void> {
+  const { version } = (await db.store.progress(app, 'app-events', ''))!
+  await db.store.commit(feedPage(version, { settles }))
+}
+
+async function readRoom(room: string): Promise<void> {
+  const progress = await db.store.progress(app, 'room-events', room)
+  await db.store.commit(logPage(room, progress!.version))
+}
+
+const gaps = () =>
+  db.rows(
+    `select reason, state, unit, range_from as "from", range_to as "to" from ingest.gap where unit = 'time' order by range_from`,
+  )
+const minutes = (n: number) => new Date(time(n))
+const unread = (fence = me) => db.store.recordUnread(fence, app)
+
+describe('answers of the feed that nobody stored', () => {
+  it('are none while every answer was committed or refused, or may still be committed', async () => {
+    await commitFeed(await ask())
+    await db.ledger.settle(await ask(), 'refused')
+    await ask()
+    expect(await unread()).toBe(0)
+    const outcomes = await db.rows('select outcome from ingest.debit order by n')
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['committed', 'refused', null])
+  })
+
+  it('leave a gap from the last committed question to their answer', async () => {
+    await commitFeed(await ask())
+    await db.advance(minute)
+    const lost = await ask()
+    await db.advance(10_000)
+    await db.ledger.settle(lost, 'unread')
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toEqual([
+      {
+        reason: 'unread_answer',
+        state: 'open',
+        unit: 'time',
+        from: minutes(0),
+        to: new Date(Date.parse(time(1)) + 10_000),
+      },
+    ])
+  })
+
+  it('are those of a process that died, as soon as the shard has another owner', async () => {
+    await commitFeed(await ask())
+    await ask()
+    await db.rows('update ingest.ownership set epoch = 2')
+    expect(await unread({ ...me, epoch: 2 })).toBe(1)
+    await db.rows('update ingest.ownership set epoch = 1')
+    expect(await gaps()).toMatchObject([{ from: minutes(0), to: new Date(Date.parse(start) + reach) }])
+  })
+
+  it('are those that can no longer arrive', async () => {
+    await ask()
+    await db.advance(reach + 1)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([{ from: minutes(0), to: new Date(Date.parse(start) + reach) }])
+  })
+
+  it('in a row are one gap, which grows, and none is counted twice', async () => {
+    await commitFeed(await ask())
+    for (const expected of [1, 1, 0]) {
+      await db.advance(minute)
+      if (expected) await db.ledger.settle(await ask(), 'unread')
+      expect(await unread()).toBe(expected)
+    }
+    expect(await gaps()).toMatchObject([{ from: minutes(0), to: minutes(2) }])
+  })
+
+  it('are nobody’s to record but the owner’s', async () => {
+    await db.ledger.settle(await ask(), 'unread')
+    expect(await unread({ ...me, owner: 'other' })).toBe(0)
+    expect(await gaps()).toEqual([])
+  })
+})
+
+describe('a pause', () => {
+  it('is a gap once it is longer than the provider remembers', async () => {
+    await commitFeed(await ask())
+    await db.advance(hour)
+    expect(await unread()).toBe(0)
+    await db.advance(1)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([{ reason: 'pause', state: 'open', from: minutes(0) }])
+    expect(await unread()).toBe(0)
+  })
+})
+
+describe('a gap of the feed', () => {
+  async function openGap(): Promise<void> {
+    await db.store.discoverRooms(me, app, ['a', 'b'])
+    await readRoom('a')
+    await readRoom('b')
+    await commitFeed(await ask())
+    await db.advance(minute)
+    await db.ledger.settle(await ask(), 'unread')
+    await unread()
+    await db.advance(minute)
+  }
+
+  it('is repaired once every followed room was read to its end since', async () => {
+    await openGap()
+    expect(await db.store.settleFeedGaps(me, app)).toBe(1)
+    await readRoom('a')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(1)
+    await readRoom('b')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+    expect(await gaps()).toMatchObject([{ state: 'repaired' }])
+  })
+
+  it('does not wait for a room that is closed', async () => {
+    await openGap()
+    await db.store.closeSeries(me, app, 'room-events', 'b')
+    await readRoom('a')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+    expect(await gaps()).toMatchObject([{ state: 'repaired' }])
+  })
+
+  it('is lost when the provider forgot a room before it was read again', async () => {
+    await openGap()
+    await db.store.forgetRoom(me, app, 'b')
+    await readRoom('a')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+    expect(await gaps()).toMatchObject([{ state: 'lost' }])
+  })
+
+  it('stays open for one who does not own the shard', async () => {
+    await openGap()
+    await readRoom('a')
+    await readRoom('b')
+    await db.store.settleFeedGaps({ ...me, epoch: 9 }, app)
+    expect(await gaps()).toMatchObject([{ state: 'open' }])
+  })
+
+  it('is lost when nobody could repair it while the provider remembered', async () => {
+    await openGap()
+    await db.store.housekeeping()
+    expect(await gaps()).toMatchObject([{ state: 'open' }])
+    await db.advance(hour)
+    await db.store.housekeeping()
+    expect(await gaps()).toMatchObject([{ state: 'lost' }])
+  })
+})
+
+describe('a room that the provider forgot', () => {
+  const holes = () =>
+    db.rows(
+      `select sequence_from::int as a, sequence_to::int as b, reason, state from ingest.gap where unit = 'sequence' order by 1`,
+    )
+  const told = (...sequences: number[]) => eventRows(sequences.map(sequence => event('r', sequence)))
+  async function feed(...sequences: number[]): Promise<void> {
+    const { version } = (await db.store.progress(app, 'app-events', ''))!
+    await db.store.commit(feedPage(version, { rows: told(...sequences) }))
+  }
+
+  it('takes its open holes with it, and what lies around events of the feed', async () => {
+    await feed(1)
+    const open = [
+      { from: 3, to: 4, state: 'open' },
+      { from: 6, to: 6, state: 'absent' },
+    ] as const
+    await db.store.commit(logPage('r', 0, { rows: told(1, 2, 5, 7), holes: open }))
+    await feed(10, 11, 15)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toEqual([
+      { a: 3, b: 4, reason: 'hole', state: 'lost' },
+      { a: 6, b: 6, reason: 'hole', state: 'absent' },
+      { a: 8, b: 9, reason: 'room_forgotten', state: 'lost' },
+      { a: 12, b: 14, reason: 'room_forgotten', state: 'lost' },
+    ])
+  })
+
+  it('is lost from its beginning when its log was never read', async () => {
+    await feed(4, 5)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toEqual([{ a: 1, b: 3, reason: 'room_forgotten', state: 'lost' }])
+  })
+
+  it('is followed by no stream any more, and forgetting it again changes nothing', async () => {
+    await feed(1, 3)
+    await db.store.forgetRoom(me, app, 'r')
+    await db.advance(minute)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(
+      await db.value(`select count(*)::int from ingest.progress where series = 'r' and closed_at is null`),
+    ).toBe(0)
+    expect(await db.value('select forgotten_at from classroom.room')).toEqual(minutes(0))
+    expect(await holes()).toHaveLength(1)
+  })
+
+  it('has no holes where one numbering runs over all rooms', async () => {
+    const other = await openStore({ sequenceScope: 'app' })
+    await other.store.follow(me, app, 'app-events', '')
+    await other.store.commit(feedPage(0, { rows: told(4, 9) }))
+    await other.store.forgetRoom(me, app, 'r')
+    expect(await other.value('select count(*)::int from ingest.gap')).toBe(0)
+    await other.close()
+  })
+})
+
+describe('housekeeping', () => {
+  it('forgets debits after two days, and no sooner', async () => {
+    await ask()
+    await db.advance(24 * hour)
+    await ask()
+    await db.advance(24 * hour)
+    await db.store.housekeeping()
+    expect(await db.value('select count(*)::int from ingest.debit')).toBe(2)
+    await db.advance(1)
+    await db.store.housekeeping()
+    expect(await db.value('select n::int from ingest.debit')).toBe(2)
+    expect((await ask()).n).toBe(3)
+  })
+})

@@ -1,0 +1,132 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { systemRandom } from '../../src/clock/system.ts'
+import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { migrateUp, migrationStates } from '../../src/postgres/migrate.ts'
+import { createStore } from '../../src/postgres/store.ts'
+import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
+import { ask } from '../support/embedded.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+import { app, event, eventRows, hour, logPage, me, roomStreams } from './harness.ts'
+
+const names = ['0001-roles-and-schemas', '0002-ingest', '0003-classroom']
+let migrated: TestDatabase
+beforeAll(async () => {
+  migrated = await cloneDatabase()
+})
+afterAll(() => migrated.drop())
+
+const unique = (prefix: string) => `${prefix}_${systemRandom.uuid().replaceAll('-', '').slice(0, 12)}`
+
+/** An empty database. */
+async function freshDatabase(): Promise<string> {
+  const name = unique('penstock_empty')
+  await execute(migrated.url, `create database ${name}`)
+  onTestFinished(() => execute(migrated.url, `drop database if exists ${name} with (force)`))
+  return databaseUrl(migrated.url, name)
+}
+
+/** The address of the same database for a login without any right of its own. */
+async function plainLogin(url: string): Promise<{ readonly login: string; readonly url: string }> {
+  const login = unique('login')
+  await execute(url, `create role ${login} login password 'secret'`)
+  onTestFinished(async () => {
+    await execute(url, `drop owned by ${login}`)
+    await execute(migrated.url, `drop role ${login}`)
+  })
+  const address = new URL(url)
+  Object.assign(address, { username: login, password: 'secret' })
+  return { login, url: address.href }
+}
+
+async function statesOf(url: string) {
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  return migrationStates(pool).finally(() => pool.end())
+}
+
+describe('migrations', () => {
+  it('are applied once: a second time there is nothing to do', async () => {
+    const url = await freshDatabase()
+    expect(await migrateUp({ url })).toEqual(names)
+    expect(await migrateUp({ url })).toEqual([])
+  })
+
+  it('say which are missing and when the others were applied', async () => {
+    const url = await freshDatabase()
+    expect(await statesOf(url)).toEqual(names.map(name => ({ name, appliedAt: undefined })))
+    await migrateUp({ url })
+    const states = await statesOf(url)
+    expect(states.map(({ name }) => name)).toEqual(names)
+    expect(states.every(({ appliedAt }) => appliedAt && appliedAt.getTime() > Date.UTC(2024))).toBe(true)
+  })
+
+  it('that are begun twice at once run one after the other', async () => {
+    const url = await freshDatabase()
+    const runs = await Promise.all([migrateUp({ url }), migrateUp({ url }), migrateUp({ url })])
+    expect(runs.flat().sort()).toEqual(names)
+  })
+
+  it('that are killed in the middle leave nothing half done, and run the next time', async () => {
+    const url = await freshDatabase()
+    await execute(
+      url,
+      `create function die() returns event_trigger language plpgsql
+        as 'begin perform pg_terminate_backend(pg_backend_pid()); end';
+      create event trigger die on ddl_command_start when tag in ('CREATE VIEW') execute function die()`,
+    )
+    await expect(migrateUp({ url })).rejects.toThrow('migration')
+    const left = await ask(
+      url,
+      `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = relnamespace
+      where nspname in ('ingest', 'classroom') and relkind in ('r', 'v') and relname not like 'migration%'`,
+    )
+    expect(left).toEqual([])
+    await execute(url, 'drop event trigger die')
+    expect(await migrateUp({ url })).toEqual(names)
+  })
+
+  it('say what is missing to one who lacks the rights', async () => {
+    const { url } = await plainLogin(await freshDatabase())
+    await expect(migrateUp({ url })).rejects.toThrow(
+      /^migration could not start: permission denied for database .*Whoever migrates must be a superuser or .*penstock_migrate/,
+    )
+  })
+
+  it('say what to prepare to one who may create schemas and no roles', async () => {
+    const prepared = await freshDatabase()
+    const { login, url } = await plainLogin(prepared)
+    const { pathname } = new URL(prepared)
+    await execute(prepared, `grant create on database ${pathname.slice(1)} to ${login}`)
+    await expect(migrateUp({ url })).rejects.toThrow(
+      `migration 0001-roles-and-schemas: the roles penstock_runtime and penstock_migrate must exist and ${login} must be a member of the second. As a superuser: create role`,
+    )
+  })
+
+  it('need no more than what a superuser can prepare; nor does the daemon', async () => {
+    const prepared = await freshDatabase()
+    const [migrator, daemon] = [await plainLogin(prepared), await plainLogin(prepared)]
+    const { pathname } = new URL(prepared)
+    await execute(
+      prepared,
+      `grant penstock_migrate to ${migrator.login}; grant penstock_runtime to ${daemon.login};
+      grant create on database ${pathname.slice(1)} to penstock_migrate`,
+    )
+    expect(await migrateUp({ url: migrator.url })).toEqual(names)
+    expect(await migrateUp({ url: migrator.url })).toEqual([])
+
+    await execute(prepared, `insert into ingest.ownership values (0, 'me', 1, 'infinity')`)
+    const pool = connect({ ...defaultConnection, url: daemon.url })
+    const store = createStore(pool, {
+      roomMemory: hour,
+      roomStreams,
+      region: () => 'ap',
+      feedGroup: 'f',
+      sequenceScope: 'room',
+    })
+    await store.discoverRooms(me, app, ['r'])
+    const page = logPage('r', 0, { rows: eventRows([event('r', 1)]) })
+    expect(await store.commit(page)).toMatchObject({ outcome: 'committed' })
+    expect((await migrationStates(pool)).every(({ appliedAt }) => appliedAt)).toBe(true)
+    await pool.end()
+  })
+})

@@ -1,0 +1,201 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Debit, Grant } from '../../src/engine/ports.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import { createLedger } from '../../src/postgres/ledger.ts'
+import { app, me, openStore, start, type TestStore } from './harness.ts'
+
+const reach = 40_000
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+
+let groups = 0
+function debit(group: string, requests: number, window: number, more: Partial<Debit> = {}): Debit {
+  const rates = [{ requests, window }]
+  return { scope: app, group, app, operation: 'feed', fence: me, rates, reach, ...more }
+}
+const freshGroup = () => `group-${++groups}`
+const numbers = async (group: string) =>
+  (await db.rows('select n::int from ingest.debit where limit_group = $1 order by n', [group])).map(
+    ({ n }) => n,
+  )
+
+async function granted(asked: Debit): Promise<Grant> {
+  const taken = await db.ledger.take(asked)
+  if (taken.granted !== true) throw new Error(`not granted: ${JSON.stringify(taken)}`)
+  return taken.grant
+}
+
+describe('a debit', () => {
+  it('is numbered from 1 without gaps, by group', async () => {
+    const [one, other] = [freshGroup(), freshGroup()]
+    for (let n = 1; n <= 3; n++)
+      expect(await granted(debit(one, 10, 1))).toEqual({ scope: app, group: one, n })
+    expect((await granted(debit(other, 10, 1))).n).toBe(1)
+    expect(await numbers(one)).toEqual([1, 2, 3])
+  })
+
+  it('leaves no gap in the numbers when it has to wait', async () => {
+    const group = freshGroup()
+    await granted(debit(group, 1, 1))
+    expect(await db.ledger.take(debit(group, 1, 1))).toMatchObject({ granted: false })
+    await db.advance(reach + 1_000)
+    expect((await granted(debit(group, 1, 1))).n).toBe(2)
+  })
+
+  it('that is settled frees its slot one short window after the answer', async () => {
+    const group = freshGroup()
+    const grant = await granted(debit(group, 1, 2))
+    await db.advance(700)
+    await db.ledger.settle(grant, 'refused')
+    await db.advance(1_500)
+    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: 500 })
+    await db.advance(500)
+    await granted(debit(group, 1, 2))
+  })
+
+  it('that is never settled blocks its slot until it can no longer arrive, and a window more', async () => {
+    const group = freshGroup()
+    await granted(debit(group, 1, 2))
+    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: reach + 2_000 })
+    await db.advance(reach + 1_999)
+    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: 1 })
+    await db.advance(1)
+    await granted(debit(group, 1, 2))
+  })
+
+  it('in a long window counts from when it can no longer arrive, settled or not', async () => {
+    const group = freshGroup()
+    const day = 86_400
+    const first = await granted(debit(group, 2, day))
+    await db.ledger.settle(first, 'refused')
+    await db.advance(60_000)
+    await granted(debit(group, 2, day))
+    expect(await db.ledger.take(debit(group, 2, day))).toEqual({
+      granted: false,
+      wait: day * 1_000 + reach - 60_000,
+    })
+    await db.advance(day * 1_000 + reach - 60_000)
+    await granted(debit(group, 2, day))
+  })
+
+  it('keeps every rate at once', async () => {
+    const group = freshGroup()
+    const rates = [
+      { requests: 5, window: 1 },
+      { requests: 2, window: 86_400 },
+    ]
+    await granted(debit(group, 1, 1, { rates }))
+    await granted(debit(group, 1, 1, { rates }))
+    expect(await db.ledger.take(debit(group, 1, 1, { rates }))).toMatchObject({
+      granted: false,
+      wait: 86_400_000 + reach,
+    })
+  })
+
+  it('never dies before an earlier one, so that long windows can rely on the order', async () => {
+    const group = freshGroup()
+    await granted(debit(group, 9, 1, { reach: 60_000 }))
+    await granted(debit(group, 9, 1, { reach: 5_000 }))
+    const dead = await db.rows('select dead_at from ingest.debit where limit_group = $1 order by n', [group])
+    expect(dead[1]).toEqual(dead[0])
+  })
+
+  it('is not sent by one who does not own the shard, or no longer', async () => {
+    const group = freshGroup()
+    for (const fence of [
+      { ...me, epoch: 0 },
+      { ...me, owner: 'other' },
+      { ...me, shard: 5 },
+    ]) {
+      expect(await db.ledger.take(debit(group, 9, 1, { fence }))).toEqual({ granted: 'fenced' })
+    }
+    await db.setTime('2030-01-01T00:00:00Z')
+    expect(await db.ledger.take(debit(group, 9, 1))).toEqual({ granted: 'fenced' })
+    await db.setTime(start)
+    expect(await numbers(group)).toEqual([])
+  })
+
+  it('is settled once: what is known of it stays', async () => {
+    const grant = await granted(debit(freshGroup(), 9, 1))
+    await db.ledger.settle(grant, 'unread')
+    await db.ledger.settle(grant, 'refused')
+    expect(await db.value('select outcome from ingest.debit where limit_group = $1', [grant.group])).toBe(
+      'unread',
+    )
+  })
+
+  it('is never dated before an earlier one when the clock goes back', async () => {
+    const group = freshGroup()
+    await db.advance(5_000)
+    await granted(debit(group, 9, 1))
+    await db.advance(-5_000)
+    await granted(debit(group, 9, 1))
+    const [first, second] = await db.rows(
+      'select sent_at from ingest.debit where limit_group = $1 order by n',
+      [group],
+    )
+    expect(second).toEqual(first)
+  })
+})
+
+/** The most intervals that touch one window of `length`, wherever it lies: an open end counts as its latest. */
+function mostInWindow(
+  spans: readonly { readonly from: number; readonly to: number }[],
+  length: number,
+): number {
+  // A request may reach the provider at any moment of its span: at worst early ones late and late ones early.
+  const edges = spans.flatMap(({ from, to }) => [[from, 1] as const, [to + length, -1] as const])
+  edges.sort((a, b) => a[0] - b[0] || a[1] - b[1])
+  let inside = 0
+  let most = 0
+  for (const [, step] of edges) {
+    inside += step
+    most = Math.max(most, inside)
+  }
+  return most
+}
+
+describe('three processes at once', () => {
+  it('never put more than the limit into any window, whenever each request arrives', async () => {
+    const pools = [1, 2, 3].map(() => connect({ ...db.connection, poolSize: 4 }))
+    const ledgers = pools.map(createLedger)
+    const step = fc.record({
+      takers: fc.integer({ min: 1, max: 8 }),
+      pause: fc.integer({ min: 0, max: 900 }),
+      settles: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+    })
+    const limit = { requests: 3, window: 1 }
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async steps => {
+        const group = freshGroup()
+        const open: Grant[] = []
+        for (const { takers, pause, settles } of steps) {
+          const asked = Array.from({ length: takers }, (_, n) =>
+            ledgers[n % 3]!.take(debit(group, limit.requests, limit.window, { reach: 3_000 })),
+          )
+          for (const taken of await Promise.all(asked)) if (taken.granted === true) open.push(taken.grant)
+          await db.advance(pause)
+          const done = open.filter((_, n) => settles[n % 8])
+          await Promise.all(done.map((grant, n) => ledgers[n % 3]!.settle(grant, 'refused')))
+          open.splice(0, open.length, ...open.filter(grant => !done.includes(grant)))
+        }
+        const rows = await db.rows(
+          `select n::int, extract(epoch from sent_at)::float * 1000 as "from",
+                  extract(epoch from coalesce(settled_at, sent_at + interval '3 s'))::float * 1000 as "to"
+           from ingest.debit where limit_group = $1 order by n`,
+          [group],
+        )
+        const spans = rows.map(row => ({ from: Number(row.from), to: Number(row.to) }))
+        expect(rows.map(({ n }) => n)).toEqual(rows.map((_, index) => index + 1))
+        expect(mostInWindow(spans, limit.window * 1_000)).toBeLessThanOrEqual(limit.requests)
+        expect(spans.length).toBeGreaterThan(0)
+      }),
+      { numRuns: 25 },
+    )
+    await Promise.all(pools.map(pool => pool.end()))
+  })
+})

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readStatus } from '../../src/postgres/status.ts'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  hour,
+  logPage,
+  me,
+  openStore,
+  type TestStore,
+  time,
+} from './harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+  await db.store.follow(me, app, 'app-events', '')
+})
+afterAll(() => db.close())
+
+describe('the spans of attendance', () => {
+  async function spans(
+    room: string,
+    ended: number | null,
+    ...actions: readonly (readonly [user: string, action: string, at: number])[]
+  ) {
+    await db.rows(
+      'insert into classroom.room (app_id, room_uuid, incarnation, ended_at) values ($1, $2, 1, $3)',
+      [app, room, ended === null ? null : time(ended)],
+    )
+    for (const [place, [user, action, at]] of actions.entries()) {
+      await db.rows(
+        `insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, action, at)
+         values ($1, $2, 1, $3, 0, $4, $5, $6)`,
+        [app, room, place, user, action, time(at)],
+      )
+    }
+    const found = await db.rows(
+      `select user_uuid as who, entered_at, left_at, extract(epoch from stayed)::int / 60 as stayed
+       from classroom.attendance_interval where room_uuid = $1 order by 1, 2`,
+      [room],
+    )
+    const minute = (at: unknown) =>
+      at === null ? null : ((at as Date).getTime() - Date.parse(time(0))) / 60_000
+    return found.map(({ who, entered_at, left_at, stayed }) => [
+      who,
+      minute(entered_at),
+      minute(left_at),
+      stayed,
+    ])
+  }
+
+  it('go from entering to leaving, each time anew', async () => {
+    const actions = [
+      ['ann', 'enter', 0],
+      ['bob', 'enter', 1],
+      ['ann', 'leave', 10],
+      ['ann', 'enter', 20],
+      ['ann', 'leave', 25],
+      ['bob', 'leave', 30],
+    ] as const
+    expect(await spans('plain', 60, ...actions)).toEqual([
+      ['ann', 0, 10, 10],
+      ['ann', 20, 25, 5],
+      ['bob', 1, 30, 29],
+    ])
+  })
+
+  it('of one who enters twice without leaving are one', async () => {
+    const actions = [
+      ['ann', 'enter', 0],
+      ['ann', 'enter', 5],
+      ['ann', 'leave', 10],
+      ['ann', 'enter', 12],
+    ] as const
+    expect(await spans('twice in', 60, ...actions)).toEqual([
+      ['ann', 0, 10, 10],
+      ['ann', 12, null, 48],
+    ])
+  })
+
+  it('of one who leaves twice end the first time', async () => {
+    const actions = [
+      ['ann', 'leave', 0],
+      ['ann', 'enter', 5],
+      ['ann', 'leave', 10],
+      ['ann', 'leave', 40],
+    ] as const
+    expect(await spans('twice out', 60, ...actions)).toEqual([['ann', 5, 10, 5]])
+  })
+
+  it('of one who never leaves last until the class ends, and are open until then', async () => {
+    expect(await spans('ended', 60, ['ann', 'enter', 5], ['bob', 'enter', 70])).toEqual([
+      ['ann', 5, null, 55],
+      ['bob', 70, null, null],
+    ])
+    expect(await spans('going on', null, ['ann', 'enter', 5])).toEqual([['ann', 5, null, null]])
+  })
+})
+
+describe('whether a log is whole', () => {
+  const log = async (room: string) =>
+    (
+      await db.rows(
+        'select incarnation, events::int, unconfirmed::int, holes::int, whole from ingest.room_log where room_uuid = $1',
+        [room],
+      )
+    )[0]
+  const told = (room: string, ...sequences: number[]) =>
+    eventRows(sequences.map(sequence => event(room, sequence)))
+  async function feed(rows: ReturnType<typeof told>): Promise<void> {
+    const { version } = (await db.store.progress(app, 'app-events', ''))!
+    await db.store.commit(feedPage(version, { rows }))
+  }
+
+  it('is known once it was read to its end, has no hole, and confirms what the feed showed', async () => {
+    await feed(told('w', 1, 2))
+    expect(await log('w')).toEqual({ incarnation: 1, events: 2, unconfirmed: 2, holes: 0, whole: false })
+    await db.store.commit(logPage('w', 0, { rows: told('w', 1, 2), caughtUp: false }))
+    expect(await log('w')).toMatchObject({ unconfirmed: 0, whole: false })
+    await db.store.commit(logPage('w', 1, { rows: told('w', 2, 3), holes: [] }))
+    expect(await log('w')).toEqual({ incarnation: 1, events: 3, unconfirmed: 0, holes: 0, whole: true })
+    await feed(told('w', 5))
+    expect(await log('w')).toMatchObject({ unconfirmed: 1, whole: false })
+    await db.store.commit(logPage('w', 2, { rows: told('w', 5), holes: [{ from: 4, to: 4, state: 'open' }] }))
+    expect(await log('w')).toMatchObject({ unconfirmed: 0, holes: 1, whole: false })
+    await db.store.commit(logPage('w', 3, { holes: [{ from: 4, to: 4, state: 'absent' }] }))
+    expect(await log('w')).toMatchObject({ holes: 0, whole: true })
+  })
+
+  it('speaks of the latest incarnation alone', async () => {
+    await db.store.discoverRooms(me, app, ['again'])
+    await db.store.commit(
+      logPage('again', 0, { rows: told('again', 1, 3), holes: [{ from: 2, to: 2, state: 'open' }] }),
+    )
+    const room = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    await db.store.commit(logPage('again', 1, { rows: told('again', 1), room, holes: [] }))
+    expect(await log('again')).toEqual({ incarnation: 2, events: 1, unconfirmed: 0, holes: 0, whole: true })
+  })
+})
+
+describe('the status and the figures', () => {
+  it('tell what is followed, owed, missing and set aside', async () => {
+    const other = await openStore()
+    await other.store.follow(me, app, 'app-events', '')
+    await other.store.discoverRooms(me, app, ['a', 'b', 'c'])
+    const started = {
+      ...eventRows([event('a', 1)]),
+      'classroom.room': [
+        { ...eventRows([event('a', 1)])['classroom.room']![0]!, state: 1, state_sequence: 1 },
+      ],
+    }
+    await other.store.commit(logPage('a', 0, { rows: started, holes: [{ from: 2, to: 3, state: 'open' }] }))
+    await other.advance(90_000)
+    await other.store.commit(
+      logPage('b', 0, { caughtUp: false, rejects: [{ reason: 'wrong_type', detail: 'x', item: 1 }] }),
+    )
+    await other.store.forgetRoom(me, app, 'b')
+    await other.store.closeSeries(me, app, 'room-events', 'b')
+    const status = await readStatus(other.pool)
+    expect(status.now).toBe('2026-01-05T08:01:30Z')
+    expect(status.streams.find(({ stream }) => stream === 'room-events')).toEqual({
+      app,
+      stream: 'room-events',
+      open: 2,
+      closed: 1,
+      owed: 1,
+      lastCommit: '2026-01-05T08:01:30Z',
+      oldestSeconds: 90,
+    })
+    expect(status.rooms).toEqual([
+      { app, state: 'forgotten', rooms: 1 },
+      { app, state: 'started', rooms: 1 },
+    ])
+    expect(status.gaps).toEqual([
+      { app, stream: 'room-events', state: 'open', reason: 'hole', gaps: 1, recoverableUntil: null },
+    ])
+    expect(status.deadLetters).toEqual([
+      { app, stream: 'room-events', reason: 'wrong_type', letters: 1, lastSeen: '2026-01-05T08:01:30Z' },
+    ])
+    expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
+    expect(await other.store.figures()).toEqual({
+      gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
+      rooms: [{ app, state: 'started', count: 1 }],
+    })
+    await other.advance(hour)
+    await other.close()
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { cloneDatabase } from '../support/postgres.ts'
+import { type MutantName, mutants } from './mutants.ts'
+import { type RunResult, runSimulation } from './simulation.ts'
+import { firstDifference } from './trace.ts'
+
+const hour = 3_600_000
+
+/** Each plays twice: together they have every fault and every way in which the app's feed may behave. */
+const seeds = [2, 3, 5]
+
+/** A mutant may pass a seed by luck, not all of these. */
+const mutantSeeds = [2, 3, 4]
+
+function play(seed: number, planted: { readonly mutant?: MutantName; readonly like?: MutantName } = {}) {
+  return runSimulation({ seed, length: hour, cloneDatabase, ...planted })
+}
+
+function complaints({ breaches, lost, duplicate, different }: RunResult): readonly string[] {
+  return [...breaches, ...lost, ...duplicate, ...different].slice(0, 5)
+}
+
+describe('two daemons through faults on a virtual clock', () => {
+  it.each(seeds)(
+    'lose nothing, store nothing twice and change nothing, and seed %i repeats itself',
+    async seed => {
+      const result = await play(seed)
+      expect(complaints(result)).toEqual([])
+      expect(result.healedAfter).toBeDefined()
+      const again = await play(seed)
+      expect(firstDifference(result.trace, again.trace)).toBeUndefined()
+      expect(again.trace.hash()).toBe(result.trace.hash())
+    },
+    120_000,
+  )
+
+  it('differ from seed to seed', async () => {
+    const [one, other] = [await play(seeds[0]!), await play(seeds[0]! + 100)]
+    expect(one.trace.hash()).not.toBe(other.trace.hash())
+  }, 120_000)
+})
+
+describe('a planted bug is found', () => {
+  const names = Object.keys(mutants) as MutantName[]
+  it.each(names)(
+    '%s',
+    async mutant => {
+      for (const seed of mutantSeeds) {
+        const found = await play(seed, { mutant })
+        if (found.passed) continue
+        // What is found must be the bug, not the run that was made for it.
+        expect(complaints(await play(seed, { like: mutant }))).toEqual([])
+        return
+      }
+      expect.unreachable(`${mutants[mutant].title}: no seed of ${mutantSeeds.join(', ')} found it`)
+    },
+    120_000,
+  )
+})
