@@ -38,9 +38,15 @@ function appSettings(app: AppConfig, memory: number): AppSettings {
     if (cadence === 'off') return []
     const [activeEvery, idleEvery] =
       'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
-    const settings: StreamSettings = { activeEvery, idleEvery, memory, concurrency: classroom.concurrency }
+    const concurrency = Math.ceil(classroom.concurrency * shareOf(name))
+    const settings: StreamSettings = { activeEvery, idleEvery, memory, concurrency }
     return [[name as StreamName, settings] as const]
   })
   const { id, region, rooms } = app
   return { id, region, rooms, limits, streams: Object.fromEntries(on) }
+}
+
+/** No stream may fill every place of the group, so that one that hangs leaves room for the others. */
+function shareOf(stream: string): number {
+  return stream === 'room-events' ? 3 / 4 : 1 / 4
 }

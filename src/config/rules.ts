@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { StreamName } from '../streams/stream.ts'
 import type { Environment } from './environment.ts'
 import { isLoopback } from './loopback.ts'
 import type { Path, Problem } from './problem.ts'
@@ -17,6 +18,7 @@ export function checkRules(schema: z.core.$ZodType, tree: Tree, env: Environment
   return [
     ...alternatives(schema, tree, tree.value, []),
     ...uniqueApps(tree, root),
+    ...gatekeepers(tree, root),
     ...encrypted(tree, root),
     ...certificates(env),
   ]
@@ -50,6 +52,27 @@ function alternatives(schema: z.core.$ZodType, tree: Tree, value: unknown, path:
 function inside(schema: z.core.$ZodType, tree: Tree, value: unknown, path: Path, step: string | number) {
   const child = childOf(schema, step)
   return child ? alternatives(child, tree, value, [...path, step]) : []
+}
+
+/** Whether a room is still the one that is known, only its log can tell: every other stream of rooms waits for it. */
+const gatekeeper = 'room-events'
+const dependents = ['popup-quiz', 'poll', 'recordings', 'resources'] as const satisfies readonly StreamName[]
+
+function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
+  const apps: readonly unknown[] = Array.isArray(root.apps) ? root.apps : []
+  const shared = isMapping(root.streams) ? root.streams : {}
+  const reported = new Set<string>()
+  return apps.flatMap((app, i) => {
+    const own = isMapping(app) && isMapping(app.streams) ? app.streams : {}
+    const streams: Mapping = { ...shared, ...own }
+    const orphans = dependents.filter(name => streams[name] !== 'off')
+    if (streams[gatekeeper] !== 'off' || orphans.length === 0) return []
+    const path = Object.hasOwn(own, gatekeeper) ? ['apps', i, 'streams', gatekeeper] : ['streams', gatekeeper]
+    if (reported.has(path.join('.'))) return []
+    reported.add(path.join('.'))
+    const text = `is off, but ${orphans.join(', ')} need it; leave it on, or switch them off as well`
+    return [{ path, at: tree.keyOf(path), text }]
+  })
 }
 
 function uniqueApps(tree: Tree, root: Mapping): readonly Problem[] {

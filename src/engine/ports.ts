@@ -152,7 +152,7 @@ export interface Store {
   readonly forgetRoom: (fence: Fence, app: string, room: string) => Promise<void>
   /**
    * Answers of the app's feed that were debited and never committed, and a pause longer than the provider
-   * remembers, become rows of the gap ledger. Answers how many rows are new.
+   * remembers, become rows of the gap ledger. Answers how many rows are new or have grown.
    */
   readonly recordUnread: (fence: Fence, app: string) => Promise<number>
   /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */

@@ -171,6 +171,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   return { after, afterError, waitsForLog }
 }
 
+/** A full answer of the feed may have left something behind, unless it only told again what is stored. */
 function afterFeed(every: number, { fresh, unfinished }: VisitResult): number {
   return unfinished && fresh > 0 ? 0 : every
 }

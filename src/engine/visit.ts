@@ -51,8 +51,11 @@ export interface Occasion {
   readonly asked: ReadonlySet<string | null>
 }
 
-/** Pages of one visit at most: then the others have their turn. A list cannot be continued, only begun again. */
-const mostPages = { feed: 10, queue: 200, snapshot: 10_000 } as const
+/**
+ * Pages of one visit at most: then the others have their turn. A feed's page is told to them at once; a list cannot
+ * be continued, only begun again.
+ */
+const mostPages = { feed: 1, queue: 200, snapshot: 10_000 } as const
 
 /** A reading that has come this far without an end has none. */
 const ENDLESS_PAGES = 10_000
@@ -84,17 +87,15 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     if (result.stored.outcome !== 'committed') return { end: result.stored.outcome, ...found }
 
     if (isTail(place)) learnt.refusedTails = 0
-    const fresh = sum(result.stored.stored)
-    found.fresh += fresh
+    found.fresh += sum(result.stored.stored)
     found.unfinished = result.harvest.unfinished
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
     if (result.looping) return { end: reportLoop(context), ...found }
-    const next = follow(context, place, result, fresh)
+    const next = follow(place, result)
     if (!next) return { end: 'done', ...found }
     place = next
   }
-  if (context.stream.kind === 'feed') return { end: 'done', ...found, unfinished: true }
   if (context.stream.kind === 'queue' && place.asked.size < ENDLESS_PAGES) {
     return { end: 'more', ...found, asked: place.asked }
   }
@@ -135,10 +136,8 @@ function isTail({ cursor, purpose, asked }: Place): boolean {
 
 /** The next page of this visit; undefined when there is none for now. */
 function follow(
-  { stream }: PollContext,
   place: Place,
   { page, harvest, commit, stored }: PollResult & { readonly outcome: 'read' },
-  fresh: number,
 ): Place | undefined {
   if (stored.outcome !== 'committed') return undefined
   const { cursor, carry } = commit
@@ -148,9 +147,7 @@ function follow(
     return place.purpose === 'probe' && cursor !== null ? start(progress, cursor) : undefined
   }
   place.asked.add(place.cursor)
-  if (page.nextId !== undefined) return { ...place, progress, cursor: page.nextId }
-  // A full answer of the feed may have left something behind, unless it only told again what is stored.
-  return stream.kind === 'feed' && harvest.unfinished && fresh > 0 ? { ...place, progress } : undefined
+  return page.nextId === undefined ? undefined : { ...place, progress, cursor: page.nextId }
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

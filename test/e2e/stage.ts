@@ -21,8 +21,10 @@ import { type DaemonProcess, startDaemonProcess } from './daemon.ts'
 /** Seconds of the world in one second of the clock. */
 export const speed = 60
 
-/** Seconds of the clock: how long after its class the provider still knows a room. */
-const memory = 24
+/** Seconds of the clock for which the provider knows a room after its class: an hour of the world. */
+const hour = 60
+/** Where a roomUuid is to be used again while someone watches, that must come sooner. */
+const short = 24
 
 export interface StageOptions {
   readonly seed: string
@@ -55,13 +57,14 @@ const school: SchoolProfile = {
   classes: 4,
   students: 6,
   lessonMinutes: 20,
-  breakMinutes: 5,
+  breakMinutes: 8,
   eventsPerMinute: 12,
   historyMinutes: 10,
 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { seed, oddities = {}, faults = [], apps = [demoApp] } = options
+  const memory = options.switches?.roomReuse === 'on' ? short : hour
   // The world begins to move when the sandbox is made, so that comes last of what takes long.
   const database = await cloneDatabase()
   const sandbox = createSandbox({
@@ -72,7 +75,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const provider = await listen(sandbox)
   const directory = await mkdtemp(join(tmpdir(), 'penstock-e2e-'))
   const config = join(directory, 'penstock.yaml')
-  const classroom = { url: provider.url, ...options.provider }
+  const classroom = { url: provider.url, roomMemory: `${memory * 0.75}s`, ...options.provider }
   await writeFile(config, configText(database.url, apps, classroom))
   const running: DaemonProcess[] = []
   return {
@@ -108,7 +111,7 @@ function configText(databaseUrl: string, apps: readonly AppOptions[], classroom:
   return JSON.stringify({
     database: { url: databaseUrl, poolSize: 4 },
     http: { listen: '127.0.0.1:0' },
-    provider: { classroom: { roomMemory: `${memory - 6}s`, deadline: '2s', ...classroom } },
+    provider: { classroom: { deadline: '2s', ...classroom } },
     streams: {
       'app-events': { every: '500ms' },
       'room-events': { activeEvery: '2s', idleEvery: '5s' },

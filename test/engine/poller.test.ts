@@ -56,6 +56,15 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it('a full answer of the feed is followed by another question until nothing is new', async () => {
+    const { clock, transport, stop } = startApp([], [feed])
+    let id = 0
+    transport.answers = () => ({ items: [{ id: Math.min(id++, 3), unfinished: true }] })
+    await clock.advance(0)
+    expect(transport.of('appEvents')).toHaveLength(5)
+    await stop()
+  })
+
   it('the other streams of a room wait until its log has been read', async () => {
     const { clock, transport, stop } = startApp(['algebra'])
     const log = Promise.withResolvers<{ items: [] }>()

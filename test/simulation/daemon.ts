@@ -91,7 +91,9 @@ export function bootDaemon(options: BootOptions): Daemon {
   }
 }
 
-/** A fault of the program itself is one that its log calls an error and that brings an exception along. */
+/** Exceptions by which the world's faults reach the engine; any other is a fault of the program. */
+const expected: ReadonlySet<string> = new Set(['StoreUnavailable', 'TimedOut'])
+
 function listen(watch: Watch, process: Process): Log {
   const silent = () => {}
   return {
@@ -100,7 +102,7 @@ function listen(watch: Watch, process: Process): Log {
     warn: silent,
     error: (message, fields) => {
       const { error } = (fields ?? {}) as { readonly error?: unknown }
-      if (!(error instanceof Error) || error.name === 'StoreUnavailable') return
+      if (!(error instanceof Error) || expected.has(error.name)) return
       watch.add(`${process.name} ${message}: ${error.stack}`)
     },
   }

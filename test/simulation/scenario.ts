@@ -31,22 +31,24 @@ const profile: SchoolProfile = {
   kind: 'school',
   classes: 2,
   students: 4,
-  lessonMinutes: 15,
-  breakMinutes: 3,
-  eventsPerMinute: 15,
-  historyMinutes: 5,
+  lessonMinutes: 8,
+  breakMinutes: 2,
+  eventsPerMinute: 20,
+  historyMinutes: 3,
 }
-const providerMemory = 26 * minute
-const roomMemory = 20 * minute
+const providerMemory = 12 * minute
+const roomMemory = 9 * minute
 
-const apps: readonly AppOptions[] = ['alpha', 'beta'].map(id => ({
-  id,
-  uid: 'penstock',
-  token: `token-${id}`,
-}))
+const bothApps = ['alpha', 'beta'].map(
+  (id): AppOptions => ({
+    id,
+    uid: 'penstock',
+    token: `token-${id}`,
+  }),
+)
 
 /** How long after the faults have ended everything must be well, ms. */
-export const healingTime = 60 * minute
+export const healingTime = 30 * minute
 
 export function drawScenario(random: Random, demands: Demands): Scenario {
   const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!
@@ -63,12 +65,13 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     roomMemorySeconds: providerMemory / second,
     ...demands.switches,
   }
+  const apps = bothApps.slice(0, pick(1, 2))
   const { streams = streamNames } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },
     profile: { ...profile, ...demands.profile },
-    settings: settingsFor(streams, rooms),
+    settings: settingsFor(apps, streams, rooms),
   }
 }
 
@@ -78,7 +81,11 @@ const firstRooms = {
   off: ['algebra-7b-0-1', 'physics-10a-1-1'],
 } as const
 
-function settingsFor(streams: readonly StreamName[], rooms: readonly string[]): EngineSettings {
+function settingsFor(
+  apps: readonly AppOptions[],
+  streams: readonly StreamName[],
+  rooms: readonly string[],
+): EngineSettings {
   return {
     apps: apps.map(({ id }) => appSettings(id, streams, rooms)),
     harvest: { submitter: 'operator', sequenceScope: 'room' },
@@ -97,7 +104,7 @@ export const ownershipTtl = 40 * second
 function appSettings(id: string, streams: readonly StreamName[], rooms: readonly string[]): AppSettings {
   const room: StreamSettings = {
     activeEvery: 30 * second,
-    idleEvery: 10 * minute,
+    idleEvery: 5 * minute,
     memory: roomMemory,
     concurrency: 4,
   }

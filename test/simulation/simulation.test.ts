@@ -4,7 +4,7 @@ import { type MutantName, mutants } from './mutants.ts'
 import { type RunResult, runSimulation } from './simulation.ts'
 import { firstDifference } from './trace.ts'
 
-const hour = 3_600_000
+const minutes = 60_000
 
 /** Each plays twice: together they have every fault and every way in which the app's feed may behave. */
 const seeds = [2, 3, 5]
@@ -13,7 +13,7 @@ const seeds = [2, 3, 5]
 const mutantSeeds = [2, 3, 4]
 
 function play(seed: number, planted: { readonly mutant?: MutantName; readonly like?: MutantName } = {}) {
-  return runSimulation({ seed, length: hour, cloneDatabase, ...planted })
+  return runSimulation({ seed, length: 30 * minutes, cloneDatabase, ...planted })
 }
 
 function complaints({ breaches, lost, duplicate, different }: RunResult): readonly string[] {
@@ -33,11 +33,6 @@ describe('two daemons through faults on a virtual clock', () => {
     },
     120_000,
   )
-
-  it('differ from seed to seed', async () => {
-    const [one, other] = [await play(seeds[0]!), await play(seeds[0]! + 100)]
-    expect(one.trace.hash()).not.toBe(other.trace.hash())
-  }, 120_000)
 })
 
 describe('a planted bug is found', () => {

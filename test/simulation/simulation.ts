@@ -40,7 +40,7 @@ export interface RunResult extends Findings {
 /** Monday, 5 January 2026, 08:00 UTC. */
 const start = Date.UTC(2026, 0, 5, 8)
 const slots = ['one', 'two']
-const healingStep = 5 * 60_000
+const healingStep = 3 * 60_000
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {

@@ -85,11 +85,11 @@ const provenByFeed = `
 /**
  * A log that was read to its end and goes on proves that its room lives for as long as the provider remembers an
  * ended one. That of a room which is over, or whose end was not reached, proves no more than that it is still
- * there; so that the room's other streams can be read, it counts for a tenth of that time. The feed, which may
+ * there; so that the room's other streams can be read, it counts for a quarter of that time. The feed, which may
  * serve what is old, proves nothing: trust that was had stays.
  */
 function verification(source: 'feed' | 'log'): { readonly first: string; readonly again: string } {
-  const brief = 'ingest.clock() - :memory::interval * 0.9'
+  const brief = 'ingest.clock() - :memory::interval * 0.75'
   if (source === 'feed') return { first: brief, again: 't.verified_at' }
   const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
   const state = `case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end`

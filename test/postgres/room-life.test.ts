@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { app, event, logPage, me, openStore, roomRow, rowSet, type TestStore, time } from './harness.ts'
+
+let db: TestStore
+let turn = 0
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+
+/** A room of its own, followed by every stream. */
+async function freshRoom(): Promise<string> {
+  const room = `room-${++turn}`
+  await db.store.discoverRooms(me, app, [room])
+  return room
+}
+
+const roomOf = async (room: string) =>
+  (await db.rows('select * from classroom.room where room_uuid = $1', [room]))[0]!
+
+describe('the life of a room', () => {
+  const change = (room: string, sequence: number, state: number) => ({
+    room_uuid: room,
+    sequence,
+    state,
+    started_at: null,
+    at: time(sequence),
+    extra: null,
+  })
+  async function told(
+    ...pages: {
+      readonly room: Parameters<typeof roomRow>[1]
+      readonly changes: readonly [number, number][]
+    }[]
+  ) {
+    const room = await freshRoom()
+    for (const [version, { room: row, changes }] of pages.entries()) {
+      const rows = rowSet({
+        'classroom.room': [roomRow(room, row)],
+        'classroom.room_event': changes.map(([sequence]) => event(room, sequence, { cmd: 1 })),
+        'classroom.room_state_change': changes.map(([sequence, state]) => change(room, sequence, state)),
+      })
+      await db.store.commit(logPage(room, version, { rows }))
+    }
+    const { state, ended_at } = await roomOf(room)
+    return [state, ended_at]
+  }
+  const started = {
+    room: { state: 1, stateSequence: 1, started: 1 },
+    changes: [[1, 1]] as [number, number][],
+  }
+  const ended = { room: { state: 2, stateSequence: 5, ended: 5 }, changes: [[5, 2]] as [number, number][] }
+  const closed = { room: { state: 3, stateSequence: 8, ended: 8 }, changes: [[8, 3]] as [number, number][] }
+  const restarted = { room: { state: 1, stateSequence: 10 }, changes: [[10, 1]] as [number, number][] }
+  const restartedAndEnded = {
+    room: { state: 2, stateSequence: 15, ended: 15 },
+    changes: [
+      [10, 1],
+      [15, 2],
+    ] as [number, number][],
+  }
+
+  it('ends when it is ended, not when it is closed after that', async () => {
+    expect(await told(started, ended, closed)).toEqual([3, new Date(time(5))])
+    expect(await told(closed, started, ended)).toEqual([3, new Date(time(5))])
+  })
+
+  it('has no end once it was started again, also when the end is told again', async () => {
+    expect(await told(started, ended, restarted)).toEqual([1, null])
+    expect(await told(started, ended, restarted, ended)).toEqual([1, null])
+  })
+
+  it('ends at its last end', async () => {
+    expect(await told(started, ended, restarted, restartedAndEnded)).toEqual([2, new Date(time(15))])
+    expect(await told(started, ended, restartedAndEnded, ended)).toEqual([2, new Date(time(15))])
+  })
+})
+
+describe('holes of a log', () => {
+  const gaps = (room: string) =>
+    db.rows(
+      'select sequence_from::int as a, sequence_to::int as b, state from ingest.gap where series = $1 order by 1',
+      [room],
+    )
+
+  it('are open until the log fills them or has shown them often enough', async () => {
+    const room = await freshRoom()
+    const hole = (from: number, to: number, state: 'open' | 'absent') => ({ from, to, state })
+    await db.store.commit(logPage(room, 0, { holes: [hole(3, 4, 'open'), hole(7, 7, 'open')] }))
+    expect(await gaps(room)).toEqual([
+      { a: 3, b: 4, state: 'open' },
+      { a: 7, b: 7, state: 'open' },
+    ])
+    await db.store.commit(logPage(room, 1, { caughtUp: false }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['open', 'open'])
+    await db.store.commit(logPage(room, 2, { holes: [hole(7, 7, 'absent')] }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+  })
+})
