@@ -45,7 +45,7 @@ interface Group {
 }
 
 /** A debit that was never settled may still reach the provider this long after its deadline, ms. */
-const REACH_MARGIN_MS = 10_000
+export const REACH_MARGIN_MS = 10_000
 
 /** A grant that was asked for longer ago than this, ms, is void: a process that was stopped must not send late. */
 const GRANT_LIFE_MS = 2_000

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock/clock.ts'
 import type { Fence, Store } from './ports.ts'
 
 /** What the feed of an app may have handed out and nobody stored, from one reading to the next. */
@@ -12,12 +13,17 @@ export interface FeedGapsContext {
   readonly app: string
   readonly store: Store
   readonly fence: () => Fence
+  readonly clock: Clock
+  /** How long after a debit its request may still reach the provider, ms. */
+  readonly reach: number
 }
 
 /** Begins suspicious: a process before this one may have been killed over an answer. */
-export function createFeedGaps({ app, store, fence }: FeedGapsContext): FeedGaps {
+export function createFeedGaps({ app, store, fence, clock, reach }: FeedGapsContext): FeedGaps {
   let isSuspect = true
   let areOpen = true
+  /** An answer may still be made after it was given up: the logs are read once more when that is over. */
+  let settledAt = Number.POSITIVE_INFINITY
   return {
     suspect: () => {
       isSuspect = true
@@ -27,7 +33,10 @@ export function createFeedGaps({ app, store, fence }: FeedGapsContext): FeedGaps
       isSuspect = false
       areOpen ||= missed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0
-      return missed ? 'missed' : 'nothing new'
+      const settled = areOpen && clock.monotonic() >= settledAt
+      if (missed) settledAt = clock.monotonic() + reach
+      else if (settled) settledAt = Number.POSITIVE_INFINITY
+      return missed || settled ? 'missed' : 'nothing new'
     },
   }
 }

@@ -1,12 +1,7 @@
+import { redact } from '../streams/redact.ts'
 import type { Page, Reject } from '../streams/stream.ts'
 import type { Place, PollContext } from './poll.ts'
 import { type CommitResult, type PageCommit, RefusedRows } from './ports.ts'
-
-export interface Isolated {
-  readonly stored: CommitResult
-  /** Items that were set aside, by the stream or by the database. */
-  readonly rejects: readonly Reject[]
-}
 
 /**
  * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
@@ -17,10 +12,10 @@ export async function isolate(
   place: Place,
   page: Page,
   commit: PageCommit,
-): Promise<Isolated> {
+): Promise<CommitResult> {
   const began = context.clock.monotonic()
   try {
-    return { stored: await context.store.commit(commit), rejects: commit.rejects }
+    return await context.store.commit(commit)
   } catch (error) {
     if (!(error instanceof RefusedRows)) throw error
     context.log.warn('the database refused a row; looking for the item', {
@@ -28,8 +23,7 @@ export async function isolate(
       stream: commit.stream,
       code: error.code,
     })
-    const rest = await withoutRefused(context, place, page, commit)
-    return { stored: await context.store.commit(rest), rejects: rest.rejects }
+    return await context.store.commit(await withoutRefused(context, place, page, commit))
   } finally {
     context.meter.commit(context.clock.monotonic() - began)
   }
@@ -53,7 +47,11 @@ async function withoutRefused(
     const isTaken = await store.rehearse({ ...commit, rows: alone.rows, rejects: alone.rejects })
     kept.push(isTaken ? item : blank)
     if (!isTaken) {
-      refused.push({ reason: 'store_refused', detail: 'the database refused a value of it', item })
+      refused.push({
+        reason: 'store_refused',
+        detail: 'the database refused a value of it',
+        item: redact(item),
+      })
     }
   }
   return { ...commit, rows: harvest(kept).rows, rejects: [...commit.rejects, ...refused] }

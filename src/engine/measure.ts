@@ -1,14 +1,9 @@
-import type { Page, Reject } from '../streams/stream.ts'
+import type { Page } from '../streams/stream.ts'
 import type { PollContext } from './poll.ts'
 import type { CommitResult } from './ports.ts'
 
 /** Every stream is measured alike, from what the engine sees anyway. */
-export function measure(
-  { app, stream, meter }: PollContext,
-  page: Page,
-  stored: CommitResult,
-  rejects: readonly Reject[],
-): void {
+export function measure({ app, stream, meter }: PollContext, page: Page, stored: CommitResult): void {
   const labels = { app: app.id, stream: stream.name }
   if (stored.outcome !== 'committed') {
     meter.page(labels, stored.outcome)
@@ -17,7 +12,5 @@ export function measure(
   meter.page(labels, page.items.length > 0 ? 'committed' : 'empty')
   meter.rows(stored.stored)
   if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
-  for (const [reason, same] of Map.groupBy(rejects, reject => reject.reason)) {
-    meter.deadLetters(labels, reason, same.length)
-  }
+  for (const [reason, letters] of Object.entries(stored.setAside)) meter.deadLetters(labels, reason, letters)
 }

@@ -20,8 +20,8 @@ export async function poll(context: PollContext, place: Place): Promise<PollResu
   const { page, looping } = parse(context, place, sent.reply.answer, sent.reply.timing)
   const harvest = context.stream.harvest(page, place.progress.carry)
   const commit = pageCommit(context, place, page, harvest, sent)
-  const { stored, rejects } = await isolate(context, place, page, looping ? unending(commit) : commit)
-  measure(context, page, stored, rejects)
+  const stored = await isolate(context, place, page, looping ? unending(commit) : commit)
+  measure(context, page, stored)
   return { outcome: 'read', page, harvest, commit, stored, looping }
 }
 

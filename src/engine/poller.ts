@@ -1,5 +1,6 @@
 import { retryDelay } from '../planning/retry.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
+import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import { createFeedGaps } from './feed-gaps.ts'
 import type { StoreHealth } from './health.ts'
@@ -42,7 +43,10 @@ export function startPoller(context: PollerContext): Poller {
   const { app, clock, random, store, log, meter, signal, settings, health } = context
   const bell = createBell(clock)
   const rooms = new Rooms(app, clock, settings.roomMemory)
-  const feedGaps = createFeedGaps({ app: app.id, store, fence: context.fence })
+  const feedGaps = createFeedGaps({
+    ...{ app: app.id, store, fence: context.fence, clock },
+    reach: settings.deadline + REACH_MARGIN_MS,
+  })
   const lanes = new Map(context.streams.map(stream => [stream.name, createLane(stream, clock)]))
   const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
   const inHand = new Set<Promise<void>>()

@@ -95,7 +95,13 @@ export class FakeStore implements Store {
     const keys = thingsOf(page).map(({ id }) => `${page.stream} ${page.series} ${id}`)
     const fresh = keys.filter(key => !this.stored.has(key))
     for (const key of fresh) this.stored.add(key)
-    return { outcome: 'committed', version, stored: { 'classroom.room_event': fresh.length }, diverged: 0 }
+    return {
+      outcome: 'committed',
+      version,
+      stored: { 'classroom.room_event': fresh.length },
+      diverged: 0,
+      setAside: lettersOf(page),
+    }
   }
 
   async rehearse(page: PageCommit): Promise<boolean> {
@@ -155,4 +161,9 @@ export class FakeStore implements Store {
 
 export function thingsOf(page: PageCommit): readonly Thing[] {
   return (page.rows['classroom.room_event'] ?? []) as unknown as readonly Thing[]
+}
+
+function lettersOf({ rejects }: PageCommit): Record<string, number> {
+  const byReason = Map.groupBy(rejects, ({ reason }) => reason)
+  return Object.fromEntries([...byReason].map(([reason, same]) => [reason, same.length]))
 }

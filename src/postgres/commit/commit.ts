@@ -28,6 +28,7 @@ interface Verdict {
   readonly owned: boolean
   readonly verified: boolean
   readonly diverged: number
+  readonly set_aside: Readonly<Record<string, number>>
   readonly stored: Readonly<Record<string, number>>
 }
 
@@ -95,6 +96,7 @@ function result(verdict: Verdict): CommitResult {
       version: verdict.version,
       stored: verdict.stored,
       diverged: verdict.diverged,
+      setAside: verdict.set_aside,
     }
   }
   if (!verdict.owned) return { outcome: 'fenced' }

@@ -247,6 +247,15 @@ function counted(certain: string): Readonly<Record<string, string>> {
   }
 }
 
+/** News of a room whose visits had ended: its log is read again, also by a process that was not there to hear it. */
+const reopened = `
+  reopened as (
+    update ingest.progress p set closed_at = null
+    where p.app_id = :app and p.stream = 'room-events' and p.closed_at is not null
+      and p.series in (select j.room_uuid from judged j where j.fresh or j.contradicts)
+    returning 1
+  )`
+
 export const commitFeed: Statement = statement(
   'commit_feed',
   `with ${[
@@ -258,6 +267,7 @@ export const commitFeed: Statement = statement(
     storedEvents('feed'),
     storedRooms('feed', provenByFeed),
     followed,
+    reopened,
     diverged,
     ...derived('keep'),
     ...shared,

@@ -46,7 +46,7 @@ export const rejected = `
     where exists (select from moved)
     on conflict (app_id, stream, series, reason, content_hash) do update
       set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
-    returning 1
+    returning t.reason, (xmax = 0) as fresh
   )`
 
 export const settled = `
@@ -120,5 +120,6 @@ export function verdict(written: readonly TableName[], extra: Readonly<Record<st
   return `
   select (select version from moved)::int as version, exists (select from fence) as owned,
          json_build_object(${counts.join(', ')}) as stored,
-         (select count(*) from rejected) + (select count(*) from settled) as kept_aside${more.join('')}`
+         (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside${more.join('')}`
 }
