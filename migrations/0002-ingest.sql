@@ -91,6 +91,7 @@ create table ingest.gap (
   first_seen_at timestamptz not null default ingest.clock(),
   recoverable_until timestamptz,
   state text not null default 'open' check (state in ('open', 'repaired', 'absent', 'lost')),
+  detail text,
   updated_at timestamptz not null default ingest.clock()
 );
 create unique index gap_key on ingest.gap
@@ -99,6 +100,7 @@ create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
 comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
 comment on column ingest.gap.series is 'The room of a stream that follows rooms; empty for a stream of the whole app';
 comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room';
+comment on column ingest.gap.detail is 'What the state does not cover, where there is something to say';
 comment on column ingest.gap.unit is 'time: range_from to range_to; sequence: sequence_from to sequence_to, both included';
 comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: nobody asked for longer than the provider remembers';
 comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it; lost: cannot be had any more';
@@ -120,7 +122,7 @@ create table ingest.dead_letter (
 create unique index dead_letter_key on ingest.dead_letter (app_id, stream, series, reason, content_hash);
 comment on table ingest.dead_letter is 'Bytes that arrived and could not be used, kept with the reason; nothing that came is thrown away';
 comment on column ingest.dead_letter.reason is 'A word of a closed set, the label of the metric too';
-comment on column ingest.dead_letter.detail is 'Which field broke which rule; no values';
+comment on column ingest.dead_letter.detail is 'Which field broke which rule, or how the provider refused; no values';
 comment on column ingest.dead_letter.content_hash is 'SHA-256 of the body: the same bytes again only raise occurrences';
 comment on column ingest.dead_letter.body is 'The item or page as it came, secrets replaced; at most the first 64 KiB of a page';
 

@@ -146,8 +146,8 @@ export interface Store {
   readonly commit: (page: PageCommit) => Promise<CommitResult>
   /** Tries the same statement and rolls it back: true when Postgres would take it. */
   readonly rehearse: (page: PageCommit) => Promise<boolean>
-  /** Keeps bytes that could not be used as a page; the same bytes again only raise a count. */
-  readonly setAside: (letter: DeadLetter) => Promise<void>
+  /** Keeps bytes that could not be used as a page; the same letter again only raises a count. */
+  readonly setAside: (letter: DeadLetter) => Promise<'new' | 'again'>
   /** The series needs no more visits until a hint comes. */
   readonly closeSeries: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
   /** The provider no longer knows the room: its log is final, and what is missing in it is lost. */
@@ -167,8 +167,12 @@ export interface DeadLetter {
   readonly app: string
   readonly stream: StreamName
   readonly series: string
-  readonly reason: FailureKind | 'looping_next_id'
+  readonly reason: FailureKind
+  /** One sentence on what was wrong; no values. */
+  readonly detail: string
   readonly body: Uint8Array
+  /** What counts as the same letter: pages differ by their bytes; refusals say the same in ever other bytes. */
+  readonly alike: 'by body' | 'by detail'
 }
 
 /** What the gauges need that only the database knows. */

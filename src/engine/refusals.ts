@@ -27,9 +27,10 @@ export async function reportFailure(context: PollContext, failure: Failure): Pro
   const { kind, text, status, code, body } = failure
   meter.page(labels, kind)
   log[reactions[kind].level]('a page could not be read', { ...labels, kind, reason: text, status, code })
-  if (!body || body.length === 0 || (kind !== 'malformed' && kind !== 'too_large')) return
-  await store.setAside({ app: app.id, stream: stream.name, series, reason: kind, body: redactBytes(body) })
-  meter.deadLetters(labels, kind, 1)
+  if (!body || body.length === 0) return
+  const alike = kind === 'malformed' || kind === 'too_large' ? 'by body' : 'by detail'
+  const letter = { ...labels, series, reason: kind, detail: text, body: redactBytes(body), alike } as const
+  if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, kind, 1)
 }
 
 /** Counts and says that a reading leads in a circle or has no end; answers how the visit ends. */

@@ -56,7 +56,9 @@ const unread = statement(
 
 /**
  * A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
- * unless the log had said that the room is closed: nobody can be in a closed room.
+ * unless the log had said that the room is closed: nobody can be in a closed room. What only the missing answers
+ * named cannot be known: after a pause longer than the provider remembers that is a loss; after one answer it is
+ * said beside the repair.
  */
 const settleFeed = statement(
   'settle_feed_gaps',
@@ -69,7 +71,7 @@ const settleFeed = statement(
          and not exists (
            select from classroom.room_event e
            where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
-             and e.sequence = r.state_sequence and e.source = 'log' and r.state = 3)) as lost
+             and e.sequence = r.state_sequence and e.source = 'log' and r.state = 3)) or g.reason = 'pause' as lost
      from ingest.gap g
      where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
        and not exists (
@@ -77,7 +79,9 @@ const settleFeed = statement(
          where p.app_id = g.app_id and p.stream = 'room-events' and p.closed_at is null
            and (p.caught_up_at is null or p.caught_up_at <= g.range_to))
    ), settled as (
-     update ingest.gap g set state = case when r.lost then 'lost' else 'repaired' end, updated_at = ingest.clock()
+     update ingest.gap g
+     set state = case when r.lost then 'lost' else 'repaired' end, updated_at = ingest.clock(),
+         detail = 'every room known by then has been read to its end since; one that only this range named is missing'
      from ready r where g.id = r.id and ${owned}
    )
    select count(*)::int as open from ingest.gap g

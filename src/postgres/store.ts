@@ -30,18 +30,29 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
 
 const letterStatement = statement(
   'set_aside',
-  `insert into ingest.dead_letter as t (app_id, stream, series, reason, body, received_at, last_seen_at)
-   values (:app, :stream, :series, :reason, :body::bytea, ingest.clock(), ingest.clock())
-   on conflict (app_id, stream, series, reason, content_hash) do update
-     set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()`,
+  `with again as (
+     update ingest.dead_letter t set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+     where :alike::boolean and t.app_id = :app and t.stream = :stream and t.reason = :reason and t.detail = :detail
+     returning 1
+   ), letter as (
+     insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body, received_at, last_seen_at)
+     select :app, :stream, :series, :reason, :detail, :body::bytea, ingest.clock(), ingest.clock()
+     where not exists (select from again)
+     on conflict (app_id, stream, series, reason, content_hash) do update
+       set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+     returning (xmax = 0) as fresh
+   )
+   select exists (select from letter where fresh) as fresh`,
 )
 
 /** At most this much of a page that could not be used is kept. */
 const LONGEST_LETTER = 64 * 1024
 
-async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<void> {
+async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'again'> {
   const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))
-  await query(pool, bind(letterStatement, { ...letter, series: encodeText(letter.series), body }))
+  const values = { ...letter, series: encodeText(letter.series), body, alike: letter.alike === 'by detail' }
+  const [row] = await query<{ fresh: boolean }>(pool, bind(letterStatement, values))
+  return row!.fresh ? 'new' : 'again'
 }
 
 /** Debits are kept two days, twice the longest window that is counted. */

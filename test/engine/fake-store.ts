@@ -25,6 +25,7 @@ export class FakeStore implements Store {
   readonly stored = new Set<string>()
   /** What the app's feed may have lost and the ledger does not know yet. */
   unread = 0
+  openGaps = 0
   readonly #series = new Map<string, Series>()
   readonly #roomStreams: readonly StreamName[]
   readonly #failures = new Map<Method, Error[]>()
@@ -109,9 +110,10 @@ export class FakeStore implements Store {
     return thingsOf(page).every(({ id }) => id >= 0)
   }
 
-  async setAside(letter: DeadLetter): Promise<void> {
+  async setAside(letter: DeadLetter): Promise<'new'> {
     this.#called('setAside')
     this.letters.push(letter)
+    return 'new'
   }
 
   async closeSeries(_fence: unknown, _app: string, stream: StreamName, series: string): Promise<void> {
@@ -137,7 +139,7 @@ export class FakeStore implements Store {
 
   async settleFeedGaps(): Promise<number> {
     this.#called('settleFeedGaps')
-    return 0
+    return this.openGaps
   }
 
   async housekeeping(): Promise<void> {

@@ -190,6 +190,22 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it('the logs are read once more when an answer that was given up can no longer be made', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    await clock.advance(4.5 * hour)
+    store.unread = 1
+    store.openGaps = 1
+    const failedAt = clock.monotonic()
+    transport.answers = ({ operation }) =>
+      operation === 'appEvents' && clock.monotonic() < failedAt + 15 * second ? 'server_error' : { items: [] }
+    const asked = transport.of('roomEvents').length
+    await clock.advance(2 * minute)
+    const after = transport.of('roomEvents').slice(asked)
+    expect(after.some(({ at }) => at < failedAt + 40 * second)).toBe(true)
+    expect(after.filter(({ at }) => at >= failedAt + 50 * second)).toHaveLength(1)
+    await stop()
+  })
+
   it('ten thousand idle rooms are each looked at, and cost little more than one look an interval', async () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `room-${i}`)
     const { clock, transport, stop } = startApp(names, [roomLog])

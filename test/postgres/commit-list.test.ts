@@ -163,13 +163,32 @@ describe('what could not be read', () => {
       stream: 'resources',
       series: 'odd\u0000',
       reason: 'malformed',
+      detail: 'not JSON',
       body: Buffer.alloc(100_000, 7),
+      alike: 'by body',
     } as const
-    await db.store.setAside(letter)
-    await db.store.setAside(letter)
+    expect(await db.store.setAside(letter)).toBe('new')
+    expect(await db.store.setAside(letter)).toBe('again')
     const found =
       await db.rows(`select series, length(body) as length, occurrences::int from ingest.dead_letter
       where reason = 'malformed'`)
     expect(found).toEqual([{ series: 'odd\u001a0000', length: 65_536, occurrences: 2 }])
+  })
+
+  it('refusals that say the same in other bytes are one letter', async () => {
+    const letter = {
+      app,
+      stream: 'poll',
+      reason: 'rate_limited',
+      detail: 'status 429',
+      alike: 'by detail',
+    } as const
+    const tell = (series: string, text: string) =>
+      db.store.setAside({ ...letter, series, body: Buffer.from(text) })
+    expect(await tell('one', '{"ts":1}')).toBe('new')
+    expect(await tell('two', '{"ts":2}')).toBe('again')
+    const found = await db.rows(`select convert_from(body, 'UTF8') as body, occurrences::int
+      from ingest.dead_letter where reason = 'rate_limited'`)
+    expect(found).toEqual([{ body: '{"ts":1}', occurrences: 2 }])
   })
 })

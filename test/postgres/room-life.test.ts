@@ -1,5 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { app, event, logPage, me, openStore, roomRow, rowSet, type TestStore, time } from './harness.ts'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  logPage,
+  me,
+  openStore,
+  roomRow,
+  rowSet,
+  type TestStore,
+  time,
+} from './harness.ts'
 
 let db: TestStore
 let turn = 0
@@ -95,5 +107,19 @@ describe('holes of a log', () => {
     expect((await gaps(room)).map(({ state }) => state)).toEqual(['open', 'open'])
     await db.store.commit(logPage(room, 2, { holes: [hole(7, 7, 'absent')] }))
     expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+  })
+})
+
+describe('a room whose visits have ended', () => {
+  it('is followed again when the feed brings news of it, even where no process was there to hear them', async () => {
+    const room = await freshRoom()
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    await db.store.closeSeries(me, app, 'room-events', room)
+    const open = async () => (await db.store.openSeries(app, 'room-events')).map(({ series }) => series)
+    expect(await open()).not.toContain(room)
+    await db.store.follow(me, app, 'app-events', '')
+    const { version } = (await db.store.progress(app, 'app-events', ''))!
+    await db.store.commit(feedPage(version, { rows: eventRows([event(room, 2)]) }))
+    expect(await open()).toContain(room)
   })
 })

@@ -41,8 +41,8 @@ export const mutants = {
     place: 'database',
     plant: withoutFence,
   },
-  'no-compare-and-set': {
-    title: 'a page is committed whatever version was read before',
+  'no-guard': {
+    title: 'a page is committed whatever version was read before and whoever owns the shard',
     demands: { faults: ['stall'], switches: { roomReuse: 'on' } },
     place: 'database',
     plant: (ports, present) => changeStore(ignoringVersion)(withoutFence(ports, present), present),

@@ -48,7 +48,7 @@ const bothApps = ['alpha', 'beta'].map(
 )
 
 /** How long after the faults have ended everything must be well, ms. */
-export const healingTime = 30 * minute
+export const healingTime = 18 * minute
 
 export function drawScenario(random: Random, demands: Demands): Scenario {
   const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!

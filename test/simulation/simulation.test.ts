@@ -6,11 +6,11 @@ import { firstDifference } from './trace.ts'
 
 const minutes = 60_000
 
-/** Each plays twice: together they have every fault and every way in which the app's feed may behave. */
-const seeds = [2, 3, 5]
+/** Each plays twice: they differ in their faults and in how the app's feed behaves. */
+const seeds = [2, 5]
 
 /** A mutant may pass a seed by luck, not all of these. */
-const mutantSeeds = [2, 3, 4]
+const mutantSeeds = [1, 2, 4]
 
 function play(seed: number, planted: { readonly mutant?: MutantName; readonly like?: MutantName } = {}) {
   return runSimulation({ seed, length: 30 * minutes, cloneDatabase, ...planted })
