@@ -25,7 +25,7 @@ export interface Faults {
 }
 
 /** Shares of all calls. */
-const rates = { kill: 1 / 500, stall: 1 / 500, cut: 1 / 100, 'lost answer': 1 / 60 } as const
+const rates = { kill: 1 / 500, stall: 1 / 500, cut: 1 / 60, 'lost answer': 1 / 40 } as const
 
 /** `always` names classes that the run must have whatever the seed says. */
 export function createFaults(random: Random, always: readonly FaultClass[] = []): Faults {

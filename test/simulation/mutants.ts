@@ -49,7 +49,11 @@ export const mutants = {
   },
   'unread-forgotten': {
     title: 'answers of the feed that nobody stored are not recorded',
-    demands: { faults: ['lost answer'], switches: { appFeed: 'consuming' }, streams: ['app-events'] },
+    demands: {
+      faults: ['lost answer', 'cut'],
+      switches: { appFeed: 'consuming' },
+      streams: ['app-events'],
+    },
     place: 'calls',
     plant: changeStore(() => ({ recordUnread: async () => 0 })),
   },

@@ -54,7 +54,8 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
 }
 
 class Run {
-  readonly #seed: number
+  /** Neighbouring seeds would begin alike. */
+  readonly #key: string
   readonly #mutant: MutantName | undefined
   readonly #database: VirtualDatabase
   readonly #faults: Faults
@@ -67,7 +68,7 @@ class Run {
   readonly #boots = new Map<string, number>()
 
   constructor({ seed, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
-    this.#seed = seed
+    this.#key = seededRandom(seed).uuid()
     this.#mutant = mutant
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
@@ -115,7 +116,7 @@ class Run {
 
   /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
   #random(purpose: string) {
-    return seededRandom(`${this.#seed}/${purpose}`)
+    return seededRandom(`${this.#key}/${purpose}`)
   }
 
   #boot(slot: string): void {
