@@ -14,7 +14,8 @@ export function createBell(clock: Clock): Bell {
   return {
     ring: () => {
       isRung = true
-      napping?.abort()
+      // A reason of its own spares the making of an error with its stack, thousands of times a second.
+      napping?.abort('rung')
     },
     nap: async ms => {
       if (!isRung) {

@@ -21,16 +21,19 @@ export interface FeedGapsContext {
 /** Begins suspicious: a process before this one may have been killed over an answer. */
 export function createFeedGaps({ app, store, fence, clock, reach }: FeedGapsContext): FeedGaps {
   let isSuspect = true
+  /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
+  let suspectUntil = clock.monotonic()
   let areOpen = true
   /** An answer may still be made after it was given up: the logs are read once more when that is over. */
   let settledAt = Number.POSITIVE_INFINITY
   return {
     suspect: () => {
       isSuspect = true
+      suspectUntil = clock.monotonic() + reach
     },
     review: async () => {
       const missed = isSuspect && (await store.recordUnread(fence(), app)) > 0
-      isSuspect = false
+      isSuspect &&= clock.monotonic() <= suspectUntil
       areOpen ||= missed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0
       const settled = areOpen && clock.monotonic() >= settledAt
