@@ -54,9 +54,15 @@ function inside(schema: z.core.$ZodType, tree: Tree, value: unknown, path: Path,
   return child ? alternatives(child, tree, value, [...path, step]) : []
 }
 
-/** Whether a room is still the one that is known, only its log can tell: every other stream of rooms waits for it. */
+/** Whether a room is still the one that is known, only its log can tell: every other stream leans on it. */
 const gatekeeper = 'room-events'
-const dependents = ['popup-quiz', 'poll', 'recordings', 'resources'] as const satisfies readonly StreamName[]
+const dependents = [
+  'app-events',
+  'popup-quiz',
+  'poll',
+  'recordings',
+  'resources',
+] as const satisfies readonly StreamName[]
 
 function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
   const apps: readonly unknown[] = Array.isArray(root.apps) ? root.apps : []

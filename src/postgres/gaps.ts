@@ -16,16 +16,20 @@ const owned = `exists (select from ingest.ownership o
 const unread = statement(
   'record_unread',
   `with unread as materialized (
-     select d.scope, d.limit_group, d.n, d.sent_at, least(d.settled_at, d.dead_at) as until,
-            (select c.sent_at from ingest.debit c
-             where c.scope = d.scope and c.limit_group = d.limit_group and c.n < d.n and c.outcome = 'committed'
-             order by c.n desc limit 1) as since
+     select d.scope, d.limit_group, d.n, least(d.settled_at, d.dead_at) as until,
+            coalesce(
+              (select c.sent_at from ingest.debit c
+               where c.scope = d.scope and c.limit_group = d.limit_group and c.n < d.n and c.outcome = 'committed'
+               order by c.n desc limit 1),
+              -- Nothing was ever committed: the first answer may hold all that the provider remembered then.
+              (select f.sent_at - :memory::interval from ingest.debit f
+               where f.scope = d.scope and f.limit_group = d.limit_group order by f.n limit 1)) as since
      from ingest.debit d
      where d.app_id = :app and d.limit_group = :group and d.gap_id is null
        and d.outcome is distinct from 'committed' and d.outcome is distinct from 'refused'
        and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock()) and ${owned}
    ), missed as (
-     select coalesce(u.since, u.sent_at) as range_from, max(u.until) as range_to, 'unread_answer' as reason
+     select u.since as range_from, max(u.until) as range_to, 'unread_answer' as reason
      from unread u group by 1
      union all
      select p.updated_at, ingest.clock(), 'pause'
@@ -47,7 +51,7 @@ const unread = statement(
      returning g.id, g.range_from, g.range_to
    ), marked as (
      update ingest.debit d set gap_id = r.id, outcome = 'unread', settled_at = coalesce(d.settled_at, d.dead_at)
-     from unread u join recorded r on r.range_from = coalesce(u.since, u.sent_at)
+     from unread u join recorded r on r.range_from = u.since
      where d.scope = u.scope and d.limit_group = u.limit_group and d.n = u.n
    )
    select count(*)::int as recorded from recorded r

@@ -89,10 +89,20 @@ describe('answers of the feed that nobody stored', () => {
   })
 
   it('are those that can no longer arrive', async () => {
+    await commitFeed(await ask())
     await ask()
     await db.advance(reach + 1)
     expect(await unread()).toBe(1)
     expect(await gaps()).toMatchObject([{ from: minutes(0), to: new Date(Date.parse(start) + reach) }])
+  })
+
+  it('before anything was committed may have held all that the provider remembers', async () => {
+    for (const expected of [1, 1]) {
+      await db.ledger.settle(await ask(), 'unread')
+      expect(await unread()).toBe(expected)
+      await db.advance(minute)
+    }
+    expect(await gaps()).toMatchObject([{ from: minutes(-60), to: minutes(1) }])
   })
 
   it('in a row are one gap, which grows, and none is counted twice', async () => {
