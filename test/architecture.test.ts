@@ -161,13 +161,12 @@ function reach(from: string): readonly string[] {
   return [...seen]
 }
 
-/** Types are gone at run time and may refer to each other. */
 function cycles(): readonly string[] {
   const state = new Map<string, 'open' | 'done'>()
   const found: string[] = []
   const walk = (file: string, path: readonly string[]) => {
     state.set(file, 'open')
-    for (const { target } of inside.filter(each => each.file === file && !each.isTypeOnly)) {
+    for (const { target } of inside.filter(each => each.file === file)) {
       if (state.get(target) === 'open') found.push([...path.slice(path.indexOf(target)), target].join(' -> '))
       else if (!state.has(target)) walk(target, [...path, target])
     }

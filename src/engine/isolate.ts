@@ -1,6 +1,6 @@
 import { redact } from '../streams/redact.ts'
 import type { Page, Reject } from '../streams/stream.ts'
-import type { Place, PollContext } from './poll.ts'
+import type { Place, PollContext } from './context.ts'
 import { type CommitResult, type PageCommit, RefusedRows } from './ports.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Page } from '../streams/stream.ts'
-import type { PollContext } from './poll.ts'
+import type { PollContext } from './context.ts'
 import type { CommitResult } from './ports.ts'
 
 /** Every stream is measured alike, from what the engine sees anyway. */

@@ -1,13 +1,11 @@
-import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import { ParameterError, type RequestLine, requestLine } from '../provider/operation.ts'
-import type { Harvest, Page, Stream } from '../streams/stream.ts'
-import type { Admission, Sent } from './admission.ts'
+import type { Harvest, Page } from '../streams/stream.ts'
+import type { Sent } from './admission.ts'
+import type { Place, PollContext } from './context.ts'
 import { isolate } from './isolate.ts'
 import { measure } from './measure.ts'
-import type { Answer, CommitResult, Fence, Log, Meter, PageCommit, Progress, Store, Timing } from './ports.ts'
-import type { Priority } from './queue.ts'
-import type { AppSettings, EngineSettings } from './settings.ts'
+import type { Answer, CommitResult, PageCommit, Timing } from './ports.ts'
 
 /**
  * The way of one page: plan, admit, send, parse, rows, commit, measure. A page walks it once and never goes back.
@@ -23,31 +21,6 @@ export async function poll(context: PollContext, place: Place): Promise<PollResu
   const stored = await isolate(context, place, page, looping ? unending(commit) : commit)
   measure(context, page, stored)
   return { outcome: 'read', page, harvest, commit, stored, looping }
-}
-
-export interface PollContext {
-  readonly app: AppSettings
-  readonly settings: EngineSettings
-  readonly stream: Stream
-  readonly series: string
-  readonly fence: Fence
-  readonly priority: Priority
-  readonly signal: AbortSignal
-  readonly clock: Clock
-  readonly admission: Admission
-  readonly store: Store
-  readonly meter: Meter
-  readonly log: Log
-}
-
-/** Where in a series to read. */
-export interface Place {
-  readonly progress: Progress
-  /** nextId to ask with; null is the beginning. */
-  readonly cursor: string | null
-  readonly purpose: Page['purpose']
-  /** What has been asked in this reading: a nextId that is among it leads in a circle. */
-  readonly asked: Set<string | null>
 }
 
 export type PollResult =

@@ -1,12 +1,11 @@
 import { retryDelay } from '../planning/retry.ts'
-import type { Stream, StreamName } from '../streams/stream.ts'
+import type { StreamName } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
+import type { PollerContext } from './context.ts'
 import { createFeedGaps } from './feed-gaps.ts'
-import type { StoreHealth } from './health.ts'
 import { createLane, type Lane } from './lane.ts'
-import type { PollContext } from './poll.ts'
-import { type Fence, StoreUnavailable } from './ports.ts'
+import { StoreUnavailable } from './ports.ts'
 import type { Priority } from './queue.ts'
 import { faultBackoff } from './reactions.ts'
 import { discover } from './roll-call.ts'
@@ -22,15 +21,6 @@ export interface Poller {
   readonly done: Promise<void>
   /** Looks at once at what may be done now. */
   readonly wake: () => void
-}
-
-export interface PollerContext extends Omit<PollContext, 'stream' | 'series' | 'priority' | 'fence'> {
-  readonly fence: () => Fence
-  readonly random: { readonly next: () => number }
-  readonly streams: readonly Stream[]
-  readonly health: StoreHealth
-  /** The shard belongs to another process now. */
-  readonly onFenced: () => void
 }
 
 /** The poller looks at its lanes at least this often, ms, so that its gauges are never older. */

@@ -1,6 +1,6 @@
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
-import type { Place, PollContext } from './poll.ts'
+import type { Place, PollContext } from './context.ts'
 import { reactions } from './reactions.ts'
 
 /** Business code of a classroom that does not exist. */

@@ -1,6 +1,6 @@
 import { quietSince } from '../planning/cadence.ts'
 import type { StreamName } from '../streams/stream.ts'
-import type { PollerContext } from './poller.ts'
+import type { PollerContext } from './context.ts'
 import { gatekeeper, type Rooms, seriesOf } from './rooms.ts'
 
 /** So many rooms are looked at as fast as may be when an app is started; the others more slowly. */

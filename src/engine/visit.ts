@@ -1,6 +1,7 @@
 import type { Failure } from '../provider/errors.ts'
 import type { Hint } from '../streams/stream.ts'
-import { type Place, type PollContext, type PollResult, poll } from './poll.ts'
+import type { Place, PollContext } from './context.ts'
+import { type PollResult, poll } from './poll.ts'
 import type { Progress } from './ports.ts'
 import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
 import { gatekeeper } from './rooms.ts'

@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import type { FaultRule } from '../../src/sandbox/index.ts'
+import { ask } from '../support/embedded.ts'
 import { complaint, figures } from '../support/oracle/report.ts'
 import { openStage, type StageOptions } from './stage.ts'
 
-/** Twice this number under each way in which the feed may behave. */
-const kills = 10
+/** Under each way in which the feed may behave, with rooms used twice and not. */
+const kills = 20
 /** The longest life between two kills once the daemon drains, ms. */
 const longestLife = 7_000
 /** How long the daemon may take to have everything once the world stands still, ms. */
 const patience = 60_000
-const timeout = 200_000
+const timeout = 360_000
 
 /** So that many a kill meets a request whose answer the provider has already made, and some answers are lost. */
 const slowness = [
@@ -46,6 +47,9 @@ describe.concurrent('a daemon that is killed again and again at random moments',
         expect(outcome.complaint).toBe('')
         expect(outcome.exit).toBe(0)
         expect(outcome.reused > 0).toBe(roomReuse === 'on')
+        // Each question of the feed was debited before it was sent; a kill wastes one debit at most.
+        expect(outcome.arrived).toBeLessThanOrEqual(outcome.debited)
+        expect(outcome.debited - outcome.arrived).toBeLessThanOrEqual(kills)
       })
     }
   }
@@ -120,7 +124,14 @@ async function drain(options: StageOptions, times: number) {
     const report = await stage.settle(patience)
     const exit = await daemon.terminate()
     process.stderr.write(`${options.seed}: ${times} kills, ${figures(report)}\n`)
-    return { complaint: complaint(report), exit, reused: report.reused }
+    const [{ debited } = { debited: 0 }] = await ask(
+      stage.databaseUrl,
+      'select count(*)::int as debited from ingest.debit',
+    )
+    const { length: arrived } = stage.sandbox.arrivals
+      .list(0, Number.POSITIVE_INFINITY)
+      .filter(({ operation }) => operation === 'appEvents')
+    return { complaint: complaint(report), exit, reused: report.reused, arrived, debited: Number(debited) }
   } finally {
     await stage.close()
   }
