@@ -12,7 +12,7 @@ export interface OwnershipOptions extends ConnectOptions {
 }
 
 /**
- * Ownership by lease and by session. The lease holds as long as it is renewed; besides, this session keeps an
+ * Ownership by lease and by session. The lease holds as long as it is renewed; besides, its connection keeps an
  * advisory lock on the owner's name, which the database drops the moment the process dies, so that the next one
  * need not wait for the lease. Needs a direct connection: a pooler that shares sessions would drop the lock.
  */

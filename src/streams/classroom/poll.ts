@@ -7,14 +7,12 @@ import {
   widgetStates,
 } from '../../provider/classroom/index.ts'
 import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../rows/classroom.ts'
-import { readAnswer } from '../answer.ts'
-import { readCarry, withCarry } from '../carry.ts'
 import { fieldsWithout, isObject, isSaid, judge } from '../items.ts'
-import type { QueueStream, Reject } from '../stream.ts'
+import type { Reject } from '../stream.ts'
 import type { Change } from '../widgets/read-items.ts'
 import { nextOrdinal } from '../widgets/submissions.ts'
-import { WidgetCarry } from '../widgets/widget-carry.ts'
-import { harvestWidget, overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+import { widgetStream } from '../widgets/widget-stream.ts'
 
 /** Options are judged one by one, so that a bad one spoils no other. */
 const Lenient = PollChange.extend({ pollDetails: z.looseObject({}).nullish() })
@@ -24,21 +22,10 @@ type Poll = Change<z.infer<typeof Lenient>>
  * The polls of a room (operation 18): each is started, answered and ended; between, summaries tell how many
  * chose each option. What an item is shows in the fields it has.
  */
-export const poll: QueueStream = {
-  kind: 'queue',
-  name: 'poll',
-  title: 'Polls of each room, with their submissions',
-  operation,
-  read: readAnswer,
-  source: 'log',
-  scope: 'room',
-  request: cursor => (cursor === null ? {} : { nextId: cursor }),
-  harvest: withCarry(WidgetCarry, (page, carry) =>
-    harvestWidget({ widget: 'poll', schema: Lenient, read }, page, carry),
-  ),
-  rewind: stored => ({ ...readCarry(WidgetCarry, stored), fold: null, lost: false }),
-  rereads: stored => readCarry(WidgetCarry, stored).lost,
-}
+export const poll = widgetStream(
+  { name: 'poll', title: 'Polls of each room, with their submissions', operation },
+  { widget: 'poll', schema: Lenient, read },
+)
 
 const fields = Object.keys(PollChange.shape)
 const columns = new Set(fields)

@@ -5,15 +5,12 @@ import {
   widgetStates,
 } from '../../provider/classroom/index.ts'
 import type { QuizRow, QuizSubmissionRow } from '../../rows/classroom.ts'
-import { readAnswer } from '../answer.ts'
-import { readCarry, withCarry } from '../carry.ts'
 import { fieldsWithout, isSaid } from '../items.ts'
-import type { QueueStream } from '../stream.ts'
 import { timestamp } from '../times.ts'
 import type { Change } from '../widgets/read-items.ts'
 import { nextOrdinal } from '../widgets/submissions.ts'
-import { WidgetCarry } from '../widgets/widget-carry.ts'
-import { harvestWidget, overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
+import { widgetStream } from '../widgets/widget-stream.ts'
 
 type Quiz = Change<QuizChange>
 
@@ -21,21 +18,10 @@ type Quiz = Change<QuizChange>
  * The pop-up quizzes of a room (operation 17): each is started, answered and ended; between, summaries tell
  * the counts. What an item is shows in the fields it has.
  */
-export const popupQuiz: QueueStream = {
-  kind: 'queue',
-  name: 'popup-quiz',
-  title: 'Pop-up quizzes of each room, with their submissions',
-  operation,
-  read: readAnswer,
-  source: 'log',
-  scope: 'room',
-  request: cursor => (cursor === null ? {} : { nextId: cursor }),
-  harvest: withCarry(WidgetCarry, (page, carry) =>
-    harvestWidget({ widget: 'popupQuiz', schema: QuizChange, read }, page, carry),
-  ),
-  rewind: stored => ({ ...readCarry(WidgetCarry, stored), fold: null, lost: false }),
-  rereads: stored => readCarry(WidgetCarry, stored).lost,
-}
+export const popupQuiz = widgetStream(
+  { name: 'popup-quiz', title: 'Pop-up quizzes of each room, with their submissions', operation },
+  { widget: 'popupQuiz', schema: QuizChange, read },
+)
 
 const fields = Object.keys(QuizChange.shape)
 const columns = new Set(fields)

@@ -1,0 +1,42 @@
+import { createAdmission } from '../../src/engine/admission.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
+import { startPoller } from '../../src/engine/poller.ts'
+import { feed, quiz, roomLog } from './fake-streams.ts'
+import { appOf, createRig, fence, settingsOf } from './rig.ts'
+
+const everything = [feed, roomLog, quiz]
+
+/** One app with its poller, on fakes and a virtual clock. */
+export function startApp(
+  rooms: readonly string[] = [],
+  streams: readonly (typeof everything)[number][] = everything,
+) {
+  const rig = createRig(['room-events', 'popup-quiz'])
+  const app = appOf(
+    'a1',
+    streams.map(({ name }) => name),
+    rooms,
+  )
+  const settings = settingsOf([app])
+  const controller = new AbortController()
+  const outages: string[] = []
+  const fenced: string[] = []
+  const health = createStoreHealth(rig.log, () => outages.push('down'))
+  const poller = startPoller({
+    ...rig,
+    app,
+    settings,
+    streams,
+    health,
+    admission: createAdmission(rig, settings.deadline),
+    fence: () => fence,
+    signal: controller.signal,
+    onFenced: () => fenced.push('fenced'),
+  })
+  const stop = async () => {
+    controller.abort()
+    await rig.clock.advance(0)
+    await poller.done
+  }
+  return { ...rig, poller, health, outages, fenced, controller, stop }
+}
