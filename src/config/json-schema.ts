@@ -3,8 +3,6 @@ import { configSchema } from './schema/index.ts'
 import { type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
 import { bare, defaultOf } from './schema/walk.ts'
 
-export const schemaFile = new URL('../../config/penstock.schema.json', import.meta.url)
-
 /** The JSON schema for editors, as the text of its file. Wherever a value may stand, `${ENV}` may stand as well. */
 export function jsonSchemaText(): string {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, {

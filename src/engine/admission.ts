@@ -3,7 +3,7 @@ import { called, type RequestLine } from '../provider/operation.ts'
 import { createGate, type Gate, type Pass } from './gate.ts'
 import type { Fence, Grant, Ledger, Meter, Reply, Transport } from './ports.ts'
 import type { Priority, Queue } from './queue.ts'
-import { reactions } from './reactions.ts'
+import { isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
 
 /**
@@ -128,7 +128,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     const failure = reply.ok ? undefined : reply.failure
     const { family, name } = request.operation
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
-    if (failure?.kind === 'rate_limited') meter.refusal(app, name, failure.kind)
+    if (failure && isRefusal(failure.kind)) meter.refusal(app, name, failure.kind)
     // A request that we gave up ourselves says nothing of the provider.
     if (!signal?.aborted) group.gate.observe(failure, sentAt)
     return reply

@@ -102,3 +102,9 @@ export function seriesPause(failure: Failure | undefined, failures: number, chan
   if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
   return retryDelay(reaction, failures, chance, failure.retryAfter)
 }
+
+/** The provider turned the whole group away and did nothing: never to be seen while credentials and limits are right. */
+export function isRefusal(kind: FailureKind): boolean {
+  const { scope, unread } = reactions[kind]
+  return scope === 'group' && !unread
+}

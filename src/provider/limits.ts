@@ -13,26 +13,6 @@ export function perSecond(requests: number): Rate {
   return { requests, window: 1 }
 }
 
-export function perMinute(requests: number): Rate {
-  return { requests, window: 60 }
-}
-
 export function perDay(requests: number): Rate {
   return { requests, window: 86_400 }
-}
-
-export function seconds(n: number): number {
-  return n
-}
-
-export function minutes(n: number): number {
-  return n * 60
-}
-
-export function hours(n: number): number {
-  return n * 3_600
-}
-
-export function days(n: number): number {
-  return n * 86_400
 }

@@ -45,10 +45,11 @@ export function createInstruments(registry: Registry) {
       'Answers whose only end was the end of their connection, so that a cut would go unseen',
       ['family', 'operation'],
     ),
-    refusals: counter('refusals_total', 'Requests that did not give a page, by the kind of failure', [
-      'operation',
-      'kind',
-    ]),
+    refusals: counter(
+      'refusals_total',
+      'Requests that the provider turned away for their credentials or their rate; should stay 0',
+      ['operation', 'kind'],
+    ),
     debits: counter('debits_total', 'Requests debited durably before they were sent', ['limit_group']),
     pages: counter('pages_total', 'Pages, by what became of them', ['stream', 'outcome']),
     rows: counter('rows_total', 'Rows written', ['table']),

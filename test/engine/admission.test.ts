@@ -136,6 +136,20 @@ describe('a provider in trouble', () => {
     expect(later.length).toBeLessThanOrEqual(2)
   })
 
+  it.each([
+    ['unauthorized', ['roomEvents unauthorized']],
+    ['forbidden', ['roomEvents forbidden']],
+    ['rate_limited', ['roomEvents rate_limited']],
+    ['server_error', []],
+    ['not_found', []],
+    ['network', []],
+  ] as const)('%s counts as a refusal only where the provider turned us away', async (kind, refusals) => {
+    const { transport, counts, ofRoom } = rigged()
+    transport.answers = () => kind
+    await ofRoom('a')
+    expect(counts.refusals).toEqual(refusals)
+  })
+
   it('a failure that only concerns its series shuts nothing', async () => {
     const asked = await attemptsDuring('malformed', minute)
     expect(asked.length).toBeGreaterThan(300)

@@ -123,6 +123,7 @@ export interface Counts {
   readonly pages: string[]
   readonly letters: string[]
   readonly debits: string[]
+  readonly refusals: string[]
 }
 
 export function fakeMeter(counts: Counts): Meter {
@@ -133,7 +134,7 @@ export function fakeMeter(counts: Counts): Meter {
     commit: () => {},
     deadLetters: ({ stream }, reason, count) => counts.letters.push(`${stream} ${reason} ${count}`),
     divergences: () => {},
-    refusal: () => {},
+    refusal: (_app, operation, kind) => counts.refusals.push(`${operation} ${kind}`),
     debit: (_app, group) => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
@@ -187,7 +188,7 @@ export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
 export function createRig(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
-  const counts: Counts = { pages: [], letters: [], debits: [] }
+  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [] }
   const said: string[] = []
   return {
     clock,

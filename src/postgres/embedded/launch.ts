@@ -130,7 +130,7 @@ async function choosePort(home: string): Promise<number> {
   return (usable ? await probePort(last) : undefined) ?? (await probePort(0)) ?? last
 }
 
-/** The port if it can be bound on loopback (0: any), else undefined. Another process may still be quicker. */
+/** The port if it can be bound on loopback, else undefined; for 0, whichever is free. Another process may still be quicker. */
 async function probePort(port: number): Promise<number | undefined> {
   const server = createServer()
   try {
