@@ -1,3 +1,5 @@
+import { successCodes as analyticsSuccess } from '../provider/analytics/answers.ts'
+import { kindOfLimitMessage, limitCode } from '../provider/analytics/errors.ts'
 import { successCode } from '../provider/classroom/errors.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
@@ -13,7 +15,7 @@ export type Verdict =
 /** Business codes of an answer that succeeded, for families whose answers have an envelope. */
 const successCodes: Readonly<Record<Family, readonly number[] | undefined>> = {
   classroom: [successCode],
-  analytics: [200, 0],
+  analytics: analyticsSuccess,
   players: undefined,
 }
 
@@ -49,7 +51,7 @@ export function classify(operation: Operation, arrival: Arrival, now: number): V
   const successes = successCodes[operation.family]
   if (successes && code !== undefined && !successes.includes(code)) {
     const failure: Failure = {
-      kind: kindOfCode(operation, code),
+      kind: kindOfCode(operation, code, body) ?? 'unexpected_code',
       text: `the provider answered with code ${code}`,
       status,
       code,
@@ -73,7 +75,7 @@ function refusedByStatus(
   const body = errorBody(arrival)
   const answeredAt = envelopeTime(body) ?? dated
   const code = successCodes[operation.family] ? businessCode(body) : undefined
-  const kind = kindOfStatus(status)
+  const kind = kindBehindStatus(operation, status, code, body)
   const failure: Failure = {
     kind,
     text: kind === 'redirect' ? `a redirect (HTTP ${status}) is not followed` : statusText(status, code),
@@ -83,6 +85,18 @@ function refusedByStatus(
     ...bodyField(arrival.bytes),
   }
   return { ok: false, failure, answeredAt }
+}
+
+/** The body of a refusal of call analytics says more than its status, which is not documented. */
+function kindBehindStatus(
+  operation: Operation,
+  status: number,
+  code: number | undefined,
+  body: unknown,
+): FailureKind {
+  const ofStatus = kindOfStatus(status)
+  if (operation.family !== 'analytics' || code === undefined || ofStatus === 'redirect') return ofStatus
+  return kindOfCode(operation, code, body) ?? ofStatus
 }
 
 function statusText(status: number, code: number | undefined): string {
@@ -112,9 +126,13 @@ function envelopeTime(body: unknown): number | undefined {
   return typeof ts === 'number' && ts >= plausible.from && ts < plausible.to ? ts : undefined
 }
 
-function kindOfCode(operation: Operation, code: number): FailureKind {
+/** Undefined for a code that the contract does not name. */
+function kindOfCode(operation: Operation, code: number, body: unknown): FailureKind | undefined {
+  if (operation.family === 'analytics' && code === limitCode) {
+    return kindOfLimitMessage((body as { readonly message?: unknown }).message)
+  }
   const documented = operation.errors.find(error => error.code === code)
-  return documented ? kindOfStatus(documented.status) : 'unexpected_code'
+  return documented && kindOfStatus(documented.status)
 }
 
 interface Issue {

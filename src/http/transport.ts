@@ -35,8 +35,6 @@ export interface TransportOptions {
 }
 
 export interface HttpTransport extends Transport {
-  /** How far the provider's clock is ahead of ours, ms; undefined before its first answer. */
-  readonly clockOffset: (family: Family) => number | undefined
   /** Lets running requests end (each has its total deadline) and closes all connections. */
   readonly close: () => Promise<void>
 }

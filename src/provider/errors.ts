@@ -15,6 +15,13 @@ export const failureKinds = [
   'not_found', // 404
   'conflict', // 409
   'rate_limited', // 429
+  'qps_limit', // code 300: too many requests in the short window
+  'qpd_limit', // code 300: too many requests in a day
+  'latency_limit', // code 300: the range ends too close to now
+  'time_range_limit', // code 300: the range begins before what the plan serves
+  'time_length_limit', // code 300: the range is longer than the plan allows
+  'no_access', // code 300: the plan does not include the service
+  'limit_exceeded', // code 300 with a text that the contract does not name
   'server_error', // 5xx other than the two below
   'unavailable', // 503
   'gateway_timeout', // 504: the operation may have happened

@@ -13,6 +13,47 @@ export function perSecond(requests: number): Rate {
   return { requests, window: 1 }
 }
 
+export function perMinute(requests: number): Rate {
+  return { requests, window: 60 }
+}
+
 export function perDay(requests: number): Rate {
   return { requests, window: 86_400 }
+}
+
+/** What a question about a range of time may ask, in seconds. All bounds are strict. */
+export interface RangeLimits {
+  /** How far back data are served: the start must be later than the provider's now less this. */
+  readonly reach: number
+  /** Longest range of one request: end less start must be below this. */
+  readonly span: number
+  /** How old data must be: the end must be earlier than the provider's now less this. */
+  readonly delay: number
+}
+
+/** What a pricing plan allows of one limit group. */
+export interface PlanLimits extends RangeLimits {
+  readonly rates: readonly Rate[]
+}
+
+export const plans = ['starter', 'standard', 'premium', 'enterprise'] as const
+export type Plan = (typeof plans)[number]
+
+/** A plan that is absent has no access. */
+export type LimitsByPlan = Readonly<Partial<Record<Plan, PlanLimits>>>
+
+export function seconds(n: number): number {
+  return n
+}
+
+export function minutes(n: number): number {
+  return n * 60
+}
+
+export function hours(n: number): number {
+  return n * 3_600
+}
+
+export function days(n: number): number {
+  return n * 86_400
 }

@@ -1,7 +1,8 @@
+import type { AnalyticsTables } from './analytics.ts'
 import type { ClassroomTables } from './classroom.ts'
 
 /** Every table that streams fill, by its qualified name. */
-export type Tables = ClassroomTables
+export type Tables = ClassroomTables & AnalyticsTables
 export type TableName = keyof Tables
 
 /** The rows of one page, by table. A key occurs at most once per table. */

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
+import type { Operation } from '../operation.ts'
+import { CallMetricsAnswer, CallSessionsAnswer } from './answers.ts'
+import { analyticsErrors } from './errors.ts'
+import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
+
+/** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
+export const callDetailsLimits: LimitsByPlan = {
+  standard: { rates: [perSecond(1), perDay(1_000)], reach: days(1), span: hours(1), delay: seconds(300) },
+  premium: { rates: [perSecond(3), perDay(2_000)], reach: days(7), span: hours(3), delay: seconds(300) },
+  enterprise: {
+    rates: [perSecond(10), perDay(10_000)],
+    reach: days(15),
+    span: hours(6),
+    delay: seconds(300),
+  },
+}
+
+const call = { ...callRange, appid, call_id: z.string().min(1, 'must not be empty') } as const
+
+export const callSessions = {
+  name: 'callSessions',
+  family: 'analytics',
+  summary: 'Lists the user sessions of a call',
+  method: 'GET',
+  path: '/beta/analytics/call/sessions',
+  pathParams: {},
+  queryParams: {
+    ...call,
+    ...paging,
+    uids: listOf(maxima.uids).optional(),
+    /** Excludes Linux users; true unless told. */
+    exclude_server_user: z.boolean().optional(),
+  },
+  answer: CallSessionsAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'call-details',
+} as const satisfies Operation
+
+export const callMetrics = {
+  name: 'callMetrics',
+  family: 'analytics',
+  summary: 'Reads the quality metrics of sessions of a call',
+  method: 'GET',
+  path: '/beta/analytics/call/metrics',
+  pathParams: {},
+  queryParams: { ...call, sids: listOf(maxima.sids) },
+  answer: CallMetricsAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'call-details',
+} as const satisfies Operation
+
+const user = z.union([z.number(), z.bigint(), z.string()])
+
+/** Item of `call_info`. */
+export const SessionItem = z.looseObject({
+  sid: z.string().min(1),
+  cname: z.string().nullish(),
+  uid: user.nullish(),
+  network: z.string().nullish(),
+  platform: z.string().nullish(),
+  speaker: z.boolean().nullish(),
+  sdk_version: z.string().nullish(),
+  device_type: z.string().nullish(),
+  join_ts: z.int().nullish(),
+  leave_ts: z.int().nullish(),
+  finished: z.boolean().nullish(),
+})
+export type SessionItem = z.infer<typeof SessionItem>
+
+/** Item of `metrics`. Pairs of `kvs` are arrays of Unix seconds and a value; objects are read too. */
+export const MetricsItem = z.looseObject({
+  sid: z.string().min(1),
+  data: z.array(z.unknown()),
+})
+export type MetricsItem = z.infer<typeof MetricsItem>
+
+export const MetricSeries = z.looseObject({
+  mid: z.int(),
+  /** The remote user; 0 means that the values are of the local user. */
+  peer_uid: user.nullish(),
+  kvs: z.array(z.unknown()),
+})
+export type MetricSeries = z.infer<typeof MetricSeries>

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
+import type { Operation } from '../operation.ts'
+import { CallListAnswer } from './answers.ts'
+import { analyticsErrors } from './errors.ts'
+import { appid, callRange, paging } from './parameters.ts'
+
+/** The document's table of limits of this endpoint. */
+export const callSearchLimits: LimitsByPlan = {
+  standard: { rates: [perSecond(1), perDay(1_000)], reach: days(3), span: hours(8), delay: seconds(60) },
+  premium: { rates: [perSecond(3), perDay(2_000)], reach: days(7), span: hours(16), delay: seconds(60) },
+  enterprise: {
+    rates: [perSecond(10), perDay(10_000)],
+    reach: days(15),
+    span: hours(24),
+    delay: seconds(60),
+  },
+}
+
+export const callSearch = {
+  name: 'callSearch',
+  family: 'analytics',
+  summary: 'Searches calls in a range of time, newest first',
+  method: 'GET',
+  path: '/beta/analytics/call/lists',
+  pathParams: {},
+  queryParams: { ...callRange, appid, cname: z.string().optional(), ...paging },
+  answer: CallListAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'call-search',
+} as const satisfies Operation
+
+/** Item of `call_lists`. */
+export const CallItem = z.looseObject({
+  call_id: z.string().min(1),
+  cname: z.string().nullish(),
+  created_ts: z.int(),
+  destroyed_ts: z.int().nullish(),
+  finished: z.boolean().nullish(),
+})
+export type CallItem = z.infer<typeof CallItem>

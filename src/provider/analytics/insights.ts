@@ -1,0 +1,55 @@
+import { days, hours, type LimitsByPlan, perDay, perMinute } from '../limits.ts'
+import type { Operation } from '../operation.ts'
+import { SeriesAnswer } from './answers.ts'
+import { analyticsErrors } from './errors.ts'
+import { appid, type Granularity, unixSeconds, word } from './parameters.ts'
+
+/** The document's table of limits of usage insights. */
+export const usageInsightLimits: LimitsByPlan = {
+  premium: { rates: [perMinute(3), perDay(40)], reach: days(14), span: days(3), delay: hours(12) },
+  enterprise: { rates: [perMinute(10), perDay(60)], reach: days(30), span: days(7), delay: hours(6) },
+}
+
+/** The document's table of limits of quality insights. */
+export const qualityInsightLimits: LimitsByPlan = {
+  premium: { rates: [perMinute(3), perDay(40)], reach: days(14), span: days(3), delay: hours(6) },
+  enterprise: { rates: [perMinute(10), perDay(60)], reach: days(30), span: days(7), delay: hours(6) },
+}
+
+/** Granularities that both plans with access allow. */
+export const usageGranularities: readonly Granularity[] = ['hour', 'day']
+export const qualityGranularities: readonly Granularity[] = ['minute', 'hour', 'day']
+
+const frame = {
+  startTs: unixSeconds,
+  endTs: unixSeconds,
+  appid,
+  metric: word,
+  aggregateGranularity: word,
+} as const
+
+export const usageInsight = {
+  name: 'usageInsight',
+  family: 'analytics',
+  summary: 'Reads a usage metric over a time frame',
+  method: 'GET',
+  path: '/beta/insight/usage/by_time',
+  pathParams: {},
+  queryParams: frame,
+  answer: SeriesAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'usage-insight',
+} as const satisfies Operation
+
+export const qualityInsight = {
+  name: 'qualityInsight',
+  family: 'analytics',
+  summary: 'Reads a quality metric of a product over a time frame',
+  method: 'GET',
+  path: '/beta/insight/quality/by_time',
+  pathParams: {},
+  queryParams: { ...frame, productType: word },
+  answer: SeriesAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'quality-insight',
+} as const satisfies Operation

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+
+/** Largest values of the document's table of parameters. */
+export const maxima = { pageSize: 100, uids: 10, sids: 20 } as const
+
+/** Unix time in whole seconds, UTC. */
+export const unixSeconds = z
+  .int('must be whole seconds')
+  .min(0, 'must not be before 1970')
+  .max(253_402_300_799, 'must be seconds, not milliseconds')
+
+export const appid = z.string().min(1, 'must not be empty')
+
+/** The range of the call endpoints. */
+export const callRange = { start_ts: unixSeconds, end_ts: unixSeconds } as const
+
+export const paging = {
+  page_no: z.int().min(1, 'must be 1 or more').optional(),
+  page_size: z
+    .int()
+    .min(1, 'must be 1 or more')
+    .max(maxima.pageSize, `must be at most ${maxima.pageSize}`)
+    .optional(),
+} as const
+
+/** A comma-separated list of at most `most` items, each without a comma. */
+export function listOf(most: number) {
+  return z.string().refine(text => {
+    const items = text.split(',')
+    return items.length <= most && items.every(item => item !== '')
+  }, `must be a comma-separated list of 1 to ${most} items`)
+}
+
+/**
+ * Names and words that the document leaves open, as services of this kind are known to have them. Operators may
+ * set others.
+ */
+export interface SeriesWords {
+  readonly parameters: Readonly<Record<SeriesParameter, string>>
+  readonly granularities: Readonly<Record<Granularity, string>>
+}
+
+/** Parameters of the insight and real-time endpoints by the names that Penstock uses. */
+export const seriesParameters = [
+  'startTs',
+  'endTs',
+  'appid',
+  'metric',
+  'aggregateGranularity',
+  'productType',
+  'cname',
+  'uids',
+] as const
+export type SeriesParameter = (typeof seriesParameters)[number]
+
+export const granularities = ['minute', 'hour', 'day'] as const
+export type Granularity = (typeof granularities)[number]
+
+/** Seconds that one value of an insight stands for. */
+export const granularitySeconds: Readonly<Record<Granularity, number>> = {
+  minute: 60,
+  hour: 3_600,
+  day: 86_400,
+}
+
+export const defaultSeriesWords: SeriesWords = {
+  parameters: Object.fromEntries(seriesParameters.map(name => [name, name])) as Record<
+    SeriesParameter,
+    string
+  >,
+  granularities: { minute: '1m', hour: '1h', day: '1d' },
+}
+
+/** Products that services of this kind are known to have. */
+export const knownProducts = ['Native', 'WebRTC'] as const
+
+export const word = z.string().min(1, 'must not be empty')

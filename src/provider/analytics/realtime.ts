@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
+import type { Operation } from '../operation.ts'
+import { SeriesAnswer } from './answers.ts'
+import { analyticsErrors } from './errors.ts'
+import { appid, listOf, maxima, unixSeconds, word } from './parameters.ts'
+
+/** Length of the windows that real-time values stand for, in seconds; they are aligned to midnight UTC. */
+export const realtimeWindow = 20
+
+/** The document's table of limits of both endpoints; whether they share a counter is not said, so they do. */
+export const realtimeLimits: LimitsByPlan = {
+  premium: { rates: [perMinute(3), perDay(480)], reach: minutes(40), span: minutes(40), delay: seconds(40) },
+  enterprise: {
+    rates: [perMinute(10), perDay(1_440)],
+    reach: minutes(60),
+    span: minutes(60),
+    delay: seconds(20),
+  },
+}
+
+const series = {
+  startTs: unixSeconds,
+  endTs: unixSeconds,
+  appid,
+  productType: word,
+  metric: word,
+  /** The whole project where it is absent. */
+  cname: z.string().optional(),
+} as const
+
+export const realtimeUsage = {
+  name: 'realtimeUsage',
+  family: 'analytics',
+  summary: 'Reads numbers of users or channels in windows of 20 seconds',
+  method: 'GET',
+  path: '/beta/realtime/usage/by_time_20sec',
+  pathParams: {},
+  queryParams: series,
+  answer: SeriesAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'realtime',
+} as const satisfies Operation
+
+export const realtimeQuality = {
+  name: 'realtimeQuality',
+  family: 'analytics',
+  summary: 'Reads a quality metric in windows of 20 seconds',
+  method: 'GET',
+  path: '/beta/realtime/quality/by_time_20sec',
+  pathParams: {},
+  queryParams: { ...series, uids: listOf(maxima.uids).optional() },
+  answer: SeriesAnswer,
+  errors: analyticsErrors,
+  limitGroup: 'realtime',
+} as const satisfies Operation
