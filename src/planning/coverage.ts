@@ -1,0 +1,53 @@
+import type { Ranges } from './range.ts'
+import { between, intersect, subtract, union } from './ranges.ts'
+
+/** What is known of the past of a series; all in Unix seconds. */
+export interface Coverage {
+  /** From here on everything is owed; what is before was never asked for. */
+  readonly owedFrom: number
+  /** Read, and final. */
+  readonly covered: Ranges
+  /** Read at least once; some of it may still change. */
+  readonly seen: Ranges
+  /** Given up. */
+  readonly lost: Ranges
+  /** To be read once more because someone asked for it. */
+  readonly wanted: Ranges
+}
+
+/** What can be asked for now, Unix seconds. */
+export interface Frame {
+  /** Earliest `from`: what is before has left the reach. */
+  readonly edge: number
+  /** Latest `to`: what is after is not served yet. */
+  readonly horizon: number
+}
+
+/** What has to be read, or read again because it is not final, and can be asked for now. */
+export function owed(coverage: Coverage, frame: Frame): Ranges {
+  return union(unsettled(coverage, frame), wantedIn(coverage, frame))
+}
+
+/** What is owed by itself, without what someone wants once more. */
+export function unsettled({ owedFrom, covered, lost }: Coverage, { edge, horizon }: Frame): Ranges {
+  return subtract(subtract(between(Math.max(owedFrom, edge), horizon), covered), lost)
+}
+
+/** What is owed and was never read, or is wanted once more. */
+export function unread(coverage: Coverage, frame: Frame): Ranges {
+  return union(subtract(unsettled(coverage, frame), coverage.seen), wantedIn(coverage, frame))
+}
+
+/** What was read, is not final, and is not wanted for another reason. */
+export function provisional(coverage: Coverage, frame: Frame): Ranges {
+  return subtract(intersect(unsettled(coverage, frame), coverage.seen), coverage.wanted)
+}
+
+/** What is owed but lies before the edge: it can never be had any more. */
+export function expired({ owedFrom, covered, lost }: Coverage, edge: number): Ranges {
+  return subtract(subtract(between(owedFrom, edge), covered), lost)
+}
+
+function wantedIn({ wanted }: Coverage, { edge, horizon }: Frame): Ranges {
+  return intersect(wanted, between(edge, horizon))
+}

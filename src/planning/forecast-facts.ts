@@ -1,0 +1,69 @@
+import type { RangeRules } from './windows.ts'
+
+/** What a config asks of one limit group of an app, and what the plan allows: the input of a forecast. */
+export interface GroupFacts {
+  readonly group: string
+  readonly limits: GroupLimits
+  /** The same group in the plans above, the nearest first. */
+  readonly higher: readonly GroupLimits[]
+  /** Apps that count against the same counter, this one included. */
+  readonly sharers: number
+  /** Streams that ask for each call in the order in which they need each other. */
+  readonly streams: readonly StreamFacts[]
+  /** What the operator expects; without it nothing is said about how many calls there will be. */
+  readonly expected: ExpectedCalls | undefined
+}
+
+export interface GroupLimits extends RangeRules {
+  /** Name of the plan. */
+  readonly plan: string
+  readonly rates: readonly ForecastRate[]
+}
+
+/** Requests in any `window` seconds. */
+export interface ForecastRate {
+  readonly requests: number
+  readonly window: number
+}
+
+export type StreamFacts = WindowFacts | DetailFacts
+
+/** Series of a window stream that are cut alike; a stream with several granularities is several of these. */
+export interface WindowFacts {
+  readonly kind: 'windows'
+  readonly stream: string
+  /** Word for the step, where the stream has several. */
+  readonly granularity?: string
+  /** How many questions are asked over the same ranges. */
+  readonly series: number
+  /** Seconds that a value stands for; 1 where items have any time. */
+  readonly step: number
+  /** How often the newest data are asked for, seconds. */
+  readonly every: number
+  /** How long a range may still change, seconds. */
+  readonly finalAfter: number
+  /** Calls of one page, where an answer lists calls and comes in pages. */
+  readonly pageSize?: number
+}
+
+/** A stream that asks for each call, slice by slice. */
+export interface DetailFacts {
+  readonly kind: 'details'
+  readonly stream: string
+  /** User sessions of one request. */
+  readonly batch: number
+  /** `short-page`: only a page that is not full shows that it is the last; `known`: their number is known. */
+  readonly end: 'short-page' | 'known'
+}
+
+export interface ExpectedCalls {
+  readonly callsPerDay: number
+  readonly usersPerCall: number
+  readonly callMinutes: number
+}
+
+/** Requests a day that are left to one app. */
+export function allowedPerDay({ limits, sharers }: GroupFacts): number {
+  const perDay = limits.rates.map(({ requests, window }) => (requests * 86_400) / window)
+  return Math.floor(Math.min(...perDay) / Math.max(1, sharers))
+}

@@ -1,0 +1,80 @@
+import type { GroupForecast } from './forecast.ts'
+import type { Change } from './forecast-changes.ts'
+import type { DetailForecast } from './forecast-details.ts'
+import type { WindowForecast } from './forecast-windows.ts'
+
+/** What a person must know of a forecast, one short sentence each; none when all is as the config wishes. */
+export function findingsOf(forecast: GroupForecast): readonly string[] {
+  const windows = forecast.streams.filter(stream => stream.kind === 'windows')
+  const details = forecast.streams.filter(stream => stream.kind === 'details')
+  const [cheapest] = forecast.changes
+  return [
+    ...windows.flatMap(stream => aboutWindows(stream, forecast)),
+    ...details.flatMap(stream => aboutDetails(stream, forecast)),
+    ...(cheapest ? [`The cheapest change: ${changeInWords(cheapest)}.`] : []),
+  ]
+}
+
+export function changeInWords(change: Change): string {
+  switch (change.kind) {
+    case 'ask-oftener':
+      return `ask ${change.stream} every ${durationInWords(change.every)}`
+    case 'fewer-series':
+      return `ask for ${change.to} series instead of ${change.from}`
+    case 'without-granularity':
+      return `leave out the granularity ${change.granularity} of ${change.stream}`
+    case 'without-stream':
+      return `turn ${change.stream} off`
+    case 'higher-plan':
+      return `the plan ${change.plan}`
+  }
+}
+
+/** Seconds in the largest unit in which there are two or more of it; rounded. */
+export function durationInWords(seconds: number): string {
+  const units = [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const
+  for (const [unit, length] of units) {
+    if (seconds >= 2 * length || seconds === length) return counted(seconds / length, unit)
+  }
+  return counted(seconds, 'second')
+}
+
+/** A share as whole percent; what is not nothing is never said to be 0 %. */
+export function shareInWords(share: number): string {
+  return share > 0 && share < 0.01 ? 'less than 1 %' : `${Math.round(share * 100)} %`
+}
+
+function aboutWindows(
+  stream: WindowForecast,
+  { allowed, wished, streams }: GroupForecast,
+): readonly string[] {
+  const { series, every, reachable, lost, unconfirmed } = stream
+  const name = stream.granularity ? `${stream.stream} (${stream.granularity})` : stream.stream
+  const all = streams.reduce((sum, each) => sum + (each.kind === 'windows' ? each.series : 0), 0)
+  const budget = `${all} series in ${allowed} requests a day`
+  if (lost > 0) {
+    const reason = wished > allowed ? `${name}: ${budget}` : `${name}: ${series} series`
+    const reached = `asked every ${durationInWords(every)}, of which ${durationInWords(reachable)} can be had`
+    return [`${reason} are ${reached}: ${shareInWords(lost)} would be lost.`]
+  }
+  if (unconfirmed > 0) {
+    return [`${name}: ${budget}: ${shareInWords(unconfirmed)} would never be read once it is final.`]
+  }
+  return wished > allowed ? [`${name}: ${budget}, so each is asked every ${durationInWords(every)}.`] : []
+}
+
+function aboutDetails(stream: DetailForecast, { allowed, measurable }: GroupForecast): readonly string[] {
+  if (stream.lost === 0 || measurable === undefined) return []
+  const { callsPerDay, perCall, users } = measurable
+  const calls = `${callsPerDay} calls of ${users} users a day, at ${perCall} requests each, fit in ${allowed}`
+  return [`${stream.stream}: ${calls}: ${shareInWords(stream.lost)} of the calls would be lost.`]
+}
+
+function counted(amount: number, unit: string): string {
+  const text = amount < 10 ? String(Math.round(amount * 10) / 10) : String(Math.round(amount))
+  return text === '1' ? `1 ${unit}` : `${text} ${unit}s`
+}

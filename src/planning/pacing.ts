@@ -1,0 +1,153 @@
+import type { WorkPurpose } from './shares.ts'
+
+/** A budget that is to be spread over its window, as the group's longest rate says. */
+export interface PacedBudget {
+  /** Requests that a window allows. */
+  readonly requests: number
+  /** Length of the window, ms. */
+  readonly window: number
+  /** Most requests that may be sent in one go after a quiet time: see burstOf. */
+  readonly burst: number
+}
+
+/** What the ledger says of a budget. */
+export interface Spending {
+  /** Requests that still count. */
+  readonly used: number
+  /** In how many ms the oldest of them stops counting; null when there is none. */
+  readonly freesIn: number | null
+  /** Requests, of whoever shares the budget, in the last ms that `lookBack` says. */
+  readonly recent: number
+  /** Requests that were ever debited. */
+  readonly total: number
+}
+
+/**
+ * Requests that may be sent now, in two buckets that fill with time. What is in `common` goes to whoever's turn it
+ * is; `spare` is kept for what is new, so that it need not wait after a long backfill, and its last part for repairs.
+ */
+export interface Pace {
+  readonly common: number
+  readonly spare: number
+  /** When it was measured, ms on a monotonic clock. */
+  readonly at: number
+  /** Requests that had ever been debited then. */
+  readonly total: number
+}
+
+/** Share of a budget that may be sent in one go. */
+const BURST_SHARE = 0.05
+
+/** What comes to it for repairs, as a share of it. */
+const REPAIR_SHARE = 0.1
+
+/** What of the filling goes to the spare bucket until it is full. */
+const SPARE_SHARE = 0.05
+
+/** Shares of a budget that are not touched by an even spending, by what is past, and by what is new. */
+const LEFT_BY_PACE = 0.01
+const LEFT_BY_PAST = 0.005
+const LEFT_BY_LIVE = 0.0025
+
+/**
+ * Requests that may be sent in one go: a twentieth of the budget or one round of all series, and three at least;
+ * never more than half of the budget.
+ */
+export function burstOf(requests: number, series: number): number {
+  return Math.max(1, Math.min(requests / 2, Math.max(requests * BURST_SHARE, series, 3)))
+}
+
+/** Over how many ms the ledger must count what is recent: as long as both buckets take to fill. */
+export function lookBack(budget: PacedBudget): number {
+  const { common, spare } = sizesOf(budget)
+  return ((common + spare) / budget.requests) * budget.window
+}
+
+/**
+ * The buckets at `now` (ms, monotonic). They only know what the ledger counted, so they are right whoever spends.
+ * New ones take all of the recent debits off, so that starting again wins nothing.
+ */
+export function measurePace(
+  budget: PacedBudget,
+  pace: Pace | undefined,
+  spending: Spending,
+  now: number,
+): Pace {
+  const { recent, total } = spending
+  const sizes = sizesOf(budget)
+  if (pace === undefined) {
+    const full = Math.max(0, 1 - recent / (sizes.common + sizes.spare))
+    return { common: sizes.common * full, spare: sizes.spare * full, at: now, total }
+  }
+  const filling = Math.max(0, now - pace.at) * fillRate(budget, spending)
+  const kept = Math.min(filling * SPARE_SHARE, sizes.spare - pace.spare)
+  const common = Math.min(sizes.common, pace.common + filling - kept)
+  const spare = Math.min(sizes.spare, pace.spare + filling - (common - pace.common))
+  return { ...drain(common, spare, total - pace.total), at: now, total }
+}
+
+/** In how many ms a request for this purpose may be sent; 0 is now. Measure again after it. */
+export function waitFor(budget: PacedBudget, pace: Pace, spending: Spending, purpose: WorkPurpose): number {
+  const left = budget.requests - spending.used - leftAtLast(budget, purpose)
+  const untilFree = left >= 1 ? 0 : (spending.freesIn ?? 0)
+  return Math.max(untilFree, untilFilled(budget, pace, spending, purpose))
+}
+
+function untilFilled(budget: PacedBudget, pace: Pace, spending: Spending, purpose: WorkPurpose): number {
+  const common = untilOne(pace.common, fillRate(budget, spending) * (1 - SPARE_SHARE))
+  switch (purpose) {
+    case 'repair':
+      return pace.spare >= 1 ? 0 : common
+    case 'live':
+      return pace.spare >= 1 + forRepair(budget) ? 0 : common
+    case 'revisit':
+    case 'backfill':
+      return common
+  }
+}
+
+/** Rounded up past the errors of the arithmetic, so that the time waited for is enough. */
+function untilOne(level: number, rate: number): number {
+  const missing = 1 - level
+  return missing <= 1e-9 ? 0 : Math.ceil(missing / rate)
+}
+
+/** Whole requests from the common bucket while it has them, the others from the spare one; no debts are made. */
+function drain(common: number, spare: number, requests: number): Pick<Pace, 'common' | 'spare'> {
+  const fromCommon = Math.min(requests, Math.floor(common + 1e-9))
+  return { common: common - fromCommon, spare: Math.max(0, spare - (requests - fromCommon)) }
+}
+
+/**
+ * Requests a ms at which the buckets fill: evenly over the window, and slower when what is left must last until
+ * the oldest request stops counting, so that what was spent in one go is missing everywhere a little instead of
+ * at the end altogether. The request that becomes free then is ready to be sent at that moment.
+ */
+function fillRate({ requests, window }: PacedBudget, { used, freesIn }: Spending): number {
+  const even = requests / window
+  if (freesIn === null) return even
+  const left = requests - used - Math.floor(requests * LEFT_BY_PACE)
+  return Math.min(even, (Math.max(0, left) + 1) / Math.max(1, freesIn))
+}
+
+function leftAtLast({ requests }: PacedBudget, purpose: WorkPurpose): number {
+  switch (purpose) {
+    case 'repair':
+      return 0
+    case 'live':
+      return Math.floor(requests * LEFT_BY_LIVE)
+    case 'revisit':
+    case 'backfill':
+      return Math.floor(requests * LEFT_BY_PAST)
+  }
+}
+
+/** Half of a burst for everyone, and one request at least; the other half for what is new, and some for repairs. */
+function sizesOf(budget: PacedBudget): Pick<Pace, 'common' | 'spare'> {
+  const common = Math.max(1, budget.burst / 2)
+  return { common, spare: budget.burst - common + forRepair(budget) }
+}
+
+function forRepair({ burst }: PacedBudget): number {
+  return Math.max(1, burst * REPAIR_SHARE)
+}

@@ -1,0 +1,286 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  burstOf,
+  lookBack,
+  measurePace,
+  type Pace,
+  type PacedBudget,
+  waitFor,
+} from '../../src/planning/pacing.ts'
+import { chooseJob, newTally, type WorkPurpose } from '../../src/planning/shares.ts'
+import { analyticsLimits } from '../../src/provider/analytics/index.ts'
+
+const second = 1_000
+const hour = 3_600 * second
+const day = 24 * hour
+/** How long after it was sent a request may still reach the provider. */
+const late = 40 * second
+
+/** Every number of requests a day that a plan allows. */
+const perDay = [
+  ...new Set(
+    Object.values(analyticsLimits)
+      .flatMap(byPlan => Object.values(byPlan))
+      .flatMap(({ rates }) => rates.filter(rate => rate.window === 86_400).map(rate => rate.requests)),
+  ),
+]
+const purposes: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
+const anyBudget = fc.constantFrom(...perDay)
+const anySeries = fc.integer({ min: 1, max: 30 })
+const anyPurpose = fc.constantFrom(...purposes)
+
+interface Load {
+  readonly requests: number
+  readonly series?: number
+  readonly days: number
+  /** What has work at a moment. */
+  readonly work: (now: number) => readonly WorkPurpose[]
+  /** Processes that spend of the same budget. */
+  readonly processes?: number
+  /** Each process starts anew after this, ms. */
+  readonly restartEvery?: number
+}
+
+interface Sent {
+  readonly at: number
+  readonly purpose: WorkPurpose
+}
+
+interface Run {
+  readonly sent: readonly Sent[]
+  /** Times that the ledger would have had to refuse. */
+  readonly refused: number
+  readonly budget: PacedBudget
+}
+
+/** Spends a budget in virtual time. The ledger is a list of moments; nothing of it knows how pacing reckons. */
+function spend({ requests, series = 1, days, work, processes = 1, restartEvery }: Load): Run {
+  const budget = { requests, window: day, burst: burstOf(requests, series) }
+  const sent: Sent[] = []
+  let freed = 0
+  let refused = 0
+  const each = Array.from({ length: processes }, (_, i) => ({
+    at: i * 7,
+    startedAt: 0,
+    pace: undefined as Pace | undefined,
+    tally: newTally,
+  }))
+  for (;;) {
+    const one = each.reduce((a, b) => (b.at < a.at ? b : a))
+    const now = one.at
+    if (now >= days * day) return { sent, refused, budget }
+    while (freed < sent.length && sent[freed]!.at + day + late <= now) freed += 1
+    if (restartEvery !== undefined && now - one.startedAt >= restartEvery) {
+      one.pace = undefined
+      one.startedAt = now
+    }
+    let recent = 0
+    if (!one.pace)
+      while (sent.at(-1 - recent) && sent.at(-1 - recent)!.at > now - lookBack(budget)) recent += 1
+    const oldest = sent[freed]
+    const freesIn = oldest ? oldest.at + day + late - now : null
+    const spending = { used: sent.length - freed, freesIn, recent, total: sent.length }
+    const pace = measurePace(budget, one.pace, spending, now)
+    one.pace = pace
+    const waits = work(now).map(purpose => ({
+      ...{ purpose, expiresAt: Number.MAX_SAFE_INTEGER, wait: waitFor(budget, pace, spending, purpose) },
+    }))
+    const ready = waits.filter(({ wait }) => wait === 0)
+    const choice = chooseJob(ready, { tally: one.tally, now: 0, soon: 0 })
+    if (!choice) {
+      one.at += Math.max(1, Math.min(60 * second, ...waits.map(({ wait }) => wait)))
+    } else if (spending.used >= requests) {
+      refused += 1
+      one.at += second
+    } else {
+      sent.push({ at: now, purpose: choice.job.purpose })
+      one.tally = choice.tally
+      one.at += 1
+    }
+  }
+}
+
+function mostInADay(sent: readonly Sent[]): number {
+  let most = 0
+  for (let last = 0, first = 0; last < sent.length; last++) {
+    while (sent[first]!.at <= sent[last]!.at - day) first += 1
+    most = Math.max(most, last - first + 1)
+  }
+  return most
+}
+
+const onDay = (sent: readonly Sent[], n: number) =>
+  sent.filter(({ at }) => at >= n * day && at < (n + 1) * day).length
+
+function longestPause(sent: readonly Sent[]): number {
+  return Math.max(...sent.slice(1).map(({ at }, i) => at - sent[i]!.at))
+}
+
+/** Most requests by which any stretch of time holds more than its even part of the budget. */
+function mostAhead(sent: readonly Sent[], requests: number): number {
+  let lowest = Number.POSITIVE_INFINITY
+  let most = 0
+  sent.forEach(({ at }, i) => {
+    const even = (at * requests) / day
+    lowest = Math.min(lowest, i - even)
+    most = Math.max(most, i + 1 - even - lowest)
+  })
+  return most
+}
+
+describe('the most that may be sent in one go', () => {
+  it.each([
+    [10_000, 1, 500],
+    [1_000, 1, 50],
+    [480, 14, 24],
+    [480, 36, 36],
+    [40, 1, 3],
+    [40, 16, 16],
+    [40, 30, 20],
+    [4, 1, 2],
+    [1, 1, 1],
+  ])('of %i requests and %i series is %i', (requests, series, burst) => {
+    expect(burstOf(requests, series)).toBe(burst)
+  })
+})
+
+describe('while work is owed all day', () => {
+  it.each(perDay)('%i requests a day are nearly all used, evenly, and never too many', requests => {
+    fc.assert(
+      fc.property(anySeries, anyPurpose, (series, purpose) => {
+        const { sent, refused } = spend({ requests, series, days: 3, work: () => [purpose] })
+        expect(refused).toBe(0)
+        expect(mostInADay(sent)).toBeLessThanOrEqual(requests)
+        for (const n of [0, 1, 2]) expect(onDay(sent, n) / requests).toBeGreaterThanOrEqual(0.98)
+        expect(longestPause(sent) / (day / requests)).toBeLessThan(3)
+      }),
+      { numRuns: requests > 2_000 ? 4 : 12 },
+    )
+  })
+
+  it('a backfill gets its share though new data are always due', () => {
+    const { sent } = spend({ requests: 1_000, days: 2, work: () => ['live', 'backfill'] })
+    const past = sent.filter(({ purpose }) => purpose === 'backfill').length
+    expect(past / sent.length).toBeGreaterThan(0.2)
+    expect(past / sent.length).toBeLessThan(0.3)
+  })
+
+  it('five processes together use it as one does', () => {
+    const { sent, refused } = spend({ requests: 1_000, days: 2, processes: 5, work: () => ['live'] })
+    expect(refused).toBe(0)
+    expect(mostInADay(sent)).toBeLessThanOrEqual(1_000)
+    expect(onDay(sent, 0)).toBeGreaterThanOrEqual(980)
+    expect(onDay(sent, 1)).toBeGreaterThanOrEqual(980)
+  })
+})
+
+describe('after a quiet time', () => {
+  it('new data may take the whole burst, the past half of it', () => {
+    const live = spend({ requests: 1_000, days: 0.001, work: () => ['live'] })
+    const past = spend({ requests: 1_000, days: 0.001, work: () => ['backfill'] })
+    expect([live.sent.length, past.sent.length]).toEqual([50, 25])
+  })
+
+  it('a repair finds a request when everything else has to wait', () => {
+    const work = (now: number): readonly WorkPurpose[] => (now < 30 * second ? ['live'] : ['repair', 'live'])
+    const { sent } = spend({ requests: 1_000, days: 0.001, work })
+    const repairs = sent.filter(({ purpose }) => purpose === 'repair').length
+    expect(repairs).toBeGreaterThanOrEqual(1)
+    expect(repairs).toBeLessThanOrEqual(6)
+    expect(sent.length - repairs).toBeLessThanOrEqual(51)
+  })
+
+  it('what is new need not wait after a day of backfill', () => {
+    const work = (now: number): readonly WorkPurpose[] => (now < day ? ['backfill'] : ['live'])
+    const { sent } = spend({ requests: 1_000, days: 1.001, work })
+    const first = sent.filter(({ at }) => at >= day && at < day + 60 * second)
+    expect(first.length).toBeGreaterThanOrEqual(20)
+    expect(mostInADay(sent)).toBeLessThanOrEqual(1_000)
+  })
+
+  it('a burst does not eat the evening: half of the day is left for its second half', () => {
+    fc.assert(
+      fc.property(anyBudget, anySeries, (requests, series) => {
+        const { sent, budget } = spend({ requests, series, days: 1, work: () => ['live'] })
+        const evening = sent.filter(({ at }) => at >= day / 2).length
+        expect(evening).toBeGreaterThanOrEqual(Math.floor(((requests - budget.burst) / 2) * 0.98))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('a light day followed by a heavy one brings slower hours at most, and no standstill', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(480, 1_000, 2_000),
+        fc.double({ min: 0.02, max: 0.9, noNaN: true }),
+        (n, part) => {
+          const every = day / (n * part)
+          let asked = 0
+          const work = (now: number): readonly WorkPurpose[] => {
+            if (now >= 1.5 * day) return ['live']
+            if (now < asked * every) return []
+            asked += 1
+            return ['live']
+          }
+          const { sent, refused } = spend({ requests: n, days: 3.5, work })
+          expect(refused).toBe(0)
+          expect(mostInADay(sent)).toBeLessThanOrEqual(n)
+          const heavy = sent.filter(({ at }) => at >= 1.5 * day)
+          expect(heavy.length / (2 * n)).toBeGreaterThanOrEqual(0.97)
+          // Spent in one go, a burst would be missing for 72 minutes.
+          expect(longestPause(heavy)).toBeLessThan(Math.max(36 * 60 * second, (4 * day) / n))
+        },
+      ),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe('a process that starts again and again', () => {
+  it('wins nothing: no stretch of time holds more than a burst above its even part', () => {
+    const restarts = fc.integer({ min: 30, max: 4 * 3_600 })
+    const phases = fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.subarray([...purposes])), {
+      minLength: 1,
+      maxLength: 8,
+    })
+    fc.assert(
+      fc.property(anyBudget, anySeries, restarts, phases, (requests, series, seconds, list) => {
+        const hours = list.flatMap(([length, work]) => Array.from({ length }, () => work))
+        const { sent, refused, budget } = spend({
+          ...{ requests, series, days: 2, restartEvery: seconds * second },
+          work: now => hours[Math.floor(now / hour) % hours.length]!,
+        })
+        expect(refused).toBe(0)
+        expect(mostInADay(sent)).toBeLessThanOrEqual(requests)
+        const forRepairs = Math.max(1, budget.burst / 10)
+        expect(mostAhead(sent, requests)).toBeLessThanOrEqual(budget.burst + forRepairs + 1)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it.each(['live', 'backfill'] as const)(
+    'five hundred times a day still spends nearly all on %s',
+    purpose => {
+      const restartEvery = day / 500
+      const { sent } = spend({ requests: 1_000, days: 2, restartEvery, work: () => [purpose] })
+      expect(mostInADay(sent)).toBeLessThanOrEqual(1_000)
+      expect(onDay(sent, 0)).toBeGreaterThanOrEqual(950)
+      expect(onDay(sent, 1)).toBeGreaterThanOrEqual(950)
+    },
+  )
+})
+
+it('a history that was lost and counts as spent is waited for, not fought', () => {
+  const budget = { requests: 480, window: day, burst: burstOf(480, 14) }
+  const before = measurePace(budget, undefined, { used: 10, freesIn: hour, recent: 1, total: 10 }, 0)
+  const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480 }
+  const after = measurePace(budget, before, spending, second)
+  expect(waitFor(budget, after, spending, 'live')).toBeGreaterThanOrEqual(3 * hour)
+  expect(waitFor(budget, after, spending, 'repair')).toBeGreaterThanOrEqual(3 * hour)
+  const freed = { used: 400, freesIn: second, recent: 0, total: 480 }
+  const later = measurePace(budget, after, freed, 4 * hour)
+  expect(waitFor(budget, later, freed, 'live')).toBe(0)
+})

@@ -1,0 +1,368 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Coverage, expired } from '../../src/planning/coverage.ts'
+import { planWindow, type WindowPurpose } from '../../src/planning/plan-window.ts'
+import type { Range, Ranges } from '../../src/planning/range.ts'
+import { normalise, subtract, union } from '../../src/planning/ranges.ts'
+import {
+  boundsOf,
+  finalPart,
+  frameOf,
+  halve,
+  isAllowed,
+  longestWindow,
+  validFor,
+  type WindowRules,
+} from '../../src/planning/windows.ts'
+import { moment, plannedStreams, someRules } from './plans.ts'
+
+const hour = 3_600
+const day = 24 * hour
+const noMargin = { start: 0, end: 0 }
+const purposes: readonly WindowPurpose[] = ['live', 'revisit', 'backfill']
+const nothing = { covered: [], seen: [], lost: [], wanted: [] }
+
+const named = (name: string): WindowRules => ({
+  ...plannedStreams.find(each => each.name === name)!.rules,
+  margin: noMargin,
+})
+const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && s < to)
+
+/** What the store makes of a reading at `now`; the seconds of `open` go on and so are never final. */
+function read(
+  rules: WindowRules,
+  coverage: Coverage,
+  range: Range,
+  now: number,
+  open: Ranges = [],
+): Coverage {
+  return {
+    ...coverage,
+    covered: union(coverage.covered, subtract(finalPart(rules, range, now), open)),
+    seen: union(coverage.seen, [range]),
+    wanted: subtract(coverage.wanted, [range]),
+  }
+}
+
+/** A past of any kind around what can be asked for at `now`. */
+function pasts(rules: WindowRules, now: number): fc.Arbitrary<Coverage> {
+  const { edge, horizon } = frameOf(rules, now)
+  const width = horizon - edge
+  const second = fc.integer({ min: edge - Math.ceil(width / 5), max: horizon + Math.ceil(width / 10) })
+  const ranges = fc
+    .array(fc.tuple(second, fc.integer({ min: 1, max: Math.ceil(width / 3) })), { maxLength: 5 })
+    .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
+  return fc.record({ owedFrom: second, covered: ranges, seen: ranges, lost: ranges, wanted: ranges })
+}
+
+const cases = fc
+  .tuple(someRules, moment)
+  .chain(([rules, now]) => pasts(rules, now).map(past => ({ rules, now, past })))
+
+/** Where something can change: the ends of all ranges, and the steps beside them. */
+function placesToLook({ owedFrom, covered, seen, lost, wanted }: Coverage, rules: WindowRules, now: number) {
+  const { edge, horizon } = frameOf(rules, now)
+  const ends = [covered, seen, lost, wanted].flat().flatMap(({ from, to }) => [from, to])
+  const ripe = now - rules.delay - rules.finalAfter
+  return [...ends, owedFrom, edge, horizon, Math.floor(ripe)].flatMap(s =>
+    [-rules.step, -1, 0, 1, rules.step].map(d => s + d),
+  )
+}
+
+describe('a window, over all plans and streams', () => {
+  it('breaks no bound when it is planned, nor while it is said to be valid', () => {
+    const later = fc.double({ min: 0, max: 1, noNaN: true })
+    const purpose = fc.constantFrom(...purposes)
+    fc.assert(
+      fc.property(cases, purpose, later, ({ rules, now, past }, wanted, share) => {
+        const range = planWindow(rules, past, now, wanted)
+        if (!range) return
+        const bounds = boundsOf(rules, range)
+        expect([range.from % rules.step, range.to % rules.step]).toEqual([0, 0])
+        expect(range.from).toBeLessThan(range.to)
+        const arrival = now + validFor(rules, bounds, now) * share
+        for (const at of [now, now + rules.margin.start, arrival]) {
+          expect(bounds.start > at - rules.reach, 'starts inside the reach').toBe(true)
+          expect(bounds.end < at - rules.delay, 'ends before the delay').toBe(true)
+          expect(bounds.end - bounds.start < rules.span, 'is shorter than the span').toBe(true)
+          expect(isAllowed(rules, bounds, at)).toBe(true)
+        }
+        expect(bounds.end < now - rules.delay - rules.margin.end, 'keeps the margin at its end').toBe(true)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('after window upon window nothing is left out that could have been asked, whatever the past', () => {
+    fc.assert(
+      fc.property(
+        cases,
+        fc.shuffledSubarray([...purposes], { minLength: 3 }),
+        ({ rules, now, past }, order) => {
+          let coverage = past
+          let asked: Ranges = []
+          for (let round = 0; ; round++) {
+            expect(round, 'comes to an end').toBeLessThan(2_000)
+            const range = order.map(purpose => planWindow(rules, coverage, now, purpose)).find(each => each)
+            if (!range) break
+            coverage = read(rules, coverage, range, now)
+            asked = union(asked, [range])
+          }
+          const { reach, delay, step, margin, finalAfter } = rules
+          for (const second of placesToLook(past, rules, now)) {
+            const bucket = Math.floor(second / step) * step
+            const canBeAsked = bucket > now - reach + margin.start && bucket + step < now - delay - margin.end
+            if (!canBeAsked) continue
+            const isOwed = second >= past.owedFrom && !has(past.covered, second) && !has(past.lost, second)
+            const isRipe = bucket + step - 1 < now - delay - finalAfter
+            if (isOwed && !has(past.seen, second)) expect(has(asked, second), 'was unread').toBe(true)
+            if (has(past.wanted, second)) expect(has(asked, second), 'was wanted').toBe(true)
+            const isOlderThanNewest = second < frameOf(rules, now).horizon - longestWindow(rules)
+            if (isOwed && isRipe && isOlderThanNewest) expect(has(coverage.covered, second)).toBe(true)
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('of the past is one of the fewest with which all of it can be read', () => {
+    fc.assert(
+      fc.property(cases, ({ rules, now, past }) => {
+        const { edge, horizon } = frameOf(rules, now)
+        const newest = planWindow(rules, { ...past, seen: [], wanted: [] }, now, 'live')
+        let coverage = past
+        let planned = 0
+        for (;;) {
+          const range = planWindow(rules, coverage, now, 'backfill')
+          if (!range) break
+          coverage = read(rules, coverage, range, now)
+          planned += 1
+        }
+        if (!newest) return
+        const unread = subtract(
+          subtract(
+            subtract(
+              normalise([
+                { from: Math.max(past.owedFrom, edge), to: Math.max(newest.from, edge, past.owedFrom) },
+              ]),
+              past.covered,
+            ),
+            past.lost,
+          ),
+          past.seen,
+        )
+        const targets = union(
+          unread,
+          subtract(normalise(past.wanted), [
+            { from: Number.MIN_SAFE_INTEGER, to: edge },
+            { from: newest.from, to: Number.MAX_SAFE_INTEGER },
+          ]),
+        )
+        // Counted from the newest backwards, which needs as few as any other way.
+        let fewest = 0
+        let reached = Number.POSITIVE_INFINITY
+        for (const { from, to } of targets.toReversed()) {
+          const [first, last] = [Math.floor(from / rules.step), Math.ceil(Math.min(to, reached) / rules.step)]
+          if (last <= first) continue
+          const windows = Math.ceil(((last - first) * rules.step) / longestWindow(rules))
+          fewest += windows
+          reached = Math.min(last * rules.step, reached) - windows * longestWindow(rules)
+        }
+        expect(horizon).toBeGreaterThanOrEqual(newest.to)
+        expect(planned).toBe(fewest)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('is no longer than it is told to be, and never less than one step', () => {
+    const longest = fc.integer({ min: 1, max: 5 * day })
+    fc.assert(
+      fc.property(cases, fc.constantFrom(...purposes), longest, ({ rules, now, past }, purpose, most) => {
+        const range = planWindow(rules, past, now, purpose, most)
+        if (range) expect(range.to - range.from).toBeLessThanOrEqual(Math.max(rules.step, most))
+      }),
+    )
+  })
+
+  it.each(plannedStreams)(
+    'a first start ($name) reads all that the plan holds in the fewest requests',
+    ({ rules }) => {
+      const moments = fc.integer({ min: 20_000 * day, max: 20_010 * day })
+      fc.assert(
+        fc.property(moments, now => {
+          const all: WindowRules = { ...rules, margin: { start: 15, end: 3 } }
+          const { edge, horizon } = frameOf(all, now)
+          let coverage: Coverage = { ...nothing, owedFrom: edge }
+          let requests = 0
+          for (const purpose of ['live', 'backfill'] as const) {
+            for (;;) {
+              const range = planWindow(all, coverage, now, purpose)
+              if (!range) break
+              coverage = read(all, coverage, range, now)
+              requests += 1
+            }
+          }
+          expect(coverage.seen).toEqual([{ from: edge, to: horizon }])
+          expect(requests).toBe(Math.ceil((horizon - edge) / longestWindow(all)))
+        }),
+        { numRuns: 30 },
+      )
+    },
+  )
+})
+
+/** Follows a stream for some days of polling, and counts what it asks. */
+function follow(
+  rules: WindowRules,
+  every: number,
+  days: number,
+  goesOn: (now: number) => Ranges = () => [],
+): { readonly coverage: Coverage; readonly now: number; readonly counts: Record<WindowPurpose, number> } {
+  const began = 20_000 * day + 12 * hour + 7
+  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).horizon }
+  const counts = { live: 0, revisit: 0, backfill: 0 }
+  let now = began
+  for (; now < began + days * day; now += every) {
+    for (const purpose of purposes) {
+      for (;;) {
+        const range = planWindow(rules, coverage, now, purpose)
+        if (!range) break
+        coverage = read(rules, coverage, range, now, goesOn(now))
+        counts[purpose] += 1
+        if (purpose === 'revisit' && goesOn(now).length > 0) break
+      }
+    }
+    expect(expired(coverage, frameOf(rules, now).edge)).toEqual([])
+  }
+  return { coverage, now: now - every, counts }
+}
+
+describe('day after day', () => {
+  it.each(plannedStreams)('$name: everything becomes final, and nothing expires', ({ rules, every }) => {
+    const kept = { ...rules, margin: { start: 15, end: 3 } }
+    const { coverage, now } = follow(kept, every, 20)
+    const { step, delay, finalAfter } = kept
+    const ripe = Math.floor((now - delay - finalAfter) / step) * step
+    const latest = coverage.covered.at(-1)!.to
+    // A value is final when the newest window passes over it once more, or at the latest just before it leaves it.
+    expect(subtract([{ from: coverage.owedFrom, to: latest }], coverage.covered)).toEqual([])
+    expect(ripe - latest).toBeLessThanOrEqual(
+      rules.frame === 'full' && finalAfter > 0 ? step + 3 * every : every,
+    )
+  })
+
+  it.each([
+    ['usage by hour, premium', 6 * hour, 4],
+    ['usage by day, premium', 6 * hour, 2],
+    ['usage by day, enterprise', 6 * hour, 1],
+    ['quality by minute, premium', 6 * hour, 4],
+    ['quality by hour, enterprise', 6 * hour, 4],
+    ['real time, premium', 30 * 60, 48],
+  ])('%s costs every %i seconds %i requests a day and series', (name, every, perDay) => {
+    const { counts } = follow(named(name), every, 30)
+    expect(counts.revisit + counts.backfill).toBe(0)
+    // The first days have less past to confirm.
+    expect(counts.live / 30).toBeGreaterThan(perDay * 0.9)
+    expect(counts.live / 30).toBeLessThanOrEqual(perDay)
+  })
+
+  it('a call that goes on for a day is looked at again, at the cost of one second', () => {
+    const rules = named('calls, standard')
+    const start = 20_000 * day + 13 * hour
+    const goesOn = (now: number): Ranges => (now < start + 25 * hour ? [{ from: start, to: start + 1 }] : [])
+    const open = follow(rules, 600, 1, goesOn)
+    expect(planWindow(rules, open.coverage, open.now, 'revisit')).toEqual({ from: start, to: start + 1 })
+    expect(has(open.coverage.covered, start + 1)).toBe(true)
+    const ended = follow(rules, 600, 2, goesOn)
+    expect(ended.coverage.covered).toHaveLength(1)
+    expect(planWindow(rules, ended.coverage, ended.now, 'revisit')).toBeUndefined()
+  })
+})
+
+describe('an unfinished past', () => {
+  const rules = named('calls, standard')
+  const now = 20_000 * day
+  const { edge, horizon } = frameOf(rules, now)
+  const second = (from: number): Range => ({ from, to: from + 1 })
+
+  it('one look serves all calls that go on within a span', () => {
+    const [first, last] = [horizon - 20 * hour, horizon - 13 * hour]
+    const open = normalise([second(first), second(first + hour), second(last), second(horizon - 5 * hour)])
+    const all = [{ from: edge, to: horizon }]
+    const coverage = { ...nothing, owedFrom: edge, covered: subtract(all, open), seen: all }
+    expect(planWindow(rules, coverage, now, 'revisit')).toEqual({ from: first, to: last + 1 })
+    expect(planWindow(rules, coverage, now, 'revisit', hour)).toEqual({ from: first, to: first + 1 })
+    expect(planWindow(rules, coverage, now, 'backfill')).toBeUndefined()
+  })
+
+  it('what was never read goes oldest first, and ends with the last second that is owed', () => {
+    const covered = [
+      { from: horizon - 29 * hour, to: horizon - 27 * hour },
+      { from: horizon - 26 * hour, to: horizon - hour },
+    ]
+    const coverage = { ...nothing, owedFrom: horizon - 30 * hour, covered, seen: covered }
+    expect(planWindow(rules, coverage, now, 'backfill')).toEqual({
+      from: horizon - 30 * hour,
+      to: horizon - 26 * hour,
+    })
+    expect(planWindow(rules, coverage, now, 'live')).toEqual({ from: horizon - hour, to: horizon })
+  })
+
+  it('what someone wants again is read again, though it is covered', () => {
+    const all = [{ from: edge, to: horizon }]
+    const wanted = [{ from: horizon - 10 * hour, to: horizon - 9 * hour }]
+    const coverage = { ...nothing, owedFrom: edge, covered: all, seen: all, wanted }
+    expect(planWindow(rules, coverage, now, 'backfill')).toEqual(wanted[0])
+    expect(planWindow(rules, coverage, now, 'live')).toBeUndefined()
+  })
+})
+
+describe('an outage that is longer than the reach', () => {
+  it.each(plannedStreams)(
+    '$name: what expired is told to the second, and the stream moves on',
+    ({ rules }) => {
+      const kept: WindowRules = { ...rules, margin: noMargin }
+      const stopped = 20_000 * day
+      const before: Coverage = {
+        ...nothing,
+        owedFrom: stopped - 40 * day,
+        covered: [{ from: stopped - 40 * day, to: stopped }],
+        seen: [{ from: stopped - 40 * day, to: stopped }],
+      }
+      const now = stopped + rules.reach + 5 * day
+      const { edge, horizon } = frameOf(kept, now)
+      const gone = expired(before, edge)
+      expect(gone).toEqual([{ from: stopped, to: edge }])
+      let coverage: Coverage = { ...before, lost: gone }
+      expect(expired(coverage, edge)).toEqual([])
+      for (const purpose of purposes) {
+        for (let range = planWindow(kept, coverage, now, purpose); range; ) {
+          coverage = read(kept, coverage, range, now)
+          range = planWindow(kept, coverage, now, purpose)
+        }
+      }
+      expect(coverage.seen.at(-1)).toEqual({ from: edge, to: horizon })
+    },
+  )
+})
+
+it('a window that holds too much is halved until it does not, down to one step', () => {
+  const rules = named('calls, premium')
+  const now = 20_000 * day
+  const { horizon } = frameOf(rules, now)
+  const burst = horizon - 5_000
+  let coverage: Coverage = { ...nothing, owedFrom: horizon - 8 * hour }
+  const parts: Range[] = [planWindow(rules, coverage, now, 'live')!]
+  let requests = 0
+  while (parts.length > 0) {
+    const range = parts.shift()!
+    requests += 1
+    const halves = has([range], burst) ? halve(range, rules.step) : undefined
+    if (halves) parts.push(...halves)
+    else coverage = read(rules, coverage, range, now)
+  }
+  expect(coverage.seen).toEqual([{ from: horizon - 8 * hour, to: horizon }])
+  expect(requests).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(8 * hour)) + 1)
+})

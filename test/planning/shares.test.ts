@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chooseJob, newTally, type Tally, type Work, type WorkPurpose } from '../../src/planning/shares.ts'
+
+const purposes: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
+const now = 1_000_000
+const later = (purpose: WorkPurpose, expiresAt = now + 86_400): Work => ({ purpose, expiresAt })
+const purpose = fc.constantFrom(...purposes)
+const work = fc.tuple(purpose, fc.nat(100_000)).map(([p, after]): Work => later(p, now + after))
+
+/** Chooses `rounds` times among the work that each round has, and counts. */
+function rounds(
+  count: number,
+  workOf: (round: number) => readonly WorkPurpose[],
+  start: Tally = newTally,
+): { readonly given: Record<WorkPurpose, number>; readonly tally: Tally } {
+  const given = { live: 0, repair: 0, revisit: 0, backfill: 0 }
+  let tally = start
+  for (let i = 0; i < count; i++) {
+    const choice = chooseJob(
+      workOf(i).map(p => later(p)),
+      { tally, now, soon: 60 },
+    )
+    if (!choice) continue
+    tally = choice.tally
+    given[choice.job.purpose] += 1
+  }
+  return { given, tally }
+}
+
+describe('while every purpose has work', () => {
+  it('each gets its share', () => {
+    expect(rounds(1_000, () => purposes).given).toEqual({
+      live: 600,
+      repair: 100,
+      revisit: 100,
+      backfill: 200,
+    })
+  })
+
+  it('new data go first', () => {
+    expect(rounds(1, () => purposes.toReversed()).given).toMatchObject({ live: 1 })
+  })
+})
+
+describe('what a purpose does not use', () => {
+  it('flows to the others by their shares', () => {
+    expect(rounds(800, () => ['live', 'backfill']).given).toEqual({
+      live: 600,
+      repair: 0,
+      revisit: 0,
+      backfill: 200,
+    })
+    expect(rounds(100, () => ['backfill']).given).toMatchObject({ backfill: 100 })
+    expect(rounds(0, () => []).given).toMatchObject({ live: 0 })
+    expect(chooseJob([], { tally: newTally, now, soon: 60 })).toBeUndefined()
+  })
+
+  it('is not saved up: after a long time of new data alone a backfill gets its share and no more', () => {
+    const { tally } = rounds(10_000, () => ['live'])
+    const { live, backfill } = rounds(80, () => ['live', 'backfill'], tally).given
+    expect(live).toBeGreaterThanOrEqual(59)
+    expect(backfill).toBeGreaterThanOrEqual(19)
+  })
+
+  it('is no debt either: after a long backfill new data get their share and no more', () => {
+    const { tally } = rounds(10_000, () => ['backfill'])
+    const { live, backfill } = rounds(80, () => ['live', 'backfill'], tally).given
+    expect(live).toBeGreaterThanOrEqual(59)
+    expect(backfill).toBeGreaterThanOrEqual(18)
+  })
+})
+
+describe('what expires', () => {
+  it('within a purpose the first to expire goes first', () => {
+    const jobs = [later('backfill', now + 900), later('backfill', now + 700), later('backfill', now + 800)]
+    expect(chooseJob(jobs, { tally: newTally, now, soon: 60 })?.job).toBe(jobs[1])
+  })
+
+  it('soon goes before everything else, and costs its purpose nothing', () => {
+    const jobs = [later('live'), later('backfill', now + 60), later('revisit', now + 59)]
+    const choice = chooseJob(jobs, { tally: newTally, now, soon: 60 })
+    expect(choice?.job).toBe(jobs[2])
+    expect(choice?.tally).toEqual(newTally)
+    expect(
+      chooseJob([later('live'), later('backfill', now + 61)], { tally: newTally, now, soon: 60 })?.job,
+    ).toEqual(later('live'))
+  })
+
+  it('is always one of what there is, and nothing of its purpose expires earlier', () => {
+    fc.assert(
+      fc.property(fc.array(work, { minLength: 1 }), fc.nat(3_600), (jobs, soon) => {
+        const { job } = chooseJob(jobs, { tally: newTally, now, soon })!
+        expect(jobs).toContain(job)
+        const rivals = jobs.filter(each => each.purpose === job.purpose || each.expiresAt <= now + soon)
+        expect(Math.min(...rivals.map(each => each.expiresAt))).toBe(job.expiresAt)
+      }),
+    )
+  })
+})
+
+it('no purpose with work waits for more than its share of turns, whatever comes and goes', () => {
+  const shares = { live: 60, repair: 10, revisit: 10, backfill: 20 }
+  const presence = fc.array(fc.subarray([...purposes]), { minLength: 50, maxLength: 200 })
+  fc.assert(
+    fc.property(purpose, presence, (one, others) => {
+      let waited = 0
+      let tally = newTally
+      for (const there of others) {
+        const jobs = [...new Set([one, ...there])].map(p => later(p))
+        const choice = chooseJob(jobs, { tally, now, soon: 60 })!
+        tally = choice.tally
+        waited = choice.job.purpose === one ? 0 : waited + 1
+        // Others of a share of 100 in all pass by before a turn of one is over, each of them once more at most.
+        expect(waited).toBeLessThanOrEqual(100 / shares[one] + purposes.length)
+      }
+    }),
+  )
+})
