@@ -1,13 +1,22 @@
+import type { SeriesWords } from '../provider/analytics/index.ts'
 import { withRegion } from '../provider/classroom/index.ts'
+import { callMetrics } from './analytics/call-metrics.ts'
+import { askSessions, callSessions, type ServerUsers } from './analytics/call-sessions.ts'
+import { calls } from './analytics/calls.ts'
+import { qualityInsight } from './analytics/quality-insight.ts'
+import { realtimeQuality } from './analytics/realtime-quality.ts'
+import { realtimeUsage } from './analytics/realtime-usage.ts'
+import { usageInsight } from './analytics/usage-insight.ts'
 import { appEvents } from './classroom/app-events.ts'
 import { poll } from './classroom/poll.ts'
 import { popupQuiz } from './classroom/popup-quiz.ts'
 import { recordings } from './classroom/recordings.ts'
 import { resources } from './classroom/resources.ts'
 import { roomEvents } from './classroom/room-events.ts'
+import { inWords } from './series/words.ts'
 import type { Stream, StreamName } from './stream.ts'
 
-/** Every stream by its name. */
+/** Every stream by its name, as the documents and what is known from elsewhere have it asked. */
 export const streams = {
   'app-events': appEvents,
   'room-events': roomEvents,
@@ -15,16 +24,42 @@ export const streams = {
   poll,
   recordings,
   resources,
+  calls,
+  'usage-insight': usageInsight,
+  'quality-insight': qualityInsight,
+  'realtime-usage': realtimeUsage,
+  'realtime-quality': realtimeQuality,
+  'call-sessions': callSessions,
+  'call-metrics': callMetrics,
 } as const satisfies Readonly<Record<StreamName, Stream>>
 
-/** The streams as a deployment wants them asked: some serve the widget paths only behind a region segment. */
-export function configuredStreams(settings: {
+/** What differs between deployments of the provider, and what its users want of it. */
+export interface Deployment {
+  /** Some serve the widget paths only behind a region segment. */
   readonly widgetPath: 'without-region' | 'with-region'
-}): readonly Stream[] {
-  if (settings.widgetPath === 'without-region') return Object.values(streams)
-  return Object.values(streams).map(stream =>
-    stream.name === 'popup-quiz' || stream.name === 'poll'
-      ? { ...stream, operation: withRegion(stream.operation) }
-      : stream,
-  )
+  readonly words: SeriesWords
+  readonly serverUsers: (app: string) => ServerUsers
+}
+
+/** The streams as a deployment wants them asked. */
+export function configuredStreams(deployment: Deployment): readonly Stream[] {
+  return Object.values(streams).map(stream => configured(stream, deployment))
+}
+
+function configured(stream: Stream, { widgetPath, words, serverUsers }: Deployment): Stream {
+  switch (stream.name) {
+    case 'popup-quiz':
+    case 'poll':
+      if (widgetPath === 'without-region') return stream
+      return { ...stream, operation: withRegion(stream.operation) }
+    case 'usage-insight':
+    case 'quality-insight':
+    case 'realtime-usage':
+    case 'realtime-quality':
+      return inWords(stream, words)
+    case 'call-sessions':
+      return { ...stream, request: askSessions(serverUsers) }
+    default:
+      return stream
+  }
 }

@@ -64,8 +64,8 @@ export function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** A role comes as an integer or as a word. */
-export function asText(value: string | number | null | undefined): string | null {
+/** A role or a user comes as an integer or as a word. */
+export function asText(value: string | number | bigint | null | undefined): string | null {
   return value === null || value === undefined ? null : String(value)
 }
 

@@ -1,3 +1,5 @@
+import type { Range } from '../planning/range.ts'
+import type { RangeLimits } from '../provider/limits.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import type { Json } from '../rows/json.ts'
 import type { RowSet } from '../rows/rows.ts'
@@ -6,9 +8,12 @@ import type { RowSet } from '../rows/rows.ts'
  * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
  * It never awaits, logs, reads a clock or knows SQL; the engine does all of that for every stream alike.
  */
-export type Stream = FeedStream | QueueStream | SnapshotStream
+export type Stream = CursorStream | WindowStream | DetailStream
 
-export const streamNames = [
+/** Streams whose pages follow each other by what the provider says. */
+export type CursorStream = FeedStream | QueueStream | SnapshotStream
+
+export const cursorStreamNames = [
   'app-events',
   'room-events',
   'popup-quiz',
@@ -16,13 +21,31 @@ export const streamNames = [
   'recordings',
   'resources',
 ] as const
+export type CursorStreamName = (typeof cursorStreamNames)[number]
+
+export const windowStreamNames = [
+  'calls',
+  'usage-insight',
+  'quality-insight',
+  'realtime-usage',
+  'realtime-quality',
+] as const
+export type WindowStreamName = (typeof windowStreamNames)[number]
+
+export const detailStreamNames = ['call-sessions', 'call-metrics'] as const
+export type DetailStreamName = (typeof detailStreamNames)[number]
+
+export const streamNames = [...cursorStreamNames, ...windowStreamNames, ...detailStreamNames] as const
 export type StreamName = (typeof streamNames)[number]
 
 interface StreamBase {
-  readonly name: StreamName
   /** One line for people, shown by status and in the reference. */
   readonly title: string
   readonly operation: Operation
+}
+
+interface CursorStreamBase extends StreamBase {
+  readonly name: CursorStreamName
   /** Finds the items and the nextId in a checked answer. */
   readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId'>
   /** How what it says is weighed against what is stored: the feed is a hint, a log the truth, a list a state. */
@@ -32,14 +55,14 @@ interface StreamBase {
 }
 
 /** A call without parameters that answers what is new, possibly only once. */
-export interface FeedStream extends StreamBase {
+export interface FeedStream extends CursorStreamBase {
   readonly kind: 'feed'
   readonly scope: 'app'
   readonly harvest: (page: Page, carry: Json) => Harvest
 }
 
 /** Pages that follow each other by an opaque nextId, per room; the log can be read again. */
-export interface QueueStream extends StreamBase {
+export interface QueueStream extends CursorStreamBase {
   readonly kind: 'queue'
   readonly scope: 'room'
   readonly request: (cursor: string | null) => Parameters
@@ -51,11 +74,112 @@ export interface QueueStream extends StreamBase {
 }
 
 /** The whole list, again and again; it is complete when a page has no nextId. */
-export interface SnapshotStream extends StreamBase {
+export interface SnapshotStream extends CursorStreamBase {
   readonly kind: 'snapshot'
   readonly scope: 'room'
   readonly request: (cursor: string | null) => Parameters
   readonly harvest: (page: Page, carry: Json) => Harvest
+}
+
+/** Ranges of time; progress is what is covered, the work is what is not. */
+export interface WindowStream extends StreamBase {
+  readonly kind: 'window'
+  readonly name: WindowStreamName
+  /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
+  readonly pageSize?: number
+  /** Finds the items and whether some are left out in a checked answer. */
+  readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore'>
+  /** `bounds` as sent; `page` counts from 1. */
+  readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
+  readonly harvest: (page: WindowPage) => WindowHarvest
+}
+
+/** One question of a window stream that is asked again and again over other ranges. */
+export interface WindowSeries {
+  /** Name of the series in the progress table and in the gap ledger. */
+  readonly key: string
+  /** What the question asks besides its range, by the names that Penstock uses. */
+  readonly ask: Readonly<Record<string, string>>
+  /** Seconds that one value stands for; windows begin and end at multiples of it. 1 where items have any time. */
+  readonly step: number
+}
+
+/** Start and end of a request as they are sent, Unix seconds. */
+export interface Bounds {
+  readonly start: number
+  readonly end: number
+}
+
+/** One answer about a range of time. */
+export interface WindowPage {
+  readonly series: WindowSeries
+  /** What the window owns, without its end. */
+  readonly range: Range
+  /** From 1. */
+  readonly number: number
+  readonly items: readonly unknown[]
+  /** The provider says that matching items are left out. */
+  readonly hasMore: boolean
+  /** The provider's clock when the question was planned, Unix seconds. */
+  readonly now: number
+  /** Our clock when the answer arrived, ms since the epoch. */
+  readonly receivedAt: number
+  /** What the plan allows of the details of a call; undefined where they are not drained. */
+  readonly details: RangeLimits | undefined
+}
+
+export interface WindowHarvest {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  readonly hints: readonly Hint[]
+  /** `whole`: the window is read; `next`: its next page follows; `narrow`: items are left out, so ask for less. */
+  readonly reading: 'whole' | 'next' | 'narrow'
+  /** Seconds of the range that must be read again: something that begins there is still going on. */
+  readonly unfinished: readonly number[]
+  /** What other streams have to fetch now. */
+  readonly work: readonly WorkItem[]
+}
+
+/** A worklist that another stream makes; each item is fetched once. */
+export interface DetailStream extends StreamBase {
+  readonly kind: 'detail'
+  readonly name: DetailStreamName
+  readonly pageSize?: number
+  readonly read: (answer: unknown) => Pick<DetailPage, 'items'>
+  readonly request: (app: string, item: WorkItem, page: number) => Parameters
+  readonly harvest: (page: DetailPage, carry: Json) => DetailHarvest
+  /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */
+  readonly split: (item: WorkItem) => readonly WorkItem[] | undefined
+}
+
+export interface WorkItem {
+  readonly stream: DetailStreamName
+  /** call_id. */
+  readonly key: string
+  /** Tells the items of one call apart. */
+  readonly part: string
+  /** What is asked for: from `from` to `to`, both included, Unix seconds. */
+  readonly from: number
+  readonly to: number
+  /** What else the question needs. */
+  readonly ask: Json
+}
+
+export interface DetailPage {
+  readonly item: WorkItem
+  /** From 1. */
+  readonly number: number
+  readonly items: readonly unknown[]
+  readonly receivedAt: number
+}
+
+export interface DetailHarvest {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  /** Committed with the page, for the next one. */
+  readonly carry: Json
+  readonly reading: 'whole' | 'next'
+  readonly work: readonly WorkItem[]
 }
 
 /** One page as it came, with all that a harvest may know. */
@@ -131,7 +255,7 @@ export interface Hint {
   /** When it happened, ms since the epoch. */
   readonly at: number
   /** Streams for which the news is certain; the others learn only that the room is alive. */
-  readonly streams: readonly StreamName[]
+  readonly streams: readonly CursorStreamName[]
 }
 
 /** Sequences between two neighbours of a log that were not served. */

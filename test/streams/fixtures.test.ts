@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
-import { type Harvest, type Page, streamNames } from '../../src/streams/stream.ts'
-import { fixture, fixtureCases, fixtureStreams, pageOf } from './pages.ts'
+import { type Page, type StreamName, streamNames, type WindowPage } from '../../src/streams/stream.ts'
+import { detailPageOf, fixture, fixtureCases, fixtureStreams, pageOf, windowPageOf } from './pages.ts'
 
-const Input = z.strictObject({ carry: z.unknown(), page: z.looseObject({}) })
+const Input = z.strictObject({ carry: z.unknown().optional(), page: z.looseObject({}) })
 const Expected = z.looseObject({
   rows: z.record(z.string(), z.array(z.unknown())),
   rejects: z.array(z.tuple([z.string(), z.string()])).optional(),
@@ -20,13 +20,26 @@ function pageFrom(parts: Partial<Page>): Page {
   })
 }
 
+function windowPageFrom(parts: Partial<WindowPage>): WindowPage {
+  return windowPageOf({ ...parts, ...(parts.details === null && { details: undefined }) })
+}
+
 function nonEmpty(rows: object): object {
   return Object.fromEntries(Object.entries(rows).filter(([, of]) => of.length > 0))
 }
 
-function harvested(name: (typeof streamNames)[number], input: Json): Harvest {
+function harvested(name: StreamName, input: Json) {
   const { carry, page } = Input.parse(input)
-  return streams[name].harvest(pageFrom(page), (carry ?? null) as Json)
+  const stream = streams[name]
+  const stored = (carry ?? null) as Json
+  switch (stream.kind) {
+    case 'window':
+      return stream.harvest(windowPageFrom(page))
+    case 'detail':
+      return stream.harvest(detailPageOf(page), stored)
+    default:
+      return stream.harvest(pageFrom(page), stored)
+  }
 }
 
 for (const name of streamNames) {
@@ -38,7 +51,7 @@ for (const name of streamNames) {
 
       expect(nonEmpty(harvest.rows)).toEqual(rows)
       for (const [field, value] of Object.entries(rest)) {
-        expect({ [field]: harvest[field as keyof Harvest] ?? null }).toEqual({ [field]: value })
+        expect({ [field]: Reflect.get(harvest, field) ?? null }).toEqual({ [field]: value })
       }
       if (rejects)
         expect(harvest.rejects.map(({ reason, detail }) => [reason, fieldOf(detail)])).toEqual(rejects)

@@ -1,6 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Json } from '../../src/rows/json.ts'
-import type { Page } from '../../src/streams/stream.ts'
+import {
+  cursorStreamNames,
+  type DetailPage,
+  type Page,
+  type StreamName,
+  type WindowPage,
+} from '../../src/streams/stream.ts'
+
+const newYear = 1_767_225_600
 
 /** A page that was answered at the turn of the year 2026 and arrived a quarter of a second later. */
 export function pageOf(parts: Partial<Page>): Page {
@@ -26,19 +34,58 @@ export function parseExact(text: string): Json {
   )
 }
 
-const fixtures = new URL('../fixtures/classroom/', import.meta.url)
-
-export function fixtureStreams(): readonly string[] {
-  return readdirSync(fixtures)
+/** A page of the calls that began in the first hour of 2026, asked for some minutes later on Premium. */
+export function windowPageOf(parts: Partial<WindowPage>): WindowPage {
+  return {
+    series: { key: '', ask: {}, step: 1 },
+    range: { from: newYear, to: newYear + 3_600 },
+    number: 1,
+    items: [],
+    hasMore: false,
+    now: newYear + 4_000,
+    receivedAt: newYear * 1_000 + 250,
+    details: { reach: 604_800, span: 10_800, delay: 300 },
+    ...parts,
+  }
 }
 
-export function fixtureCases(stream: string): readonly string[] {
-  return readdirSync(new URL(`${stream}/`, fixtures))
+/** The first page about a call of twenty minutes. */
+export function detailPageOf(parts: Partial<DetailPage>): DetailPage {
+  return {
+    item: {
+      stream: 'call-sessions',
+      key: 'c1',
+      part: `${newYear + 60}`,
+      from: newYear + 60,
+      to: newYear + 1_260,
+      ask: null,
+    },
+    number: 1,
+    items: [],
+    receivedAt: newYear * 1_000 + 250,
+    ...parts,
+  }
+}
+
+const fixtures = new URL('../fixtures/', import.meta.url)
+
+function folderOf(stream: StreamName): URL {
+  const family = cursorStreamNames.some(name => name === stream) ? 'classroom' : 'analytics'
+  return new URL(`${family}/${stream}/`, fixtures)
+}
+
+/** Streams of all families that have fixtures. */
+export function fixtureStreams(): readonly string[] {
+  return readdirSync(fixtures).flatMap(family => readdirSync(new URL(`${family}/`, fixtures)))
+}
+
+export function fixtureCases(stream: StreamName): readonly string[] {
+  return readdirSync(folderOf(stream))
 }
 
 /** What a page held, and what it must become. */
-export function fixture(stream: string, name: string): { readonly input: Json; readonly expected: Json } {
+export function fixture(stream: StreamName, name: string): { readonly input: Json; readonly expected: Json } {
   const read = (file: string) =>
-    parseExact(readFileSync(new URL(`${stream}/${name}/${file}`, fixtures), 'utf8'))
+    parseExact(readFileSync(new URL(`${name}/${file}`, folderOf(stream)), 'utf8'))
   return { input: read('page.json'), expected: read('rows.json') }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/rows/json.ts'
 import type { RowSet, TableName } from '../../src/rows/rows.ts'
 import { streams } from '../../src/streams/index.ts'
-import { type Harvest, streamNames } from '../../src/streams/stream.ts'
+import { cursorStreamNames, type Harvest } from '../../src/streams/stream.ts'
 import { anything, cuts, log, quizLog } from './arbitraries.ts'
 import { pageOf } from './pages.ts'
 
@@ -44,7 +44,7 @@ function merged(rows: readonly object[], key: string): object {
   return Object.fromEntries(byKey)
 }
 
-describe.each(streamNames)('%s', name => {
+describe.each(cursorStreamNames)('%s', name => {
   it('never throws, whatever items and whatever carry it is given', () => {
     const items = fc.array(anything, { maxLength: 8 })
     const cursor = fc.constantFrom(null, 'n1')

@@ -1,19 +1,27 @@
 import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { called } from '../../src/provider/operation.ts'
 import { streams } from '../../src/streams/index.ts'
-import { streamNames } from '../../src/streams/stream.ts'
+import { cursorStreamNames, streamNames } from '../../src/streams/stream.ts'
 
-const folder = new URL('../../src/streams/classroom/', import.meta.url)
+const folders = ['classroom', 'analytics'].map(
+  family => new URL(`../../src/streams/${family}/`, import.meta.url),
+)
 
-it('the register holds exactly the streams of the folder, each under its own name', () => {
-  const files = readdirSync(folder).map(file => file.replace(/\.ts$/, ''))
+it('the register holds exactly the streams of the folders, each under its own name', () => {
+  const files = folders.flatMap(folder => readdirSync(folder)).map(file => file.replace(/\.ts$/, ''))
   expect(Object.keys(streams).sort()).toEqual(files.sort())
   expect(Object.values(streams).map(({ name }) => name)).toEqual(Object.keys(streams))
   expect(Object.keys(streams)).toEqual([...streamNames])
 })
 
-it('each stream polls its own operation of the contract, with the parameters that the operation takes', () => {
-  const numbers = Object.values(streams).map(({ operation }) => operation.number)
+it('each stream polls an operation of its own', () => {
+  const operations = Object.values(streams).map(({ operation }) => called(operation))
+  expect(new Set(operations).size).toBe(streamNames.length)
+})
+
+it('each stream of rooms polls its operation of the contract, with the parameters that it takes', () => {
+  const numbers = cursorStreamNames.map(name => streams[name].operation.number)
   expect(numbers).toEqual([10, 9, 17, 18, 5, 8])
   expect(streams['room-events'].request(null)).toEqual({})
   expect(streams['popup-quiz'].request('n7')).toEqual({ nextId: 'n7' })

@@ -7,7 +7,7 @@ import { type EventPlace, type RoomEvent, readEvents } from '../events/read-even
 import { isOver } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
-import type { FeedStream, Harvest, Hint, Page, StreamName } from '../stream.ts'
+import type { CursorStreamName, FeedStream, Harvest, Hint, Page } from '../stream.ts'
 
 /**
  * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each
@@ -25,7 +25,7 @@ export const appEvents: FeedStream = {
 }
 
 /** Types of event that are news for one stream more than the log. */
-const told: ReadonlyMap<number, StreamName> = new Map([
+const told: ReadonlyMap<number, CursorStreamName> = new Map([
   [cmds.resources, 'resources'],
   [cmds.recordingState, 'recordings'],
 ])
@@ -62,7 +62,7 @@ function place(event: RoomEvent, answered: EventTime): PlacedEvent {
 
 function hintOf(room: RoomRow | undefined, events: readonly PlacedEvent[], change: 'hole' | 'news'): Hint {
   const certain = events.map(({ event }) => told.get(event.cmd)).filter(name => name !== undefined)
-  const streams = [...new Set<StreamName>(['room-events', ...certain])]
+  const streams = [...new Set<CursorStreamName>(['room-events', ...certain])]
   const hint = { room: events[0]!.event.room_uuid, at: lastOf(events), streams }
   if (!room || !isOver(room.state)) return { ...hint, change }
   return { ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }

@@ -3,7 +3,7 @@ import type { RowSet } from '../../rows/rows.ts'
 import type { HarvestWith } from '../carry.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
-import type { Hint, Page, StreamName } from '../stream.ts'
+import type { CursorStreamName, Hint, Page } from '../stream.ts'
 import { eventRows } from './event-rows.ts'
 import { answerTime, lastOf, type PlacedEvent } from './event-time.ts'
 import type { LogCarry, LogFold } from './log-carry.ts'
@@ -12,7 +12,7 @@ import { assignStops } from './recording-state.ts'
 import { isOver } from './room-rows.ts'
 
 /** Streams that may hold more of a room whose log has news. */
-const besides: readonly StreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
+const besides: readonly CursorStreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
 
 /** Reads one page of a room's log, knowing what the pages before it said. */
 export function readLog(

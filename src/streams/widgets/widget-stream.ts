@@ -1,13 +1,13 @@
 import type { Operation } from '../../provider/operation.ts'
 import { readAnswer } from '../answer.ts'
 import { readCarry, withCarry } from '../carry.ts'
-import type { QueueStream, StreamName } from '../stream.ts'
+import type { CursorStreamName, QueueStream } from '../stream.ts'
 import { WidgetCarry } from './widget-carry.ts'
 import { harvestWidget, type WidgetLog } from './widget-log.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
 export function widgetStream<T>(
-  named: { readonly name: StreamName; readonly title: string; readonly operation: Operation },
+  named: { readonly name: CursorStreamName; readonly title: string; readonly operation: Operation },
   log: WidgetLog<T>,
 ): QueueStream {
   return {

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { CallMetricsAnswer, callMetrics as operation } from '../../provider/analytics/index.ts'
+import { readMetrics } from '../calls/session-metrics.ts'
+import { halveTime } from '../calls/split.ts'
+import type { DetailHarvest, DetailPage, DetailStream, WorkItem } from '../stream.ts'
+
+/**
+ * The quality metrics of some sessions of a call, in one answer. What an answer leaves out has no metrics: a
+ * session may be too short to have any.
+ */
+export const callMetrics: DetailStream = {
+  kind: 'detail',
+  name: 'call-metrics',
+  title: 'Quality metrics of each session',
+  operation,
+  read: answer => ({ items: CallMetricsAnswer.parse(answer).metrics }),
+  request: (appid, item) => ({
+    start_ts: item.from,
+    end_ts: item.to,
+    appid,
+    call_id: item.key,
+    sids: sidsOf(item).join(),
+  }),
+  harvest,
+  split,
+}
+
+const Ask = z.object({ sids: z.array(z.string()).min(1) })
+
+function sidsOf({ ask }: WorkItem): readonly string[] {
+  return Ask.parse(ask).sids
+}
+
+function harvest({ items, item }: DetailPage): DetailHarvest {
+  const { rows, rejects } = readMetrics(items, item.key)
+  return { rows: { 'analytics.session_metric': rows }, rejects, carry: null, reading: 'whole', work: [] }
+}
+
+/** Fewer sessions first, for that costs nothing that was not to be asked for anyway; then less time. */
+function split(item: WorkItem): readonly WorkItem[] | undefined {
+  const sids = sidsOf(item)
+  if (sids.length === 1) return halveTime(item)
+  const middle = Math.ceil(sids.length / 2)
+  return [
+    { ...item, part: `${item.part}.1`, ask: { sids: sids.slice(0, middle) } },
+    { ...item, part: `${item.part}.2`, ask: { sids: sids.slice(middle) } },
+  ]
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import {
+  CallSessionsAnswer,
+  maxima,
+  callSessions as operation,
+  SessionItem,
+  unixSeconds,
+} from '../../provider/analytics/index.ts'
+import type { CallSessionRow } from '../../rows/analytics.ts'
+import type { Json } from '../../rows/json.ts'
+import { metricWork, type Session } from '../calls/metric-work.ts'
+import { halveTime } from '../calls/split.ts'
+import { readCarry } from '../carry.ts'
+import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
+import { redact } from '../redact.ts'
+import { lastByKey } from '../row-sets.ts'
+import type { DetailHarvest, DetailPage, DetailStream } from '../stream.ts'
+import { secondsTimestamp } from '../times.ts'
+
+/** Whether users on Linux, which are servers as a rule, are listed with the others. */
+export type ServerUsers = 'include' | 'exclude'
+
+/**
+ * The sessions of a call, or of a slice of a long one. The last page makes the work of fetching the metrics of
+ * those that lie in the slice.
+ */
+export const callSessions: DetailStream = {
+  kind: 'detail',
+  name: 'call-sessions',
+  title: 'Sessions of the users of each call',
+  operation,
+  pageSize: maxima.pageSize,
+  read: answer => ({ items: CallSessionsAnswer.parse(answer).call_info }),
+  request: askSessions(() => 'include'),
+  harvest,
+  split: halveTime,
+}
+
+/** Asks for sessions as each app wants it. */
+export function askSessions(serverUsers: (app: string) => ServerUsers): DetailStream['request'] {
+  return (appid, { key, from, to }, page) => ({
+    start_ts: from,
+    end_ts: to,
+    appid,
+    call_id: key,
+    page_no: page,
+    page_size: maxima.pageSize,
+    exclude_server_user: serverUsers(appid) === 'exclude',
+  })
+}
+
+const Item = SessionItem.extend({ join_ts: unixSeconds.nullish(), leave_ts: unixSeconds.nullish() })
+type Item = z.infer<typeof Item>
+
+const second = z.number().nullable()
+/** sid, join and leave of a session; null where a time is not known. */
+const CarriedSession = z.tuple([z.string(), second, second]).readonly()
+/** The sessions of the pages so far. */
+const Carry = z.object({ sessions: z.array(CarriedSession).readonly().default([]) })
+
+const columns = new Set(Object.keys(SessionItem.shape))
+
+function harvest(page: DetailPage, stored: Json): DetailHarvest {
+  const { good, rejects } = judgeEach(Item, page.items.map(redact))
+  const listed = lastByKey(good, ({ value }) => value.sid)
+  const before = readCarry(Carry, stored).sessions
+  const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
+  const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
+  // A provider that answers every page number with the same page would never come to an end.
+  const isRepeated = listed.length > 0 && sessions.length === before.length
+  const isOver = page.items.length < maxima.pageSize || isRepeated
+  if (!isOver) return { rows, rejects, carry: { sessions }, reading: 'next', work: [] }
+  const work = metricWork(page.item, sessions)
+  return { rows, rejects: [...rejects, ...work.rejects], carry: null, reading: 'whole', work: work.items }
+}
+
+function sessionOf({ sid, join_ts, leave_ts, finished }: Item): Session {
+  return [sid, join_ts || null, (finished !== false && leave_ts) || null]
+}
+
+function sessionRow({ value, raw }: Read<Item>, { item }: DetailPage): CallSessionRow {
+  return {
+    call_id: item.key,
+    sid: value.sid,
+    cname: value.cname ?? null,
+    uid: asText(value.uid),
+    network: value.network ?? null,
+    platform: value.platform ?? null,
+    speaker: value.speaker ?? null,
+    sdk_version: value.sdk_version ?? null,
+    device_type: value.device_type ?? null,
+    joined_at: secondsTimestamp(value.join_ts),
+    left_at: secondsTimestamp(value.leave_ts),
+    finished: value.finished ?? null,
+    extra: fieldsWithout(columns, raw),
+  }
+}

@@ -1,0 +1,83 @@
+import { CallItem, CallListAnswer, callSearch, maxima, unixSeconds } from '../../provider/analytics/index.ts'
+import type { CallRow } from '../../rows/analytics.ts'
+import { type Call, isOngoing, sessionWork } from '../calls/call-work.ts'
+import { hintRooms } from '../calls/rooms.ts'
+import { fieldsWithout, judgeEach, type Read } from '../items.ts'
+import { redact } from '../redact.ts'
+import { lastByKey } from '../row-sets.ts'
+import type { WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../stream.ts'
+import { secondsTimestamp, timestamp } from '../times.ts'
+
+/**
+ * The calls of an app, newest first. A window owns the calls that start in it; the search may also list calls
+ * that only overlap it, and all that is listed is stored.
+ */
+export const calls: WindowStream = {
+  kind: 'window',
+  name: 'calls',
+  title: 'Call records',
+  operation: callSearch,
+  pageSize: maxima.pageSize,
+  read,
+  request: (appid, _series, { start, end }, page) => ({
+    start_ts: start,
+    end_ts: end,
+    appid,
+    page_no: page,
+    page_size: maxima.pageSize,
+  }),
+  harvest,
+}
+
+/** All calls of the app, the only series of the stream. */
+export const allCalls: WindowSeries = { key: '', ask: {}, step: 1 }
+
+const Item = CallItem.extend({ created_ts: unixSeconds, destroyed_ts: unixSeconds.nullish() })
+
+const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
+
+/** Where the answer does not say whether calls are left out, a full page may leave some out. */
+function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
+  const { call_lists: items, has_more } = CallListAnswer.parse(answer)
+  return { items, hasMore: has_more ?? items.length >= maxima.pageSize }
+}
+
+function harvest(page: WindowPage): WindowHarvest {
+  const { range, now, details } = page
+  const { good, rejects } = judgeEach(Item, page.items.map(redact))
+  const listed = lastByKey(good, ({ value }) => value.call_id)
+  const found = listed.map(({ value }) => value)
+  const unfinished = found
+    .filter(call => isOngoing(call) && isWithin(call, page))
+    .map(call => call.created_ts)
+  const work = found.map(call => sessionWork(call, now, details))
+  return {
+    rows: { 'analytics.call': listed.map(callRow) },
+    rejects: [...rejects, ...work.flatMap(each => each.rejects)],
+    hints: hintRooms(found, now),
+    reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
+    unfinished: [...new Set(unfinished)],
+    work: work.flatMap(each => each.items),
+  }
+}
+
+/** `oldest`: when the last listed call began. One before the window means that all of the window are listed. */
+function readingOf({ items, hasMore, range }: WindowPage, oldest: number): WindowHarvest['reading'] {
+  if (!hasMore || oldest < range.from) return 'whole'
+  return items.length >= maxima.pageSize ? 'next' : 'narrow'
+}
+
+function isWithin({ created_ts }: Call, { range }: WindowPage): boolean {
+  return created_ts >= range.from && created_ts < range.to
+}
+
+function callRow({ value, raw }: Read<Call>): CallRow {
+  return {
+    call_id: value.call_id,
+    cname: value.cname ?? null,
+    created_at: timestamp(value.created_ts * 1_000)!,
+    destroyed_at: secondsTimestamp(value.destroyed_ts),
+    finished: value.finished ?? null,
+    extra: fieldsWithout(columns, raw),
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { defaultSeriesWords, realtimeQuality as operation, word } from '../../provider/analytics/index.ts'
+import type { QualityRealtimeRow } from '../../rows/analytics.ts'
+import { readUserValues } from '../series/user-values.ts'
+import { readData, wholeWindow } from '../series/values.ts'
+import { askIn } from '../series/words.ts'
+import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+
+/** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */
+export const realtimeQuality: WindowStream = {
+  kind: 'window',
+  name: 'realtime-quality',
+  title: 'Call quality in windows of 20 seconds',
+  operation,
+  read: readData,
+  request: askIn(defaultSeriesWords),
+  harvest,
+}
+
+const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
+
+function harvest(page: WindowPage): WindowHarvest {
+  const { productType: product, metric, cname } = Ask.parse(page.series.ask)
+  const { values, rejects } = readUserValues(page, metric)
+  const rows = values.map(({ uid, at, value }): QualityRealtimeRow => {
+    return { product, metric, cname, uid, at, value }
+  })
+  return wholeWindow({ 'analytics.quality_realtime': rows }, rejects)
+}

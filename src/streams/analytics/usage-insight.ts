@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import {
+  defaultSeriesWords,
+  granularities,
+  usageInsight as operation,
+  word,
+} from '../../provider/analytics/index.ts'
+import type { UsageInsightRow } from '../../rows/analytics.ts'
+import { readData, readValues, wholeWindow } from '../series/values.ts'
+import { askIn } from '../series/words.ts'
+import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+import { arrivalTime } from '../times.ts'
+
+/** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */
+export const usageInsight: WindowStream = {
+  kind: 'window',
+  name: 'usage-insight',
+  title: 'Usage of the project, by hour and day',
+  operation,
+  read: readData,
+  request: askIn(defaultSeriesWords),
+  harvest,
+}
+
+const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities) })
+
+function harvest(page: WindowPage): WindowHarvest {
+  const { metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
+  const { values, rejects } = readValues(page, metric)
+  const fetched_at = arrivalTime(page)
+  const rows = values.map(({ at, value }): UsageInsightRow => {
+    return { metric, granularity, at, value, fetched_at }
+  })
+  return wholeWindow({ 'analytics.usage_insight': rows }, rejects)
+}

@@ -1,0 +1,24 @@
+/** A longer text is no number of a metric. */
+const longestNumber = 64
+
+const decimal = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+/** A number as it comes: as itself, as a big integer, or written in a text; undefined where it is no finite one. */
+export function readNumber(value: unknown): number | undefined {
+  const number = convert(value)
+  return number !== undefined && Number.isFinite(number) ? number : undefined
+}
+
+function convert(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'string' || value.length > longestNumber) return undefined
+  return decimal.test(value) ? Number(value) : undefined
+}
+
+/** Whether a number is a time of the provider: whole Unix seconds up to the year 9999. */
+export function isUnixSecond(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= lastSecond
+}
+
+const lastSecond = 253_402_300_799

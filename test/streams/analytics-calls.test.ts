@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
+import type { RangeLimits } from '../../src/provider/limits.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
+import { windowPageOf } from './pages.ts'
+
+const newYear = 1_767_225_600
+const hour = 3_600
+
+/** As many calls as asked for, one second apart, the newest first. */
+function callsFrom(newest: number, count: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    call_id: `c${count - i}`,
+    cname: 'algebra-7b',
+    created_ts: newest - i,
+    destroyed_ts: newest - i + 60,
+    finished: true,
+  }))
+}
+
+function call(parts: object) {
+  return { call_id: 'c1', cname: 'algebra-7b', created_ts: newYear, finished: true, ...parts }
+}
+
+describe('the search for calls', () => {
+  it('always says which page and how large', () => {
+    const bounds = { start: newYear, end: newYear + hour }
+    const asked = calls.request('app & co', allCalls, bounds, 3)
+    expect(requestLine(calls.operation, asked).target).toBe(
+      '/beta/analytics/call/lists?start_ts=1767225600&end_ts=1767229200&appid=app%20%26%20co&page_no=3&page_size=100',
+    )
+  })
+
+  it('believes what the answer says of calls that are left out', () => {
+    const full = callsFrom(newYear, 100)
+    const answer = { code: 200, message: null, total_size: 100, page_no: 1, page_size: 100, call_lists: full }
+    expect(calls.read({ ...answer, has_more: true })).toEqual({ items: full, hasMore: true })
+    expect(calls.read({ ...answer, has_more: false })).toEqual({ items: full, hasMore: false })
+  })
+
+  it('takes a full page for one of several where the answer says nothing', () => {
+    const answer = { code: 0, message: 'ok' }
+    expect(calls.read({ ...answer, call_lists: callsFrom(newYear, 100) }).hasMore).toBe(true)
+    expect(calls.read({ ...answer, has_more: null, call_lists: callsFrom(newYear, 99) }).hasMore).toBe(false)
+  })
+
+  it('refuses an answer that was never checked', () => {
+    expect(() => calls.read({ code: 200, data: [] })).toThrow()
+  })
+})
+
+describe('a page of calls', () => {
+  const range = { from: newYear, to: newYear + hour }
+  const reading = (items: readonly object[], hasMore: boolean) =>
+    calls.harvest(windowPageOf({ range, items, hasMore })).reading
+
+  it('is followed by the next one when it is full and more is left out', () => {
+    expect(reading(callsFrom(newYear + 200, 100), true)).toBe('next')
+  })
+
+  it('is the last one when nothing is left out', () => {
+    expect(reading(callsFrom(newYear + 200, 100), false)).toBe('whole')
+    expect(reading([], false)).toBe('whole')
+  })
+
+  it('is the last one when a listed call began before the window, whatever else is left out', () => {
+    expect(reading(callsFrom(newYear + 98, 100), true)).toBe('whole')
+    expect(reading(callsFrom(newYear + 1, 3), true)).toBe('whole')
+    expect(reading(callsFrom(newYear + 99, 100), true)).toBe('next')
+  })
+
+  it('asks for a narrower window when it is not full and calls are left out all the same', () => {
+    expect(reading(callsFrom(newYear + 200, 99), true)).toBe('narrow')
+    expect(reading([], true)).toBe('narrow')
+  })
+
+  it('of which one call has a wrong time is not taken for the last one', () => {
+    const [first, ...others] = callsFrom(newYear + 200, 100)
+    expect(reading([{ ...first, created_ts: 5 }, ...others], true)).toBe('next')
+  })
+
+  it('keeps a call that cannot be asked for, and says so', () => {
+    const { rows, rejects, work } = calls.harvest(windowPageOf({ items: [call({ call_id: 'c\ud800' })] }))
+    expect(rows['analytics.call']).toHaveLength(1)
+    expect(work).toEqual([])
+    expect(rejects).toMatchObject([
+      { reason: 'out_of_range', detail: expect.stringMatching(/^call_id: .*sent$/) },
+    ])
+  })
+
+  it('names each second of unfinished calls once', () => {
+    const items = ['a', 'b'].map(call_id => call({ call_id, created_ts: newYear + 7, finished: false }))
+    expect(calls.harvest(windowPageOf({ items })).unfinished).toEqual([newYear + 7])
+  })
+
+  it('keeps no secret of a field that nobody knows', () => {
+    const items = [call({ chatToken: 'S3CRET' }), call({ call_id: 7, chatToken: 'S3CRET' })]
+    expect(JSON.stringify(calls.harvest(windowPageOf({ items })))).not.toContain('S3CRET')
+  })
+})
+
+describe('a room behind a channel', () => {
+  const now = newYear + 10 * hour
+  const hinted = (parts: object) =>
+    calls.harvest(windowPageOf({ now, items: [call(parts)] })).hints.map(({ room, at }) => [room, at])
+
+  it('is news while its call goes on, however long ago it began', () => {
+    expect(hinted({ finished: false, destroyed_ts: newYear + 60 })).toEqual([['algebra-7b', now * 1_000]])
+  })
+
+  it('is news for as long as the provider may remember it', () => {
+    const ended = now - 2 * hour + 1
+    expect(hinted({ destroyed_ts: ended })).toEqual([['algebra-7b', ended * 1_000]])
+    expect(hinted({ destroyed_ts: ended - 1 })).toEqual([])
+    expect(hinted({ created_ts: now - 60, destroyed_ts: newYear })).toEqual([
+      ['algebra-7b', (now - 60) * 1_000],
+    ])
+  })
+
+  it('is none where the channel has no name that a room can have', () => {
+    for (const cname of [null, '', 'x'.repeat(64), undefined]) {
+      expect(hinted({ cname, finished: false })).toEqual([])
+    }
+  })
+
+  it('is news once, with the latest sign of life of its calls', () => {
+    const items = [600, 1_200, 900].map((end, i) =>
+      call({ call_id: `c${i}`, created_ts: newYear, destroyed_ts: newYear + end }),
+    )
+    expect(calls.harvest(windowPageOf({ items })).hints).toEqual([
+      { room: 'algebra-7b', change: 'news', at: (newYear + 1_200) * 1_000, streams: [] },
+    ])
+  })
+})
+
+describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: RangeLimits) => {
+  const work = (now: number, parts: object) =>
+    calls.harvest(windowPageOf({ now, details: limits, items: [call(parts)] })).work
+
+  it('every second of a call that has ended is asked for, in questions within the span', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -100, max: 30 * hour }), length => {
+        const items = work(newYear + 40 * hour, { destroyed_ts: newYear + length })
+        const [first] = items
+        expect(first?.from).toBe(newYear)
+        expect(items.at(-1)?.to).toBe(newYear + Math.max(0, length))
+        for (const [i, { from, to }] of items.entries()) {
+          expect(to - from).toBeLessThan(limits.span)
+          if (i > 0) expect(from).toBeLessThanOrEqual(items[i - 1]!.to + 1)
+        }
+        expect(items.length).toBeLessThanOrEqual(1 + Math.max(0, length) / (limits.span - 1))
+        expect(new Set(items.map(({ part }) => part)).size).toBe(items.length)
+      }),
+    )
+  })
+
+  it('a call that goes on is asked for where its beginning will leave the reach, and the cuts stay', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: limits.reach }), age => {
+        const now = newYear + age
+        const items = work(now, { finished: false, destroyed_ts: now - 5 })
+        const ended = work(now, { destroyed_ts: now })
+        for (const item of items) {
+          expect(item.to).toBeLessThan(now - limits.delay)
+          expect(ended).toContainEqual(item)
+        }
+        const owed = now - limits.reach * 0.75
+        if (owed > newYear + limits.span) expect(items.at(-1)!.to).toBeGreaterThan(owed)
+        if (age < limits.reach / 2) expect(items).toEqual([])
+      }),
+    )
+  })
+})

@@ -1,0 +1,239 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { requestLine } from '../../src/provider/operation.ts'
+import type { Json } from '../../src/rows/json.ts'
+import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
+import { askSessions, callSessions } from '../../src/streams/analytics/call-sessions.ts'
+import type { DetailHarvest, DetailStream, WorkItem } from '../../src/streams/stream.ts'
+import { detailPageOf } from './pages.ts'
+
+const newYear = 1_767_225_600
+const { item: slice } = detailPageOf({})
+
+function session(sid: string, parts: object = {}) {
+  return { sid, uid: 1_001, join_ts: newYear + 70, leave_ts: newYear + 700, finished: true, ...parts }
+}
+
+function sessions(count: number) {
+  return Array.from({ length: count }, (_, i) => session(`s${String(i).padStart(4, '0')}`))
+}
+
+/** Reads pages one after the other, as long as the stream asks for more. */
+function readPages(pages: readonly (readonly unknown[])[]): readonly DetailHarvest[] {
+  const harvests: DetailHarvest[] = []
+  let carry: Json = null
+  for (const [index, items] of pages.entries()) {
+    const harvest = callSessions.harvest(detailPageOf({ number: index + 1, items }), carry)
+    harvests.push(harvest)
+    if (harvest.reading === 'whole') break
+    carry = JSON.parse(JSON.stringify(harvest.carry))
+  }
+  return harvests
+}
+
+function inPages(items: readonly unknown[]) {
+  const count = Math.floor(items.length / 100) + 1
+  return Array.from({ length: count }, (_, i) => items.slice(i * 100, i * 100 + 100))
+}
+
+function sidsOf(work: readonly WorkItem[]): readonly string[] {
+  return work.flatMap(({ ask }) => (ask as { sids: string[] }).sids)
+}
+
+describe('the sessions of a call', () => {
+  const target = (stream: DetailStream) =>
+    requestLine(stream.operation, stream.request('a1', slice, 2)).target
+
+  it('are asked for with servers, unless the app wants none', () => {
+    const asked =
+      '/beta/analytics/call/sessions?start_ts=1767225660&end_ts=1767226860&appid=a1&call_id=c1&page_no=2&page_size=100'
+    expect(target(callSessions)).toBe(`${asked}&exclude_server_user=false`)
+    const others = askSessions(app => (app === 'a1' ? 'exclude' : 'include'))
+    expect(target({ ...callSessions, request: others })).toBe(`${asked}&exclude_server_user=true`)
+  })
+
+  it('are found in the answer', () => {
+    const answer = { code: 200, message: '', requestId: 'r', total_size: 1, page_no: 1, call_info: [{}] }
+    expect(callSessions.read(answer)).toEqual({ items: [{}] })
+    expect(() => callSessions.read({ code: 200 })).toThrow()
+  })
+
+  it('are read until a page is not full, and only then make work, twenty sids at a time', () => {
+    const harvests = readPages(inPages(sessions(250)))
+    expect(harvests.map(({ reading, work }) => [reading, work.length])).toEqual([
+      ['next', 0],
+      ['next', 0],
+      ['whole', 13],
+    ])
+    const { work } = harvests[2]!
+    expect(work.map(({ ask }) => (ask as { sids: string[] }).sids.length)).toEqual([
+      ...Array.from({ length: 12 }, () => 20),
+      10,
+    ])
+    expect(sidsOf(work)).toEqual(sessions(250).map(({ sid }) => sid))
+    for (const { from, to, key } of work)
+      expect({ from, to, key }).toEqual({ from: slice.from, to: slice.to, key: 'c1' })
+  })
+
+  it('are complete after an empty page behind a full one', () => {
+    const harvests = readPages(inPages(sessions(100)))
+    expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'whole'])
+    expect(sidsOf(harvests[1]!.work)).toHaveLength(100)
+  })
+
+  it('come to an end where every page is the first one again', () => {
+    const [page] = inPages(sessions(100))
+    const harvests = readPages([page!, page!, page!])
+    expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'whole'])
+    expect(sidsOf(harvests[1]!.work)).toHaveLength(100)
+  })
+
+  it('are read on behind a full page of which nothing could be read', () => {
+    const harvests = readPages([Array.from({ length: 100 }, () => null), sessions(3)])
+    expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'whole'])
+    expect(sidsOf(harvests[1]!.work)).toHaveLength(3)
+  })
+
+  it('make the same work in whatever order they are listed', () => {
+    const all = sessions(130)
+    const work = readPages(inPages(all)).at(-1)!.work
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: 130 }), shuffled => {
+        expect(readPages(inPages(shuffled)).at(-1)!.work).toEqual(work)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('make other work when a later listing knows more of them', () => {
+    const parts = (count: number) =>
+      readPages(inPages(sessions(count)))
+        .at(-1)!
+        .work.map(({ part }) => part)
+    const before = parts(7)
+    expect(before).toHaveLength(1)
+    expect(parts(7)).toEqual(before)
+    expect(parts(8)).not.toEqual(before)
+  })
+
+  it('that nobody can ask for are kept, and said', () => {
+    const { rows, rejects, work } = readPages([[session('a,b'), session('\udfff'), session('s1')]])[0]!
+    expect(rows['analytics.call_session']).toHaveLength(3)
+    expect(rejects.map(({ reason }) => reason)).toEqual(['out_of_range', 'out_of_range'])
+    expect(sidsOf(work)).toEqual(['s1'])
+  })
+
+  it('begin anew from a carry that cannot be read', () => {
+    for (const carry of ['?', { sessions: 'none' }, { sessions: [[1, 2, 3]] }] as const) {
+      const { reading, work } = callSessions.harvest(detailPageOf({ items: sessions(2) }), carry)
+      expect([reading, sidsOf(work)]).toEqual(['whole', ['s0000', 's0001']])
+    }
+  })
+})
+
+const metricsItem: WorkItem = { ...slice, stream: 'call-metrics', part: 'p', ask: { sids: ['s1', 's2'] } }
+
+describe('the metrics of sessions', () => {
+  it('are asked for by their sids', () => {
+    const asked = callMetrics.request('a1', metricsItem, 1)
+    expect(requestLine(callMetrics.operation, asked).target).toBe(
+      '/beta/analytics/call/metrics?start_ts=1767225660&end_ts=1767226860&appid=a1&call_id=c1&sids=s1%2Cs2',
+    )
+  })
+
+  it('are found in the answer', () => {
+    expect(callMetrics.read({ code: 0, message: null, metrics: [1] })).toEqual({ items: [1] })
+    expect(() => callMetrics.read({ code: 0, metrics: {} })).toThrow()
+  })
+
+  it('that cannot be read are set aside as an entry that can be read again by itself', () => {
+    const entry = {
+      sid: 's1',
+      data: [
+        {
+          mid: 20_001,
+          peer_uid: 0,
+          kvs: [
+            [newYear, 'x'],
+            [newYear + 2, 1],
+            [newYear + 4, {}],
+          ],
+        },
+      ],
+    }
+    const { rejects } = callMetrics.harvest(detailPageOf({ item: metricsItem, items: [entry] }), null)
+    expect(rejects).toEqual([
+      {
+        reason: 'wrong_type',
+        detail: 'metrics.0.data.0.kvs.0: must be a second and a finite number (mid 20001; such pairs: 2)',
+        item: {
+          sid: 's1',
+          data: [
+            {
+              mid: 20_001,
+              peer_uid: 0,
+              kvs: [
+                [newYear, 'x'],
+                [newYear + 4, {}],
+              ],
+            },
+          ],
+        },
+      },
+    ])
+    const again = callMetrics.harvest(detailPageOf({ item: metricsItem, items: [rejects[0]!.item] }), null)
+    expect(again.rejects).toHaveLength(1)
+  })
+})
+
+/** All items that are left when each is split as often as it can be. */
+function leaves(stream: DetailStream, item: WorkItem): readonly WorkItem[] {
+  return stream.split(item)?.flatMap(half => leaves(stream, half)) ?? [item]
+}
+
+describe('an answer that is too large', () => {
+  it('is asked for with half of the sids', () => {
+    expect(callMetrics.split({ ...metricsItem, ask: { sids: ['s1', 's2', 's3'] } })).toEqual([
+      { ...metricsItem, part: 'p.1', ask: { sids: ['s1', 's2'] } },
+      { ...metricsItem, part: 'p.2', ask: { sids: ['s3'] } },
+    ])
+  })
+
+  it('of one sid is asked for by halves of its time, and the second in the middle by both', () => {
+    const one = { ...metricsItem, ask: { sids: ['s1'] } }
+    const middle = newYear + 660
+    expect(callMetrics.split(one)).toEqual([
+      { ...one, part: 'p.1', to: middle },
+      { ...one, part: 'p.2', from: middle },
+    ])
+    expect(callSessions.split(slice)?.map(({ from, to }) => [from, to])).toEqual([
+      [slice.from, middle],
+      [middle, slice.to],
+    ])
+  })
+
+  it.each([
+    ['call-metrics', callMetrics],
+    ['call-sessions', callSessions],
+  ] as const)('can be halved until there is nothing to halve: %s', (_, stream) => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 20 }), (length, count) => {
+        const sids = Array.from({ length: count }, (_, i) => `s${i}`)
+        const whole = { ...metricsItem, to: metricsItem.from + length, ask: { sids } }
+        const parts = leaves(stream, whole)
+        expect(new Set(parts.map(({ part }) => part)).size).toBe(parts.length)
+        const asked = new Set(
+          parts.flatMap(({ from, to, ask }) => {
+            expect(to - from).toBeLessThanOrEqual(1)
+            return sidsOf([{ ...whole, ask }]).flatMap(sid => [`${sid} ${from}`, `${sid} ${to}`])
+          }),
+        )
+        const owed = sids.flatMap(sid =>
+          Array.from({ length: length + 1 }, (_, i) => `${sid} ${whole.from + i}`),
+        )
+        expect([...asked].sort()).toEqual(owed.sort())
+      }),
+      { numRuns: 20 },
+    )
+  })
+})

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { defaultSeriesWords, type SeriesWords } from '../../src/provider/analytics/index.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { configuredStreams, streams } from '../../src/streams/index.ts'
+import {
+  qualityInsightSeries,
+  realtimeQualitySeries,
+  realtimeUsageSeries,
+  usageInsightSeries,
+} from '../../src/streams/series/series.ts'
+import type { WindowSeries, WindowStream } from '../../src/streams/stream.ts'
+
+const keys = (series: readonly WindowSeries[]) => series.map(({ key }) => key)
+const bounds = { start: 1_767_225_600, end: 1_767_312_000 }
+
+function target(stream: WindowStream, series: WindowSeries): string {
+  return requestLine(stream.operation, stream.request('a1', series, bounds, 1)).target
+}
+
+const others: SeriesWords = {
+  parameters: { ...defaultSeriesWords.parameters, startTs: 'from', metric: 'metrics', productType: 'kind' },
+  granularities: { minute: '60s', hour: '3600s', day: '86400s' },
+}
+
+function configured(name: WindowStream['name']): WindowStream {
+  const found = configuredStreams({
+    widgetPath: 'without-region',
+    words: others,
+    serverUsers: () => 'exclude',
+  }).find(stream => stream.name === name)
+  if (found?.kind !== 'window') throw new Error(`${name} is no window stream`)
+  return found
+}
+
+describe('the series of usage insights', () => {
+  const series = usageInsightSeries({
+    metrics: ['userCount', 'totalDuration'],
+    granularities: ['hour', 'day'],
+  })
+
+  it('are one for each metric and granularity', () => {
+    expect(keys(series)).toEqual([
+      'userCount/hour',
+      'userCount/day',
+      'totalDuration/hour',
+      'totalDuration/day',
+    ])
+    expect(series.map(({ step }) => step)).toEqual([3_600, 86_400, 3_600, 86_400])
+  })
+
+  it('are asked for in the words that are known from elsewhere', () => {
+    expect(target(streams['usage-insight'], series[1]!)).toBe(
+      '/beta/insight/usage/by_time?startTs=1767225600&endTs=1767312000&appid=a1&metric=userCount&aggregateGranularity=1d',
+    )
+  })
+
+  it('are asked for in the words of a deployment', () => {
+    expect(target(configured('usage-insight'), series[0]!)).toBe(
+      '/beta/insight/usage/by_time?from=1767225600&endTs=1767312000&appid=a1&metrics=userCount&aggregateGranularity=3600s',
+    )
+  })
+})
+
+describe('the series of quality insights', () => {
+  const series = qualityInsightSeries({
+    products: ['Native', 'WebRTC'],
+    metrics: ['networkDelay'],
+    granularities: ['minute', 'day'],
+  })
+
+  it('are one for each product, metric and granularity', () => {
+    expect(keys(series)).toEqual([
+      'Native/networkDelay/minute',
+      'Native/networkDelay/day',
+      'WebRTC/networkDelay/minute',
+      'WebRTC/networkDelay/day',
+    ])
+    expect(series.map(({ step }) => step)).toEqual([60, 86_400, 60, 86_400])
+  })
+
+  it('are asked for in the words of a deployment', () => {
+    const asked = '/beta/insight/quality/by_time?'
+    expect(target(streams['quality-insight'], series[2]!)).toBe(
+      `${asked}startTs=1767225600&endTs=1767312000&appid=a1&metric=networkDelay&aggregateGranularity=1m&productType=WebRTC`,
+    )
+    expect(target(configured('quality-insight'), series[2]!)).toBe(
+      `${asked}from=1767225600&endTs=1767312000&appid=a1&metrics=networkDelay&aggregateGranularity=60s&kind=WebRTC`,
+    )
+  })
+})
+
+describe('the series of real-time usage', () => {
+  const series = realtimeUsageSeries({
+    products: ['Native'],
+    metrics: ['userCount', 'channelCount'],
+    channels: ['algebra/7b'],
+  })
+
+  it('are of the whole project and of each channel, in windows of 20 seconds', () => {
+    expect(keys(series)).toEqual([
+      'Native/userCount',
+      'Native/userCount/algebra%2F7b',
+      'Native/channelCount',
+      'Native/channelCount/algebra%2F7b',
+    ])
+    expect(new Set(series.map(({ step }) => step))).toEqual(new Set([20]))
+  })
+
+  it('name the channel where there is one', () => {
+    const asked = '/beta/realtime/usage/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1'
+    expect(target(streams['realtime-usage'], series[0]!)).toBe(`${asked}&productType=Native&metric=userCount`)
+    expect(target(streams['realtime-usage'], series[1]!)).toBe(
+      `${asked}&productType=Native&metric=userCount&cname=algebra%2F7b`,
+    )
+  })
+
+  it('are never one and the same, whatever channels are called', () => {
+    const channels = ['a', 'a/b', 'a%2Fb', 'b', 'a b', 'ä', '']
+    const many = realtimeUsageSeries({ products: ['N', 'N/x'], metrics: ['m', 'x/m'], channels })
+    expect(new Set(keys(many)).size).toBe(many.length)
+    expect(many).toHaveLength(2 * 2 * (1 + channels.length))
+  })
+})
+
+describe('the series of real-time quality', () => {
+  const settings = {
+    products: ['Native'],
+    metrics: ['audioFreezeRate'],
+    channels: ['algebra-7b'],
+    uids: ['7', '12', '7'],
+  }
+
+  it('add one of the users in each channel', () => {
+    const series = realtimeQualitySeries(settings)
+    expect(keys(series)).toEqual([
+      'Native/audioFreezeRate',
+      'Native/audioFreezeRate/algebra-7b',
+      'Native/audioFreezeRate/algebra-7b/12%2C7',
+    ])
+    expect(target(streams['realtime-quality'], series[2]!)).toBe(
+      '/beta/realtime/quality/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1&productType=Native&metric=audioFreezeRate&cname=algebra-7b&uids=12%2C7',
+    )
+  })
+
+  it('stay the same when the users are named in another order', () => {
+    expect(realtimeQualitySeries({ ...settings, uids: ['12', '7'] })).toEqual(realtimeQualitySeries(settings))
+  })
+
+  it('have no users without a channel', () => {
+    expect(keys(realtimeQualitySeries({ ...settings, channels: [] }))).toEqual(['Native/audioFreezeRate'])
+  })
+})
+
+it('what the settings name twice is asked for once', () => {
+  expect(usageInsightSeries({ metrics: ['a', 'a'], granularities: ['day', 'day'] })).toHaveLength(1)
+})
+
+it('an answer of a series is its data, and nothing else passes for one', () => {
+  for (const name of ['usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality'] as const) {
+    expect(streams[name].read({ code: 200, message: null, data: [1] })).toEqual({
+      items: [1],
+      hasMore: false,
+    })
+    expect(() => streams[name].read({ code: 200, message: null, data: null })).toThrow()
+  }
+})
+
+it('a deployment changes how streams are asked, never which there are', () => {
+  const deployment = { words: others, serverUsers: () => 'include' as const }
+  for (const widgetPath of ['without-region', 'with-region'] as const) {
+    const names = configuredStreams({ ...deployment, widgetPath }).map(({ name }) => name)
+    expect(names).toEqual(Object.keys(streams))
+  }
+  const behind = configuredStreams({ ...deployment, widgetPath: 'with-region' })
+  const paths = behind.filter(({ operation }) => operation.path.includes('{region}')).map(({ name }) => name)
+  const plain = Object.values(streams).filter(({ operation }) => operation.path.includes('{region}'))
+  expect(paths).toEqual(expect.arrayContaining(['popup-quiz', 'poll']))
+  expect(paths).toHaveLength(plain.length + 2)
+})
+
+it('an app that wants no servers is asked for none', () => {
+  const [sessions] = configuredStreams({
+    widgetPath: 'without-region',
+    words: others,
+    serverUsers: app => (app === 'a1' ? 'exclude' : 'include'),
+  }).filter(({ name }) => name === 'call-sessions')
+  if (sessions?.kind !== 'detail') throw new Error('call-sessions is no detail stream')
+  const item = { stream: 'call-sessions', key: 'c', part: '0', from: 1, to: 2, ask: null } as const
+  expect(sessions.request('a1', item, 1)).toMatchObject({ exclude_server_user: true })
+  expect(sessions.request('a2', item, 1)).toMatchObject({ exclude_server_user: false })
+})
