@@ -55,10 +55,11 @@ export function forecastWindows(
   const least = sum(cuts.map(leastOf))
   if (least > allowed) {
     const shortage = least / Math.max(1, allowed)
-    return cuts.map(cut => ({
-      ...resultOf(cut, delay, (cut.frame / cut.share) * shortage),
-      ...{ requests: leastOf(cut) / shortage, lost: 1 - cut.share / shortage },
-    }))
+    return cuts.map(cut => {
+      const slower = cut.frame > 0 ? (cut.frame / cut.share) * shortage : 0
+      const result = resultOf(cut, delay, Math.max(cut.facts.every, slower))
+      return { ...result, requests: leastOf(cut) / shortage, lost: 1 - cut.share / shortage }
+    })
   }
   const slowest = costAt(Number.POSITIVE_INFINITY)
   if (slowest > allowed) {

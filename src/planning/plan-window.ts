@@ -68,7 +68,7 @@ function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: 
   const first = targets[0]
   if (first === undefined) return undefined
   const from = floorTo(first.from, rules.step)
-  const end = Math.min(from + limit, frame.horizon)
+  const end = from + limit
   if (rules.frame === 'full') return { from, to: end }
   const last = subtract(targets, between(end, frame.horizon)).at(-1)!
   return { from, to: ceilTo(last.to, rules.step) }

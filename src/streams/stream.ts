@@ -144,6 +144,8 @@ export interface WindowHarvest {
 export interface DetailStream extends StreamBase {
   readonly kind: 'detail'
   readonly name: DetailStreamName
+  /** `begins`: its items are the first of a call; `completes`: they end what another stream began, and go first. */
+  readonly part: 'begins' | 'completes'
   readonly pageSize?: number
   readonly read: (answer: unknown) => Pick<DetailPage, 'items'>
   readonly request: (app: string, item: WorkItem, page: number) => Parameters

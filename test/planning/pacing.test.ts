@@ -153,7 +153,8 @@ describe('while work is owed all day', () => {
         expect(refused).toBe(0)
         expect(mostInADay(sent)).toBeLessThanOrEqual(requests)
         for (const n of [0, 1, 2]) expect(onDay(sent, n) / requests).toBeGreaterThanOrEqual(0.98)
-        expect(longestPause(sent) / (day / requests)).toBeLessThan(3)
+        // Of few requests, half may have gone at once: the rest is as far apart as it must be, but none stands still.
+        expect(longestPause(sent) / (day / requests)).toBeLessThan(requests < 100 ? 5 : 3)
       }),
       { numRuns: requests > 2_000 ? 4 : 12 },
     )
@@ -229,8 +230,8 @@ describe('after a quiet time', () => {
           expect(mostInADay(sent)).toBeLessThanOrEqual(n)
           const heavy = sent.filter(({ at }) => at >= 1.5 * day)
           expect(heavy.length / (2 * n)).toBeGreaterThanOrEqual(0.97)
-          // Spent in one go, a burst would be missing for 72 minutes.
-          expect(longestPause(heavy)).toBeLessThan(Math.max(36 * 60 * second, (4 * day) / n))
+          // What went in one go is missing for the 72 minutes that it is worth; nothing stands still as long.
+          expect(longestPause(heavy)).toBeLessThan(60 * 60 * second)
         },
       ),
       { numRuns: 10 },

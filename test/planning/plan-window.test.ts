@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Coverage, expired } from '../../src/planning/coverage.ts'
-import { planWindow, type WindowPurpose } from '../../src/planning/plan-window.ts'
+import { planWindow } from '../../src/planning/plan-window.ts'
 import type { Range, Ranges } from '../../src/planning/range.ts'
 import { normalise, subtract, union } from '../../src/planning/ranges.ts'
 import {
   boundsOf,
-  finalPart,
   frameOf,
   halve,
   isAllowed,
@@ -14,35 +13,18 @@ import {
   validFor,
   type WindowRules,
 } from '../../src/planning/windows.ts'
+import { follow, nothing, purposes, read } from './follow.ts'
 import { moment, plannedStreams, someRules } from './plans.ts'
 
 const hour = 3_600
 const day = 24 * hour
 const noMargin = { start: 0, end: 0 }
-const purposes: readonly WindowPurpose[] = ['live', 'revisit', 'backfill']
-const nothing = { covered: [], seen: [], lost: [], wanted: [] }
 
 const named = (name: string): WindowRules => ({
   ...plannedStreams.find(each => each.name === name)!.rules,
   margin: noMargin,
 })
 const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && s < to)
-
-/** What the store makes of a reading at `now`; the seconds of `open` go on and so are never final. */
-function read(
-  rules: WindowRules,
-  coverage: Coverage,
-  range: Range,
-  now: number,
-  open: Ranges = [],
-): Coverage {
-  return {
-    ...coverage,
-    covered: union(coverage.covered, subtract(finalPart(rules, range, now), open)),
-    seen: union(coverage.seen, [range]),
-    wanted: subtract(coverage.wanted, [range]),
-  }
-}
 
 /** A past of any kind around what can be asked for at `now`. */
 function pasts(rules: WindowRules, now: number): fc.Arbitrary<Coverage> {
@@ -213,36 +195,11 @@ describe('a window, over all plans and streams', () => {
   )
 })
 
-/** Follows a stream for some days of polling, and counts what it asks. */
-function follow(
-  rules: WindowRules,
-  every: number,
-  days: number,
-  goesOn: (now: number) => Ranges = () => [],
-): { readonly coverage: Coverage; readonly now: number; readonly counts: Record<WindowPurpose, number> } {
-  const began = 20_000 * day + 12 * hour + 7
-  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).horizon }
-  const counts = { live: 0, revisit: 0, backfill: 0 }
-  let now = began
-  for (; now < began + days * day; now += every) {
-    for (const purpose of purposes) {
-      for (;;) {
-        const range = planWindow(rules, coverage, now, purpose)
-        if (!range) break
-        coverage = read(rules, coverage, range, now, goesOn(now))
-        counts[purpose] += 1
-        if (purpose === 'revisit' && goesOn(now).length > 0) break
-      }
-    }
-    expect(expired(coverage, frameOf(rules, now).edge)).toEqual([])
-  }
-  return { coverage, now: now - every, counts }
-}
-
 describe('day after day', () => {
   it.each(plannedStreams)('$name: everything becomes final, and nothing expires', ({ rules, every }) => {
     const kept = { ...rules, margin: { start: 15, end: 3 } }
-    const { coverage, now } = follow(kept, every, 20)
+    const { coverage, now, lost } = follow(kept, every, 20)
+    expect(lost).toEqual([])
     const { step, delay, finalAfter } = kept
     const ripe = Math.floor((now - delay - finalAfter) / step) * step
     const latest = coverage.covered.at(-1)!.to

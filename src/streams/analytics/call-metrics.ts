@@ -10,6 +10,7 @@ import type { DetailHarvest, DetailPage, DetailStream, WorkItem } from '../strea
  */
 export const callMetrics: DetailStream = {
   kind: 'detail',
+  part: 'completes',
   name: 'call-metrics',
   title: 'Quality metrics of each session',
   operation,

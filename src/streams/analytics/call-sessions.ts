@@ -26,6 +26,7 @@ export type ServerUsers = 'include' | 'exclude'
  */
 export const callSessions: DetailStream = {
   kind: 'detail',
+  part: 'begins',
   name: 'call-sessions',
   title: 'Sessions of the users of each call',
   operation,

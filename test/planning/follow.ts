@@ -1,0 +1,58 @@
+import { type Coverage, expired } from '../../src/planning/coverage.ts'
+import { planWindow, type WindowPurpose } from '../../src/planning/plan-window.ts'
+import type { Range, Ranges } from '../../src/planning/range.ts'
+import { subtract, union } from '../../src/planning/ranges.ts'
+import { finalPart, frameOf, type WindowRules } from '../../src/planning/windows.ts'
+
+const hour = 3_600
+const day = 24 * hour
+export const purposes: readonly WindowPurpose[] = ['live', 'revisit', 'backfill']
+export const nothing = { covered: [], seen: [], lost: [], wanted: [] }
+
+/** What the store makes of a reading at `now`; the seconds of `open` go on and so are never final. */
+export function read(
+  rules: WindowRules,
+  coverage: Coverage,
+  range: Range,
+  now: number,
+  open: Ranges = [],
+): Coverage {
+  return {
+    ...coverage,
+    covered: union(coverage.covered, subtract(finalPart(rules, range, now), open)),
+    seen: union(coverage.seen, [range]),
+    wanted: subtract(coverage.wanted, [range]),
+  }
+}
+
+/** Follows a stream for some days of polling, and counts what it asks; `goesOn` never becomes final. */
+export function follow(
+  rules: WindowRules,
+  every: number,
+  days: number,
+  goesOn: (now: number) => Ranges = () => [],
+): {
+  readonly coverage: Coverage
+  readonly now: number
+  readonly lost: Ranges
+  readonly counts: Record<WindowPurpose, number>
+} {
+  const began = 20_000 * day + 12 * hour + 7
+  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).horizon }
+  const counts = { live: 0, revisit: 0, backfill: 0 }
+  let now = began
+  let lost: Ranges = []
+  for (; now < began + days * day; now += every) {
+    for (const purpose of purposes) {
+      for (;;) {
+        const range = planWindow(rules, coverage, now, purpose)
+        if (!range) break
+        coverage = read(rules, coverage, range, now, goesOn(now))
+        counts[purpose] += 1
+        if (purpose === 'revisit' && goesOn(now).length > 0) break
+      }
+    }
+    lost = union(lost, expired(coverage, frameOf(rules, now).edge))
+  }
+  return { coverage, now: now - every, lost, counts }
+}
