@@ -12,14 +12,17 @@ export interface Arrival {
   status: number | undefined
   /** Kind of the fault that struck. */
   fault: string | undefined
+  /** The message with which the call analytics refused it. */
+  refusal: string | undefined
 }
 
 /** Every request that ever came, in order. Nothing is taken out or changed once it is answered. */
 export class Arrivals {
   readonly #log: Arrival[] = []
 
-  add(arrival: Omit<Arrival, 'n' | 'status' | 'fault'>): Arrival {
-    const added = { n: this.#log.length + 1, ...arrival, status: undefined, fault: undefined }
+  add(arrival: Omit<Arrival, 'n' | 'status' | 'fault' | 'refusal'>): Arrival {
+    const n = this.#log.length + 1
+    const added: Arrival = { n, ...arrival, status: undefined, fault: undefined, refusal: undefined }
     this.#log.push(added)
     return added
   }

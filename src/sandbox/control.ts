@@ -1,14 +1,13 @@
-import type { Hono } from 'hono'
 import { FaultError, parseFaultRules } from './faults.ts'
-import type { Bindings } from './provider.ts'
 import type { Sandbox } from './sandbox.ts'
+import type { SandboxApp } from './stage.ts'
 import { type TruthLine, truthJson } from './truth.ts'
 
 const mostArrivals = 1_000
 const linesPerChunk = 500
 
 /** What a test or an oracle asks of the sandbox itself. The provider has none of this. */
-export function addControl(app: Hono<Bindings>, sandbox: Sandbox): void {
+export function addControl(app: SandboxApp, sandbox: Sandbox): void {
   const { arrivals, faults, universe } = sandbox
 
   app.get('/control/status', context => context.json(sandbox.status()))

@@ -1,14 +1,18 @@
 import { Hono } from 'hono'
 import { seededRandom } from '../clock/seeded.ts'
+import { addAnalyticsControl } from './analytics/control.ts'
+import { analyticsTruth } from './analytics/truth.ts'
 import { Arrivals } from './arrivals.ts'
 import { addControl } from './control.ts'
 import { Faults } from './faults.ts'
 import { type SandboxOptions, settle } from './options.ts'
-import { addProvider, type Bindings } from './provider.ts'
+import { addProvider } from './provider.ts'
 import type { Sandbox } from './sandbox.ts'
+import type { Bindings } from './stage.ts'
 import { appStatus } from './status.ts'
 import { truth } from './truth.ts'
 import { Universe } from './universe.ts'
+import { Violations } from './violations.ts'
 
 /** Equal options and an equal clock make equal worlds. */
 export function createSandbox(options: SandboxOptions): Sandbox {
@@ -17,7 +21,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const arrivals = new Arrivals()
   const faults = new Faults(seededRandom(`${settings.seed}/faults`), settings.faults)
   const app = new Hono<Bindings>()
-  const violations = addProvider(app, { settings, universe, arrivals, faults })
+  const violations = new Violations()
+  addProvider(app, { settings, universe, arrivals, faults, violations })
   const sandbox: Sandbox = {
     settings,
     arrivals,
@@ -25,18 +30,20 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     universe,
     fetch: async (request, hangUp) => app.fetch(request, { hangUp }),
     truth: (filter = {}) => {
-      universe.advance()
-      return truth(universe.apps, settings.switches, filter)
+      return truth({ apps: universe.apps, settings, now: universe.happened() }, filter)
     },
+    analytics: app => analyticsTruth({ settings, universe }, app),
     status: () => ({
       now: universe.advance(),
       speed: settings.speed,
       paused: universe.isPaused,
       requests: arrivals.count,
-      violations: violations(),
-      apps: [...universe.apps].map(appStatus),
+      violations: violations.requests,
+      violationsByKind: violations.byKind,
+      apps: [...universe.apps].map(world => appStatus(world, universe.happened())),
     }),
   }
   addControl(app, sandbox)
+  addAnalyticsControl(app, sandbox)
   return sandbox
 }

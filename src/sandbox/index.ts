@@ -1,3 +1,8 @@
+export type { MetricPoints } from './analytics/metrics.ts'
+export type { Subject } from './analytics/realtime.ts'
+export type { ServedCall } from './analytics/search.ts'
+export type { ServedSession } from './analytics/sessions.ts'
+export type { AnalyticsTruth, TrueCall, TrueSession } from './analytics/truth.ts'
 export type { Arrival } from './arrivals.ts'
 export { createSandbox } from './create.ts'
 export { FaultError, type FaultKind, type FaultRule, faultKinds, parseFaultRules } from './faults.ts'
@@ -5,6 +10,7 @@ export { type Listening, type ListenOptions, listen } from './listen.ts'
 export { noOddities, type Oddities } from './oddities.ts'
 export {
   type AppOptions,
+  type CallsProfile,
   defaultSchool,
   demoApp,
   type Profile,
@@ -15,4 +21,5 @@ export {
 export type { Sandbox, SandboxStatus } from './sandbox.ts'
 export { parseSwitches, SwitchError, type Switches, switchTable } from './switches.ts'
 export { type TruthFilter, type TruthLine, truthJson } from './truth.ts'
+export { type ViolationKind, violationKinds } from './violations.ts'
 export { ConnectionLost } from './wire.ts'

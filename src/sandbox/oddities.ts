@@ -1,8 +1,8 @@
 import type { Draw } from './draw.ts'
 
 /**
- * Strange content that a provider may serve: shares (0 to 1), of the chat messages where nothing
- * else is said. They belong to the world, not to the wire: the truth holds them as they are served.
+ * Strange content that a provider may serve: where nothing else is said, shares (0 to 1) of the chat messages.
+ * They belong to the world, not to the wire: the truth holds them as they are served.
  */
 export interface Oddities {
   /** An event type that no document names. */
@@ -19,6 +19,20 @@ export interface Oddities {
   readonly malformedWidgetItem: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
+  /** Calls that are said to end before they start. */
+  readonly backwardCall: number
+  /** Sessions that have a metric which no document names. */
+  readonly unknownMid: number
+  /** Of the values of metrics: those that are words. */
+  readonly malformedValue: number
+  /** Sessions that are listed and have no entry among the metrics. */
+  readonly vanishingSid: number
+  /** Not a share: calls that all start in the same second, two hours before the sandbox is made. */
+  readonly burstOfCalls: number
+  /** Not a share: hours of one call that starts two hours before the sandbox is made. */
+  readonly longCallHours: number
+  /** Not a share: sessions of one call that starts ninety minutes before the sandbox is made. */
+  readonly crowd: number
 }
 
 export const noOddities: Oddities = {
@@ -29,9 +43,17 @@ export const noOddities: Oddities = {
   malformedData: 0,
   malformedWidgetItem: 0,
   bigSequence: 0,
+  backwardCall: 0,
+  unknownMid: 0,
+  malformedValue: 0,
+  vanishingSid: 0,
+  burstOfCalls: 0,
+  longCallHours: 0,
+  crowd: 0,
 }
 
-export type Oddity = Exclude<keyof Oddities, 'bigSequence' | 'malformedWidgetItem'>
+/** What may befall a chat message. */
+export type Oddity = 'unknownCmd' | 'nul' | 'loneSurrogate' | 'malformedRecord' | 'malformedData'
 
 export interface Content {
   readonly cmd: number

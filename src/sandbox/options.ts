@@ -1,4 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
+import type { AnalyticsGroup } from '../provider/analytics/index.ts'
+import type { Plan, PlanLimits } from '../provider/limits.ts'
 import type { FaultRule } from './faults.ts'
 import { noOddities, type Oddities } from './oddities.ts'
 import { defaultSwitches, type Switches } from './switches.ts'
@@ -7,6 +9,12 @@ export interface AppOptions {
   readonly id: string
   readonly uid: string
   readonly token: string
+  /** Of the call analytics; `premium` where absent. */
+  readonly plan?: Plan
+  /** What the plan of this app allows otherwise than the document says. */
+  readonly limits?: Readonly<Partial<Record<AnalyticsGroup, Partial<PlanLimits>>>>
+  /** Credential of the call analytics, which several apps may have in common; without it the app has none. */
+  readonly rest?: { readonly key: string; readonly secret: string }
 }
 
 /** Classes that go on side by side, each followed by the next one. */
@@ -35,7 +43,19 @@ export interface IdleProfile {
   readonly rooms: number
 }
 
-export type Profile = SchoolProfile | BacklogProfile | IdleProfile
+/** Calls without classrooms, made up when someone asks for them: cheap for days of ten thousand. */
+export interface CallsProfile {
+  readonly kind: 'calls'
+  readonly callsPerDay: number
+  /** In each call. */
+  readonly users: number
+  /** Length of a call; a single one has between half and one and a half of it. */
+  readonly minutes: number
+  /** Before the sandbox is made, in which there were calls already. */
+  readonly days: number
+}
+
+export type Profile = SchoolProfile | BacklogProfile | IdleProfile | CallsProfile
 
 export interface Settings {
   readonly clock: Clock
@@ -65,7 +85,13 @@ export const defaultSchool: SchoolProfile = {
   eventsPerMinute: 12,
 }
 
-export const demoApp: AppOptions = { id: 'demo', uid: 'penstock', token: 'demo-token' }
+export const demoApp = {
+  id: 'demo',
+  uid: 'penstock',
+  token: 'demo-token',
+  plan: 'premium',
+  rest: { key: 'demo-key', secret: 'demo-secret' },
+} as const satisfies AppOptions
 
 export function settle(options: SandboxOptions): Settings {
   return {

@@ -1,25 +1,26 @@
 import { classroomCodes } from '../provider/classroom/index.ts'
+import type { ViolationKind } from './violations.ts'
 
 /** An answer other than success. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: number | undefined
-  /** Whether the request broke a rule of the document, rather than meeting a state of the world. */
-  readonly isViolation: boolean
+  /** The rule of the document that the request broke; none where it met a state of the world. */
+  readonly broken: readonly ViolationKind[]
 
   constructor(
-    refusal: { readonly status: number; readonly code?: number; readonly isViolation?: true },
+    refusal: { readonly status: number; readonly code?: number; readonly broken?: ViolationKind },
     message: string,
   ) {
     super(message)
     this.status = refusal.status
     this.code = refusal.code
-    this.isViolation = refusal.isViolation === true
+    this.broken = refusal.broken ? [refusal.broken] : []
   }
 }
 
 export function breaksRule(message: string): Refusal {
-  return new Refusal({ status: 400, code: classroomCodes.badRequest, isViolation: true }, message)
+  return new Refusal({ status: 400, code: classroomCodes.badRequest, broken: 'parameters' }, message)
 }
 
 export function spentNextId(): Refusal {
@@ -31,9 +32,9 @@ export function noRoom(): Refusal {
 }
 
 export function notAuthenticated(): Refusal {
-  return new Refusal({ status: 401, isViolation: true }, 'Authentication failed')
+  return new Refusal({ status: 401, broken: 'authentication' }, 'Authentication failed')
 }
 
 export function notFound(): Refusal {
-  return new Refusal({ status: 404, isViolation: true }, 'Requested resource not found')
+  return new Refusal({ status: 404, broken: 'path' }, 'Requested resource not found')
 }

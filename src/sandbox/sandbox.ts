@@ -1,9 +1,11 @@
+import type { AnalyticsTruth } from './analytics/truth.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Faults } from './faults.ts'
 import type { Settings } from './options.ts'
 import type { AppStatus } from './status.ts'
 import type { TruthFilter, TruthLine } from './truth.ts'
 import type { Universe } from './universe.ts'
+import type { ViolationKind } from './violations.ts'
 
 export interface SandboxStatus {
   /** Unix milliseconds of the world. */
@@ -11,8 +13,13 @@ export interface SandboxStatus {
   readonly speed: number
   readonly paused: boolean
   readonly requests: number
-  /** Requests that broke a rule of the document, injected refusals apart. */
+  /**
+   * Requests that broke a rule of the documents, injected refusals apart. Rules of limits are counted at arrival
+   * and in every reading that the documents allow, whatever the switches make the provider refuse.
+   */
   readonly violations: number
+  /** The same by rule; a request that broke several is in each. */
+  readonly violationsByKind: Readonly<Record<ViolationKind, number>>
   readonly apps: readonly AppStatus[]
 }
 
@@ -28,5 +35,7 @@ export interface Sandbox {
    */
   fetch(request: Request, hangUp?: () => void): Promise<Response>
   truth(filter?: TruthFilter): Iterable<TruthLine>
+  /** What the call analytics of an app would say in the end. Throws where there is no such app. */
+  analytics(app: string): AnalyticsTruth
   status(): SandboxStatus
 }

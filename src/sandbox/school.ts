@@ -101,13 +101,16 @@ function carryOn(room: Classroom, eventsPerMinute: number, now: number): void {
   })
 }
 
-/** The class ends: the recording stops, everyone leaves, the door closes. */
+/** The class ends: the recording stops, everyone leaves and with them the call ends, the door closes. */
 function dismiss(room: Classroom, now: number): void {
   stopRecording(room, now)
   room.isOver = true
   setState(room, roomStates.ended, now)
   const everyone = [...room.present.values()]
-  room.agenda.at(now + toLeave, later => leave(room, everyone, later))
+  room.agenda.at(now + toLeave, later => {
+    leave(room, everyone, later)
+    room.contents.call.destroyedAt = later
+  })
   room.agenda.at(now + toClose, later => setState(room, roomStates.closed, later))
 }
 
@@ -116,8 +119,8 @@ function forgetting({ rules, draw }: Classroom): number {
   return Math.max(2 * toClose, rules.switches.roomMemorySeconds * seconds * draw.between(0.95, 1.05))
 }
 
-function destroy(school: School, { room, contents }: Classroom, now: number): void {
-  contents.call.destroyedAt = now
+/** The provider keeps the calls of a room that it has forgotten. */
+function destroy(school: School, { room }: Classroom, now: number): void {
   school.world.destroy(room, now)
 }
 
@@ -135,6 +138,7 @@ function enterRoom(school: School, slot: number, number: number, now: number): C
   const uuid = rules.switches.roomReuse === 'on' ? course : `${course}-${number}`
   const seed = `${school.seed}/${slot}/${number}`
   const contents = emptyContents(uuid, drawFrom(seededRandom(`${seed}/call`)).id(), now)
+  world.calls.add(contents.call)
   const room: Room = world.open(uuid, now, () => contents)
   return new Classroom({
     room,

@@ -8,12 +8,16 @@ export interface AppStatus {
   readonly rooms: Readonly<Record<(typeof stateNames)[number] | 'destroyed', number>>
   /** Events made, and event records served by the feed of the app. */
   readonly events: { readonly made: number; readonly fed: number }
+  /** Calls that have begun. */
+  readonly calls: number
 }
 
-export function appStatus({ id, rooms, eventsMade, eventsFed }: AppWorld): AppStatus {
+/** How much there is by `now`, Unix milliseconds of the world. */
+export function appStatus({ id, rooms, eventsMade, eventsFed, calls }: AppWorld, now: number): AppStatus {
   const count = { notStarted: 0, started: 0, ended: 0, closed: 0, destroyed: 0 }
   for (const { destroyedAt, state } of rooms) {
     count[destroyedAt === undefined ? stateNames[state]! : 'destroyed']++
   }
-  return { id, rooms: count, events: { made: eventsMade, fed: eventsFed } }
+  const events = { made: eventsMade, fed: eventsFed }
+  return { id, rooms: count, events, calls: calls.countUntil(now) }
 }

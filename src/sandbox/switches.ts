@@ -1,31 +1,10 @@
+import { analyticsSwitches } from './analytics/switches.ts'
+import { type Choice, choice, type Quantity, quantity } from './switch.ts'
+
 /**
  * Where the documents leave the provider's behaviour open, the sandbox can be set to each of the ways it is
  * known or suspected to behave. A client must be right in every position.
  */
-interface Choice<Value extends string = string> {
-  readonly values: readonly Value[]
-  readonly default: Value
-  readonly description: string
-}
-
-interface Quantity {
-  readonly unit: string
-  readonly default: number
-  readonly description: string
-}
-
-function choice<const Value extends string>(
-  standard: NoInfer<Value>,
-  values: readonly Value[],
-  description: string,
-): Choice<Value> {
-  return { values, default: standard, description }
-}
-
-function quantity(standard: number, unit: string, description: string): Quantity {
-  return { unit, default: standard, description }
-}
-
 export const switchTable = {
   appFeed: choice(
     'sliding-window',
@@ -54,6 +33,7 @@ export const switchTable = {
   widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
   submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
   recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
+  ...analyticsSwitches,
 } as const
 
 type Table = typeof switchTable

@@ -1,8 +1,10 @@
+import { type TrueCall, trueCall, trueCalls } from './analytics/truth.ts'
 import { exact } from './json.ts'
 import { isMalformed } from './oddities.ts'
+import type { Settings } from './options.ts'
 import { servedWidgetItem } from './served.ts'
 import type { Switches } from './switches.ts'
-import type { AppWorld, Call, Recording, Resource, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
+import type { AppWorld, Recording, Resource, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
 
 interface OfRoom {
   readonly app: string
@@ -31,30 +33,46 @@ export type TruthLine =
     })
   | (OfRoom & { readonly kind: 'recording'; readonly item: Recording })
   | (OfRoom & { readonly kind: 'resource'; readonly item: Resource })
-  | (OfRoom & { readonly kind: 'call'; readonly call: Call })
+  /** A call that a classroom has nothing to do with is of incarnation 0 of the room of its channel's name. */
+  | (OfRoom & { readonly kind: 'call'; readonly call: TrueCall })
 
 export interface TruthFilter {
   readonly app?: string | undefined
   readonly roomUuid?: string | undefined
 }
 
-/** Everything that ever was, room after room in the order of opening, whether or not it is still served. */
-export function* truth(
-  apps: Iterable<AppWorld>,
-  switches: Switches,
-  { app, roomUuid }: TruthFilter,
-): Generator<TruthLine> {
-  for (const world of apps) {
+interface Told {
+  readonly apps: Iterable<AppWorld>
+  readonly settings: Settings
+  /** Until when everything has happened, Unix milliseconds of the world. */
+  readonly now: number
+}
+
+/**
+ * Everything that ever was, whether or not it is still served: room after room in the order of opening, then
+ * the calls that belong to none.
+ */
+export function* truth(told: Told, { app, roomUuid }: TruthFilter): Generator<TruthLine> {
+  for (const world of told.apps) {
     if ((app ?? world.id) !== world.id) continue
+    const ofRooms = new Set<string>()
     for (const room of world.rooms) {
-      if ((roomUuid ?? room.uuid) === room.uuid) yield* truthOfRoom(world.id, room, switches)
+      if ((roomUuid ?? room.uuid) !== room.uuid) continue
+      ofRooms.add(room.contents().call.callId)
+      yield* truthOfRoom(world, room, told)
+    }
+    for (const call of trueCalls(world, told.settings, told.now)) {
+      const { cname, callId } = call
+      if ((roomUuid ?? cname) !== cname || ofRooms.has(callId)) continue
+      yield { kind: 'call', app: world.id, roomUuid: cname, incarnation: 0, call }
     }
   }
 }
 
-function* truthOfRoom(app: string, room: Room, switches: Switches): Generator<TruthLine> {
+function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Generator<TruthLine> {
+  const { switches } = settings
   const { uuid: roomUuid, incarnation, openedAt, state, startedAt, endedAt, destroyedAt } = room
-  const of: OfRoom = { app, roomUuid, incarnation }
+  const of: OfRoom = { app: world.id, roomUuid, incarnation }
   const { events, widgets, recordings, resources, call } = room.contents()
   yield { kind: 'room', ...of, openedAt, state, startedAt, endedAt, destroyedAt, events: events.length }
   for (const { spoilt: _, ...event } of events) {
@@ -64,7 +82,7 @@ function* truthOfRoom(app: string, room: Room, switches: Switches): Generator<Tr
   yield* truthOfWidget(of, 'poll', widgets.poll, switches)
   for (const item of recordings) yield { kind: 'recording', ...of, item }
   for (const item of resources.values()) yield { kind: 'resource', ...of, item }
-  yield { kind: 'call', ...of, call }
+  if (world.calls.find(call.callId)) yield { kind: 'call', ...of, call: trueCall(call, settings, now) }
 }
 
 function* truthOfWidget(

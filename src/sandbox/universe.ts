@@ -1,5 +1,8 @@
 import { seededRandom } from '../clock/seeded.ts'
 import { Agenda } from './agenda.ts'
+import { Insights } from './analytics/insights.ts'
+import { CallLoad } from './analytics/load.ts'
+import { oddCalls } from './analytics/odd-calls.ts'
 import { fillBacklog } from './backlog.ts'
 import { drawFrom } from './draw.ts'
 import { feedFor } from './feed.ts'
@@ -17,6 +20,7 @@ const eventsOfIdleRoom = 4
 export class Universe {
   readonly #settings: Settings
   readonly #worlds: ReadonlyMap<string, AppWorld>
+  readonly #insights = new Map<string, Insights>()
   readonly #agenda = new Agenda()
   readonly #origin: number
   readonly #started: number
@@ -41,6 +45,18 @@ export class Universe {
     return this.#worlds.get(id)
   }
 
+  /** Historical values of the calls of an app that there is. */
+  insights(id: string): Insights {
+    const known = this.#insights.get(id) ?? new Insights(this.#settings, id, this.#worlds.get(id)!.calls)
+    this.#insights.set(id, known)
+    return known
+  }
+
+  /** Unix milliseconds of the clock as the provider keeps it: requests are counted by it, and it never jumps. */
+  clockTime(): number {
+    return this.#origin + (this.#settings.clock.monotonic() - this.#started)
+  }
+
   /** Unix milliseconds of the world. */
   now(): number {
     const { clock, speed } = this.#settings
@@ -52,6 +68,11 @@ export class Universe {
     const now = this.now()
     if (!this.isPaused) this.#agenda.runUntil(now)
     return now
+  }
+
+  /** Until when everything has happened, in Unix milliseconds of the world. */
+  happened(): number {
+    return this.#pausedAt ?? this.advance()
   }
 
   pause(): void {
@@ -78,7 +99,11 @@ export class Universe {
         break
       case 'idle':
         fillBacklog({ world, rules, seed }, { ...profile, eventsPerRoom: eventsOfIdleRoom }, this.#origin)
+        break
+      case 'calls':
+        world.calls.addSource(new CallLoad({ seed, profile, origin: this.#origin }))
     }
+    for (const call of oddCalls({ seed, oddities, origin: this.#origin })) world.calls.add(call)
     return world
   }
 }

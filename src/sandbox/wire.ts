@@ -71,7 +71,7 @@ function html(text: string, status: number): Response {
 
 function failure({ status = 500, code, retryAfter }: FaultRule, ts: number): Response {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  return json(JSON.stringify({ code, msg: 'injected', ts }), status, headers)
+  return json(JSON.stringify({ code, msg: 'injected', message: 'injected', ts }), status, headers)
 }
 
 async function bytesOf(act: Act): Promise<Uint8Array> {

@@ -1,3 +1,4 @@
+import { type Call, Calls } from './calls.ts'
 import type { Oddity } from './oddities.ts'
 
 /** All times are Unix milliseconds of the world, UTC. */
@@ -64,27 +65,12 @@ export interface Resource {
   readonly taskProgress?: object
 }
 
-/** The call behind a class: its channel has the name of the room. */
-export interface Call {
-  readonly callId: string
-  readonly cname: string
-  readonly createdAt: number
-  destroyedAt: number | undefined
-  readonly sessions: CallSession[]
-}
-
-export interface CallSession {
-  readonly sid: string
-  readonly uid: number
-  readonly joinedAt: number
-  leftAt: number | undefined
-}
-
 export interface Contents {
   readonly events: RoomEvent[]
   readonly widgets: Readonly<Record<Widget, WidgetEntry[]>>
   readonly recordings: Recording[]
   readonly resources: Map<string, Resource>
+  /** The call behind the class: its channel has the name of the room. */
   readonly call: Call
 }
 
@@ -130,6 +116,7 @@ export class AppWorld {
   readonly feed: Feed
   /** Every room there ever was, in the order of opening. */
   readonly rooms: Room[] = []
+  readonly calls = new Calls()
   eventsMade = 0
   eventsFed = 0
   readonly #open = new Map<string, Room>()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { truthJson } from '../../src/sandbox/index.ts'
+import { truthJson, violationKinds } from '../../src/sandbox/index.ts'
 import { at, feedPath, play } from './play.ts'
 
 async function send(stage: ReturnType<typeof play>, method: string, path: string, body?: string) {
@@ -100,6 +100,7 @@ describe('the status', () => {
       paused: false,
       requests: 1,
       violations: 0,
+      violationsByKind: Object.fromEntries(violationKinds.map(kind => [kind, 0])),
       apps: [
         {
           id: 'demo',
@@ -111,6 +112,7 @@ describe('the status', () => {
             destroyed: 0,
           },
           events: { made: stage.linesOf('event').length, fed: served.length },
+          calls: rooms.length,
         },
       ],
     })

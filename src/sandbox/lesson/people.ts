@@ -1,5 +1,6 @@
 import { seededRandom } from '../../clock/seeded.ts'
 import { cmds } from '../../provider/classroom/index.ts'
+import type { CallSession } from '../calls.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { firstNames, lastNames } from '../names.ts'
@@ -26,8 +27,27 @@ function person(draw: Draw, role: number): Pupil {
 export function enter(room: Classroom, pupil: Pupil, now: number): void {
   if (room.present.has(pupil.userUuid)) return
   room.present.set(pupil.userUuid, pupil)
-  room.contents.call.sessions.push({ sid: room.draw.id(), uid: pupil.uid, joinedAt: now, leftAt: undefined })
+  joinCall(room, { sid: room.draw.id(), uid: pupil.uid, user: 'person', speaks: speaks(pupil) }, now)
   room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(pupil, now)], offlineUsers: [] }, now)
+}
+
+export function joinCall(
+  { contents }: Classroom,
+  session: Omit<CallSession, 'joinedAt' | 'leftAt'>,
+  now: number,
+): void {
+  contents.call.sessions.push({ ...session, joinedAt: now, leftAt: undefined })
+}
+
+/** Ends the last stay of a user. */
+export function leaveCall({ contents }: Classroom, uid: number, now: number): void {
+  const session = contents.call.sessions.findLast(one => one.uid === uid)
+  if (session) session.leftAt ??= now
+}
+
+/** The teacher speaks, and some of the students do. */
+function speaks({ role, uid }: Pupil): boolean {
+  return role === roles.teacher || uid % 4 === 0
 }
 
 /** Whoever leaves takes the hand down and comes off the stage without a word. */
@@ -37,8 +57,7 @@ export function leave(room: Classroom, pupils: readonly Pupil[], now: number): v
   for (const { userUuid, uid } of leavers) {
     room.onStage.delete(userUuid)
     room.waving.delete(userUuid)
-    const session = room.contents.call.sessions.findLast(one => one.uid === uid)
-    if (session) session.leftAt = now
+    leaveCall(room, uid, now)
   }
   const offlineUsers = leavers.map(pupil => shown(pupil, now))
   room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)

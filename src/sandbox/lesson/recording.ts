@@ -1,11 +1,15 @@
 import { cmds, recordingStates, recordingStatuses } from '../../provider/classroom/index.ts'
 import type { Classroom } from '../classroom.ts'
 import type { Recording } from '../world.ts'
+import { joinCall, leaveCall } from './people.ts'
 
 /** Recordings of services of this kind: 2 is one composite picture, 3 a recorded web page. */
 const types = [2, 2, 3] as const
 
-/** The recording runs until someone stops it; its files appear minutes later, while the room is still known. */
+/**
+ * The recording runs until someone stops it, and for as long its recorder is in the call; its files appear
+ * minutes later, while the room is still known.
+ */
 export function startRecording(room: Classroom, now: number): void {
   const { draw, contents } = room
   const recording: Recording = {
@@ -23,6 +27,8 @@ export function startRecording(room: Classroom, now: number): void {
     recordDetails: [],
   }
   contents.recordings.push(recording)
+  const uid = Number(recording.recordUid)
+  joinCall(room, { sid: recording.sid, uid, user: 'recorder', speaks: false }, now)
   const { recordId, sid, resourceId } = recording
   const state = recordingStates.started
   room.tell(cmds.recordingState, { recordId, sid, resourceId, state, startTime: now }, now)
@@ -34,6 +40,7 @@ export function stopRecording(room: Classroom, now: number): void {
   if (!recording || recording.endTime !== null) return
   recording.endTime = now
   recording.status = recordingStatuses.ended
+  leaveCall(room, Number(recording.recordUid), now)
   const state = Number(room.rules.switches.recordingEndState)
   room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
   const longest = Math.min(600_000, room.rules.switches.roomMemorySeconds * 500)

@@ -1,0 +1,43 @@
+import { seededRandom } from '../../clock/seeded.ts'
+import type { Arrival } from '../arrivals.ts'
+import { type Asking, reply, type SandboxApp, type Stage, serve } from '../stage.ts'
+import { Judge } from './judge.ts'
+import { analyticsPlays, type Play } from './plays.ts'
+
+/** Puts the seven endpoints of the call analytics on their paths. */
+export function addAnalytics(app: SandboxApp, stage: Stage): void {
+  const judge = new Judge(stage)
+  const random = seededRandom(`${stage.settings.seed}/requests`)
+  for (const play of analyticsPlays) {
+    const { method, path } = play.operation
+    app.on(method, path, context => perform(context, stage, { play, judge, requestId: random.uuid() }))
+  }
+}
+
+export function isAnalyticsPath(path: string): boolean {
+  return path.startsWith('/beta/')
+}
+
+/** A request is judged when it arrives, whatever becomes of its answer on the way. */
+function perform(
+  context: Asking,
+  stage: Stage,
+  { play, judge, requestId }: { readonly play: Play; readonly judge: Judge; readonly requestId: string },
+): Promise<Response> {
+  const params = new URL(context.req.url).searchParams
+  const app = params.get('appid') ?? undefined
+  const { verdict, broken } = judge.hear(play, { params, authorization: context.req.header('authorization') })
+  stage.violations.count(broken)
+  const act = ({ arrival }: { readonly arrival: Arrival }): Response => {
+    if (verdict.kind === 'refused') {
+      const { status, code, message } = verdict.refusal
+      arrival.refusal = message
+      return reply(stage, status, { code, message, requestId })
+    }
+    const code = Number(stage.settings.switches.successCode)
+    // Services of this kind have been seen to send no message beside data.
+    const message = 'data' in verdict.answer ? null : 'success'
+    return reply(stage, 200, { code, message, requestId, ...verdict.answer })
+  }
+  return serve(context, stage, { operation: play.operation, app, act })
+}

@@ -1,0 +1,37 @@
+import type { LimitMessage } from '../../provider/analytics/index.ts'
+import type { RangeLimits } from '../../provider/limits.ts'
+import type { ViolationKind } from '../violations.ts'
+
+export interface Asked {
+  /** Unix seconds as they were sent. */
+  readonly start: number
+  readonly end: number
+}
+
+export interface RangeRuling {
+  readonly refusal: LimitMessage | undefined
+  readonly broken: readonly ViolationKind[]
+}
+
+const messages = {
+  delay: 'query latency limit error',
+  reach: 'query time range limit error',
+  span: 'query time length limit error',
+} as const satisfies Partial<Record<ViolationKind, LimitMessage>>
+
+/**
+ * Whether the range keeps the bounds of the plan, all of them strict. `now` is in Unix milliseconds; a
+ * provider may know its time in whole seconds only, so the end must be older than those.
+ */
+export function ruleRange(
+  { start, end }: Asked,
+  { delay, reach, span }: RangeLimits,
+  now: number,
+): RangeRuling {
+  const broken = [
+    ...(end < Math.floor(now / 1_000) - delay ? [] : (['delay'] as const)),
+    ...(start > now / 1_000 - reach ? [] : (['reach'] as const)),
+    ...(end - start < span ? [] : (['span'] as const)),
+  ]
+  return { refusal: broken[0] && messages[broken[0]], broken }
+}

@@ -1,0 +1,86 @@
+import { maxima } from '../../provider/analytics/index.ts'
+import { type Call, type CallSession, past } from '../calls.ts'
+import { equipmentOf } from './equipment.ts'
+import type { Asked } from './ranges.ts'
+import { notTheWholeCall } from './refusals.ts'
+import { type AnalyticsVisit, inSeconds } from './visit.ts'
+
+/** An item of the sessions of a call, as it is served. */
+export interface ServedSession {
+  readonly sid: string
+  readonly cname: string
+  readonly uid: number
+  readonly network: string
+  readonly platform: string
+  readonly speaker: boolean
+  readonly sdk_version: string
+  readonly device_type: string
+  readonly join_ts: number
+  readonly leave_ts: number
+  readonly finished: boolean
+}
+
+const defaultPageSize = 20
+
+/** Session details: latest to join first. A call that nobody knows has none. */
+export function listSessions(visit: AnalyticsVisit): object {
+  const { query, now } = visit
+  const users = query.users('uids', maxima.uids)
+  const excludesServers = query.yesOrNo('exclude_server_user', 'true')
+  const { pageNo, pageSize } = pageOf(visit)
+  const call = callInQuestion(visit)
+  const matches = (call ? sessionsIn(call, visit.asked, now) : [])
+    .filter(session => !(excludesServers && equipmentOf(session).platform === 'Linux'))
+    .filter(session => users?.has(session.uid) ?? true)
+    .toReversed()
+  const list = matches
+    .slice((pageNo - 1) * pageSize, pageNo * pageSize)
+    .map(session => servedSession(session, call!.cname, now))
+  return { total_size: list.length, page_no: pageNo, page_size: pageSize, call_info: list }
+}
+
+/** The number of a page alone, or its size alone, asks for no page: both must be given. */
+function pageOf({ query }: AnalyticsVisit) {
+  const pageNo = query.count('page_no', 1, 1_000_000)
+  const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
+  const isPaged = query.optionalText('page_no') !== undefined && query.optionalText('page_size') !== undefined
+  return isPaged ? { pageNo, pageSize } : { pageNo: 1, pageSize: defaultPageSize }
+}
+
+/** The call that is asked for; refused where only a part of it is asked and parts are not served. */
+export function callInQuestion({ settings, world, query, asked, now }: AnalyticsVisit): Call | undefined {
+  const call = world.calls.find(query.text('call_id'))
+  if (!call || call.createdAt > now) return undefined
+  const end = past(call.destroyedAt, now)
+  const isWhole = end !== undefined && asked.start <= inSeconds(call.createdAt) && asked.end >= inSeconds(end)
+  if (settings.switches.callSlices === 'refused' && !isWhole) throw notTheWholeCall()
+  return call
+}
+
+/** The stays that have begun by `now` and touch the range, both of its ends included. */
+export function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly CallSession[] {
+  return call.sessions.filter(({ joinedAt, leftAt }) => {
+    const leave = past(leftAt, now) ?? now
+    return joinedAt <= now && inSeconds(joinedAt) <= end && inSeconds(leave) >= start
+  })
+}
+
+/** The stay as it is shown at `now`; whoever is still there is said to leave now. */
+export function servedSession(session: CallSession, cname: string, now: number): ServedSession {
+  const { sid, uid, speaks, joinedAt } = session
+  const { platform, network, deviceType, sdkVersion } = equipmentOf(session)
+  const leftAt = past(session.leftAt, now)
+  return {
+    sid,
+    cname,
+    uid,
+    network,
+    platform,
+    speaker: speaks,
+    sdk_version: sdkVersion,
+    device_type: deviceType,
+    join_ts: inSeconds(joinedAt),
+    leave_ts: inSeconds(leftAt ?? now),
+    finished: leftAt !== undefined,
+  }
+}

@@ -1,0 +1,49 @@
+import { choice, quantity } from '../switch.ts'
+
+/** What the document of the call analytics leaves open. */
+export const analyticsSwitches = {
+  callSearch: choice(
+    'overlap',
+    ['overlap', 'start'],
+    'which calls a search matches: those that go on in the range, or those that start in it',
+  ),
+  hasMore: choice(
+    'forced',
+    ['real', 'forced'],
+    'has_more: whether calls follow beyond the page; forced also says true under load, whatever is listed',
+  ),
+  hasMoreAbove: quantity(500, 'calls', 'a search that matches more than these is under load'),
+  hasMoreRate: quantity(0, 'share from 0 to 1', 'further searches that are under load'),
+  hasMoreFloorSeconds: quantity(60, 'seconds', 'a search of a range up to this long is never under load'),
+  callLatenessSeconds: quantity(5, 'seconds', 'a call appears in the search up to this long after its start'),
+  callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
+  callSlices: choice(
+    'served',
+    ['served', 'refused'],
+    'whether a part of a call may be read, or only the whole of it',
+  ),
+  metricSeconds: quantity(2, 'seconds', 'between two values of a metric of a session, at least 1'),
+  limitStatus: choice('200', ['200', '400', '429'], 'HTTP status beside code 300'),
+  limitsOutsideSearch: choice(
+    '300',
+    ['300', '429'],
+    'how other endpoints than the search refuse what goes beyond a limit: code 300, or HTTP 429 without it',
+  ),
+  successCode: choice('200', ['200', '0'], 'code of an answer that succeeded'),
+  counters: choice(
+    'separate',
+    ['separate', 'shared'],
+    'whether sessions and metrics count together, and likewise both real-time endpoints',
+  ),
+  countersPer: choice('app', ['app', 'credential'], 'what requests are counted for'),
+  day: choice('rolling', ['rolling', 'utc-calendar'], 'which day the requests per day belong to'),
+  limiter: choice('sliding', ['sliding', 'fixed'], 'which second or minute the requests are counted in'),
+  restatement: choice('on', ['off', 'on'], 'whether insight values are computed again later'),
+  restatementHours: quantity(48, 'hours', 'after the end of its time an insight value is computed again'),
+  realtimeEnd: choice(
+    'exclusive',
+    ['exclusive', 'inclusive'],
+    'whether the window that contains the end of a real-time range is served',
+  ),
+  realtimeUid: choice('number', ['number', 'string'], 'type of uid in real-time values of users'),
+} as const

@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest'
+import { demoApp, type Switches } from '../../src/sandbox/index.ts'
+import {
+  type AnalyticsStage,
+  appOf,
+  calls,
+  type Endpoint,
+  frameOf,
+  hour,
+  playAnalytics,
+  searchAll,
+  someCall,
+} from './analytics-play.ts'
+
+const real = { hasMore: 'real', callLatenessSeconds: 0 } as const
+const load = { ...calls, callsPerDay: 4_800 }
+
+const rest: Readonly<Record<Endpoint, object>> = {
+  search: {},
+  sessions: { call_id: 'c' },
+  metrics: { call_id: 'c', sids: 's' },
+  usage: { metric: 'userCount', aggregateGranularity: '1h' },
+  quality: { metric: 'networkDelay', aggregateGranularity: '1h', productType: 'Native' },
+  'realtime-usage': { metric: 'userCount', productType: 'Native' },
+  'realtime-quality': { metric: 'networkDelay', productType: 'Native' },
+}
+const outsideSearch = Object.keys(rest).filter(name => name !== 'search') as Endpoint[]
+
+/** Asks about a minute that ends so many seconds ago. */
+function askAt(stage: AnalyticsStage, endpoint: Endpoint, age: number) {
+  const end = stage.now() - age
+  const isOfCalls = ['search', 'sessions', 'metrics'].includes(endpoint)
+  const range = isOfCalls ? { start_ts: end - 60, end_ts: end } : { startTs: end - 60, endTs: end }
+  return stage.send(endpoint, { ...rest[endpoint], ...range })
+}
+
+describe('callSearch', () => {
+  const idsOf = async (callSearch: Switches['callSearch']) => {
+    const stage = playAnalytics({ switches: { ...real, callSearch } })
+    const end = stage.now() - 3 * hour
+    const found = await searchAll(stage, { start_ts: end - 600, end_ts: end })
+    return { found, from: end - 600, to: end, stage }
+  }
+
+  it('start: matches the calls that start in the range', async () => {
+    const { found, from, to } = await idsOf('start')
+    expect(found.length).toBeGreaterThan(0)
+    expect(found.every(({ created_ts }) => created_ts >= from && created_ts <= to)).toBe(true)
+  })
+
+  it('overlap: matches all that go on in the range, whenever they start', async () => {
+    const { found, from, to, stage } = await idsOf('overlap')
+    const truth = [...stage.sandbox.analytics('demo').calls()].map(({ item }) => item)
+    const expected = truth.filter(({ created_ts, destroyed_ts }) => created_ts <= to && destroyed_ts >= from)
+    expect(found.map(({ call_id }) => call_id).sort()).toEqual(expected.map(({ call_id }) => call_id).sort())
+    expect(found.some(({ created_ts }) => created_ts < from)).toBe(true)
+  })
+})
+
+describe('has_more', () => {
+  const last = async (switches: Partial<Switches>, seconds: number) => {
+    const stage = playAnalytics({
+      profile: load,
+      switches: { callSearch: 'start', callLatenessSeconds: 0, ...switches },
+    })
+    const end = stage.now() - 120
+    const range = { start_ts: end - seconds, end_ts: end, page_size: 100 }
+    for (let page_no = 1; ; page_no++) {
+      const { body } = await stage.ask('search', { ...range, page_no })
+      if (body.call_lists.length < 100)
+        return { more: body.has_more, matches: 100 * (page_no - 1) + body.total_size }
+    }
+  }
+
+  it('real: is false on the last page, however many calls there are', async () => {
+    const { more, matches } = await last({ hasMore: 'real' }, 4 * hour)
+    expect([more, matches > 500]).toEqual([false, true])
+  })
+
+  it('forced: is true on the last page of a search under load, and only there', async () => {
+    expect(await last({ hasMore: 'forced' }, 4 * hour)).toMatchObject({ more: true })
+    expect(await last({ hasMore: 'forced' }, hour)).toMatchObject({ more: false })
+    expect(await last({ hasMore: 'forced', hasMoreAbove: 50 }, hour)).toMatchObject({ more: true })
+  })
+
+  it('forced: also strikes by rate, alike for a range, and never a range up to the floor', async () => {
+    const forced = { hasMore: 'forced', hasMoreRate: 1 } as const
+    expect((await last(forced, 61)).more).toBe(true)
+    expect((await last(forced, 60)).more).toBe(false)
+    expect((await last({ ...forced, hasMoreFloorSeconds: 600 }, 600)).more).toBe(false)
+  })
+})
+
+it('callListPages: pages beyond are empty, and has_more says that something is left out', async () => {
+  const stage = playAnalytics({ profile: load, switches: { ...real, callSearch: 'start', callListPages: 2 } })
+  const range = { start_ts: stage.now() - 4 * hour, end_ts: stage.now() - 120, page_size: 100 }
+  const page = async (page_no: number) => (await stage.ask('search', { ...range, page_no })).body
+  expect(await page(2)).toMatchObject({ total_size: 100, has_more: true })
+  expect(await page(3)).toMatchObject({ total_size: 0, has_more: true, call_lists: [] })
+})
+
+it('callLatenessSeconds: a call appears in the search some time after its start, up to so many seconds', async () => {
+  const stage = playAnalytics({ profile: load, switches: { callSearch: 'start', callLatenessSeconds: 900 } })
+  const range = { start_ts: stage.now() - 600, end_ts: stage.now() - 61 }
+  const early = await searchAll(stage, range)
+  await stage.clock.advance(900_000)
+  const late = await searchAll(stage, range)
+  expect(early.length).toBeLessThan(late.length)
+  const ids = new Set(late.map(({ call_id }) => call_id))
+  expect(early.every(({ call_id }) => ids.has(call_id))).toBe(true)
+  await stage.clock.advance(900_000)
+  expect((await searchAll(stage, range)).length).toBe(late.length)
+})
+
+describe('limitStatus', () => {
+  it.each(['200', '400', '429'] as const)('%s: is the HTTP status beside code 300', async limitStatus => {
+    const stage = playAnalytics({ switches: { limitStatus } })
+    for (const endpoint of ['search', 'sessions', 'realtime-usage'] as const) {
+      const { status, body } = await askAt(stage, endpoint, 0)
+      expect([status, body.code, body.message]).toEqual([
+        Number(limitStatus),
+        300,
+        'query latency limit error',
+      ])
+    }
+  })
+})
+
+describe('limitsOutsideSearch', () => {
+  it('300: every endpoint refuses with code 300 and a message', async () => {
+    const stage = playAnalytics()
+    for (const endpoint of outsideSearch) {
+      expect((await askAt(stage, endpoint, 0)).body).toMatchObject({
+        code: 300,
+        message: expect.stringMatching(/latency/),
+      })
+    }
+  })
+
+  it('429: the search alone says code 300, the others HTTP 429 without a word about the limit', async () => {
+    const stage = playAnalytics({ switches: { limitsOutsideSearch: '429' } })
+    expect((await askAt(stage, 'search', 0)).body.code).toBe(300)
+    for (const endpoint of outsideSearch) {
+      const { status, body } = await askAt(stage, endpoint, 0)
+      expect([status, body.code, body.message]).toEqual([429, 429, 'Too Many Requests'])
+    }
+  })
+
+  it('429: an endpoint that the plan does not have is forbidden', async () => {
+    const stage = playAnalytics({ apps: [appOf('standard')], switches: { limitsOutsideSearch: '429' } })
+    const { status, body } = await askAt(stage, 'usage', 13 * hour)
+    expect([status, body.code]).toEqual([403, 403])
+    expect(stage.sandbox.status().violations).toBe(0)
+  })
+})
+
+it.each(['200', '0'] as const)('successCode %s: is the code of every success', async successCode => {
+  const stage = playAnalytics({ switches: { successCode } })
+  const codes: number[] = []
+  for (const endpoint of Object.keys(rest) as Endpoint[]) {
+    const age = endpoint.startsWith('realtime') ? 120 : 13 * hour
+    codes.push((await askAt(stage, endpoint, age)).body.code)
+  }
+  expect(codes).toEqual(codes.map(() => Number(successCode)))
+})
+
+describe('counters', () => {
+  const codes = async (switches: Partial<Switches>, endpoints: readonly [Endpoint, Endpoint]) => {
+    const stage = playAnalytics({ switches })
+    const said: unknown[] = []
+    for (let n = 0; n < 4; n++) {
+      const { body } = await askAt(stage, endpoints[n % 2]!, 600)
+      said.push(body.code === 200 ? 200 : body.message)
+    }
+    return { said, violations: stage.sandbox.status().violations }
+  }
+
+  it.each([[['sessions', 'metrics']], [['realtime-usage', 'realtime-quality']]] as const)(
+    'separate or shared: whether %s refuse each other; a violation is counted either way',
+    async pair => {
+      expect(await codes({ counters: 'separate' }, pair)).toEqual({
+        said: [200, 200, 200, 200],
+        violations: 1,
+      })
+      expect(await codes({ counters: 'shared' }, pair)).toEqual({
+        said: [200, 200, 200, 'qps limit error'],
+        violations: 1,
+      })
+    },
+  )
+})
+
+describe('countersPer', () => {
+  it.each([
+    ['app', 200],
+    ['credential', 300],
+  ] as const)('%s: another app of the same credential is answered %i', async (countersPer, code) => {
+    const apps = [demoApp, { ...demoApp, id: 'second' }]
+    const stage = playAnalytics({ apps, switches: { countersPer } })
+    for (let n = 0; n < 3; n++) await askAt(stage, 'search', 600)
+    const end = stage.now() - 600
+    const { body } = await stage.send('search', { start_ts: end - 60, end_ts: end, appid: 'second' })
+    expect(body.code).toBe(code)
+    expect(stage.violations()['second-sliding']).toBe(1)
+  })
+})
+
+describe('limiter and day', () => {
+  const refusedAt = async (switches: Partial<Switches>, waits: readonly number[]) => {
+    const stage = playAnalytics({ switches })
+    const refused: number[] = []
+    for (const [n, wait] of waits.entries()) {
+      await stage.clock.advance(wait)
+      if ((await askAt(stage, 'search', 600)).body.code === 300) refused.push(n + 1)
+    }
+    return refused
+  }
+
+  it('sliding: four requests in any second; fixed: in a second of the clock', async () => {
+    const waits = [800, 50, 50, 100, 10, 10]
+    expect(await refusedAt({ limiter: 'sliding' }, waits)).toEqual([4, 5, 6])
+    expect(await refusedAt({ limiter: 'fixed' }, waits)).toEqual([])
+  })
+
+  it('utc-calendar: a spent day is whole again at midnight UTC; rolling: 24 hours later', async () => {
+    const spend = async (day: Switches['day']) => {
+      const stage = playAnalytics({ apps: [appOf('standard')], switches: { day } })
+      await stage.clock.advance(14 * hour * 1_000)
+      for (let n = 0; n <= 1_000; n++) {
+        await stage.clock.advance(1_001)
+        await stage.send('search', { start_ts: 1, end_ts: 2 })
+      }
+      await stage.clock.advance(1_001)
+      const spent = (await askAt(stage, 'search', 600)).body.message
+      await stage.clock.advance(2 * hour * 1_000)
+      return [spent, (await askAt(stage, 'search', 600)).body.message]
+    }
+    expect(await spend('utc-calendar')).toEqual(['qpd limit error', 'success'])
+    expect(await spend('rolling')).toEqual(['qpd limit error', 'qpd limit error'])
+  })
+})
+
+describe('restatement', () => {
+  const values = async (switches: Partial<Switches>) => {
+    const stage = playAnalytics({ switches })
+    const ts = Math.floor(stage.now() / hour) * hour - 24 * hour
+    const asked = { startTs: ts, endTs: ts, metric: 'userCount', aggregateGranularity: '1h' }
+    const read = async () => (await stage.ask('usage', asked)).body.data[0]!.userCount
+    const first = await read()
+    await stage.clock.advance(3 * hour * 1_000)
+    const second = await read()
+    await stage.clock.advance(30 * hour * 1_000)
+    return [first === second, second === (await read())]
+  }
+
+  it('on: a value changes after restatementHours', async () => {
+    expect(await values({})).toEqual([true, false])
+    expect(await values({ restatementHours: 23 })).toEqual([false, true])
+  })
+
+  it('off: a value stands', async () => {
+    expect(await values({ restatement: 'off' })).toEqual([true, true])
+  })
+})
+
+describe('callSlices', () => {
+  const slices = async (callSlices: Switches['callSlices']) => {
+    const stage = playAnalytics({ switches: { callSlices } })
+    const call = await someCall(stage)
+    const { start_ts, end_ts } = frameOf(call)
+    const codes: number[] = []
+    for (const [from, to] of [
+      [start_ts, end_ts],
+      [start_ts - 5, end_ts + 5],
+      [start_ts, end_ts - 1],
+      [start_ts + 1, end_ts],
+    ] as const) {
+      const frame = { call_id: call.call_id, start_ts: from, end_ts: to }
+      codes.push((await stage.ask('sessions', frame)).body.code)
+      codes.push((await stage.ask('metrics', { ...frame, sids: 's' })).body.code)
+    }
+    return { codes, violations: stage.sandbox.status().violations }
+  }
+
+  it('served: any part of a call may be read, and lists who was there then', async () => {
+    expect((await slices('served')).codes).toEqual([200, 200, 200, 200, 200, 200, 200, 200])
+    const stage = playAnalytics()
+    const call = await someCall(stage)
+    const end = call.created_ts + 300
+    const asked = { ...frameOf(call), end_ts: end, exclude_server_user: 'false' }
+    const { call_info } = (await stage.ask('sessions', asked)).body
+    const truth = [...stage.sandbox.analytics('demo').calls()].find(({ callId }) => callId === call.call_id)!
+    const expected = truth.sessions.filter(({ item }) => item.join_ts <= end).map(({ sid }) => sid)
+    expect(call_info.map(({ sid }) => sid).toSorted()).toEqual(expected.toSorted())
+  })
+
+  it('refused: only the whole of a call may be read; a part is refused and is no violation', async () => {
+    expect(await slices('refused')).toEqual({
+      codes: [200, 200, 200, 200, 400, 400, 400, 400],
+      violations: 0,
+    })
+  })
+})
+
+it.each([2, 30, 0])(
+  'metricSeconds %i: is the distance of two values of a metric, at least 1',
+  async metricSeconds => {
+    const stage = playAnalytics({ switches: { metricSeconds } })
+    const call = await someCall(stage)
+    const { call_info } = (await stage.ask('sessions', frameOf(call))).body
+    const { body } = await stage.ask('metrics', { ...frameOf(call), sids: call_info[0]!.sid })
+    const times = body.metrics[0]!.data[0]!.kvs.map(([at]) => at)
+    const distances = new Set(times.slice(1).map((at, n) => at - times[n]!))
+    expect(distances).toEqual(new Set([Math.max(1, metricSeconds)]))
+  },
+)
+
+describe('realtimeEnd', () => {
+  it.each([
+    ['exclusive', 3],
+    ['inclusive', 4],
+  ] as const)('%s: a minute has %i windows', async (realtimeEnd, windows) => {
+    const stage = playAnalytics({ switches: { realtimeEnd } })
+    const end = Math.floor((stage.now() - 120) / 20) * 20
+    const asked = { ...rest['realtime-usage'], startTs: end - 60, endTs: end }
+    const { data } = (await stage.ask('realtime-usage', asked)).body
+    expect(data.map(({ ts }) => ts)).toEqual(Array.from({ length: windows }, (_, n) => end - 60 + n * 20))
+  })
+})
+
+it.each(['number', 'string'] as const)(
+  'realtimeUid %s: is the type of uid beside the values of a user',
+  async type => {
+    const stage = playAnalytics({ switches: { realtimeUid: type } })
+    const asked = { ...rest['realtime-quality'], cname: 'channel-1', uids: '7,8' }
+    const end = stage.now() - 120
+    const { body } = await stage.ask('realtime-quality', { ...asked, startTs: end - 60, endTs: end })
+    const uids: unknown[] = body.data.map(({ uid }) => uid)
+    expect(uids).toEqual(type === 'number' ? [7, 8] : ['7', '8'])
+  },
+)
