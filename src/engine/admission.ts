@@ -1,8 +1,9 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
+import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { createGate, type Gate, type Pass } from './gate.ts'
-import type { Fence, Grant, Ledger, Meter, Reply, Transport } from './ports.ts'
-import type { Priority, Queue } from './queue.ts'
+import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Transport } from './ports.ts'
+import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
 
@@ -18,8 +19,10 @@ export interface Attempt {
   readonly app: string
   readonly fence: Fence
   readonly request: RequestLine
+  /** For how many ms the request may wait to be sent. */
+  readonly life: number
   readonly limit: GroupLimit
-  readonly priority: Priority
+  readonly purpose: Purpose
   readonly signal: AbortSignal
 }
 
@@ -40,6 +43,8 @@ export interface AdmissionPorts {
 /** What is remembered of one limit group in this process. */
 interface Group {
   readonly gate: Gate
+  /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
+  readonly time: BudgetTime
   /** Next free moment of the pace, on the monotonic clock, ms. */
   nextSlot: number
 }
@@ -53,9 +58,6 @@ const GRANT_LIFE_MS = 2_000
 /** A wait for the budget that is longer than this, ms, is spent outside the queue. */
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 
-/** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
-const PLAN_LIFE_MS = 60_000
-
 export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
   const { clock, ledger, transport, meter, queue } = ports
   const groups = new Map<string, Group>()
@@ -63,14 +65,18 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
   function groupOf(key: string): Group {
     const known = groups.get(key)
     if (known) return known
-    const made: Group = { gate: createGate(ports), nextSlot: Number.NEGATIVE_INFINITY }
+    const made: Group = {
+      gate: createGate(ports),
+      time: createBudgetTime(clock),
+      nextSlot: Number.NEGATIVE_INFINITY,
+    }
     groups.set(key, made)
     return made
   }
 
   /** Sends once it is its turn; `shut` when it must go back and wait. */
   async function inTurn(group: Group, pass: Pass, attempt: Attempt, since: number): Promise<Sent | 'shut'> {
-    if (clock.monotonic() - since > PLAN_LIFE_MS) return { outcome: 'late' }
+    if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
     const { limit, signal } = attempt
     if (limit.counted === 'process') await pace(group, attempt)
     if (signal.aborted) return { outcome: 'stopped' }
@@ -81,13 +87,18 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
         ? { outcome: 'stopped' }
         : { outcome: 'replied', reply, grant: undefined }
     }
-    const grant = await debit(group, attempt)
+    const grant = await debit(group, attempt, since)
     if (grant === 'shut') return grant
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
     const reply = await transmit(group, attempt, undefined)
-    if (!reply.ok) await ledger.settle(grant, reactions[reply.failure.kind].unread ? 'unread' : 'refused')
-    return { outcome: 'replied', reply, grant }
+    if (!reply.ok)
+      await ledger.settle(
+        grant,
+        reactions[reply.failure.kind].unread ? 'unread' : 'refused',
+        group.time.evidence(),
+      )
+    return { outcome: 'replied', reply, grant: { ...grant, evidence: group.time.evidence() } }
   }
 
   /** Spaces requests of a group that nobody counts but us. */
@@ -98,14 +109,24 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     await clock.sleep(slot - clock.monotonic(), signal)
   }
 
-  async function debit(group: Group, attempt: Attempt): Promise<Grant | 'stopped' | 'fenced' | 'shut'> {
-    const { app, fence, request, limit, signal } = attempt
+  async function debit(
+    group: Group,
+    attempt: Attempt,
+    since: number,
+  ): Promise<Grant | 'stopped' | 'fenced' | 'shut' | 'late'> {
+    const { app, fence, request, limit, purpose, signal } = attempt
     const { limitGroup } = request.operation
-    const asked = { scope: app, group: limitGroup, app, operation: called(request.operation), fence }
+    const asked = {
+      ...{ scope: limit.scope, group: limitGroup, app, operation: called(request.operation), fence, purpose },
+      ...{ rates: limit.rates, reach: deadline + REACH_MARGIN_MS },
+    }
     while (!signal.aborted) {
       const askedAt = clock.monotonic()
-      const taken = await ledger.take({ ...asked, rates: limit.rates, reach: deadline + REACH_MARGIN_MS })
+      if (askedAt - since > attempt.life) return 'late'
+      const taken = await ledger.take({ ...asked, evidence: group.time.evidence() })
       if (taken.granted === 'fenced') return 'fenced'
+      group.time.observe(taken.now, askedAt)
+      meter.clockDoubt(taken.ahead)
       if (!taken.granted) {
         if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS) {
           group.gate.hold(taken.wait)
@@ -116,7 +137,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
       }
       meter.debit(app, limitGroup)
       if (!signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
-      await ledger.settle(taken.grant, 'refused')
+      await ledger.settle(taken.grant, 'refused', group.time.evidence())
     }
     return 'stopped'
   }
@@ -136,15 +157,15 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
 
   return {
     send: async attempt => {
-      const { app, request, limit, priority, signal } = attempt
-      const key = `${app} ${request.operation.limitGroup}`
+      const { request, limit, purpose, signal } = attempt
+      const key = `${limit.scope} ${request.operation.limitGroup}`
       const group = groupOf(key)
       const since = clock.monotonic()
       for (;;) {
         const pass = await group.gate.pass(signal)
         try {
           if (signal.aborted) return { outcome: 'stopped' }
-          const sent = await queue.run(key, limit.concurrency, priority, () =>
+          const sent = await queue.run(key, limit.concurrency, purpose, () =>
             inTurn(group, pass, attempt, since),
           )
           if (sent !== 'shut') return sent

@@ -1,25 +1,28 @@
 import type { Clock } from '../clock/clock.ts'
-import type { Page, Stream } from '../streams/stream.ts'
+import type { CursorStream, Page } from '../streams/stream.ts'
 import type { Admission } from './admission.ts'
 import type { StoreHealth } from './health.ts'
-import type { Fence, Log, Meter, Progress, Store } from './ports.ts'
-import type { Priority } from './queue.ts'
+import type { Fence, Log, Meter, Progress, Purpose, Store } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
 
-/** What reading one page of one series needs. */
-export interface PollContext {
+/** What reading one page of any stream needs. */
+export interface PageContext {
   readonly app: AppSettings
   readonly settings: EngineSettings
-  readonly stream: Stream
-  readonly series: string
   readonly fence: Fence
-  readonly priority: Priority
+  readonly purpose: Purpose
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly admission: Admission
   readonly store: Store
   readonly meter: Meter
   readonly log: Log
+}
+
+/** The same for a stream whose pages follow each other. */
+export interface PollContext extends PageContext {
+  readonly stream: CursorStream
+  readonly series: string
 }
 
 /** Where in a series to read. */
@@ -32,12 +35,16 @@ export interface Place {
   readonly asked: Set<string | null>
 }
 
-/** What keeping one app's series visited needs. */
-export interface PollerContext extends Omit<PollContext, 'stream' | 'series' | 'priority' | 'fence'> {
+/** What keeping an app's data drained needs. */
+export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly fence: () => Fence
   readonly random: { readonly next: () => number }
-  readonly streams: readonly Stream[]
   readonly health: StoreHealth
   /** The shard belongs to another process now. */
   readonly onFenced: () => void
+}
+
+/** What keeping an app's rooms visited needs. */
+export interface PollerContext extends AppContext {
+  readonly streams: readonly CursorStream[]
 }

@@ -1,50 +1,51 @@
 import { redact } from '../streams/redact.ts'
-import type { Page, Reject } from '../streams/stream.ts'
-import type { Place, PollContext } from './context.ts'
-import { type CommitResult, type PageCommit, RefusedRows } from './ports.ts'
+import type { Reject } from '../streams/stream.ts'
+import type { PageContext } from './context.ts'
+import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
+import type { Items, Task, Yield } from './task.ts'
 
 /**
  * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
  * bad ones are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
  */
-export async function isolate(
-  context: PollContext,
-  place: Place,
-  page: Page,
-  commit: PageCommit,
+export async function isolate<P extends Items, H extends Yield>(
+  { app, clock, meter, log }: PageContext,
+  task: Task<P, H>,
+  page: P,
+  harvest: H,
+  grant: Grant | undefined,
 ): Promise<CommitResult> {
-  const began = context.clock.monotonic()
+  const began = clock.monotonic()
   try {
-    return await context.store.commit(commit)
+    return await task.commit(page, harvest, grant)
   } catch (error) {
     if (!(error instanceof RefusedRows)) throw error
-    context.log.warn('the database refused a row; looking for the item', {
-      app: commit.app,
-      stream: commit.stream,
+    log.warn('the database refused a row; looking for the item', {
+      app: app.id,
+      stream: task.stream,
       code: error.code,
     })
-    return await context.store.commit(await withoutRefused(context, place, page, commit))
+    return await task.commit(page, await withoutRefused(task, page, harvest, grant), grant)
   } finally {
-    context.meter.commit(context.clock.monotonic() - began)
+    meter.commit(clock.monotonic() - began)
   }
 }
 
 /**
- * The same commit without the rows of items that Postgres refuses. What the whole page says of the series (carry,
- * holes, room) stands: a refused item was served, and its place is taken.
+ * The same harvest without the rows of items that Postgres refuses. What the whole page says of the series stands:
+ * a refused item was served, and its place is taken.
  */
-async function withoutRefused(
-  { store, stream }: PollContext,
-  { progress }: Place,
-  page: Page,
-  commit: PageCommit,
-): Promise<PageCommit> {
-  const harvest = (items: readonly unknown[]) => stream.harvest({ ...page, items }, progress.carry)
+async function withoutRefused<P extends Items, H extends Yield>(
+  task: Task<P, H>,
+  page: P,
+  harvest: H,
+  grant: Grant | undefined,
+): Promise<H> {
   const kept: unknown[] = []
   const refused: Reject[] = []
   for (const item of page.items) {
-    const alone = harvest([item])
-    const isTaken = await store.rehearse({ ...commit, rows: alone.rows, rejects: alone.rejects })
+    const { rows, rejects } = task.harvest({ ...page, items: [item] })
+    const isTaken = await task.rehearse(page, { ...harvest, rows, rejects }, grant)
     kept.push(isTaken ? item : blank)
     if (!isTaken) {
       refused.push({
@@ -54,7 +55,8 @@ async function withoutRefused(
       })
     }
   }
-  return { ...commit, rows: harvest(kept).rows, rejects: [...commit.rejects, ...refused] }
+  const { rows } = task.harvest({ ...page, items: kept })
+  return { ...harvest, rows, rejects: [...harvest.rejects, ...refused] }
 }
 
 /** Stands where a refused item was, so that the others keep their places: no stream makes rows of it. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../clock/clock.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { CursorStream } from '../streams/stream.ts'
 import { createAgenda } from './agenda.ts'
 import type { Learnt } from './visit.ts'
 
 /** The series of one stream of an app: which are due when, and which are being visited. */
 export interface Lane {
-  readonly stream: Stream
+  readonly stream: CursorStream
   readonly learnt: Learnt
   /** Plans a visit within `within` ms. An earlier plan stays; a series under visit is visited once more. */
   readonly want: (series: string, within: number) => void
@@ -31,7 +31,7 @@ export interface Lane {
 
 const nothing: ReadonlySet<string | null> = new Set()
 
-export function createLane(stream: Stream, clock: Clock): Lane {
+export function createLane(stream: CursorStream, clock: Clock): Lane {
   const agenda = createAgenda<string>()
   /** Series under visit, and when they are due again by what was heard meanwhile. */
   const visiting = new Map<string, number>()

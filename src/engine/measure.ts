@@ -1,10 +1,17 @@
-import type { Page } from '../streams/stream.ts'
-import type { PollContext } from './context.ts'
+import type { StreamName } from '../streams/stream.ts'
+import type { PageContext } from './context.ts'
 import type { CommitResult } from './ports.ts'
+import type { Items, Yield } from './task.ts'
 
 /** Every stream is measured alike, from what the engine sees anyway. */
-export function measure({ app, stream, meter }: PollContext, page: Page, stored: CommitResult): void {
-  const labels = { app: app.id, stream: stream.name }
+export function measure(
+  { app, meter }: PageContext,
+  stream: StreamName,
+  page: Items,
+  { rows }: Yield,
+  stored: CommitResult,
+): void {
+  const labels = { app: app.id, stream }
   if (stored.outcome !== 'committed') {
     meter.page(labels, stored.outcome)
     return
@@ -13,4 +20,6 @@ export function measure({ app, stream, meter }: PollContext, page: Page, stored:
   meter.rows(stored.stored)
   if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
   for (const [reason, letters] of Object.entries(stored.setAside)) meter.deadLetters(labels, reason, letters)
+  const quality = rows['analytics.quality_realtime']
+  if (quality) meter.quality(app.id, quality)
 }

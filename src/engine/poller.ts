@@ -1,12 +1,11 @@
 import { retryDelay } from '../planning/retry.ts'
-import type { StreamName } from '../streams/stream.ts'
+import type { CursorStreamName } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
 import { createFeedGaps } from './feed-gaps.ts'
 import { createLane, type Lane } from './lane.ts'
-import { StoreUnavailable } from './ports.ts'
-import type { Priority } from './queue.ts'
+import { type Purpose, StoreUnavailable } from './ports.ts'
 import { faultBackoff } from './reactions.ts'
 import { discover } from './roll-call.ts'
 import { gatekeeper, Rooms } from './rooms.ts'
@@ -21,6 +20,8 @@ export interface Poller {
   readonly done: Promise<void>
   /** Looks at once at what may be done now. */
   readonly wake: () => void
+  /** Rooms that others have heard of; those that are not known yet are looked at. */
+  readonly discover: (rooms: readonly string[]) => void
 }
 
 /** The poller looks at its lanes at least this often, ms, so that its gauges are never older. */
@@ -42,7 +43,7 @@ export function startPoller(context: PollerContext): Poller {
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
 
-  function want(stream: StreamName, series: string, within: number): void {
+  function want(stream: CursorStreamName, series: string, within: number): void {
     lanes.get(stream)?.want(series, within)
     bell.ring()
   }
@@ -97,10 +98,10 @@ export function startPoller(context: PollerContext): Poller {
 
   function look(lane: Lane, series: string): Promise<VisitResult> {
     const { stream, learnt } = lane
-    const priority: Priority = stream.kind === 'feed' || stream.name === gatekeeper ? 'live' : 'revisit'
+    const purpose: Purpose = stream.kind === 'feed' || stream.name === gatekeeper ? 'live' : 'revisit'
     const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
     return visit(
-      { ...context, fence: context.fence(), stream, series, priority },
+      { ...context, fence: context.fence(), stream, series, purpose },
       { learnt, room, asked: lane.asked(series) },
     )
   }
@@ -153,5 +154,10 @@ export function startPoller(context: PollerContext): Poller {
     await Promise.all(inHand)
   }
 
-  return { wake: bell.ring, done: run() }
+  function discoverRooms(names: readonly string[]): void {
+    if (!lanes.has(gatekeeper)) return
+    for (const name of names) if (rooms.meet(name)) want(gatekeeper, name, 0)
+  }
+
+  return { wake: bell.ring, discover: discoverRooms, done: run() }
 }

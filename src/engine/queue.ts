@@ -1,17 +1,12 @@
 import Bottleneck from 'bottleneck'
+import type { Purpose } from './ports.ts'
 
 /** Lower runs first. */
-export const priorities = { live: 3, repair: 4, revisit: 5, backfill: 6 } as const
-export type Priority = keyof typeof priorities
+export const priorities: Readonly<Record<Purpose, number>> = { live: 3, repair: 4, revisit: 5, backfill: 6 }
 
 /** Orders what waits for a slot of a limit group, and bounds how much of it runs at once. */
 export interface Queue {
-  readonly run: <T>(
-    group: string,
-    concurrency: number,
-    priority: Priority,
-    job: () => Promise<T>,
-  ) => Promise<T>
+  readonly run: <T>(group: string, concurrency: number, purpose: Purpose, job: () => Promise<T>) => Promise<T>
 }
 
 /**
@@ -33,7 +28,7 @@ export function createQueue(): Queue {
   }
 
   return {
-    run: (group, concurrency, priority, job) =>
-      limiter(group, concurrency).schedule({ priority: priorities[priority] }, job),
+    run: (group, concurrency, purpose, job) =>
+      limiter(group, concurrency).schedule({ priority: priorities[purpose] }, job),
   }
 }

@@ -11,10 +11,13 @@ export interface Reaction extends Backoff {
   readonly level: 'info' | 'warn' | 'error'
   /** Whether the provider may have handed out what nobody read: then a consuming read is a gap. */
   readonly unread: boolean
+  /** Whether the provider turned a request away that should never have been sent: counted, and to stay 0. */
+  readonly refusal: boolean
 }
 
 const second = 1_000
 const minute = 60 * second
+const hour = 60 * minute
 
 const passing: Reaction = {
   scope: 'group',
@@ -23,6 +26,7 @@ const passing: Reaction = {
   cap: minute,
   level: 'warn',
   unread: true,
+  refusal: false,
 }
 const unusable: Reaction = {
   scope: 'series',
@@ -31,6 +35,7 @@ const unusable: Reaction = {
   cap: 5 * minute,
   level: 'error',
   unread: true,
+  refusal: false,
 }
 const refused: Reaction = {
   scope: 'series',
@@ -39,6 +44,7 @@ const refused: Reaction = {
   cap: 30 * minute,
   level: 'error',
   unread: false,
+  refusal: false,
 }
 const closedDoor: Reaction = {
   scope: 'group',
@@ -47,6 +53,27 @@ const closedDoor: Reaction = {
   cap: minute,
   level: 'error',
   unread: false,
+  refusal: true,
+}
+/** The question was beyond a limit of the plan: it is asked anew within a narrower one. */
+const overstepped: Reaction = {
+  scope: 'series',
+  tolerated: 0,
+  first: second,
+  cap: 5 * minute,
+  level: 'error',
+  unread: false,
+  refusal: true,
+}
+/** Asked too often, although nobody else was known to ask. */
+const tooMany: Reaction = {
+  scope: 'group',
+  tolerated: 0,
+  first: minute,
+  cap: 10 * minute,
+  level: 'warn',
+  unread: false,
+  refusal: true,
 }
 
 export const reactions: Readonly<Record<FailureKind, Reaction>> = {
@@ -66,14 +93,15 @@ export const reactions: Readonly<Record<FailureKind, Reaction>> = {
   // The transport has read the credentials again by now: one quick try with those, then one a minute.
   unauthorized: { ...closedDoor, first: second, factor: 60 },
   forbidden: closedDoor,
-  rate_limited: {
-    scope: 'group',
-    tolerated: 0,
-    first: minute,
-    cap: 10 * minute,
-    level: 'warn',
-    unread: false,
-  },
+  rate_limited: tooMany,
+  qps_limit: { ...tooMany, first: 2 * second, cap: minute },
+  // Someone else spends of the same day: when it frees is not known, so one request looks now and then.
+  qpd_limit: { ...tooMany, first: 15 * minute, cap: hour },
+  limit_exceeded: tooMany,
+  no_access: { ...closedDoor, first: hour, cap: hour },
+  latency_limit: overstepped,
+  time_range_limit: overstepped,
+  time_length_limit: overstepped,
 }
 
 /** Waits after a fault of this program. */
@@ -81,6 +109,14 @@ export const faultBackoff: Backoff = { first: 5 * second, cap: 5 * minute }
 
 /** Where the whole group waits, a series need only let the others go first. */
 const behindTheGroup: Backoff = { first: second, cap: minute }
+
+/** A question that the provider rejects each time costs what others need: it is asked again once a day. */
+const rejectedSeries: Backoff = { first: 15 * minute, cap: 24 * hour, factor: 10 }
+
+/** How long a series whose question was rejected waits, ms, after its n-th rejection in a row. */
+export function rejectedSeriesPause(rejections: number, chance: number): number {
+  return retryDelay(rejectedSeries, rejections, chance)
+}
 
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */
 export function groupPause(failure: Failure, failures: number, chance: number): number {
@@ -103,8 +139,7 @@ export function seriesPause(failure: Failure | undefined, failures: number, chan
   return retryDelay(reaction, failures, chance, failure.retryAfter)
 }
 
-/** The provider turned the whole group away and did nothing: never to be seen while credentials and limits are right. */
+/** The provider turned a request away: never to be seen while credentials, plan and limits are right. */
 export function isRefusal(kind: FailureKind): boolean {
-  const { scope, unread } = reactions[kind]
-  return scope === 'group' && !unread
+  return reactions[kind].refusal
 }

@@ -1,6 +1,7 @@
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
-import type { Place, PollContext } from './context.ts'
+import type { StreamName } from '../streams/stream.ts'
+import type { PageContext, Place, PollContext } from './context.ts'
 import { reactions } from './reactions.ts'
 
 /** Business code of a classroom that does not exist. */
@@ -16,8 +17,14 @@ export function isTailRefused({ stream }: PollContext, { cursor }: Place, failur
   return stream.kind === 'queue' && cursor !== null && isRefusal && !isGone(failure)
 }
 
+/** Where a failure happened. */
+export interface Reported extends Pick<PageContext, 'app' | 'store' | 'meter' | 'log'> {
+  readonly stream: { readonly name: StreamName }
+  readonly series: string
+}
+
 /** Counts a failure, says it, and keeps the bytes of a page that could not be used. */
-export async function reportFailure(context: PollContext, failure: Failure): Promise<void> {
+export async function reportFailure(context: Reported, failure: Failure): Promise<void> {
   const { app, stream, series, store, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
   if (isGone(failure)) {

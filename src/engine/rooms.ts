@@ -1,13 +1,13 @@
 import type { Clock } from '../clock/clock.ts'
 import { hintedDelay } from '../planning/cadence.ts'
-import type { Hint, StreamName } from '../streams/stream.ts'
+import type { CursorStreamName, Hint } from '../streams/stream.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
-export const gatekeeper: StreamName = 'room-events'
+export const gatekeeper: CursorStreamName = 'room-events'
 
 /** No event announces what these streams bring, so every sign of life in the room counts for them. */
-const unannounced: ReadonlySet<StreamName> = new Set(['popup-quiz', 'poll'])
+const unannounced: ReadonlySet<CursorStreamName> = new Set(['popup-quiz', 'poll'])
 
 /** The database measures trust in a log from its commit; a part of it is left for the way there. */
 const TRUSTED_SHARE = 0.8
@@ -17,6 +17,10 @@ const FADING_SHARE = 0.1
 
 /** A room that ended longer ago than this share of the provider's memory may be another one by now. */
 const SAFE_SHARE = 0.5
+
+/** A room that the provider did not know is looked at again after this, ms, when it is named again. */
+const MEET_EVERY_MS = 2 * 3_600_000
+const MOST_MET = 10_000
 
 /** What this process remembers of one series between visits. */
 export interface SeriesMemory {
@@ -35,12 +39,12 @@ export interface RoomMemory {
   verifiedAt: number | undefined
   /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
   readonly from: 'store' | 'hint'
-  readonly series: Map<StreamName, SeriesMemory>
+  readonly series: Map<CursorStreamName, SeriesMemory>
 }
 
 /** A visit that a hint asks for. */
 export interface Wanted {
-  readonly stream: StreamName
+  readonly stream: CursorStreamName
   /** At the latest in this many ms. */
   readonly within: number
 }
@@ -52,6 +56,8 @@ export class Rooms {
   /** How long the provider remembers a room, ms. */
   readonly #memory: number
   readonly #rooms = new Map<string, RoomMemory>()
+  /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
+  readonly #met = new Map<string, number>()
 
   constructor(app: AppSettings, clock: Clock, memory: number) {
     this.#app = app
@@ -60,8 +66,8 @@ export class Rooms {
   }
 
   /** Streams that follow rooms and are on, the gatekeeper first. Without the gatekeeper none can. */
-  streams(): readonly StreamName[] {
-    const on = Object.keys(this.#app.streams) as StreamName[]
+  streams(): readonly CursorStreamName[] {
+    const on = Object.keys(this.#app.streams) as CursorStreamName[]
     if (!on.includes(gatekeeper)) return []
     return [gatekeeper, ...on.filter(stream => stream !== gatekeeper && stream !== 'app-events')]
   }
@@ -82,6 +88,22 @@ export class Rooms {
 
   forget(room: string): void {
     this.#rooms.delete(room)
+    this.#note(room)
+  }
+
+  /** Whether a room that others have heard of should be looked at: it is not followed and was not met of late. */
+  meet(room: string): boolean {
+    if (this.#rooms.has(room)) return false
+    const met = this.#met.get(room)
+    if (met !== undefined && this.#clock.monotonic() - met < MEET_EVERY_MS) return false
+    this.#note(room)
+    return true
+  }
+
+  #note(room: string): void {
+    this.#met.delete(room)
+    this.#met.set(room, this.#clock.monotonic())
+    if (this.#met.size > MOST_MET) this.#met.delete(this.#met.keys().next().value!)
   }
 
   /** Whether the log has been read recently enough to trust that the roomUuid still means the same room. */
@@ -110,7 +132,7 @@ export class Rooms {
   }
 
   /** Takes a hint to heart and answers which visits it asks for. */
-  heed(hint: Hint, from: StreamName): readonly Wanted[] {
+  heed(hint: Hint, from: CursorStreamName): readonly Wanted[] {
     const streams = this.streams()
     if (streams.length === 0) return []
     const known = this.#rooms.get(hint.room)
@@ -126,7 +148,7 @@ export class Rooms {
     })
   }
 
-  settings(stream: StreamName): StreamSettings {
+  settings(stream: CursorStreamName): StreamSettings {
     const settings = this.#app.streams[stream]
     if (!settings) throw new TypeError(`stream ${stream} is off`)
     return settings
@@ -134,7 +156,7 @@ export class Rooms {
 }
 
 /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
-export function seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
+export function seriesOf({ series }: RoomMemory, stream: CursorStreamName): SeriesMemory {
   const known = series.get(stream)
   if (known) return known
   const made: SeriesMemory = { quiet: series.get(gatekeeper)?.quiet ?? 0, closed: false, held: false }

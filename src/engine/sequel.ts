@@ -1,9 +1,9 @@
 import { nextVisit } from '../planning/cadence.ts'
-import type { Hint, Stream, StreamName } from '../streams/stream.ts'
+import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
 import type { PollerContext } from './context.ts'
+import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
 import type { Lane } from './lane.ts'
-import { StoreUnavailable } from './ports.ts'
 import { seriesPause } from './reactions.ts'
 import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
 import type { VisitResult } from './visit.ts'
@@ -15,27 +15,21 @@ export interface Sequel {
   /** The same after a visit that threw. */
   readonly afterError: (lane: Lane, series: string, error: unknown) => number
   /** Holds a series back until the room's log has been read; false where the log may be trusted. */
-  readonly waitsForLog: (stream: Stream, room: string) => boolean
+  readonly waitsForLog: (stream: CursorStream, room: string) => boolean
 }
 
 export interface SequelContext {
   readonly context: PollerContext
   readonly rooms: Rooms
   readonly feedGaps: FeedGaps
-  readonly want: (stream: StreamName, series: string, within: number) => void
+  readonly want: (stream: CursorStreamName, series: string, within: number) => void
   /** Has the log of a room read at once, unless it is being read. */
   readonly readLog: (room: string) => void
   readonly drop: (room: string) => void
 }
 
-/** Visits that stood in each other's way are tried again within this many ms. */
-const SOON_MS = 1_000
-
-/** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
-const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
-
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
-  const { app, clock, random, store, log, meter, health } = context
+  const { app, clock, random, store, log, health } = context
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
@@ -79,13 +73,13 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return waitsForLog(lane.stream, series) ? undefined : SOON_MS
   }
 
-  function tell(hints: readonly Hint[], from: StreamName): void {
+  function tell(hints: readonly Hint[], from: CursorStreamName): void {
     for (const hint of hints) {
       for (const { stream, within } of rooms.heed(hint, from)) want(stream, hint.room, within)
     }
   }
 
-  function waitsForLog({ scope, name }: Stream, room: string): boolean {
+  function waitsForLog({ scope, name }: CursorStream, room: string): boolean {
     if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
     seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
     readLog(room)
@@ -93,7 +87,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   async function afterReading(
-    stream: StreamName,
+    stream: CursorStreamName,
     name: string,
     { fresh, unfinished, opened, end }: VisitResult,
   ): Promise<number | undefined> {
@@ -131,7 +125,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   /** Only the log of a room decides whether it is gone. */
-  async function afterGone(stream: StreamName, name: string): Promise<undefined> {
+  async function afterGone(stream: CursorStreamName, name: string): Promise<undefined> {
     const room = rooms.find(name)
     if (stream !== gatekeeper) {
       if (!room) return
@@ -150,22 +144,8 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   function afterError(lane: Lane, series: string, error: unknown): number {
-    const labels = { app: app.id, stream: lane.stream.name }
     if (lane.stream.kind === 'feed') feedGaps.suspect()
-    if (error instanceof StoreUnavailable && contention.has(error.code)) {
-      log.info('two statements met in the database; one of them is tried again', {
-        ...labels,
-        code: error.code,
-      })
-      return random.next() * SOON_MS
-    }
-    if (error instanceof StoreUnavailable) {
-      meter.page(labels, 'store_unavailable')
-      health.failed(error.code)
-      return 0
-    }
-    log.error('a visit failed by a fault of this program; it is tried again', { ...labels, error })
-    return seriesPause(undefined, lane.fail(series), random.next())
+    return afterFault(context, lane.stream.name, error, () => lane.fail(series))
   }
 
   return { after, afterError, waitsForLog }

@@ -1,6 +1,12 @@
 import type { Cadence } from '../planning/cadence.ts'
-import type { Rate } from '../provider/limits.ts'
-import type { HarvestSettings, StreamName } from '../streams/stream.ts'
+import type { RangeLimits, Rate } from '../provider/limits.ts'
+import type {
+  CursorStreamName,
+  DetailStreamName,
+  HarvestSettings,
+  WindowSeries,
+  WindowStreamName,
+} from '../streams/stream.ts'
 
 /** What the engine must know of one app. */
 export interface AppSettings {
@@ -9,7 +15,9 @@ export interface AppSettings {
   /** Rooms that are known beforehand. */
   readonly rooms: readonly string[]
   /** Streams that are on; an absent one is off. */
-  readonly streams: Readonly<Partial<Record<StreamName, StreamSettings>>>
+  readonly streams: Readonly<Partial<Record<CursorStreamName, StreamSettings>>>
+  readonly windows: Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
+  readonly details: Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
   readonly limits: Readonly<Record<string, GroupLimit>>
 }
 
@@ -18,7 +26,28 @@ export interface StreamSettings extends Cadence {
   readonly concurrency: number
 }
 
+export interface WindowSettings {
+  readonly series: readonly WindowSeries[]
+  /** How often the newest data are asked for, ms. */
+  readonly every: number
+  /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
+  readonly finalAfter: number
+  /** How often what is still going on is looked at again, ms. */
+  readonly revisitEvery: number
+  /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
+  readonly frame: 'needed' | 'full'
+}
+
+export interface DetailSettings {
+  /** Items that are fetched at the same time. */
+  readonly concurrency: number
+}
+
 export interface GroupLimit {
+  /** Whose counter it is at the provider: an app, or a credential that several apps may share. */
+  readonly scope: string
+  /** Strict bounds of a question about a range of time, where the group has such questions. */
+  readonly range?: RangeLimits
   /** Rates that every attempt must keep. */
   readonly rates: readonly Rate[]
   readonly concurrency: number

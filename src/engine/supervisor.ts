@@ -3,10 +3,11 @@ import { type Backoff, retryDelay } from '../planning/retry.ts'
 import { shardOf } from '../planning/shard.ts'
 import type { Stream } from '../streams/stream.ts'
 import { createAdmission } from './admission.ts'
+import { type RunningApp, startApp } from './app.ts'
 import { createBell } from './bell.ts'
 import { runOnSchedule } from './cron.ts'
 import { createStoreHealth } from './health.ts'
-import { type Poller, startPoller } from './poller.ts'
+import { createPacers } from './pacer.ts'
 import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import type { Queue } from './queue.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
@@ -31,7 +32,7 @@ export interface EngineContext extends Ports {
 }
 
 interface Running {
-  readonly poller: Poller
+  readonly drained: RunningApp
   readonly controller: AbortController
   readonly epoch: number
 }
@@ -44,6 +45,7 @@ const CLAIM_DEADLINE_MS = 10_000
 export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
   const admission = createAdmission(context, settings.deadline)
+  const pacers = createPacers(context)
   const bell = createBell(clock)
   const health = createStoreHealth(log, bell.ring)
   const stopping = new AbortController()
@@ -67,21 +69,25 @@ export function startEngine(context: EngineContext): Engine {
 
   function start(app: AppSettings, fence: Fence): void {
     const controller = new AbortController()
-    const poller = startPoller({
-      ...context,
-      app,
-      admission,
-      health,
-      streams: context.streams.filter(stream => app.streams[stream.name]),
-      fence: () => fence,
-      signal: controller.signal,
-      onFenced: bell.ring,
+    const drained = startApp({
+      context: {
+        ...context,
+        app,
+        admission,
+        health,
+        fence: () => fence,
+        signal: controller.signal,
+        onFenced: bell.ring,
+      },
+      streams: context.streams,
+      pacers,
+      clockOffset: () => context.transport.clockOffset('analytics'),
     })
-    running.set(app.id, { poller, controller, epoch: fence.epoch })
-    const ended = poller.done
+    running.set(app.id, { drained, controller, epoch: fence.epoch })
+    const ended = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
-        if (running.get(app.id)?.poller === poller) running.delete(app.id)
+        if (running.get(app.id)?.drained === drained) running.delete(app.id)
       })
       .finally(() => alive.delete(ended))
     alive.add(ended)
@@ -98,8 +104,9 @@ export function startEngine(context: EngineContext): Engine {
       try {
         adopt(await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), stopping.signal))
         failures = 0
+        const wasDown = health.state() === 'down'
         health.answered()
-        for (const { poller } of running.values()) poller.wake()
+        if (wasDown) for (const { drained } of running.values()) drained.wake()
       } catch (error) {
         if (stopping.signal.aborted) return
         failures += 1

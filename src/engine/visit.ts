@@ -1,6 +1,7 @@
 import type { Failure } from '../provider/errors.ts'
-import type { Hint } from '../streams/stream.ts'
+import type { Harvest, Hint } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
+import { type CursorPage, cursorTask, standAfter } from './cursor-task.ts'
 import { type PollResult, poll } from './poll.ts'
 import type { Progress } from './ports.ts'
 import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
@@ -73,7 +74,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
 
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }
-    const result = await poll(context, place)
+    const result = await poll(context, cursorTask(context, place))
     if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
       learnt.refusedTails += 1
       place = rewound(context, place.progress)
@@ -92,7 +93,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     found.unfinished = result.harvest.unfinished
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
-    if (result.looping) return { end: reportLoop(context), ...found }
+    if (result.page.looping) return { end: reportLoop(context), ...found }
     const next = follow(place, result)
     if (!next) return { end: 'done', ...found }
     place = next
@@ -138,10 +139,10 @@ function isTail({ cursor, purpose, asked }: Place): boolean {
 /** The next page of this visit; undefined when there is none for now. */
 function follow(
   place: Place,
-  { page, harvest, commit, stored }: PollResult & { readonly outcome: 'read' },
+  { page, harvest, stored }: PollResult<CursorPage, Harvest> & { readonly outcome: 'read' },
 ): Place | undefined {
   if (stored.outcome !== 'committed') return undefined
-  const { cursor, carry } = commit
+  const { cursor, carry } = standAfter(place, page, harvest)
   const progress = { version: stored.version, cursor, carry, certain: true }
   if (harvest.follow === 'stay') {
     // A matched probe goes on at the tail that it vouches for.

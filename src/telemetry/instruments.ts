@@ -47,7 +47,7 @@ export function createInstruments(registry: Registry) {
     ),
     refusals: counter(
       'refusals_total',
-      'Requests that the provider turned away for their credentials or their rate; should stay 0',
+      'Requests that the provider turned away for their credentials, rate, range or plan; should stay 0',
       ['operation', 'kind'],
     ),
     debits: counter('debits_total', 'Requests debited durably before they were sent', ['limit_group']),
@@ -75,6 +75,35 @@ export function createInstruments(registry: Registry) {
       'last_success_timestamp_seconds',
       'When a page of the stream was last committed, in seconds since the epoch',
       ['stream'],
+    ),
+    owed: gauge(
+      'owed_seconds',
+      'Seconds of data that are within reach and not read yet, or not final, over all apps and series',
+      ['stream'],
+    ),
+    owedExpires: gauge(
+      'oldest_owed_expires_seconds',
+      'Until the oldest of what is owed can no longer be had, in seconds; absent while nothing is owed',
+      ['stream'],
+    ),
+    budgetUsed: gauge(
+      'budget_used_ratio',
+      'Share of the requests of a limit group that count in its longest window; the highest of all credentials',
+      ['group', 'window'],
+    ),
+    callQuality: gauge(
+      'call_quality',
+      'Latest final real-time value of a quality metric, of the whole project',
+      ['app', 'product', 'metric'],
+    ),
+    callQualityAge: gauge(
+      'call_quality_age_seconds',
+      'Age of the value in call_quality: since the end of the window that it stands for, in seconds',
+      ['app', 'product', 'metric'],
+    ),
+    clockDoubt: gauge(
+      'clock_doubt_seconds',
+      'How far the clock of the database jumped against what this process saw pass, in seconds; 0 while it is believed',
     ),
     gaps: gauge('gaps', 'Rows of the gap ledger', ['stream', 'state']),
     rooms: gauge('rooms', 'Rooms known', ['state']),

@@ -8,6 +8,8 @@ import { createFigures, type Reading } from './figures.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { cappedLabel, closedLabel } from './labels.ts'
 import { createLagBook, type LagBook } from './lag.ts'
+import { createOwedBook, type OwedBook } from './owed.ts'
+import { createQualityBook, type QualityBook } from './quality.ts'
 
 type StreamName = StreamLabels['stream']
 
@@ -66,6 +68,9 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   const { clock, registry = new Registry(), streams } = options
   const metrics = createInstruments(registry)
   const lags = createLagBook()
+  const owed = createOwedBook(clock)
+  const quality = createQualityBook()
+  const budgets = new Map<string, Map<string, number>>()
   const loop = watchEventLoop()
   const figures = createFigures({
     clock,
@@ -85,6 +90,9 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   const scrape = async () => {
     setFigures(metrics, streams, await figures())
     setLags(metrics, streams, lags)
+    setOwed(metrics, owed)
+    setQuality(metrics, quality, app, clock.now())
+    setBudgets(metrics, budgets)
     metrics.eventLoopLag.set(loop.lag())
     return registry.metrics()
   }
@@ -111,8 +119,16 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     schedule: (labels, state) => lags.note(labels.stream, labels.app, state),
     owned(shards) {
       metrics.shardsOwned.set(shards)
-      if (shards === 0) lags.clear()
+      if (shards > 0) return
+      for (const book of [lags, owed, quality, budgets]) book.clear()
     },
+    owed: (labels, state) => owed.note(labels.stream, labels.app, state),
+    budget: (scope, group, used) => {
+      const scopes = budgets.get(group) ?? new Map<string, number>()
+      budgets.set(group, scopes.set(scope, used))
+    },
+    quality: (id, rows) => quality.note(id, rows),
+    clockDoubt: ms => metrics.clockDoubt.set(ms / 1_000),
     unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
     registry,
     scrape: oneAtATime(scrape),
@@ -142,6 +158,38 @@ function setLags(metrics: Instruments, streams: readonly StreamName[], lags: Lag
     metrics.due.set({ stream }, due)
     metrics.lag.set({ stream }, lateBy / 1_000)
   }
+}
+
+function setOwed(metrics: Instruments, owed: OwedBook): void {
+  metrics.owed.reset()
+  metrics.owedExpires.reset()
+  for (const { stream, seconds, expiresIn } of owed.all()) {
+    metrics.owed.set({ stream }, seconds)
+    if (expiresIn !== undefined) metrics.owedExpires.set({ stream }, expiresIn / 1_000)
+  }
+}
+
+function setQuality(
+  metrics: Instruments,
+  quality: QualityBook,
+  app: (id: string) => string,
+  now: number,
+): void {
+  metrics.callQuality.reset()
+  metrics.callQualityAge.reset()
+  for (const { app: id, product, metric, value, at } of quality.latest()) {
+    // Values of apps without a label of their own cannot be added up.
+    if (app(id) !== id) continue
+    const labels = { app: id, product, metric }
+    metrics.callQuality.set(labels, value)
+    metrics.callQualityAge.set(labels, (now - at) / 1_000)
+  }
+}
+
+function setBudgets(metrics: Instruments, budgets: ReadonlyMap<string, ReadonlyMap<string, number>>): void {
+  metrics.budgetUsed.reset()
+  for (const [group, scopes] of budgets)
+    metrics.budgetUsed.set({ group, window: 'day' }, Math.max(...scopes.values()))
 }
 
 function setFigures(metrics: Instruments, streams: readonly StreamName[], { up, figures }: Reading): void {

@@ -8,15 +8,15 @@ import { requestLine } from '../../src/provider/operation.ts'
 import { feed, roomLog } from './fake-streams.ts'
 import { createRig, fence, minute, second } from './rig.ts'
 
-const quick: GroupLimit = { rates: [perSecond(1_000)], concurrency: 8, counted: 'process' }
-const counted: GroupLimit = { rates: [perSecond(2)], concurrency: 1, counted: 'ledger' }
+const quick: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrency: 8, counted: 'process' }
+const counted: GroupLimit = { scope: 'a1', rates: [perSecond(2)], concurrency: 1, counted: 'ledger' }
 
 function rigged() {
   const rig = createRig([])
   const admission = createAdmission(rig, 30 * second)
   const controller = new AbortController()
   const signal = controller.signal
-  const common = { app: 'a1', fence, priority: 'live', signal } as const
+  const common = { app: 'a1', fence, purpose: 'live', life: 60 * second, signal } as const
   const ofRoom = (room: string, parts: Partial<Attempt> = {}) =>
     admission.send({
       ...common,
@@ -172,8 +172,8 @@ describe('order', () => {
     const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
     const all = [
       ofRoom('first', { limit }),
-      ofRoom('again', { limit, priority: 'revisit' }),
-      ofRoom('live', { limit, priority: 'live' }),
+      ofRoom('again', { limit, purpose: 'revisit' }),
+      ofRoom('live', { limit, purpose: 'live' }),
     ]
     await clock.advance(5 * second)
     await Promise.all(all)
@@ -211,7 +211,10 @@ describe('a group that is counted in the database', () => {
 
   it('waits as long as the ledger says', async () => {
     const { clock, ledger, transport, ofFeed } = rigged()
-    ledger.answers.push({ granted: false, wait: 700 }, { granted: false, wait: 300 })
+    ledger.answers.push(
+      { granted: false, wait: 700, now: 0, ahead: 0 },
+      { granted: false, wait: 300, now: 0, ahead: 0 },
+    )
     const sent = ofFeed()
     await clock.advance(2 * second)
     await sent
@@ -221,7 +224,7 @@ describe('a group that is counted in the database', () => {
   it('whose day is spent waits outside the queue, and asks the ledger once', async () => {
     const { clock, ledger, transport, ofFeed } = rigged()
     const limit: GroupLimit = { ...counted, rates: [perDay(480)] }
-    ledger.answers.push({ granted: false, wait: 50 * second })
+    ledger.answers.push({ granted: false, wait: 50 * second, now: 0, ahead: 0 })
     const all = [ofFeed({ limit }), ofFeed({ limit }), ofFeed({ limit })]
     await clock.advance(49 * second)
     expect(ledger.answers).toEqual([])

@@ -7,6 +7,7 @@ import type {
   Store,
 } from '../../src/engine/ports.ts'
 import type { StreamName } from '../../src/streams/stream.ts'
+import { FakeRangeStore } from './fake-ranges.ts'
 import type { Thing } from './fake-streams.ts'
 
 type Method = keyof Store
@@ -17,7 +18,7 @@ interface Series {
 }
 
 /** A store in memory. Any method can be made to fail, or a commit to answer something else, a number of times. */
-export class FakeStore implements Store {
+export class FakeStore extends FakeRangeStore implements Store {
   readonly commits: PageCommit[] = []
   readonly letters: DeadLetter[] = []
   readonly forgotten: string[] = []
@@ -32,6 +33,7 @@ export class FakeStore implements Store {
   readonly #answers: CommitResult[] = []
 
   constructor(roomStreams: readonly StreamName[]) {
+    super()
     this.#roomStreams = roomStreams
   }
 
@@ -118,7 +120,9 @@ export class FakeStore implements Store {
 
   async closeSeries(_fence: unknown, _app: string, stream: StreamName, series: string): Promise<void> {
     this.#called('closeSeries')
-    this.#series.get(`${stream} ${series}`)!.closed = true
+    const known = this.#series.get(`${stream} ${series}`)
+    if (known) known.closed = true
+    else this.closedWindows.push(`${stream} ${series}`)
   }
 
   async forgetRoom(_fence: unknown, _app: string, room: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type {
+  BudgetState,
   Fence,
   Grant,
   Ledger,
@@ -12,7 +13,7 @@ import type { Queue } from '../../src/engine/queue.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
-import type { StreamName } from '../../src/streams/stream.ts'
+import type { CursorStreamName } from '../../src/streams/stream.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { FakeStore } from './fake-store.ts'
 import type { Served } from './fake-streams.ts'
@@ -64,6 +65,8 @@ export class FakeTransport implements Transport {
     }
   }
 
+  clockOffset: Transport['clockOffset'] = () => undefined
+
   of(operation: string): readonly Asked[] {
     return this.asked.filter(each => each.operation === operation)
   }
@@ -76,15 +79,20 @@ export class FakeLedger implements Ledger {
   readonly answers: (TakeResult | Error)[] = []
   beforeGrant: () => Promise<void> = async () => {}
   settleError: Error | undefined
+  state: BudgetState = { used: 0, freesIn: null, recent: 0, total: 0 }
 
   async take({ scope, group }: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
     const answer = this.answers.shift()
     if (answer instanceof Error) throw answer
     if (answer) return answer
     await this.beforeGrant()
-    const grant = { scope, group, n: this.taken.length + 1 }
+    const grant = { scope, group, n: this.taken.length + 1, evidence: { floor: 0, ceiling: 8.64e15 } }
     this.taken.push(grant)
-    return { granted: true, grant }
+    return { granted: true, grant, now: 0, ahead: 0 }
+  }
+
+  async budget(): Promise<BudgetState> {
+    return this.state
   }
 
   async settle({ n }: Grant, outcome: 'refused' | 'unread'): Promise<void> {
@@ -95,16 +103,16 @@ export class FakeLedger implements Ledger {
   }
 }
 
-/** Runs what waits in order of priority, without a timer. */
+/** Runs what waits in order of their purposes, without a timer. */
 export function plainQueue(): Queue {
   const running = new Map<string, number>()
   const waiting: { readonly group: string; readonly rank: number; readonly go: () => void }[] = []
   const ranks = { live: 0, repair: 1, revisit: 2, backfill: 3 }
   return {
-    run: async (group, concurrency, priority, job) => {
+    run: async (group, concurrency, purpose, job) => {
       if ((running.get(group) ?? 0) >= concurrency) {
         await new Promise<void>(go => {
-          waiting.push({ group, rank: ranks[priority], go })
+          waiting.push({ group, rank: ranks[purpose], go })
           waiting.sort((a, b) => a.rank - b.rank)
         })
       } else running.set(group, (running.get(group) ?? 0) + 1)
@@ -138,6 +146,10 @@ export function fakeMeter(counts: Counts): Meter {
     debit: (_app, group) => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
+    owed: () => {},
+    budget: () => {},
+    quality: () => {},
+    clockDoubt: () => {},
   }
 }
 
@@ -155,7 +167,7 @@ export const cadence: StreamSettings = {
 
 export function appOf(
   id: string,
-  streams: readonly StreamName[],
+  streams: readonly CursorStreamName[],
   rooms: readonly string[] = [],
 ): AppSettings {
   return {
@@ -163,9 +175,11 @@ export function appOf(
     region: 'ap',
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, cadence])),
+    windows: {},
+    details: {},
     limits: {
-      classroom: { rates: [perSecond(1_000)], concurrency: 8, counted: 'process' },
-      'classroom-feed': { rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
+      classroom: { scope: id, rates: [perSecond(1_000)], concurrency: 8, counted: 'process' },
+      'classroom-feed': { scope: id, rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
     },
   }
 }
@@ -186,7 +200,7 @@ export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
 export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
-export function createRig(roomStreams: readonly StreamName[]) {
+export function createRig(roomStreams: readonly CursorStreamName[]) {
   const clock = new VirtualClock()
   const counts: Counts = { pages: [], letters: [], debits: [], refusals: [] }
   const said: string[] = []

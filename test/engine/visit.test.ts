@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { createAdmission } from '../../src/engine/admission.ts'
 import { type Progress, RefusedRows } from '../../src/engine/ports.ts'
 import { type Occasion, visit } from '../../src/engine/visit.ts'
-import type { Stream } from '../../src/streams/stream.ts'
+import type { CursorStream } from '../../src/streams/stream.ts'
 import { thingsOf } from './fake-store.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
 import { appOf, createRig, fence, minute, settingsOf } from './rig.ts'
 
-function rigged(stream: Stream = roomLog, progress?: Partial<Progress>) {
+function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
   const rig = createRig(['room-events', 'popup-quiz'])
   const app = appOf('a1', ['app-events', 'room-events', 'popup-quiz'])
   const settings = settingsOf([app])
@@ -18,7 +18,7 @@ function rigged(stream: Stream = roomLog, progress?: Partial<Progress>) {
   const context = {
     ...rig,
     ...{ app, settings, stream, series, fence },
-    priority: 'live' as const,
+    purpose: 'live' as const,
     signal: controller.signal,
     admission: createAdmission(rig, settings.deadline),
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { classify } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
+import { callSearch, realtimeQuality } from '../../src/provider/analytics/index.ts'
 import { appEvents, recordings } from '../../src/provider/classroom/index.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
 import type { Operation } from '../../src/provider/operation.ts'
@@ -114,5 +115,61 @@ describe('an answer', () => {
       answer: z.looseObject({ code: z.string() }),
     }
     expect(classify(operation, arrive(200, '{"code":"fine"}'), now).ok).toBe(true)
+  })
+})
+
+describe('a limit of a plan', () => {
+  const messages: readonly [string, FailureKind][] = [
+    ['qps limit error', 'qps_limit'],
+    ['qpd limit error', 'qpd_limit'],
+    ['query latency limit error', 'latency_limit'],
+    ['query time range limit error', 'time_range_limit'],
+    ['query time length limit error', 'time_length_limit'],
+    ['you have no auth to access this service, please buy or upgrade your service package', 'no_access'],
+    ['a limit that nobody has heard of', 'limit_exceeded'],
+    [' QPS Limit Error ', 'qps_limit'],
+  ]
+
+  it.each(messages)('%j is %s, whatever HTTP status stands beside it', (message, kind) => {
+    const body = JSON.stringify({ code: 300, message, requestId: 'r' })
+    for (const status of [200, 400, 429]) {
+      expect(failureOf(arrive(status, body), callSearch)).toMatchObject({ kind, code: 300, status })
+      expect(failureOf(arrive(status, body), realtimeQuality).kind).toBe(kind)
+    }
+  })
+
+  it.each(['null', '12', '{}'])(
+    'without a message that can be read (%s) is a limit all the same',
+    message => {
+      expect(failureOf(arrive(200, `{"code":300,"message":${message}}`), callSearch).kind).toBe(
+        'limit_exceeded',
+      )
+    },
+  )
+
+  it('without a code is what its status says', () => {
+    expect(failureOf(arrive(429, ''), callSearch).kind).toBe('rate_limited')
+    expect(failureOf(arrive(429, '{"message":"slow down"}'), callSearch).kind).toBe('rate_limited')
+  })
+
+  it.each<[number, FailureKind]>([
+    [400, 'bad_request'],
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+    [404, 'not_found'],
+    [500, 'server_error'],
+    [777, 'unexpected_code'],
+  ])('code %i in a body with HTTP 200 is %s', (code, kind) => {
+    expect(failureOf(arrive(200, `{"code":${code},"message":"x"}`), callSearch).kind).toBe(kind)
+  })
+
+  it.each([200, 0])('code %i is an answer', code => {
+    const verdict = classify(callSearch, arrive(200, `{"code":${code},"message":null,"call_lists":[]}`), now)
+    expect(verdict.ok).toBe(true)
+  })
+
+  it('says nothing of its message in the text for the log', () => {
+    const { text } = failureOf(arrive(200, '{"code":300,"message":"secret words"}'), callSearch)
+    expect(text).not.toContain('secret')
   })
 })

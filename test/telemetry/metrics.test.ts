@@ -12,7 +12,11 @@ describe('the metrics', () => {
     const text = await setUp().meter.scrape()
     const types = text.split('\n').flatMap(line => /^# TYPE (penstock_\S+ \S+)$/.exec(line)?.[1] ?? [])
     expect(types.toSorted()).toEqual([
+      'penstock_budget_used_ratio gauge',
       'penstock_build_info gauge',
+      'penstock_call_quality gauge',
+      'penstock_call_quality_age_seconds gauge',
+      'penstock_clock_doubt_seconds gauge',
       'penstock_commit_seconds histogram',
       'penstock_database_up gauge',
       'penstock_dead_letters_total counter',
@@ -23,6 +27,8 @@ describe('the metrics', () => {
       'penstock_gaps gauge',
       'penstock_lag_seconds gauge',
       'penstock_last_success_timestamp_seconds gauge',
+      'penstock_oldest_owed_expires_seconds gauge',
+      'penstock_owed_seconds gauge',
       'penstock_pages_total counter',
       'penstock_refusals_total counter',
       'penstock_request_seconds histogram',

@@ -1,0 +1,103 @@
+import type { CursorStream, DetailStream, Hint, Stream, WindowStream } from '../streams/stream.ts'
+import type { AppContext } from './context.ts'
+import { type Drain, type DrainContext, startDrain } from './drain.ts'
+import { createItemSource } from './item-source.ts'
+import type { Source } from './job.ts'
+import type { Pacers } from './pacer.ts'
+import { startPoller } from './poller.ts'
+import { createRangeRules, type RangeRules } from './range-rules.ts'
+import type { GroupLimit } from './settings.ts'
+import { createWindowSource } from './window-source.ts'
+
+/** Everything that keeps one app drained: a poller for its rooms, a drain for each limit group of its analytics. */
+export interface RunningApp {
+  /** Resolves when all of it has stopped and every page in hand is finished or given up. */
+  readonly done: Promise<void>
+  readonly wake: () => void
+}
+
+/** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
+const SOON_SHARE = 0.1
+
+type BudgetedStream = WindowStream | DetailStream
+
+interface Group {
+  readonly rules: RangeRules
+  /** Seconds. */
+  readonly reach: number
+  /** How long one question of each series takes at its fastest, seconds. */
+  readonly round: number
+}
+
+export interface AppOptions {
+  readonly context: AppContext
+  readonly streams: readonly Stream[]
+  readonly pacers: Pacers
+  /** How far the clock of the analytics service is ahead of ours, ms. */
+  readonly clockOffset: () => number | undefined
+}
+
+export function startApp({ context, streams, pacers, clockOffset }: AppOptions): RunningApp {
+  const { app, clock } = context
+  const cursors = streams.filter(isCursor).filter(({ name }) => app.streams[name])
+  const poller = startPoller({ ...context, streams: cursors })
+  const drainContext: DrainContext = {
+    ...context,
+    onRooms: (hints: readonly Hint[]) => poller.discover(hints.map(({ room }) => room)),
+    onWork: () => wake(),
+  }
+  const groups = Map.groupBy(streams.filter(isBudgeted), ({ operation }) => operation.limitGroup)
+  const drains = [...groups].flatMap(([name, members]) => startGroup(name, members))
+  const wake = () => {
+    for (const { wake } of [poller, ...drains]) wake()
+  }
+
+  function startGroup(name: string, members: readonly BudgetedStream[]): readonly Drain[] {
+    const limit = app.limits[name]
+    if (!limit?.range) return []
+    const series = members.reduce((sum, stream) => sum + seriesOf(stream), 0)
+    const group: Group = {
+      rules: createRangeRules(limit.range, clock, clockOffset),
+      reach: limit.range.reach,
+      round: series * slowestSpacing(limit),
+    }
+    const sources = members.flatMap(stream => sourceOf(stream, group))
+    if (sources.length === 0) return []
+    const pacer = pacers.of(app.id, name, limit, series)
+    const soon = group.reach * SOON_SHARE
+    return [startDrain(drainContext, { name, limit, sources, pacer, soon }, group.rules.now)]
+  }
+
+  function seriesOf(stream: BudgetedStream): number {
+    return stream.kind === 'window' ? (app.windows[stream.name]?.series.length ?? 0) : 0
+  }
+
+  function sourceOf(stream: BudgetedStream, { rules, reach, round }: Group): readonly Source[] {
+    if (stream.kind === 'detail') {
+      const settings = app.details[stream.name]
+      return settings ? [createItemSource({ context: drainContext, stream, rules, reach, ...settings })] : []
+    }
+    const settings = app.windows[stream.name]
+    if (!settings || settings.series.length === 0) return []
+    const details = app.details['call-sessions'] && app.limits['call-details']?.range
+    return [createWindowSource({ context: drainContext, stream, settings, rules, details, round })]
+  }
+
+  return { wake, done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}) }
+}
+
+/** Seconds from one request to the next at the fastest that lasts longer than a moment. */
+function slowestSpacing({ rates }: GroupLimit): number {
+  return Math.max(
+    0,
+    ...rates.filter(({ window }) => window <= 60).map(({ window, requests }) => window / requests),
+  )
+}
+
+function isCursor(stream: Stream): stream is CursorStream {
+  return stream.kind !== 'window' && stream.kind !== 'detail'
+}
+
+function isBudgeted(stream: Stream): stream is BudgetedStream {
+  return stream.kind === 'window' || stream.kind === 'detail'
+}

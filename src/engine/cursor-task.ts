@@ -1,0 +1,75 @@
+import { type RequestLine, requestLine } from '../provider/operation.ts'
+import type { Json } from '../rows/json.ts'
+import type { Harvest, Page } from '../streams/stream.ts'
+import type { Place, PollContext } from './context.ts'
+import type { Answer, Grant, PageCommit, Timing } from './ports.ts'
+import type { Task } from './task.ts'
+
+/** A page of a series whose pages follow each other by nextId. */
+export interface CursorPage extends Page {
+  /** nextId led back to a page of this reading and is not followed. */
+  readonly looping: boolean
+}
+
+/** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
+const PLAN_LIFE_MS = 60_000
+
+export function cursorTask(context: PollContext, place: Place): Task<CursorPage, Harvest> {
+  const { stream, store } = context
+  return {
+    stream: stream.name,
+    plan: () => ({ request: plan(context, place), life: PLAN_LIFE_MS }),
+    parse: (answer, timing) => parse(context, place, answer, timing),
+    harvest: page => stream.harvest(page, place.progress.carry),
+    commit: (page, harvest, grant) => store.commit(pageCommit(context, place, page, harvest, grant)),
+    rehearse: (page, harvest, grant) => store.rehearse(pageCommit(context, place, page, harvest, grant)),
+  }
+}
+
+/** Where the series stands after a page. */
+export function standAfter(
+  { progress }: Place,
+  page: Page,
+  { follow, carry }: Harvest,
+): { readonly cursor: string | null; readonly carry: Json } {
+  return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), carry }
+}
+
+function plan({ app, stream, series }: PollContext, { cursor }: Place): RequestLine {
+  const known: Record<string, string> = { region: app.region, appId: app.id, roomUuid: series }
+  const inPath = Object.entries(known).filter(([name]) => name in stream.operation.pathParams)
+  const asked = stream.kind === 'feed' ? {} : stream.request(cursor)
+  return requestLine(stream.operation, { ...Object.fromEntries(inPath), ...asked })
+}
+
+function parse(
+  { settings, stream, series }: PollContext,
+  { cursor, purpose, asked }: Place,
+  { body, answeredAt }: Answer,
+  { receivedAt }: Timing,
+): CursorPage {
+  const { items, nextId } = stream.read(body)
+  const looping = nextId !== undefined && (nextId === cursor || asked.has(nextId))
+  const found = { items, nextId: looping ? undefined : nextId, looping }
+  return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }
+}
+
+/** A reading that went in a circle has not seen the end: it proves nothing about holes. */
+function pageCommit(
+  { app, stream, series, fence }: PollContext,
+  place: Place,
+  page: CursorPage,
+  harvest: Harvest,
+  grant: Grant | undefined,
+): PageCommit {
+  const { room, rows, rejects, holes } = harvest
+  return {
+    ...{ app: app.id, stream: stream.name, series, fence, room, rows, rejects },
+    ...standAfter(place, page, harvest),
+    version: place.progress.version,
+    caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping,
+    source: stream.source,
+    ...(holes && !page.looping ? { holes } : {}),
+    ...(grant ? { settles: grant } : {}),
+  }
+}

@@ -1,0 +1,104 @@
+import { retryDelay } from '../planning/retry.ts'
+import { chooseJob, newTally } from '../planning/shares.ts'
+import type { Hint } from '../streams/stream.ts'
+import { type Bell, createBell } from './bell.ts'
+import type { AppContext } from './context.ts'
+import type { Job, Source } from './job.ts'
+import type { Pacer } from './pacer.ts'
+import { StoreUnavailable } from './ports.ts'
+import { faultBackoff } from './reactions.ts'
+import type { GroupLimit } from './settings.ts'
+
+/** What the sources of a limit group need besides what every part of an app does. */
+export interface DrainContext extends AppContext {
+  /** News of rooms that came with other data. */
+  readonly onRooms: (hints: readonly Hint[]) => void
+  /** There is new work for some stream of the app. */
+  readonly onWork: () => void
+}
+
+/** Spends the budget of one limit group of an app: one request after the other, whatever is most urgent. */
+export interface Drain {
+  readonly done: Promise<void>
+  readonly wake: () => void
+}
+
+export interface DrainGroup {
+  readonly name: string
+  readonly limit: GroupLimit
+  readonly sources: readonly Source[]
+  readonly pacer: Pacer
+  /** How long before it expires anything goes before everything else, seconds. */
+  readonly soon: number
+}
+
+/** The sources are asked at least this often, ms. */
+const LONGEST_NAP_MS = 60_000
+
+export function startDrain(context: DrainContext, group: DrainGroup, now: () => number): Drain {
+  const { app, clock, random, log, signal, health } = context
+  const bell: Bell = createBell(clock)
+  const running = new Set<Promise<void>>()
+  /** How far each purpose has come in its share since this process began. */
+  let tally = newTally
+
+  /** While it is uncertain whether the database is well, one job tries it. */
+  const places = () => (health.state() === 'up' ? group.limit.concurrency : 1)
+
+  function start(job: Job): void {
+    const run = job.run().finally(() => {
+      running.delete(run)
+      bell.ring()
+    })
+    running.add(run)
+  }
+
+  /** Starts what is most urgent; answers for how many ms there is nothing to do. */
+  async function step(): Promise<number> {
+    if (health.state() === 'down' || running.size >= places()) return LONGEST_NAP_MS
+    const found = await Promise.all(group.sources.map(source => source.find()))
+    const jobs = found.flatMap(each => each.jobs)
+    if (jobs.length === 0) return Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
+    const waits = await group.pacer.waits()
+    const ready = jobs.filter(({ purpose }) => waits[purpose] === 0)
+    const begun = ready.filter(({ completes }) => completes)
+    const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon })
+    if (!choice) return Math.min(LONGEST_NAP_MS, ...jobs.map(({ purpose }) => waits[purpose]))
+    tally = choice.tally
+    start(choice.job)
+    return 0
+  }
+
+  /** Does something that needs the database until it is done. */
+  async function persist<T>(act: () => Promise<T>): Promise<T | undefined> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await act()
+      } catch (error) {
+        if (error instanceof StoreUnavailable) health.failed(error.code)
+        else
+          log.error('a limit group could not be drained; trying again', {
+            app: app.id,
+            group: group.name,
+            error,
+          })
+        await bell.nap(retryDelay(faultBackoff, failures, random.next()))
+      }
+    }
+    return undefined
+  }
+
+  async function run(): Promise<void> {
+    signal.addEventListener('abort', bell.ring, { once: true })
+    await persist(async () => {
+      for (const source of group.sources) await source.begin()
+    })
+    while (!signal.aborted) {
+      const nap = (await persist(step)) ?? 0
+      if (nap > 0) await bell.nap(nap)
+    }
+    await Promise.all(running)
+  }
+
+  return { wake: bell.ring, done: run() }
+}

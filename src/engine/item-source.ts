@@ -1,0 +1,148 @@
+import type { Failure } from '../provider/errors.ts'
+import type { DetailStream } from '../streams/stream.ts'
+import type { DrainContext } from './drain.ts'
+import { afterFault } from './faults.ts'
+import { itemTask } from './item-task.ts'
+import type { Found, Job, Source } from './job.ts'
+import { poll } from './poll.ts'
+import type { ItemLoss, OpenItem } from './ports.ts'
+import type { RangeRules } from './range-rules.ts'
+import { seriesPause } from './reactions.ts'
+import { reportFailure } from './refusals.ts'
+
+export interface ItemSourceContext {
+  readonly context: DrainContext
+  readonly stream: DetailStream
+  readonly rules: RangeRules
+  /** How far back details are served, seconds. */
+  readonly reach: number
+  /** Items that are fetched at the same time. */
+  readonly concurrency: number
+}
+
+/** What ended longer ago than this share of the reach, or than this, seconds, is past: newer work goes first. */
+const LIVE_SHARE = 0.25
+const LIVE_SECONDS = 6 * 3_600
+
+/** What has left the reach is moved to the gap ledger this often, ms. */
+const EXPIRE_EVERY_MS = 60_000
+
+/** The worklist is looked at again after this, ms, when nobody said that there is work. */
+const LOOK_EVERY_MS = 30_000
+
+/** An item that the provider rejects so often is given up. */
+const MOST_REJECTIONS = 3
+
+/** Pages of one item at most. */
+const MOST_PAGES = 10_000
+
+/** The worklist of one stream of an app. */
+export function createItemSource({ context, stream, rules, reach, concurrency }: ItemSourceContext): Source {
+  const { app, clock, random, store, log, health } = context
+  const labels = { app: app.id, stream: stream.name }
+  const busy = new Set<string>()
+  let expiredAt = Number.NEGATIVE_INFINITY
+
+  async function find(): Promise<Found> {
+    const now = rules.now()
+    const bounds = rules.bounds()
+    await expire(bounds.after)
+    const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
+    const limit = concurrency + busy.size
+    const live = await store.items(
+      app.id,
+      stream.name,
+      { ...bounds, after: Math.max(bounds.after, recent) },
+      limit,
+    )
+    const past = await store.items(
+      app.id,
+      stream.name,
+      { ...bounds, before: Math.min(bounds.before, recent) },
+      limit,
+    )
+    const free = [...live, ...past].filter(item => !busy.has(keyOf(item)))
+    return { jobs: free.map(item => jobOf(item, recent)), again: LOOK_EVERY_MS }
+  }
+
+  async function expire(edge: number): Promise<void> {
+    if (clock.monotonic() - expiredAt < EXPIRE_EVERY_MS) return
+    const lost = await store.expireItems(context.fence(), app.id, stream.name, edge)
+    expiredAt = clock.monotonic()
+    if (lost > 0) log.warn('details of calls left the reach of the plan unread', { ...labels, gaps: lost })
+  }
+
+  function jobOf(item: OpenItem, recent: number): Job {
+    const isLive = item.origin === 'live' && item.from > recent
+    const purpose = item.failures > 0 ? 'repair' : isLive ? 'live' : 'backfill'
+    const completes = stream.part === 'completes'
+    return { purpose, expiresAt: item.from + reach, completes, run: () => run(item, purpose) }
+  }
+
+  async function run(item: OpenItem, purpose: Job['purpose']): Promise<void> {
+    busy.add(keyOf(item))
+    try {
+      await fetchItem(item, purpose)
+    } catch (error) {
+      await clock.sleep(
+        afterFault(context, stream.name, error, () => item.failures + 1),
+        context.signal,
+      )
+    } finally {
+      busy.delete(keyOf(item))
+    }
+  }
+
+  /** Fetches an item page by page. */
+  async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
+    let item = first
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const fence = context.fence()
+      const life = (item.from - rules.bounds().after) * 1_000
+      if (life <= 0 || context.signal.aborted) return
+      const result = await poll(
+        { ...context, fence, purpose },
+        itemTask({ ...context, fence, purpose }, stream, item, life),
+      )
+      if (result.outcome === 'failed') return afterFailure(item, result.failure)
+      if (result.outcome === 'fenced') return context.onFenced()
+      if (result.outcome !== 'read') return
+      const { stored, harvest } = result
+      if (stored.outcome === 'fenced') return context.onFenced()
+      if (stored.outcome !== 'committed') return
+      health.worked()
+      if (harvest.work.length > 0) context.onWork()
+      if (harvest.reading === 'whole') return
+      item = { ...item, version: stored.version, page: item.page + 1, carry: harvest.carry }
+    }
+  }
+
+  async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {
+    const fence = context.fence()
+    await reportFailure({ ...context, stream, series: item.key }, failure)
+    if (failure.kind === 'too_large' || failure.kind === 'time_length_limit') {
+      const smaller = stream.split(item)
+      if (smaller) await store.splitItem(fence, app.id, item, smaller)
+      else await lose(item, failure.kind === 'too_large' ? 'too_large' : 'refused')
+      if (smaller) context.onWork()
+      return
+    }
+    rules.tighten(failure.kind, { start: item.from, end: item.to })
+    const isRejected = failure.kind === 'bad_request' || failure.kind === 'not_found'
+    if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
+      return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')
+    }
+    await store.deferItem(fence, app.id, item, seriesPause(failure, item.failures + 1, random.next()))
+  }
+
+  async function lose(item: OpenItem, reason: ItemLoss): Promise<void> {
+    await store.loseItem(context.fence(), app.id, item, reason)
+    log.error('details of a call cannot be had; they are in the gap ledger', { ...labels, reason })
+  }
+
+  return { begin: async () => {}, find }
+}
+
+function keyOf({ key, part }: OpenItem): string {
+  return `${key}\n${part}`
+}

@@ -1,0 +1,39 @@
+import { requestLine } from '../provider/operation.ts'
+import type { DetailHarvest, DetailPage, DetailStream } from '../streams/stream.ts'
+import type { PageContext } from './context.ts'
+import type { Grant, ItemCommit, OpenItem } from './ports.ts'
+import type { Task } from './task.ts'
+
+/** A page of an item of the worklist. `life` in ms: for how long the item may still be asked for. */
+export function itemTask(
+  context: PageContext,
+  stream: DetailStream,
+  item: OpenItem,
+  life: number,
+): Task<DetailPage, DetailHarvest> {
+  const { app, store } = context
+  return {
+    stream: stream.name,
+    plan: () => ({
+      request: requestLine(stream.operation, stream.request(app.id, item, item.page)),
+      life,
+    }),
+    parse: ({ body }, { receivedAt }) => ({ ...stream.read(body), item, number: item.page, receivedAt }),
+    harvest: page => stream.harvest(page, item.carry),
+    commit: (_, harvest, grant) => store.commitItem(itemCommit(context, item, harvest, grant)),
+    rehearse: (_, harvest, grant) => store.rehearseItem(itemCommit(context, item, harvest, grant)),
+  }
+}
+
+function itemCommit(
+  { app, fence }: PageContext,
+  item: OpenItem,
+  { rows, rejects, carry, reading, work }: DetailHarvest,
+  grant: Grant | undefined,
+): ItemCommit {
+  return {
+    ...{ app: app.id, fence, item, rows, rejects, carry, work },
+    nextPage: reading === 'next' ? item.page + 1 : null,
+    ...(grant ? { settles: grant } : {}),
+  }
+}

@@ -1,0 +1,26 @@
+import type { Purpose } from './ports.ts'
+
+/** One thing that may be asked for now. */
+export interface Job {
+  readonly purpose: Purpose
+  /** When the oldest of it can no longer be had, by the provider's clock, Unix seconds. */
+  readonly expiresAt: number
+  /** It ends what was begun: before anything else is, so that little is left half done when a budget is short. */
+  readonly completes: boolean
+  /** Asks for it, to its end. Never rejects. */
+  readonly run: () => Promise<void>
+}
+
+/** What one stream can have asked for. */
+export interface Source {
+  /** Makes its series known. Throws StoreUnavailable. */
+  readonly begin: () => Promise<void>
+  /** Throws StoreUnavailable. */
+  readonly find: () => Promise<Found>
+}
+
+export interface Found {
+  readonly jobs: readonly Job[]
+  /** In how many ms there may be others. */
+  readonly again: number
+}

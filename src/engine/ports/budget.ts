@@ -1,0 +1,73 @@
+import type { Rate } from '../../provider/limits.ts'
+import type { Fence } from './ownership.ts'
+
+export interface Debit {
+  readonly scope: string
+  readonly group: string
+  readonly app: string
+  readonly operation: string
+  readonly fence: Fence
+  readonly rates: readonly Rate[]
+  /** What the request is for; kept as evidence. */
+  readonly purpose: Purpose
+  /** What this process knows of the time that has passed, against jumps of the database's clock. */
+  readonly evidence: Evidence
+  /** The request's total deadline plus ten seconds, ms: how long an unsettled debit may still reach the provider. */
+  readonly reach: number
+}
+
+/** live: new data; repair: what went wrong before; revisit: what may have changed; backfill: what is long past. */
+export const purposes = ['live', 'repair', 'revisit', 'backfill'] as const
+export type Purpose = (typeof purposes)[number]
+
+/**
+ * Between these moments, ms since the epoch, the database's clock is believed; outside, the nearer one stands for
+ * it: budget time never runs ahead of what the process saw pass, nor stands still when the clock was put back.
+ */
+export interface Evidence {
+  readonly floor: number
+  readonly ceiling: number
+}
+
+/** How much of the longest window of a limit group is used. */
+export interface BudgetState {
+  /** Requests that still count. */
+  readonly used: number
+  /** In how many ms the oldest of them stops counting; null when there is none. */
+  readonly freesIn: number | null
+  /** Requests debited in the last `recent` ms that was asked for. */
+  readonly recent: number
+  /** Requests that were ever debited; they are numbered without gaps. */
+  readonly total: number
+}
+
+export interface Grant {
+  readonly scope: string
+  readonly group: string
+  /** Number of the debit, without gaps within (scope, group). */
+  readonly n: number
+  /** What is known of the time: when the debit was asked for, then when the answer had arrived. */
+  readonly evidence: Evidence
+}
+
+/**
+ * `now` is the time that the group's budget is counted by, ms since the epoch: the database's clock, unless that was
+ * seen to jump. `ahead` is how far the database's clock is ahead of it, ms; 0 while it never jumped.
+ */
+export type TakeResult =
+  | { readonly granted: true; readonly grant: Grant; readonly now: number; readonly ahead: number }
+  /** `wait` in ms. */
+  | { readonly granted: false; readonly wait: number; readonly now: number; readonly ahead: number }
+  | { readonly granted: 'fenced' }
+
+export interface Ledger {
+  /** Debits one request durably, or says how long to wait. Throws StoreUnavailable. */
+  readonly take: (debit: Debit) => Promise<TakeResult>
+  /**
+   * The answer has arrived, or will never come, without a page to commit: the slot frees one window from now.
+   * `refused`: the provider did nothing; `unread`: it may have handed out events that nobody can store.
+   */
+  readonly settle: (grant: Grant, outcome: 'refused' | 'unread', evidence: Evidence) => Promise<void>
+  /** How much of a window of `window` seconds is used. Throws StoreUnavailable. */
+  readonly budget: (scope: string, group: string, window: number, recent: number) => Promise<BudgetState>
+}

@@ -1,0 +1,128 @@
+import type { Range, Ranges } from '../../planning/range.ts'
+import type { Json } from '../../rows/json.ts'
+import type { RowSet } from '../../rows/rows.ts'
+import type { DetailStreamName, Reject, StreamName, WorkItem } from '../../streams/stream.ts'
+import type { Grant } from './budget.ts'
+import type { CommitResult } from './commit-result.ts'
+import type { Fence } from './ownership.ts'
+
+/** Progress over ranges of time, and the worklist. Every method throws StoreUnavailable. */
+export interface RangeStore {
+  /** How far each series of a window stream has come. */
+  readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
+  /** Makes series of a window stream known; those that are known stay as they are. `owedFrom` in Unix seconds. */
+  readonly beginWindows: (
+    fence: Fence,
+    app: string,
+    stream: StreamName,
+    series: readonly string[],
+    owedFrom: number,
+  ) => Promise<void>
+  readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
+  readonly rehearseWindow: (page: WindowCommit) => Promise<boolean>
+  /**
+   * What is owed of a series before `edge` (Unix seconds) has left the provider's reach: it becomes rows of the gap
+   * ledger. Answers how many there are.
+   */
+  readonly expireWindows: (
+    fence: Fence,
+    app: string,
+    stream: StreamName,
+    series: string,
+    edge: number,
+  ) => Promise<number>
+  /** Items that may be fetched now, those that expire first in front. */
+  readonly items: (
+    app: string,
+    stream: DetailStreamName,
+    bounds: ItemBounds,
+    limit: number,
+  ) => Promise<readonly OpenItem[]>
+  readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
+  readonly rehearseItem: (page: ItemCommit) => Promise<boolean>
+  /** The item is not tried again for `wait` ms. */
+  readonly deferItem: (fence: Fence, app: string, item: OpenItem, wait: number) => Promise<void>
+  /** Puts smaller items in the place of one. */
+  readonly splitItem: (fence: Fence, app: string, item: OpenItem, into: readonly WorkItem[]) => Promise<void>
+  /** Gives an item up: a row of the gap ledger. */
+  readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
+  /** The same for items that begin before `edge`, Unix seconds; answers how many. */
+  readonly expireItems: (fence: Fence, app: string, stream: DetailStreamName, edge: number) => Promise<number>
+}
+
+/** How far a series of a window stream has come. All ranges in Unix seconds. */
+export interface WindowProgress {
+  readonly series: string
+  readonly version: number
+  /** From here on everything is owed; what is before was never asked for. */
+  readonly owedFrom: number
+  /** Read, and final. */
+  readonly covered: Ranges
+  /** Read at least once; some of it may still change. */
+  readonly seen: Ranges
+  /** Given up; each of them stands in the gap ledger. */
+  readonly lost: Ranges
+  /** To be read once more because someone asked for it. */
+  readonly wanted: Ranges
+}
+
+/** One page of a window, in one statement. */
+export interface WindowCommit {
+  readonly app: string
+  readonly stream: StreamName
+  readonly series: string
+  readonly fence: Fence
+  readonly version: number
+  /** Becomes final with this page; empty before the last page of a window. */
+  readonly covers: Ranges
+  /** Has been read with this page, final or not. */
+  readonly sees: Ranges
+  /** Given up with this page, and why. */
+  readonly loses: readonly LostRange[]
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  readonly work: readonly WorkItem[]
+  readonly settles?: Grant
+}
+
+export interface LostRange extends Range {
+  /** overflow: more in one second than the provider lists; refused: it rejects the question. */
+  readonly reason: 'overflow' | 'refused'
+}
+
+/** An item of the worklist with where it stands. */
+export interface OpenItem extends WorkItem {
+  readonly version: number
+  /** Page to ask for, from 1. */
+  readonly page: number
+  readonly carry: Json
+  /** Someone asked for it again. */
+  readonly origin: 'live' | 'backfill'
+  /** Failures so far in a row. */
+  readonly failures: number
+}
+
+/** One page of a work item, in one statement. */
+export interface ItemCommit {
+  readonly app: string
+  readonly fence: Fence
+  readonly item: OpenItem
+  /** Null when the item is done. */
+  readonly nextPage: number | null
+  readonly carry: Json
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  readonly work: readonly WorkItem[]
+  readonly settles?: Grant
+}
+
+/** Which work items may be asked for now: all bounds strict, Unix seconds. */
+export interface ItemBounds {
+  /** Items must begin after this. */
+  readonly after: number
+  /** And end before this. */
+  readonly before: number
+}
+
+/** too_large: not to be had in any size; refused: the provider rejects the question; vanished: it does not know the call. */
+export type ItemLoss = 'too_large' | 'refused' | 'vanished'

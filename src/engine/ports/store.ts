@@ -1,0 +1,133 @@
+import type { FailureKind } from '../../provider/errors.ts'
+import type { Json } from '../../rows/json.ts'
+import type { RowSet } from '../../rows/rows.ts'
+import type { Hole, Reject, RoomScope, StreamName } from '../../streams/stream.ts'
+import type { Grant } from './budget.ts'
+import type { CommitResult } from './commit-result.ts'
+import type { Fence } from './ownership.ts'
+import type { RangeStore } from './ranges.ts'
+
+export interface Progress {
+  /** Raised by every commit; a commit with another version than the stored one writes nothing. */
+  readonly version: number
+  readonly cursor: string | null
+  readonly carry: Json
+  /** The roomUuid certainly still means the room that the rows belong to; of a series without a room, false. */
+  readonly certain: boolean
+}
+
+/** A series as the schedule needs it. */
+export interface OpenSeries {
+  readonly series: string
+  readonly updatedAt: number | null
+  /** When the room ended, as far as known; ms since the epoch. */
+  readonly endedAt: number | null
+  /** When the room last showed life. */
+  readonly lastEventAt: number | null
+}
+
+export interface PageCommit {
+  readonly app: string
+  readonly stream: StreamName
+  readonly series: string
+  readonly fence: Fence
+  /** Version that was read; the commit is void if it is no longer the stored one. */
+  readonly version: number
+  readonly cursor: string | null
+  readonly carry: Json
+  /** The log or list was read to its end. */
+  readonly caughtUp: boolean
+  readonly source: 'feed' | 'log' | 'list'
+  readonly room: RoomScope
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  readonly holes?: readonly Hole[]
+  /** Debit that this page settles, where the operation is debited durably. */
+  readonly settles?: Grant
+}
+
+/** Postgres refused what a page holds; `code` is the SQLSTATE. Nothing was written. */
+export class RefusedRows extends Error {
+  override readonly name = 'RefusedRows'
+  readonly code: string
+  constructor(code: string) {
+    super(`the database refused a row (SQLSTATE ${code})`)
+    this.code = code
+  }
+}
+
+/** The database cannot be reached or cannot write now; `code` is the SQLSTATE where there is one. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+  readonly code: string | undefined
+  constructor(code: string | undefined, cause?: unknown) {
+    super(`the database is not available${code ? ` (SQLSTATE ${code})` : ''}`, { cause })
+    this.code = code
+  }
+}
+
+/** Every method throws StoreUnavailable when the database cannot be reached. */
+export interface Store extends RangeStore {
+  readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
+  /** Makes the rooms known, for every stream that follows rooms; rooms that are known stay as they are. */
+  readonly discoverRooms: (fence: Fence, app: string, rooms: readonly string[]) => Promise<void>
+  /** Makes one series known, where it is not yet. */
+  readonly follow: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
+  /** Reads where a series stands; undefined for one that nobody has made known. */
+  readonly progress: (app: string, stream: StreamName, series: string) => Promise<Progress | undefined>
+  /** Writes one page in one statement. Throws RefusedRows when Postgres refuses a value. */
+  readonly commit: (page: PageCommit) => Promise<CommitResult>
+  /** Tries the same statement and rolls it back: true when Postgres would take it. */
+  readonly rehearse: (page: PageCommit) => Promise<boolean>
+  /** Keeps bytes that could not be used as a page; the same letter again only raises a count. */
+  readonly setAside: (letter: DeadLetter) => Promise<'new' | 'again'>
+  /** The series needs no more visits until a hint comes. */
+  readonly closeSeries: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
+  /** The provider no longer knows the room: its log is final, and what is missing in it is lost. */
+  readonly forgetRoom: (fence: Fence, app: string, room: string) => Promise<void>
+  /**
+   * Answers of the app's feed that were debited and never committed, and a pause longer than the provider
+   * remembers, become rows of the gap ledger. Answers how many rows are new or have grown.
+   */
+  readonly recordUnread: (fence: Fence, app: string) => Promise<number>
+  /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */
+  readonly settleFeedGaps: (fence: Fence, app: string) => Promise<number>
+  readonly housekeeping: () => Promise<void>
+  readonly figures: () => Promise<StoreFigures>
+}
+
+export interface DeadLetter {
+  readonly app: string
+  readonly stream: StreamName
+  readonly series: string
+  readonly reason: FailureKind
+  /** One sentence on what was wrong; no values. */
+  readonly detail: string
+  readonly body: Uint8Array
+  /** What counts as the same letter: pages differ by their bytes; refusals say the same in ever other bytes. */
+  readonly alike: 'by body' | 'by detail'
+}
+
+/** What the gauges need that only the database knows. */
+export interface StoreFigures {
+  readonly gaps: readonly {
+    readonly app: string
+    readonly stream: string
+    readonly state: string
+    readonly count: number
+  }[]
+  readonly rooms: readonly { readonly app: string; readonly state: string; readonly count: number }[]
+  /** What is owed of streams whose progress is time, and of those that read details. */
+  readonly owed?: readonly OwedFigure[]
+}
+
+export interface OwedFigure {
+  readonly app: string
+  readonly stream: string
+  /** Not final up to now, what is still too young to be asked for included. */
+  readonly seconds: number
+  /** Items of the worklist; 0 of a stream whose progress is time. */
+  readonly items: number
+  /** Begin of the oldest that is owed, ms since the epoch; null when nothing is. */
+  readonly oldest: number | null
+}

@@ -1,0 +1,64 @@
+import type { FailureKind } from '../../provider/errors.ts'
+import type { Family } from '../../provider/operation.ts'
+import type { QualityRealtimeRow } from '../../rows/analytics.ts'
+import type { StreamName } from '../../streams/stream.ts'
+import type { Timing } from './wire.ts'
+
+export interface StreamLabels {
+  readonly app: string
+  readonly stream: StreamName
+}
+
+/** The engine measures every stream alike; streams declare no metrics. */
+export interface Meter {
+  readonly request: (
+    app: string,
+    family: Family,
+    operation: string,
+    outcome: 'ok' | FailureKind,
+    timing: Timing,
+  ) => void
+  readonly page: (labels: StreamLabels, outcome: PageOutcome) => void
+  readonly rows: (stored: Readonly<Record<string, number>>) => void
+  readonly commit: (elapsedMs: number) => void
+  readonly deadLetters: (labels: StreamLabels, reason: string, count: number) => void
+  readonly divergences: (labels: StreamLabels, count: number) => void
+  readonly refusal: (app: string, operation: string, kind: FailureKind) => void
+  readonly debit: (app: string, group: string) => void
+  /** Series that are due and how late the latest of them is, in ms. */
+  readonly schedule: (
+    labels: StreamLabels,
+    state: { readonly series: number; readonly lateBy: number },
+  ) => void
+  readonly owned: (shards: number) => void
+  /** What a stream still owes, and in how many ms the oldest of it can no longer be had; null when none is owed. */
+  readonly owed: (
+    labels: StreamLabels,
+    state: { readonly seconds: number; readonly expiresIn: number | null },
+  ) => void
+  /** How much of a limit group's longest window is used, 0 to 1. */
+  readonly budget: (scope: string, group: string, used: number) => void
+  /** Final real-time values that were just read. */
+  readonly quality: (app: string, rows: readonly QualityRealtimeRow[]) => void
+  /** How far the database's clock is from what this process saw pass, ms; 0 while it is believed. */
+  readonly clockDoubt: (ms: number) => void
+}
+
+export type PageOutcome =
+  | 'committed'
+  | 'empty'
+  | 'stale'
+  | 'fenced'
+  | 'unverified'
+  | 'looped'
+  | 'gone'
+  | FailureKind
+  | 'store_unavailable'
+
+/** A static message; everything that varies is in the fields. */
+export interface Log {
+  readonly debug: (message: string, fields?: object) => void
+  readonly info: (message: string, fields?: object) => void
+  readonly warn: (message: string, fields?: object) => void
+  readonly error: (message: string, fields?: object) => void
+}

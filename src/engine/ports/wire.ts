@@ -1,0 +1,33 @@
+import type { Failure } from '../../provider/errors.ts'
+import type { Family, RequestLine } from '../../provider/operation.ts'
+
+export interface Transport {
+  /**
+   * Sends one request, once, and never throws for anything the provider or the network does. Follows no
+   * redirect, retries nothing, caps the body, and ends by its total deadline.
+   */
+  readonly send: (app: string, request: RequestLine, signal?: AbortSignal) => Promise<Reply>
+  /** How far the provider's clock is ahead of ours, ms; undefined before its first answer. */
+  readonly clockOffset: (family: Family) => number | undefined
+}
+
+export type Reply =
+  | { readonly ok: true; readonly answer: Answer; readonly timing: Timing }
+  | { readonly ok: false; readonly failure: Failure; readonly timing: Timing }
+
+export interface Answer {
+  /** The parsed body, checked against the operation's shape. Integers above 2^53 are bigint. */
+  readonly body: unknown
+  readonly status: number
+  /** The provider's clock when it answered, ms since the epoch, where the answer has one. */
+  readonly answeredAt: number | undefined
+  /** The body as it came, for a dead letter. */
+  readonly bytes: Uint8Array
+}
+
+export interface Timing {
+  /** Our wall clock when the answer was complete or given up, ms since the epoch. */
+  readonly receivedAt: number
+  /** From the first byte sent to the last byte read, ms on the monotonic clock. */
+  readonly elapsed: number
+}

@@ -1,0 +1,68 @@
+import type { Clock } from '../clock/clock.ts'
+import type { WindowRules } from '../planning/windows.ts'
+import type { FailureKind } from '../provider/errors.ts'
+import type { RangeLimits } from '../provider/limits.ts'
+import type { Bounds } from '../streams/stream.ts'
+import type { ItemBounds } from './ports.ts'
+
+/** How the windows of a series are cut; the bounds of the plan come to it. */
+export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'finalAfter'>
+
+/** The strict bounds that a limit group sets to questions about ranges of time, by the provider's own clock. */
+export interface RangeRules {
+  /** The provider's clock as far as it is known, Unix seconds. */
+  readonly now: () => number
+  readonly of: (cut: WindowCut) => WindowRules
+  /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
+  readonly bounds: () => ItemBounds
+  /** The provider refused a question that should have been allowed: from now on less is asked for. */
+  readonly tighten: (kind: FailureKind, bounds: Bounds) => void
+}
+
+/**
+ * Seconds that a question keeps away from its bounds. A request may be long on its way, which moves the earliest
+ * start; the provider's clock is told to the second.
+ */
+const startMargin = 15
+const endMargin = 3
+
+/** Before the provider has told the time, its clock may be this far from ours, seconds. */
+const unknownClock = 120
+
+/** What one refusal moves a bound by, seconds, and how far refusals can move it. */
+const endStep = 10
+const longestEnd = 900
+const startShare = 0.02
+const shortestSpan = 60
+
+export function createRangeRules(
+  limits: RangeLimits,
+  clock: Clock,
+  clockOffset: () => number | undefined,
+): RangeRules {
+  let { span } = limits
+  const tightened = { start: 0, end: 0 }
+  const now = () => Math.floor((clock.now() + (clockOffset() ?? 0)) / 1_000)
+
+  function margin(): WindowRules['margin'] {
+    const unsure = clockOffset() === undefined ? unknownClock : 0
+    return { start: startMargin + tightened.start + unsure, end: endMargin + tightened.end + unsure }
+  }
+
+  return {
+    now,
+    of: cut => ({ reach: limits.reach, span, delay: limits.delay, ...cut, margin: margin() }),
+    bounds: () => {
+      const { start, end } = margin()
+      return { after: now() - limits.reach + start, before: now() - limits.delay - end }
+    },
+    tighten: (kind, { start, end }) => {
+      if (kind === 'latency_limit') tightened.end = Math.min(longestEnd, tightened.end + endStep)
+      if (kind === 'time_range_limit') {
+        tightened.start = Math.min(limits.reach / 2, tightened.start + limits.reach * startShare)
+      }
+      if (kind === 'time_length_limit')
+        span = Math.max(shortestSpan, Math.min(span, Math.ceil((end - start) / 2)))
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { RequestLine } from '../provider/operation.ts'
+import type { RowSet } from '../rows/rows.ts'
+import type { Reject, StreamName } from '../streams/stream.ts'
+import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
+
+/** What a page of one kind of stream does on each step of its way. */
+export interface Task<P extends Items, H extends Yield> {
+  readonly stream: StreamName
+  readonly plan: () => Plan
+  readonly parse: (answer: Answer, timing: Timing) => P
+  readonly harvest: (page: P) => H
+  /** Writes the page in one statement. Throws RefusedRows when Postgres refuses a value. */
+  readonly commit: (page: P, harvest: H, grant: Grant | undefined) => Promise<CommitResult>
+  /** Tries the same statement and rolls it back. */
+  readonly rehearse: (page: P, harvest: H, grant: Grant | undefined) => Promise<boolean>
+}
+
+export interface Plan {
+  readonly request: RequestLine
+  /** For how many ms it may wait to be sent: later it might ask for what is no longer so. */
+  readonly life: number
+}
+
+export interface Items {
+  readonly items: readonly unknown[]
+}
+
+export interface Yield {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+}

@@ -1,0 +1,83 @@
+import type { Range, Ranges } from '../planning/range.ts'
+import { normalise, subtract } from '../planning/ranges.ts'
+import { boundsOf, finalPart, validFor, type WindowRules } from '../planning/windows.ts'
+import type { RangeLimits } from '../provider/limits.ts'
+import { requestLine } from '../provider/operation.ts'
+import type { WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../streams/stream.ts'
+import type { PageContext } from './context.ts'
+import type { Grant, LostRange, WindowCommit } from './ports.ts'
+import type { Task } from './task.ts'
+
+/** A window that is being read, page by page. */
+export interface WindowReading {
+  readonly stream: WindowStream
+  readonly series: WindowSeries
+  readonly rules: WindowRules
+  readonly range: Range
+  /** The provider's clock when the window was planned, Unix seconds; what is final is judged by it. */
+  readonly plannedAt: number
+  /** What the plan allows of the details of a call; undefined where they are not drained. */
+  readonly details: RangeLimits | undefined
+  /** Seconds of the pages before at which something begins that is still going on. */
+  readonly unfinished: readonly number[]
+  /** Page to ask for, from 1. */
+  readonly number: number
+  readonly version: number
+}
+
+/** A plan is made anew after this time, ms, however long it would still be allowed. */
+const PLAN_LIFE_MS = 60_000
+
+/** `now`: the provider's clock at this moment, Unix seconds. */
+export function windowTask(
+  context: PageContext,
+  reading: WindowReading,
+  now: number,
+): Task<WindowPage, WindowHarvest> {
+  const { app, store } = context
+  const { stream, series, rules, range, number, plannedAt, details } = reading
+  const bounds = boundsOf(rules, range)
+  return {
+    stream: stream.name,
+    plan: () => ({
+      request: requestLine(stream.operation, stream.request(app.id, series, bounds, number)),
+      life: Math.min(PLAN_LIFE_MS, validFor(rules, bounds, now) * 1_000),
+    }),
+    parse: ({ body }, { receivedAt }) => {
+      return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
+    },
+    harvest: page => stream.harvest(page),
+    commit: (_, harvest, grant) => store.commitWindow(windowCommit(context, reading, harvest, grant)),
+    rehearse: (_, harvest, grant) => store.rehearseWindow(windowCommit(context, reading, harvest, grant)),
+  }
+}
+
+/** The window holds more than the provider lists, and cannot be made smaller. */
+export function isOverflow({ range, rules }: WindowReading, { reading }: WindowHarvest): boolean {
+  return reading === 'narrow' && range.to - range.from <= rules.step
+}
+
+function windowCommit(
+  { app, fence }: PageContext,
+  reading: WindowReading,
+  harvest: WindowHarvest,
+  grant: Grant | undefined,
+): WindowCommit {
+  const { stream, series, range, version } = reading
+  const { rows, rejects, work } = harvest
+  const isRead = harvest.reading === 'whole'
+  const lost: readonly LostRange[] = isOverflow(reading, harvest) ? [{ ...range, reason: 'overflow' }] : []
+  return {
+    ...{ app: app.id, stream: stream.name, series: series.key, fence, version, rows, rejects, work },
+    covers: isRead ? finished(reading, harvest) : [],
+    sees: isRead || lost.length > 0 ? [range] : [],
+    loses: lost,
+    ...(grant ? { settles: grant } : {}),
+  }
+}
+
+/** What is final of the window, without the seconds at which something begins that is still going on. */
+function finished({ rules, range, plannedAt, unfinished }: WindowReading, harvest: WindowHarvest): Ranges {
+  const open = [...unfinished, ...harvest.unfinished].map(second => ({ from: second, to: second + 1 }))
+  return subtract(finalPart(rules, range, plannedAt), normalise(open))
+}

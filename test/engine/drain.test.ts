@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmission } from '../../src/engine/admission.ts'
+import { type DrainGroup, startDrain } from '../../src/engine/drain.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
+import type { Job, Source } from '../../src/engine/job.ts'
+import { type Purpose, StoreUnavailable } from '../../src/engine/ports.ts'
+import { perSecond } from '../../src/provider/limits.ts'
+import { appOf, createRig, fence, minute, second, settingsOf } from './rig.ts'
+
+const noWaits: Record<Purpose, number> = { live: 0, repair: 0, revisit: 0, backfill: 0 }
+
+/** A drain whose sources offer the jobs of a list, each until it was done. */
+function rigged(parts: { readonly concurrency?: number; readonly soon?: number } = {}) {
+  const rig = createRig([])
+  const app = appOf('a1', [])
+  const settings = settingsOf([app])
+  const controller = new AbortController()
+  const done: string[] = []
+  const open = new Map<string, Job>()
+  const busy = new Set<string>()
+  const faults: Error[] = []
+  const begun: string[] = []
+  const waits = { ...noWaits }
+  const put = (name: string, purpose: Purpose, expiresAt: number, { lasts = 0, completes = false } = {}) => {
+    const run = async () => {
+      busy.add(name)
+      await rig.clock.sleep(lasts)
+      done.push(name)
+      open.delete(name)
+    }
+    open.set(name, { purpose, expiresAt, completes, run })
+  }
+  const source: Source = {
+    begin: async () => {
+      begun.push('begun')
+    },
+    find: async () => {
+      const fault = faults.shift()
+      if (fault) throw fault
+      return { jobs: [...open].filter(([name]) => !busy.has(name)).map(([, job]) => job), again: minute }
+    },
+  }
+  const outages: string[] = []
+  const health = createStoreHealth(rig.log, () => outages.push('down'))
+  const group: DrainGroup = {
+    name: 'call-details',
+    limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },
+    sources: [source],
+    pacer: { waits: async () => waits },
+    soon: parts.soon ?? 0,
+  }
+  const start = () =>
+    startDrain(
+      {
+        ...rig,
+        ...{ app, settings, health, fence: () => fence, signal: controller.signal },
+        admission: createAdmission(rig, settings.deadline),
+        onFenced: () => {},
+        onRooms: () => {},
+        onWork: () => {},
+      },
+      group,
+      () => 0,
+    )
+  return { ...rig, put, done, waits, start, faults, begun, outages, health, controller }
+}
+
+describe('one limit group of an app', () => {
+  it('does what expires first, among jobs for the same purpose', async () => {
+    const { put, start, clock, done } = rigged()
+    put('third', 'live', 300)
+    put('first', 'live', 100)
+    put('second', 'live', 200)
+    start()
+    await clock.advance(second)
+    expect(done).toEqual(['first', 'second', 'third'])
+  })
+
+  it('does what will soon be lost before anything else', async () => {
+    const { put, start, clock, done } = rigged({ soon: 50 })
+    put('new', 'live', 5_000)
+    put('about to go', 'backfill', 40)
+    start()
+    await clock.advance(second)
+    expect(done[0]).toBe('about to go')
+  })
+
+  it('ends what was begun before it begins anything else', async () => {
+    const { put, start, clock, done } = rigged()
+    put('another call', 'live', 100)
+    put('the rest of a call', 'live', 9_000, { completes: true })
+    start()
+    await clock.advance(second)
+    expect(done).toEqual(['the rest of a call', 'another call'])
+  })
+
+  it('lets new data go while what is long past has to wait for its pace', async () => {
+    const { put, start, clock, done, waits } = rigged()
+    waits.backfill = 10 * minute
+    put('past', 'backfill', 10)
+    put('new', 'live', 5_000)
+    start()
+    await clock.advance(second)
+    expect(done).toEqual(['new'])
+    waits.backfill = 0
+    await clock.advance(10 * minute)
+    expect(done).toEqual(['new', 'past'])
+  })
+
+  it('has no more under way than its limit says', async () => {
+    const { put, start, clock, done } = rigged({ concurrency: 2 })
+    for (const name of ['a', 'b', 'c']) put(name, 'live', 1, { lasts: minute })
+    start()
+    await clock.advance(minute)
+    expect(done).toEqual(['a', 'b'])
+    await clock.advance(minute)
+    expect(done).toEqual(['a', 'b', 'c'])
+  })
+
+  it('finishes what is under way when it is told to stop, and begins nothing more', async () => {
+    const { put, start, clock, done, controller } = rigged()
+    put('under way', 'live', 1, { lasts: 2 * second })
+    put('next', 'live', 2)
+    const drain = start()
+    await clock.advance(second)
+    controller.abort()
+    await clock.advance(second)
+    await drain.done
+    expect(done).toEqual(['under way'])
+  })
+
+  it('goes on after the database was away, as soon as it is told', async () => {
+    const { put, start, clock, done, faults, outages, health } = rigged()
+    faults.push(new StoreUnavailable('57P01'))
+    put('a', 'live', 1)
+    const drain = start()
+    await clock.advance(10 * minute)
+    expect(outages).toEqual(['down'])
+    expect(done).toEqual([])
+    health.answered()
+    drain.wake()
+    await clock.advance(0)
+    expect(done).toEqual(['a'])
+  })
+
+  it('goes on after a fault of its own', async () => {
+    const { put, start, clock, done, faults, said } = rigged()
+    faults.push(new TypeError('a bug'))
+    put('a', 'live', 1)
+    start()
+    await clock.advance(minute)
+    expect(said).toContain('a limit group could not be drained; trying again')
+    expect(done).toEqual(['a'])
+  })
+})

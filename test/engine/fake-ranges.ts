@@ -1,0 +1,201 @@
+import type {
+  CommitResult,
+  ItemBounds,
+  ItemCommit,
+  OpenItem,
+  RangeStore,
+  WindowCommit,
+  WindowProgress,
+} from '../../src/engine/ports.ts'
+import type { Ranges } from '../../src/planning/range.ts'
+import type { StreamName, WorkItem } from '../../src/streams/stream.ts'
+
+interface Item {
+  open: OpenItem
+  state: 'owed' | 'done' | 'lost' | 'split'
+  deferred: number
+}
+
+export interface LostLine {
+  readonly stream: string
+  readonly series: string
+  readonly reason: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Progress over ranges and a worklist, in memory. */
+export class FakeRangeStore implements RangeStore {
+  readonly windowCommits: WindowCommit[] = []
+  readonly itemCommits: ItemCommit[] = []
+  readonly gaps: LostLine[] = []
+  readonly closedWindows: string[] = []
+  readonly #windows = new Map<string, WindowProgress>()
+  readonly #items = new Map<string, Item>()
+
+  window(stream: StreamName, series: string): WindowProgress {
+    const found = this.#windows.get(`${stream} ${series}`)
+    if (!found) throw new Error(`nobody began ${stream} ${series}`)
+    return found
+  }
+
+  putWindow(stream: StreamName, progress: Partial<WindowProgress> & { readonly series: string }): void {
+    const blank = { version: 0, owedFrom: 0, covered: [], seen: [], lost: [], wanted: [] }
+    this.#windows.set(`${stream} ${progress.series}`, { ...blank, ...progress })
+  }
+
+  putItem(item: WorkItem, parts: Partial<OpenItem> = {}): void {
+    const open: OpenItem = {
+      version: 0,
+      page: 1,
+      carry: null,
+      origin: 'live',
+      failures: 0,
+      ...item,
+      ...parts,
+    }
+    this.#items.set(keyOf(item), { open, state: 'owed', deferred: 0 })
+  }
+
+  states(): Readonly<Record<string, Item['state']>> {
+    return Object.fromEntries([...this.#items].map(([key, { state }]) => [key, state]))
+  }
+
+  async windows(_app: string, stream: StreamName): Promise<readonly WindowProgress[]> {
+    return [...this.#windows].filter(([key]) => key.startsWith(`${stream} `)).map(([, progress]) => progress)
+  }
+
+  async beginWindows(
+    _fence: unknown,
+    _app: string,
+    stream: StreamName,
+    series: readonly string[],
+    owedFrom: number,
+  ): Promise<void> {
+    for (const each of series) {
+      if (!this.#windows.has(`${stream} ${each}`)) this.putWindow(stream, { series: each, owedFrom })
+    }
+  }
+
+  async commitWindow(page: WindowCommit): Promise<CommitResult> {
+    const known = this.window(page.stream, page.series)
+    if (known.version !== page.version) return { outcome: 'stale' }
+    this.windowCommits.push(page)
+    this.putWindow(page.stream, {
+      ...known,
+      version: known.version + 1,
+      covered: either(known.covered, page.covers),
+      seen: either(known.seen, page.sees),
+      lost: either(known.lost, page.loses),
+      wanted: without(known.wanted, page.sees),
+    })
+    for (const { from, to, reason } of page.loses) {
+      this.gaps.push({ stream: page.stream, series: page.series, reason, from, to })
+    }
+    for (const item of page.work) if (!this.#items.has(keyOf(item))) this.putItem(item)
+    return { outcome: 'committed', version: known.version + 1, stored: {}, diverged: 0, setAside: {} }
+  }
+
+  async rehearseWindow(): Promise<boolean> {
+    return true
+  }
+
+  async expireWindows(
+    _fence: unknown,
+    _app: string,
+    stream: StreamName,
+    series: string,
+    edge: number,
+  ): Promise<number> {
+    const known = this.window(stream, series)
+    if (edge <= known.owedFrom) return 0
+    const owed = without(without([{ from: known.owedFrom, to: edge }], known.covered), known.lost)
+    for (const range of owed) this.gaps.push({ stream, series, reason: 'expired', ...range })
+    this.putWindow(stream, { ...known, version: known.version + 1, lost: either(known.lost, owed) })
+    return owed.length
+  }
+
+  async items(_app: string, stream: string, { after, before }: ItemBounds, limit: number) {
+    return [...this.#items.values()]
+      .filter(({ state, deferred, open }) => state === 'owed' && deferred === 0 && open.stream === stream)
+      .map(({ open }) => open)
+      .filter(({ from, to }) => from > after && to < before)
+      .toSorted((a, b) => a.from - b.from)
+      .slice(0, limit)
+  }
+
+  async commitItem(page: ItemCommit): Promise<CommitResult> {
+    const item = this.#items.get(keyOf(page.item))
+    if (item?.open.version !== page.item.version || item.state !== 'owed') return { outcome: 'stale' }
+    this.itemCommits.push(page)
+    const version = item.open.version + 1
+    item.open = { ...item.open, version, page: page.nextPage ?? 1, carry: page.carry, failures: 0 }
+    if (page.nextPage === null) item.state = 'done'
+    for (const work of page.work) if (!this.#items.has(keyOf(work))) this.putItem(work)
+    return { outcome: 'committed', version, stored: {}, diverged: 0, setAside: {} }
+  }
+
+  async rehearseItem(): Promise<boolean> {
+    return true
+  }
+
+  async deferItem(_fence: unknown, _app: string, item: OpenItem, wait: number): Promise<void> {
+    const known = this.#items.get(keyOf(item))!
+    known.deferred = wait
+    known.open = { ...known.open, failures: known.open.failures + 1, version: known.open.version + 1 }
+  }
+
+  /** What was deferred may be asked for again. */
+  undefer(): void {
+    for (const item of this.#items.values()) item.deferred = 0
+  }
+
+  async splitItem(_fence: unknown, _app: string, item: OpenItem, into: readonly WorkItem[]): Promise<void> {
+    this.#items.get(keyOf(item))!.state = 'split'
+    for (const work of into) this.putItem(work)
+  }
+
+  async loseItem(_fence: unknown, _app: string, item: OpenItem, reason: string): Promise<void> {
+    this.#items.get(keyOf(item))!.state = 'lost'
+    this.gaps.push({ stream: item.stream, series: item.key, reason, from: item.from, to: item.to })
+  }
+
+  async expireItems(_fence: unknown, _app: string, stream: string, edge: number): Promise<number> {
+    const gone = [...this.#items.values()].filter(
+      ({ state, open }) => state === 'owed' && open.stream === stream && open.from <= edge,
+    )
+    for (const item of gone) {
+      item.state = 'lost'
+      const { key, from, to } = item.open
+      this.gaps.push({ stream, series: key, reason: 'expired', from, to })
+    }
+    return gone.length
+  }
+}
+
+function keyOf({ stream, key, part }: WorkItem): string {
+  return `${stream} ${key} ${part}`
+}
+
+function either(a: Ranges, b: Ranges): Ranges {
+  return where([...a, ...b], () => true)
+}
+
+function without(a: Ranges, b: Ranges): Ranges {
+  return where(a, point => !b.some(({ from, to }) => from <= point && point < to), b)
+}
+
+/** The parts of the ranges where a condition holds, by looking at the beginning of every piece between two bounds. */
+function where(ranges: Ranges, holds: (point: number) => boolean, cuts: Ranges = []): Ranges {
+  const bounds = [...ranges, ...cuts].flatMap(({ from, to }) => [from, to]).toSorted((a, b) => a - b)
+  const pieces = bounds.slice(1).map((to, i) => ({ from: bounds[i]!, to }))
+  const kept = pieces.filter(
+    ({ from, to }) => from < to && holds(from) && ranges.some(each => each.from <= from && from < each.to),
+  )
+  return kept.reduce<{ from: number; to: number }[]>((all, piece) => {
+    const last = all.at(-1)
+    if (last?.to === piece.from) last.to = piece.to
+    else all.push({ ...piece })
+    return all
+  }, [])
+}

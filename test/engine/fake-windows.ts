@@ -1,0 +1,76 @@
+import { callSearch, callSessions } from '../../src/provider/analytics/index.ts'
+import type { DetailStream, WindowStream, WorkItem } from '../../src/streams/stream.ts'
+
+/** What a provider of calls answers in these tests: seconds at which something begins, newest first. */
+export interface ServedWindow {
+  readonly items: readonly number[]
+  readonly hasMore?: boolean
+  readonly unfinished?: readonly number[]
+}
+
+const pageSize = 3
+
+/** A stream like the one of calls: pages of three, newest first. */
+export const calls: WindowStream = {
+  kind: 'window',
+  name: 'calls',
+  title: '',
+  operation: callSearch,
+  pageSize,
+  request: (app, _series, { start, end }, page) => {
+    return { appid: app, start_ts: start, end_ts: end, page_no: page, page_size: pageSize }
+  },
+  read: answer => {
+    const { items, hasMore = false } = answer as ServedWindow
+    return { items: [...items, { unfinished: (answer as ServedWindow).unfinished ?? [] }], hasMore }
+  },
+  harvest: ({ items, hasMore, range }) => {
+    const seconds = items.filter(item => typeof item === 'number')
+    const rest = items.find(item => typeof item === 'object') as { readonly unfinished: readonly number[] }
+    const isFull = seconds.length === pageSize
+    const reading = !hasMore ? 'whole' : isFull ? 'next' : 'narrow'
+    const inside = rest.unfinished.filter(second => range.from <= second && second < range.to)
+    return { rows: {}, rejects: [], hints: [], reading, unfinished: inside, work: [] }
+  },
+}
+
+/** A stream like the one of sessions: an item has as many pages as it says. */
+export const sessions: DetailStream = {
+  kind: 'detail',
+  part: 'begins',
+  name: 'call-sessions',
+  title: '',
+  operation: callSessions,
+  request: (app, item, page) => {
+    return {
+      appid: app,
+      call_id: item.key,
+      start_ts: item.from,
+      end_ts: item.to,
+      page_no: page,
+      page_size: 100,
+    }
+  },
+  read: answer => ({ items: (answer as ServedWindow).items }),
+  harvest: ({ items }, carry) => {
+    const read = ((carry as number | null) ?? 0) + items.length
+    return {
+      rows: {},
+      rejects: [],
+      carry: read,
+      reading: items.length === pageSize ? 'next' : 'whole',
+      work: [],
+    }
+  },
+  split: item => {
+    const middle = Math.floor((item.from + item.to) / 2)
+    if (middle === item.from) return undefined
+    const part = (n: number, from: number, to: number): WorkItem => ({
+      ...item,
+      part: `${item.part}.${n}`,
+      from,
+      to,
+    })
+    return [part(1, item.from, middle), part(2, middle + 1, item.to)]
+  },
+}

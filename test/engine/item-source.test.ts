@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmission } from '../../src/engine/admission.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
+import { createItemSource } from '../../src/engine/item-source.ts'
+import { createRangeRules } from '../../src/engine/range-rules.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
+import type { WorkItem } from '../../src/streams/stream.ts'
+import { type ServedWindow, sessions } from './fake-windows.ts'
+import { appOf, createRig, fence, hour, second, settingsOf } from './rig.ts'
+
+const day = 24 * 3_600
+const limits: RangeLimits = { reach: day, span: 3_600, delay: 300 }
+
+interface Asked {
+  readonly call: string
+  readonly from: number
+  readonly to: number
+  readonly page: number
+}
+
+function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] })) {
+  const rig = createRig([])
+  const blank = appOf('a1', [])
+  const group = {
+    scope: 'a1',
+    rates: [perSecond(100)],
+    concurrency: 2,
+    counted: 'ledger',
+    range: limits,
+  } as const
+  const app = { ...blank, limits: { ...blank.limits, 'call-details': group } }
+  const settings = settingsOf([app])
+  const asked: Asked[] = []
+  rig.transport.clockOffset = () => 0
+  rig.transport.send = async (_app, { target }) => {
+    const query = new URL(target, 'http://provider').searchParams
+    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
+    const question = { call: query.get('call_id')!, from: from!, to: to!, page: page! }
+    asked.push(question)
+    const said = answers(question)
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array() },
+      timing,
+    }
+  }
+  const now = rig.clock.now() / 1_000
+  const controller = new AbortController()
+  const context = {
+    ...rig,
+    ...{ app, settings, fence: () => fence, signal: controller.signal },
+    admission: createAdmission(rig, settings.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => {},
+    onRooms: () => {},
+    onWork: () => {},
+  }
+  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const source = createItemSource({ context, stream: sessions, rules, reach: limits.reach, concurrency: 2 })
+  const put = (key: string, age: number, parts: Partial<WorkItem> = {}) =>
+    rig.store.putItem({
+      stream: 'call-sessions',
+      key,
+      part: '',
+      from: now - age,
+      to: now - age + 600,
+      ask: null,
+      ...parts,
+    })
+  /** Does everything that can be done now, what expires first in front. */
+  const work = async () => {
+    const purposes: string[] = []
+    for (;;) {
+      const { jobs } = await source.find()
+      const [job] = jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) return purposes
+      purposes.push(job.purpose)
+      const run = job.run()
+      await rig.clock.advance(second)
+      await run
+    }
+  }
+  return { ...rig, source, put, work, asked, now }
+}
+
+describe('a worklist', () => {
+  it('is worked through in the order in which it expires; what is long past is backfill', async () => {
+    const { put, work, asked } = rigged()
+    put('of the morning', 2 * 3_600)
+    put('of last night', 20 * 3_600)
+    expect(await work()).toEqual(['backfill', 'live'])
+    expect(asked.map(({ call }) => call)).toEqual(['of last night', 'of the morning'])
+  })
+
+  it('leaves what is too young, and what is too old becomes a gap', async () => {
+    const { put, work, asked, store, now } = rigged()
+    put('too young', 700, { to: now - 290 })
+    put('too old', day + 1)
+    expect(await work()).toEqual([])
+    expect(asked).toEqual([])
+    expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['too old', 'expired']])
+  })
+
+  it('is read page by page, with what is remembered from one to the next', async () => {
+    const { put, work, asked, store } = rigged(({ page }) => ({ items: page < 3 ? [1, 2, 3] : [1] }))
+    put('long', 3_600)
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([1, 2, 3])
+    expect(store.itemCommits.map(({ nextPage, carry }) => [nextPage, carry])).toEqual([
+      [2, 3],
+      [3, 6],
+      [null, 7],
+    ])
+  })
+
+  it('goes on at the page where another process left off', async () => {
+    const { store, work, asked, now } = rigged(() => ({ items: [1] }))
+    const item = {
+      stream: 'call-sessions',
+      key: 'half read',
+      part: '',
+      from: now - 3_600,
+      to: now - 3_000,
+      ask: null,
+    } as const
+    store.putItem(item, { page: 4, carry: 9 })
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([4])
+    expect(store.itemCommits[0]!.carry).toBe(10)
+  })
+})
+
+describe('an item that cannot be had', () => {
+  it('because its answer is too large is asked for in parts', async () => {
+    const { put, work, asked, store } = rigged(({ from, to }) =>
+      to - from > 200 ? 'too_large' : { items: [] },
+    )
+    put('large', 3_600)
+    await work()
+    expect(asked.filter(({ from, to }) => to - from <= 200)).toHaveLength(4)
+    expect(store.gaps).toEqual([])
+  })
+
+  it('in any size is a gap', async () => {
+    const { put, work, store, now } = rigged(() => 'too_large')
+    put('large', 3_600, { to: now - 3_600 })
+    await work()
+    expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['large', 'too_large']])
+  })
+
+  it.each([
+    ['bad_request', 'refused'],
+    ['not_found', 'vanished'],
+  ] as const)('because of %s three times is a gap', async (kind, reason) => {
+    const { put, work, asked, store, clock } = rigged(() => kind)
+    put('unwanted', 3_600)
+    for (let n = 0; n < 4; n++) {
+      await work()
+      await clock.advance(hour)
+      store.undefer()
+    }
+    expect(asked).toHaveLength(3)
+    expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
+  })
+
+  it('for now is tried again later, and the others go on', async () => {
+    let isDown = true
+    const { put, work, asked, store } = rigged(({ call }) =>
+      call === 'a' && isDown ? 'malformed' : { items: [] },
+    )
+    put('a', 3_600)
+    put('b', 3_000)
+    await work()
+    expect(store.states()).toEqual({ 'call-sessions a ': 'owed', 'call-sessions b ': 'done' })
+    isDown = false
+    store.undefer()
+    expect(await work()).toEqual(['repair'])
+    expect(asked.map(({ call }) => call)).toEqual(['a', 'b', 'a'])
+  })
+})

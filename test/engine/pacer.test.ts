@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { createPacers } from '../../src/engine/pacer.ts'
+import { perDay, perMinute } from '../../src/provider/limits.ts'
+import { createRig, hour, minute } from './rig.ts'
+
+function rigged() {
+  const rig = createRig([])
+  const used: number[] = []
+  const meter = {
+    ...rig.meter,
+    budget: (_scope: string, _group: string, share: number) => void used.push(share),
+  }
+  const limit = {
+    scope: 'key:1',
+    rates: [perMinute(3), perDay(480)],
+    concurrency: 1,
+    counted: 'ledger',
+  } as const
+  const pacers = createPacers({ clock: rig.clock, ledger: rig.ledger, meter })
+  return { ...rig, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, used }
+}
+
+describe('the pace of a budget', () => {
+  it('lets a fresh budget begin at once', async () => {
+    const { pacer } = rigged()
+    expect(await pacer.waits()).toEqual({ live: 0, repair: 0, revisit: 0, backfill: 0 })
+  })
+
+  it('makes everyone wait once the day is used up, until the oldest request stops counting', async () => {
+    const { pacer, ledger, used } = rigged()
+    ledger.state = { ...ledger.state, used: 480, freesIn: 5 * hour, recent: 0 }
+    const waits = await pacer.waits()
+    expect(Math.min(...Object.values(waits))).toBeGreaterThanOrEqual(5 * hour)
+    expect(used).toEqual([1])
+  })
+
+  it('keeps for new data what is long past may not use', async () => {
+    const { pacer, ledger, clock } = rigged()
+    await pacer.waits()
+    ledger.state = { ...ledger.state, used: 14, freesIn: 24 * hour, recent: 14, total: 14 }
+    await clock.advance(minute)
+    const { live, backfill } = await pacer.waits()
+    expect(live).toBe(0)
+    expect(backfill).toBeGreaterThan(0)
+  })
+
+  it('is one for all apps that share a credential', async () => {
+    const { pacer, pacers, limit, ledger, clock } = rigged()
+    await pacer.waits()
+    ledger.state = { ...ledger.state, used: 24, freesIn: 24 * hour, recent: 24, total: 24 }
+    await clock.advance(minute)
+    await pacer.waits()
+    const neighbour = await pacers.of('a2', 'realtime', limit, 7).waits()
+    expect(neighbour.live).toBeGreaterThan(0)
+  })
+
+  it('leaves windows of a minute to the ledger', async () => {
+    const { pacers, limit, ledger } = rigged()
+    ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }
+    const waits = await pacers.of('a1', 'other', { ...limit, rates: [perMinute(3)] }, 1).waits()
+    expect(waits.live).toBe(0)
+  })
+})

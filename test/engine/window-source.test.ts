@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmission } from '../../src/engine/admission.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
+import { createRangeRules } from '../../src/engine/range-rules.ts'
+import type { WindowSettings } from '../../src/engine/settings.ts'
+import { createWindowSource } from '../../src/engine/window-source.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
+import { calls, type ServedWindow } from './fake-windows.ts'
+import { appOf, createRig, fence, hour, minute, second, settingsOf } from './rig.ts'
+
+const day = 24 * 3_600
+const limits: RangeLimits = { reach: 3 * day, span: 8 * 3_600, delay: 60 }
+const settings: WindowSettings = {
+  series: [{ key: '', ask: {}, step: 1 }],
+  every: minute,
+  finalAfter: 3_600,
+  revisitEvery: 10 * minute,
+  frame: 'needed',
+}
+
+type Answers = (asked: {
+  readonly from: number
+  readonly to: number
+  readonly page: number
+}) => ServedWindow | FailureKind
+
+function rigged(answers: Answers = () => ({ items: [] })) {
+  const rig = createRig([])
+  const blank = appOf('a1', [])
+  const group = {
+    scope: 'a1',
+    rates: [perSecond(100)],
+    concurrency: 2,
+    counted: 'ledger',
+    range: limits,
+  } as const
+  const app = { ...blank, limits: { ...blank.limits, 'call-search': group } }
+  const engine = settingsOf([app])
+  const asked: { from: number; to: number; page: number; at: number }[] = []
+  rig.transport.clockOffset = () => 0
+  rig.transport.send = async (_app, { target }) => {
+    const query = new URL(target, 'http://provider').searchParams
+    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
+    const question = { from: from!, to: to!, page: page! }
+    asked.push({ ...question, at: rig.clock.now() / 1_000 })
+    const said = answers(question)
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array() },
+      timing,
+    }
+  }
+  const controller = new AbortController()
+  const heard: string[] = []
+  const context = {
+    ...rig,
+    ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
+    admission: createAdmission(rig, engine.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => heard.push('fenced'),
+    onRooms: () => heard.push('rooms'),
+    onWork: () => heard.push('work'),
+  }
+  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const source = createWindowSource({ context, stream: calls, settings, rules, details: undefined, round: 0 })
+  /** Does everything that can be done now; answers which purposes it was for. */
+  const work = async (): Promise<string[]> => {
+    const done: string[] = []
+    for (;;) {
+      const found = source.find()
+      await rig.clock.advance(0)
+      const [job] = (await found).jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) return done
+      done.push(job.purpose)
+      const run = job.run()
+      await rig.clock.advance(second)
+      await run
+    }
+  }
+  return { ...rig, source, work, asked, rules, heard, progress: () => rig.store.window('calls', '') }
+}
+
+const nowOf = (rig: ReturnType<typeof rigged>) => rig.clock.now() / 1_000
+
+describe('a first start', () => {
+  it('has the newest window and the oldest one to ask for', async () => {
+    const rig = rigged()
+    await rig.source.begin()
+    const { jobs } = await rig.source.find()
+    expect(jobs.map(({ purpose }) => purpose)).toEqual(['live', 'backfill'])
+    const [live, oldest] = jobs
+    expect(oldest!.expiresAt - nowOf(rig)).toBeLessThan(90)
+    expect(live!.expiresAt - nowOf(rig)).toBeGreaterThan(2 * day)
+  })
+
+  it('reads all that the plan reaches, in as few windows as can be', async () => {
+    const rig = rigged()
+    await rig.source.begin()
+    const began = nowOf(rig)
+    const done = await rig.work()
+    expect(done.filter(purpose => purpose === 'live')).toHaveLength(1)
+    expect(rig.asked.length).toBe(Math.ceil((3 * day) / (8 * 3_600)))
+    expect(rig.asked[0]!.from).toBeLessThan(began - 3 * day + 90)
+    expect(Math.max(...rig.asked.map(({ to }) => to))).toBeGreaterThan(began - 60 - 10)
+    const { covered } = rig.progress()
+    expect(covered).toHaveLength(1)
+    expect(covered[0]!.to).toBeGreaterThan(began - 3_600 - 60 - 5)
+  })
+
+  it('asks nothing outside the strict bounds of the plan', async () => {
+    const rig = rigged()
+    await rig.source.begin()
+    await rig.work()
+    for (const { from, to, at } of rig.asked) {
+      expect(from).toBeGreaterThan(at - limits.reach)
+      expect(to).toBeLessThan(at - limits.delay)
+      expect(to - from).toBeLessThan(limits.span)
+    }
+  })
+})
+
+describe('from then on', () => {
+  it('the last hour is read again each time, and becomes final when it is an hour old', async () => {
+    const rig = rigged()
+    await rig.source.begin()
+    await rig.work()
+    const before = rig.asked.length
+    for (let n = 0; n < 10; n++) {
+      await rig.clock.advance(minute)
+      await rig.work()
+    }
+    const polls = rig.asked.slice(before)
+    expect(polls.length).toBe(10)
+    for (const { from, to } of polls) expect(to - from).toBeGreaterThan(3_600)
+    const { covered, seen } = rig.progress()
+    expect(seen.at(-1)!.to - covered.at(-1)!.to).toBeGreaterThanOrEqual(3_600 - 5)
+  })
+
+  it('a call that goes on keeps one second owed, and is looked at again until it ends', async () => {
+    let begun = 0
+    let isOver = false
+    const rig = rigged(({ from, to }) => {
+      const isListed = from <= begun && begun <= to
+      return { items: isListed ? [begun] : [], unfinished: isListed && !isOver ? [begun] : [] }
+    })
+    begun = nowOf(rig) - 3 * 3_600
+    await rig.source.begin()
+    await rig.work()
+    const hole = () => {
+      const { covered } = rig.progress()
+      return covered.some(({ to }) => to === begun) && covered.some(({ from }) => from === begun + 1)
+    }
+    expect(hole()).toBe(true)
+    await rig.clock.advance(11 * minute)
+    expect(await rig.work()).toContain('revisit')
+    expect(hole()).toBe(true)
+    isOver = true
+    await rig.clock.advance(11 * minute)
+    await rig.work()
+    expect(hole()).toBe(false)
+  })
+})
+
+describe('a window that holds more than is listed', () => {
+  it('is halved until every part is listed whole', async () => {
+    const rig = rigged(({ from, to }) => ({ items: [], hasMore: to - from > 3_600 }))
+    await rig.source.begin()
+    await rig.work()
+    const { covered, lost } = rig.progress()
+    expect(covered).toHaveLength(1)
+    expect(lost).toEqual([])
+    const read = rig.asked.filter(({ from, to }) => to - from <= 3_600)
+    expect(rig.asked.length).toBeLessThan(read.length * 1.6)
+  })
+
+  it('of one second becomes a gap, and the rest is read', async () => {
+    let crowded = 0
+    const rig = rigged(({ from, to }) => ({ items: [], hasMore: from <= crowded && crowded < to }))
+    crowded = nowOf(rig) - 2 * day
+    await rig.source.begin()
+    await rig.work()
+    expect(rig.store.gaps).toEqual([
+      { stream: 'calls', series: '', reason: 'overflow', from: crowded, to: crowded + 1 },
+    ])
+    const { covered } = rig.progress()
+    expect(covered).toHaveLength(2)
+    expect(covered[0]!.to).toBe(crowded)
+  })
+
+  it('is paged through while its pages are full', async () => {
+    const rig = rigged(({ page, to }) => ({ items: page < 4 ? [to, to, to] : [to], hasMore: page < 4 }))
+    await rig.source.begin()
+    const found = await rig.source.find()
+    const run = found.jobs[0]!.run()
+    await rig.clock.advance(second)
+    await run
+    expect(rig.asked.map(({ page }) => page)).toEqual([1, 2, 3, 4])
+    expect(rig.store.windowCommits.map(({ covers }) => covers.length)).toEqual([0, 0, 0, 1])
+  })
+})
+
+describe('an outage longer than the reach', () => {
+  it('leaves one exact gap, and the stream goes on', async () => {
+    const rig = rigged()
+    await rig.source.begin()
+    await rig.work()
+    const known = rig.progress()
+    await rig.clock.advance(5 * 24 * hour)
+    const back = nowOf(rig)
+    await rig.work()
+    const [gap, ...others] = rig.store.gaps
+    expect(others).toEqual([])
+    expect(gap!.from).toBe(known.covered.at(-1)!.to)
+    expect(gap!.to - (back - limits.reach)).toBeLessThan(60)
+    const { covered } = rig.progress()
+    expect(covered.at(-1)!.from).toBe(gap!.to)
+  })
+})
+
+describe('a refusal', () => {
+  it.each([
+    ['latency_limit', 'to'],
+    ['time_range_limit', 'from'],
+    ['time_length_limit', 'span'],
+  ] as const)('%s: the next question asks for less', async (kind, bound) => {
+    let refusals = 1
+    const rig = rigged(() => (refusals-- > 0 ? kind : { items: [] }))
+    await rig.source.begin()
+    const ask = async () => {
+      const { jobs } = await rig.source.find()
+      // The oldest window meets the bound of the reach, the newest the one of the delay.
+      const job = jobs.find(({ purpose }) => purpose === (bound === 'from' ? 'backfill' : 'live'))
+      const run = job?.run()
+      await rig.clock.advance(2 * second)
+      await run
+    }
+    await ask()
+    await rig.clock.advance(10 * minute)
+    const beforeRetry = rig.asked.length
+    await ask()
+    const [first, second_] = [rig.asked[0]!, rig.asked[beforeRetry]!]
+    const shift = second_.at - first.at
+    if (bound === 'to') expect(second_.to - first.to).toBeLessThan(shift)
+    if (bound === 'from') expect(second_.from - first.from).toBeGreaterThan(shift)
+    if (bound === 'span')
+      expect(second_.to - second_.from).toBeLessThanOrEqual((first.to - first.from) / 2 + 1)
+    expect(rig.counts.refusals).toEqual([`callSearch ${kind}`])
+  })
+
+  it('of the question itself stops the series for longer and longer', async () => {
+    const rig = rigged(() => 'bad_request')
+    await rig.source.begin()
+    const began = nowOf(rig)
+    for (let n = 0; n < 3 * 24 * 12; n++) {
+      await rig.work()
+      await rig.clock.advance(5 * minute)
+    }
+    expect(rig.asked.length).toBeLessThanOrEqual(6)
+    expect(rig.asked.length).toBeGreaterThanOrEqual(3)
+    expect(nowOf(rig) - began).toBeGreaterThan(2 * day)
+  })
+})

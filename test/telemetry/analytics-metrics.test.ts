@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import type { QualityRealtimeRow } from '../../src/rows/analytics.ts'
+import { setUp } from './meter-harness.ts'
+
+function lines(text: string, name: string): readonly string[] {
+  return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+}
+
+function freeze(at: string, value: number, parts: Partial<QualityRealtimeRow> = {}): QualityRealtimeRow {
+  return { product: 'Native', metric: 'audioFreezeRate', cname: '', uid: '', at, value, ...parts }
+}
+
+describe('what is owed', () => {
+  it('is added up over apps, and the soonest end counts down between two readings', async () => {
+    const { meter, clock } = setUp({ streams: ['calls', 'room-events'] })
+    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
+    meter.owed({ app: 'b', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
+    await clock.advance(60_000)
+    const text = await meter.scrape()
+    expect(lines(text, 'penstock_owed_seconds')).toEqual(['penstock_owed_seconds{stream="calls"} 65'])
+    expect(lines(text, 'penstock_oldest_owed_expires_seconds')).toEqual([
+      'penstock_oldest_owed_expires_seconds{stream="calls"} 540',
+    ])
+  })
+
+  it('has no end while nothing is owed', async () => {
+    const { meter } = setUp({ streams: ['calls', 'room-events'] })
+    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
+    const text = await meter.scrape()
+    expect(lines(text, 'penstock_oldest_owed_expires_seconds')).toEqual([])
+    expect(lines(text, 'penstock_owed_seconds')).toEqual(['penstock_owed_seconds{stream="calls"} 0'])
+  })
+
+  it('is forgotten when the apps are another process’s', async () => {
+    const { meter } = setUp()
+    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 1_000 })
+    meter.owned(0)
+    expect(lines(await meter.scrape(), 'penstock_oldest_owed_expires_seconds')).toEqual([])
+  })
+})
+
+describe('call quality', () => {
+  it('is the latest value of the whole project, with the age of its window', async () => {
+    const { meter, clock } = setUp()
+    const minuteAgo = new Date(clock.now() - 60_000).toISOString()
+    const earlier = new Date(clock.now() - 80_000).toISOString()
+    meter.quality('a', [
+      freeze(minuteAgo, 1.5),
+      freeze(earlier, 9),
+      freeze(minuteAgo, 7, { cname: 'algebra' }),
+      freeze(minuteAgo, 8, { cname: 'algebra', uid: '12' }),
+    ])
+    const text = await meter.scrape()
+    expect(lines(text, 'penstock_call_quality')).toEqual([
+      'penstock_call_quality{app="a",product="Native",metric="audioFreezeRate"} 1.5',
+    ])
+    expect(lines(text, 'penstock_call_quality_age_seconds')).toEqual([
+      'penstock_call_quality_age_seconds{app="a",product="Native",metric="audioFreezeRate"} 40',
+    ])
+  })
+
+  it('does not go back when an older window is read again', async () => {
+    const { meter, clock } = setUp()
+    meter.quality('a', [freeze(new Date(clock.now() - 60_000).toISOString(), 2)])
+    meter.quality('a', [freeze(new Date(clock.now() - 600_000).toISOString(), 3)])
+    expect(lines(await meter.scrape(), 'penstock_call_quality')[0]).toMatch(/ 2$/)
+  })
+
+  it('is bounded, however many products and metrics a provider names', async () => {
+    const { meter, clock } = setUp()
+    const at = new Date(clock.now()).toISOString()
+    for (let n = 0; n < 5_000; n++) meter.quality('a', [freeze(at, n, { metric: `metric${n}` })])
+    expect(lines(await meter.scrape(), 'penstock_call_quality').length).toBeLessThanOrEqual(2_000)
+  })
+})
+
+describe('budgets and clocks', () => {
+  it('tell the fullest budget of a limit group', async () => {
+    const { meter } = setUp()
+    meter.budget('key:1', 'realtime', 0.25)
+    meter.budget('key:2', 'realtime', 0.75)
+    expect(lines(await meter.scrape(), 'penstock_budget_used_ratio')).toEqual([
+      'penstock_budget_used_ratio{group="realtime",window="day"} 0.75',
+    ])
+  })
+
+  it('tell how far the database’s clock jumped', async () => {
+    const { meter } = setUp()
+    meter.clockDoubt(172_800_000)
+    expect(lines(await meter.scrape(), 'penstock_clock_doubt_seconds')).toEqual([
+      'penstock_clock_doubt_seconds 172800',
+    ])
+  })
+})
