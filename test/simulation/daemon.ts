@@ -6,7 +6,7 @@ import { createLedger } from '../../src/postgres/ledger.ts'
 import { createOwnership } from '../../src/postgres/ownership.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
-import { streams } from '../../src/streams/index.ts'
+import { configuredStreams, type Deployment, streams } from '../../src/streams/index.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Mutant } from './mutants.ts'
 import { throughKernel } from './ports.ts'
@@ -21,7 +21,9 @@ export interface BootOptions {
   readonly kernel: Kernel
   readonly random: Random
   readonly sandbox: Sandbox
-  readonly scenario: Scenario
+  readonly scenario: Pick<Scenario, 'settings'>
+  /** How the streams are asked; as the documents have it unless told. */
+  readonly deployment?: Deployment
   readonly watch: Watch
   readonly mutant: Mutant | undefined
   readonly setTime: () => Promise<void>
@@ -43,19 +45,24 @@ const noMeter: Meter = {
   debit: () => {},
   schedule: () => {},
   owned: () => {},
+  owed: () => {},
+  budget: () => {},
+  quality: () => {},
+  clockDoubt: () => {},
 }
 
 /** Starts a daemon as production wires it, over the same Postgres code, with the world behind the kernel. */
 export function bootDaemon(options: BootOptions): Daemon {
   const { process, kernel, random, sandbox, scenario, watch, mutant, setTime } = options
   const { settings } = scenario
+  const asked = options.deployment ? configuredStreams(options.deployment) : Object.values(streams)
   const clock = kernel.clockOf(process)
   const connection = { ...defaultConnection, url: options.url, poolSize: 2 }
   const pool = connect(connection)
   const store = createStore(pool, {
     roomMemory: settings.roomMemory,
     roomStreams: Object.values(streams)
-      .filter(({ scope }) => scope === 'room')
+      .filter(stream => 'scope' in stream && stream.scope === 'room')
       .map(({ name }) => name),
     region: () => 'eu',
     feedGroup: 'classroom-feed',
@@ -80,7 +87,7 @@ export function bootDaemon(options: BootOptions): Daemon {
     clock,
     random,
     settings,
-    streams: Object.values(streams),
+    streams: asked,
     queue: createPlainQueue(),
   })
   return {

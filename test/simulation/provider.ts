@@ -3,7 +3,9 @@ import type { Reply, Timing, Transport } from '../../src/engine/ports.ts'
 import { breakdown } from '../../src/http/breakdown.ts'
 import { classify } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
-import type { RequestLine } from '../../src/provider/operation.ts'
+import { parseHttpDate } from '../../src/http/http-date.ts'
+import { createServerClock, type ServerClock } from '../../src/http/server-clock.ts'
+import type { Family, RequestLine } from '../../src/provider/operation.ts'
 import { ConnectionLost, type Sandbox } from '../../src/sandbox/index.ts'
 import type { Kernel, Process } from './kernel.ts'
 
@@ -19,7 +21,9 @@ export interface InProcessOptions {
 /** A transport without sockets. What an answer means is decided by the production code. */
 export function createInProcessTransport(options: InProcessOptions): Transport {
   const { kernel, process, clock, sandbox, deadline } = options
+  const clocks = new Map<Family, ServerClock>()
   return {
+    clockOffset: family => clocks.get(family)?.offset(),
     send: async (app, request, signal) => {
       const startedAt = clock.monotonic()
       const timing = (): Timing => ({ receivedAt: clock.now(), elapsed: clock.monotonic() - startedAt })
@@ -35,7 +39,13 @@ export function createInProcessTransport(options: InProcessOptions): Transport {
         if (typeof arrival === 'string') {
           return { ok: false, failure: breakdown(undefined, arrival), timing: timing() }
         }
-        return understand(request, arrival, timing())
+        const reply = timing()
+        const dated = parseHttpDate(arrival.header('date'))
+        const { family } = request.operation
+        const known = clocks.get(family) ?? createServerClock()
+        clocks.set(family, known)
+        if (dated !== undefined) known.observe(dated, reply.receivedAt - reply.elapsed / 2)
+        return understand(request, arrival, reply)
       } catch (error) {
         return { ok: false, failure: breakdown(error, undefined), timing: timing() }
       } finally {
@@ -65,7 +75,8 @@ function understand({ operation }: RequestLine, arrival: Arrival, timing: Timing
 async function exchange(sandbox: Sandbox, id: string, { method, target }: RequestLine): Promise<Arrival> {
   const { apps, uidHeader, tokenHeader } = sandbox.settings
   const app = apps.find(one => one.id === id)!
-  const headers = { [uidHeader]: app.uid, [tokenHeader]: app.token }
+  const headers: Record<string, string> = { [uidHeader]: app.uid, [tokenHeader]: app.token }
+  if (app.rest) headers.authorization = `Basic ${btoa(`${app.rest.key}:${app.rest.secret}`)}`
   const response = await sandbox.fetch(new Request(`http://provider.test${target}`, { method, headers }))
   const bytes = new Uint8Array(await response.arrayBuffer())
   return {

@@ -1,4 +1,5 @@
-import { type Priority, priorities, type Queue } from '../../src/engine/queue.ts'
+import type { Purpose } from '../../src/engine/ports.ts'
+import { priorities, type Queue } from '../../src/engine/queue.ts'
 
 interface Waiting {
   readonly rank: number
@@ -9,7 +10,7 @@ interface Waiting {
 export function createPlainQueue(): Queue {
   const groups = new Map<string, { running: number; readonly waiting: Waiting[] }>()
 
-  function enter(name: string, concurrency: number, priority: Priority): Promise<void> | undefined {
+  function enter(name: string, concurrency: number, purpose: Purpose): Promise<void> | undefined {
     const group = groups.get(name) ?? { running: 0, waiting: [] }
     groups.set(name, group)
     if (group.running < concurrency) {
@@ -17,7 +18,7 @@ export function createPlainQueue(): Queue {
       return undefined
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    group.waiting.push({ rank: priorities[priority], start: resolve })
+    group.waiting.push({ rank: priorities[purpose], start: resolve })
     group.waiting.sort((a, b) => a.rank - b.rank)
     return promise
   }
@@ -31,8 +32,8 @@ export function createPlainQueue(): Queue {
   }
 
   return {
-    run: async (name, concurrency, priority, job) => {
-      await enter(name, concurrency, priority)
+    run: async (name, concurrency, purpose, job) => {
+      await enter(name, concurrency, purpose)
       try {
         return await job()
       } finally {

@@ -2,7 +2,7 @@ import type { Random } from '../../src/clock/clock.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { AppOptions, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
-import { type StreamName, streamNames } from '../../src/streams/stream.ts'
+import { type CursorStreamName, cursorStreamNames } from '../../src/streams/stream.ts'
 import type { FaultClass } from './faults.ts'
 
 const second = 1_000
@@ -13,7 +13,7 @@ export interface Demands {
   readonly switches?: Partial<Switches>
   readonly faults?: readonly FaultClass[]
   /** Without the app's feed the first room of each class is known beforehand, and no other is found. */
-  readonly streams?: readonly StreamName[]
+  readonly streams?: readonly CursorStreamName[]
   readonly profile?: Partial<SchoolProfile>
 }
 
@@ -22,7 +22,7 @@ export interface Scenario {
   readonly switches: Partial<Switches>
   readonly profile: SchoolProfile
   readonly apps: readonly AppOptions[]
-  readonly streams: readonly StreamName[]
+  readonly streams: readonly CursorStreamName[]
   readonly settings: EngineSettings
 }
 
@@ -66,7 +66,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     ...demands.switches,
   }
   const apps = bothApps.slice(0, pick(1, 2))
-  const { streams = streamNames } = demands
+  const { streams = cursorStreamNames } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },
@@ -83,7 +83,7 @@ const firstRooms = {
 
 function settingsFor(
   apps: readonly AppOptions[],
-  streams: readonly StreamName[],
+  streams: readonly CursorStreamName[],
   rooms: readonly string[],
 ): EngineSettings {
   return {
@@ -101,7 +101,11 @@ function settingsFor(
 /** How long a shard stays owned without a renewal, ms. */
 export const ownershipTtl = 40 * second
 
-function appSettings(id: string, streams: readonly StreamName[], rooms: readonly string[]): AppSettings {
+function appSettings(
+  id: string,
+  streams: readonly CursorStreamName[],
+  rooms: readonly string[],
+): AppSettings {
   const room: StreamSettings = {
     activeEvery: 30 * second,
     idleEvery: 5 * minute,
@@ -114,9 +118,11 @@ function appSettings(id: string, streams: readonly StreamName[], rooms: readonly
     region: 'eu',
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feed : room])),
+    windows: {},
+    details: {},
     limits: {
-      classroom: { rates: [perSecond(50)], concurrency: 4, counted: 'process' },
-      'classroom-feed': { rates: [perSecond(2)], concurrency: 1, counted: 'ledger' },
+      classroom: { scope: id, rates: [perSecond(50)], concurrency: 4, counted: 'process' },
+      'classroom-feed': { scope: id, rates: [perSecond(2)], concurrency: 1, counted: 'ledger' },
     },
   }
 }

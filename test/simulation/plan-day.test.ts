@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import type { Plan } from '../../src/provider/limits.ts'
+import type { Switches } from '../../src/sandbox/index.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
+
+const hour = 3_600_000
+const patience = 240_000
+
+function play(parts: Partial<PlanDayOptions>) {
+  return runPlanDay({
+    plan: 'premium',
+    seed: 1,
+    length: 1.5 * hour,
+    profile: { callsPerDay: 200, users: 6, minutes: 30, days: 1 },
+    delay: 3_000,
+    cloneDatabase,
+    ...parts,
+    switches: { metricSeconds: 900, ...parts.switches },
+  })
+}
+
+/** Every position of every switch that concerns limits stands in one of these. */
+const worlds: readonly [Plan, Partial<Switches>][] = [
+  [
+    'standard',
+    {
+      counters: 'shared',
+      countersPer: 'credential',
+      day: 'utc-calendar',
+      limiter: 'fixed',
+      limitStatus: '429',
+    },
+  ],
+  [
+    'premium',
+    {
+      counters: 'separate',
+      countersPer: 'app',
+      day: 'rolling',
+      limiter: 'sliding',
+      realtimeEnd: 'inclusive',
+    },
+  ],
+  [
+    'enterprise',
+    { callSearch: 'start', successCode: '0', limitsOutsideSearch: '429', hasMoreAbove: 20, limiter: 'fixed' },
+  ],
+]
+
+describe('hours of a plan, in virtual time', () => {
+  it.each(worlds)(
+    '%s: no limit is broken, and nothing that can be had is missing',
+    async (plan, switches) => {
+      const result = await play({ plan, switches, apps: 2 })
+      expect(result.violations).toEqual({})
+      expect(result.refusals).toBe(0)
+      expect(result.missing).toEqual({ calls: 0, sessions: 0 })
+      expect(result.invented).toEqual({ calls: 0, sessions: 0 })
+      expect(result.points.stored).toBe(result.points.expected)
+      expect(result.letters).toEqual({})
+      expect(result.breaches).toEqual([])
+      expect(result.requests['call-search']).toBeGreaterThan(50)
+      expect(result.requests['call-details']).toBeGreaterThan(20)
+    },
+    patience,
+  )
+
+  it(
+    'starter: without access nothing is asked at all',
+    async () => {
+      const result = await play({ plan: 'starter' })
+      expect(result.requests).toEqual({})
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
+    'killed and started again every two minutes, with two processes on one database, breaks no limit',
+    async () => {
+      const result = await play({
+        kills: 45,
+        processes: 2,
+        apps: 2,
+        switches: { countersPer: 'credential', counters: 'shared' },
+      })
+      expect(result.boots).toBeGreaterThanOrEqual(40)
+      expect(result.violations).toEqual({})
+      expect(result.missing).toEqual({ calls: 0, sessions: 0 })
+      expect(result.points.stored).toBe(result.points.expected)
+      expect(result.breaches).toEqual([])
+    },
+    patience,
+  )
+})

@@ -1,0 +1,196 @@
+import { seededRandom } from '../../src/clock/seeded.ts'
+import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
+import { readConfig } from '../../src/config/load.ts'
+import { analyticsLimits } from '../../src/provider/analytics/index.ts'
+import type { Plan } from '../../src/provider/limits.ts'
+import { type CallsProfile, createSandbox, type Sandbox, type Switches } from '../../src/sandbox/index.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { bootDaemon, type Daemon } from './daemon.ts'
+import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
+import type { Faults } from './faults.ts'
+import { Kernel, type Process } from './kernel.ts'
+import { examinePlan, type PlanFindings } from './plan-oracle.ts'
+import { createTrace } from './trace.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+export interface PlanDayOptions {
+  readonly plan: Plan
+  readonly seed: number
+  /** Virtual time, ms. */
+  readonly length: number
+  readonly profile: Omit<CallsProfile, 'kind'>
+  readonly switches?: Partial<Switches>
+  /** How often a process is killed and started again, evenly over the time. */
+  readonly kills?: number
+  /** Processes at once on one database; each app is drained by one of them. */
+  readonly processes?: number
+  /** Projects that share one credential. */
+  readonly apps?: number
+  /** One-way delays on the way to the provider and back, ms at most. */
+  readonly delay?: number
+  /** YAML below `streams:`, each line indented by two blanks. */
+  readonly streams?: string
+  readonly cloneDatabase: () => Promise<TestDatabase>
+}
+
+export interface PlanDayResult extends PlanFindings {
+  /** What must never happen and happened. */
+  readonly breaches: readonly string[]
+  readonly boots: number
+}
+
+/** Monday, 5 January 2026, 08:00 UTC. */
+const start = Date.UTC(2026, 0, 5, 8)
+const longestRestart = 20_000
+/** How often a shard is renewed that is owned for as long as the other simulation says, ms. */
+const renewEvery = 10_000
+
+/** Drains the call analytics of a plan in virtual time, over a real Postgres and the sandbox's own limiter. */
+export async function runPlanDay(options: PlanDayOptions): Promise<PlanDayResult> {
+  const database = await openVirtualDatabase(await options.cloneDatabase())
+  try {
+    return await (await PlanDay.prepare(options, database)).play()
+  } finally {
+    await database.drop()
+  }
+}
+
+class PlanDay {
+  readonly #options: PlanDayOptions
+  readonly #database: VirtualDatabase
+  readonly #config: Awaited<ReturnType<typeof readConfig>>
+  readonly #kernel: Kernel
+  readonly #watch: Watch
+  readonly #sandbox: Sandbox
+  readonly #daemons = new Map<string, { readonly process: Process; readonly daemon: Daemon }>()
+  #boots = 0
+
+  static async prepare(options: PlanDayOptions, database: VirtualDatabase): Promise<PlanDay> {
+    const config = await readConfig(configText(options), { name: 'plan', env: {}, folder: '.' })
+    return new PlanDay(options, database, config)
+  }
+
+  private constructor(
+    options: PlanDayOptions,
+    database: VirtualDatabase,
+    config: Awaited<ReturnType<typeof readConfig>>,
+  ) {
+    const { seed, switches = {}, profile, plan } = options
+    this.#options = options
+    this.#database = database
+    this.#config = config
+    this.#watch = createWatch(() => this.#kernel)
+    this.#kernel = new Kernel({
+      start,
+      random: this.#random('order'),
+      faults: delays(options.delay ?? 40, this.#random('delays')),
+      trace: createTrace(),
+      onKill: async process => {
+        await this.#database.terminate(process.name)
+      },
+    })
+    const rest = { key: 'key', secret: 'secret' }
+    const apps = config.apps.map(({ id }) => ({ id, uid: 'u', token: 't', plan, rest }))
+    this.#sandbox = createSandbox({
+      ...{ clock: this.#kernel.clock, seed, switches, apps },
+      profile: { kind: 'calls', ...profile },
+    })
+  }
+
+  async play(): Promise<PlanDayResult> {
+    const { processes = 1, kills = 0, length } = this.#options
+    const slots = Array.from({ length: processes }, (_, n) => `slot${n}`)
+    for (const slot of slots) this.#boot(slot)
+    const random = this.#random('kills')
+    for (let n = 0; n < kills; n++) {
+      const slot = slots[n % slots.length]!
+      this.#kernel.after(
+        ((n + random.next()) * length) / kills,
+        undefined,
+        () => void this.#restart(slot, random.next()),
+      )
+    }
+    await this.#kernel.runUntil(length)
+    const end = start + length
+    const findings = await examinePlan({
+      ...{ sandbox: this.#sandbox, database: this.#database, start, end },
+      apps: this.#config.apps.map(({ id }) => id),
+      limits: Object.fromEntries(
+        Object.entries(analyticsLimits).map(([group, plans]) => [group, plans[this.#options.plan]]),
+      ),
+    })
+    for (const { process, daemon } of this.#daemons.values()) {
+      await this.#kernel.kill(process)
+      await daemon.close()
+    }
+    return { ...findings, breaches: this.#watch.breaches, boots: this.#boots }
+  }
+
+  /** Like kill -9, and whatever starts it again comes back a little later. */
+  async #restart(slot: string, chance: number): Promise<void> {
+    const running = this.#daemons.get(slot)
+    if (!running) return
+    this.#daemons.delete(slot)
+    await this.#kernel.kill(running.process)
+    await running.daemon.close()
+    this.#kernel.after(500 + chance * longestRestart, undefined, () => this.#boot(slot))
+  }
+
+  #boot(slot: string): void {
+    this.#boots += 1
+    const process: Process = { name: `${slot}.${this.#boots}`, isAlive: true, frozenUntil: 0 }
+    const settings = engineSettings(this.#config)
+    const daemon = bootDaemon({
+      process,
+      url: this.#database.urlFor(process.name),
+      kernel: this.#kernel,
+      random: this.#random(process.name),
+      sandbox: this.#sandbox,
+      scenario: {
+        settings: { ...settings, renewEvery, apps: settings.apps.map(app => ({ ...app, streams: {} })) },
+      },
+      deployment: deploymentOf(this.#config),
+      watch: this.#watch,
+      mutant: undefined,
+      setTime: () => this.#database.setTime(start + this.#kernel.now),
+    })
+    this.#daemons.set(slot, { process, daemon })
+  }
+
+  /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
+  #random(purpose: string) {
+    return seededRandom(`${this.#options.seed}/${purpose}`)
+  }
+}
+
+function delays(most: number, random: { readonly next: () => number }): Faults {
+  return {
+    classes: ['latency'],
+    draw: () => undefined,
+    latency: kind => (kind === 'provider' ? Math.ceil(random.next() ** 2 * most) : 0),
+    stall: () => 0,
+    restart: () => 0,
+    heal: () => {},
+  }
+}
+
+function configText({ plan, apps = 1, streams = '' }: PlanDayOptions): string {
+  const each = Array.from(
+    { length: apps },
+    (_, n) => `
+  - id: app${n}
+    region: eu
+    plan: ${plan}
+    rest: { key: key, secret: secret }
+    classroom: { uid: u, token: t }`,
+  )
+  return `
+database: { url: embedded }
+provider:
+  classroom: { url: http://127.0.0.1:1 }
+  analytics: { url: http://127.0.0.1:1 }
+streams:
+${streams || '  calls: { every: 1m }'}
+apps:${each.join('')}
+`
+}

@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util'
+import { systemClock } from '../../src/clock/system.ts'
+import { type Plan, plans } from '../../src/provider/limits.ts'
+import { parseSwitches } from '../../src/sandbox/index.ts'
+import { startTestServer } from '../support/postgres.ts'
+import { runPlanDay } from './plan-day.ts'
+
+const hour = 3_600_000
+const usage = `npm run plan-day -- [--plan ${plans.join('|')}] [--hours N] [--seed N] [--kills N] [--processes N] [--apps N]
+                    [--delay MS] [--calls PER-DAY] [--users PER-CALL] [--minutes PER-CALL] [--days OF-HISTORY]
+                    [--switch name=value ...] [--series all|few]
+few: one usage and one quality insight by the hour, so that a day is enough to read all that the plan reaches.
+Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.`
+
+const few = `
+  usage-insight: { metrics: [userCount], granularities: [hour] }
+  quality-insight: { metrics: [networkDelay], granularities: [hour] }`
+
+function readArguments() {
+  const text = (fallback: string) => ({ type: 'string', default: fallback }) as const
+  const { values } = parseArgs({
+    options: {
+      plan: text('premium'),
+      hours: text('24'),
+      seed: text('1'),
+      kills: text('0'),
+      processes: text('1'),
+      apps: text('1'),
+      delay: text('200'),
+      calls: text('400'),
+      users: text('12'),
+      minutes: text('40'),
+      days: text('1'),
+      series: text('all'),
+      switch: { type: 'string', multiple: true, default: [] },
+    },
+  })
+  const plan = plans.find(one => one === values.plan)
+  const amounts = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      typeof value === 'string' && !['plan', 'series'].includes(name) ? [[name, Number(value)]] : [],
+    ),
+  ) as Record<
+    'hours' | 'seed' | 'kills' | 'processes' | 'apps' | 'delay' | 'calls' | 'users' | 'minutes' | 'days',
+    number
+  >
+  if (!plan || Object.values(amounts).some(amount => !(amount >= 0))) throw new TypeError(usage)
+  const pairs = values.switch.map(pair => pair.split('=') as [string, string])
+  const streams = values.series === 'few' ? few : ''
+  return { plan: plan as Plan, streams, switches: parseSwitches(Object.fromEntries(pairs)), ...amounts }
+}
+
+const { plan, streams, switches, hours, seed, kills, processes, apps, delay, calls, users, minutes, days } =
+  readArguments()
+const server = await startTestServer()
+const began = systemClock.monotonic()
+const result = await runPlanDay({
+  ...{ plan, seed, kills, processes, apps, delay, streams, switches, length: hours * hour },
+  profile: { callsPerDay: calls, users, minutes, days },
+  cloneDatabase: () => server.clone(),
+})
+const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
+process.stdout.write(`${JSON.stringify({ plan, hours, seed, ...result, seconds })}\n`)
+await server.stop()

@@ -1,0 +1,205 @@
+import type { PlanLimits } from '../../src/provider/limits.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { VirtualDatabase } from './database.ts'
+
+/** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
+export interface PlanFindings {
+  /** Violations by kind, as the sandbox counted them on arrival. */
+  readonly violations: Readonly<Record<string, number>>
+  /** Requests that arrived, by limit group. */
+  readonly requests: Readonly<Record<string, number>>
+  /** Those of the first 24 hours as a share of the plan's day. */
+  readonly used: Readonly<Record<string, number>>
+  /** Answers that were refusals of a limit, by message. */
+  readonly refusals: number
+  /** Calls that could be had and are not stored; the same for sessions, and the other way round. */
+  readonly missing: { readonly calls: number; readonly sessions: number }
+  readonly invented: { readonly calls: number; readonly sessions: number }
+  /** Metric points stored, and what the world holds of the calls whose metrics are all read. */
+  readonly points: { readonly stored: number; readonly expected: number }
+  /** Whether the database calls each stream complete over all that was within reach all the time. */
+  readonly complete: Readonly<Record<string, boolean>>
+  readonly gaps: Readonly<Record<string, number>>
+  readonly worklist: Readonly<Record<string, number>>
+  readonly letters: Readonly<Record<string, number>>
+  /** Requests for sessions and metrics that were made, and the fewest that could have brought the same. */
+  readonly details: { readonly made: number; readonly fewest: number }
+}
+
+export interface Examination {
+  readonly sandbox: Sandbox
+  readonly database: VirtualDatabase
+  readonly apps: readonly string[]
+  readonly limits: Readonly<Record<string, PlanLimits | undefined>>
+  readonly start: number
+  readonly end: number
+}
+
+const day = 86_400_000
+const streamGroups = {
+  calls: 'call-search',
+  'call-sessions': 'call-details',
+  'call-metrics': 'call-details',
+  'usage-insight': 'usage-insight',
+  'quality-insight': 'quality-insight',
+  'realtime-usage': 'realtime',
+  'realtime-quality': 'realtime',
+} as const
+
+const groupOf: Readonly<Record<string, string>> = {
+  callSearch: 'call-search',
+  callSessions: 'call-details',
+  callMetrics: 'call-details',
+  usageInsight: 'usage-insight',
+  qualityInsight: 'quality-insight',
+  realtimeUsage: 'realtime',
+  realtimeQuality: 'realtime',
+}
+
+export async function examinePlan(examination: Examination): Promise<PlanFindings> {
+  const { sandbox, limits, start } = examination
+  const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  const requests: Record<string, number> = {}
+  const firstDay: Record<string, number> = {}
+  for (const { operation, time } of arrivals) {
+    const group = groupOf[operation?.split('.').at(-1) ?? '']
+    if (!group) continue
+    requests[group] = (requests[group] ?? 0) + 1
+    if (time < start + day) firstDay[group] = (firstDay[group] ?? 0) + 1
+  }
+  const used = Object.fromEntries(
+    Object.entries(limits).flatMap(([group, plan]) => {
+      const perDay = plan?.rates.find(({ window }) => window === 86_400)?.requests
+      return perDay === undefined ? [] : [[group, (firstDay[group] ?? 0) / perDay]]
+    }),
+  )
+  return {
+    violations: violationsOf(sandbox),
+    requests,
+    used,
+    refusals: arrivals.filter(({ status }) => status !== undefined && status >= 400).length,
+    ...(await compareCalls(examination)),
+    complete: await completeness(examination),
+    gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
+    worklist: await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist'),
+    letters: await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
+  }
+}
+
+function violationsOf(sandbox: Sandbox): Readonly<Record<string, number>> {
+  const { violationsByKind } = sandbox.status() as unknown as {
+    readonly violationsByKind: Readonly<Record<string, number>>
+  }
+  return Object.fromEntries(Object.entries(violationsByKind).filter(([, count]) => count > 0))
+}
+
+async function compareCalls({ sandbox, database, apps, limits, start, end }: Examination) {
+  const search = limits['call-search']
+  const detail = limits['call-details']
+  const stored = new Set<string>()
+  for (const { app_id, call_id } of await database.rows<{ app_id: string; call_id: string }>(
+    'select app_id, call_id from analytics.call',
+  )) {
+    stored.add(`${app_id} ${call_id}`)
+  }
+  const sids = new Set<string>()
+  for (const { app_id, call_id, sid } of await database.rows<{
+    app_id: string
+    call_id: string
+    sid: string
+  }>('select app_id, call_id, sid from analytics.call_session')) {
+    sids.add(`${app_id} ${call_id} ${sid}`)
+  }
+  const done = new Map<string, Set<string>>()
+  for (const { app_id, item, stream } of await database.rows<{
+    app_id: string
+    item: string
+    stream: string
+  }>(
+    `select app_id, item, stream from ingest.worklist group by 1, 2, 3 having bool_and(state in ('done', 'split'))`,
+  )) {
+    const key = `${app_id} ${item}`
+    done.set(key, (done.get(key) ?? new Set()).add(stream))
+  }
+  const missing = { calls: 0, sessions: 0 }
+  const known = new Set<string>()
+  const knownSids = new Set<string>()
+  let expected = 0
+  let fewest = 0
+  for (const app of apps) {
+    const truth = sandbox.analytics(app)
+    for (const call of truth.calls()) {
+      const key = `${app} ${call.callId}`
+      known.add(key)
+      for (const { sid } of call.sessions) knownSids.add(`${key} ${sid}`)
+      // Reachable from the first moment on, and long enough ago to be final.
+      const isReachable =
+        search && call.createdAt > start - search.reach * 1_000 + 900_000 && call.createdAt < end - 7_200_000
+      if (isReachable && !stored.has(key)) missing.calls += 1
+      const streams = done.get(key)
+      if (streams?.has('call-sessions')) {
+        missing.sessions += call.sessions.filter(({ sid }) => !sids.has(`${key} ${sid}`)).length
+      }
+      if (!detail || !streams?.has('call-metrics') || !streams.has('call-sessions')) continue
+      const points = truth.points(call.callId)
+      expected += points?.points ?? 0
+      const slices = Math.max(
+        1,
+        Math.ceil(((call.destroyedAt ?? end) - call.createdAt) / 1_000 / (detail.span - 1)),
+      )
+      fewest += slices * (Math.floor(call.sessions.length / 100) + 1 + Math.ceil(call.sessions.length / 20))
+    }
+  }
+  const [points] = await database.rows<{ points: number }>(
+    'select count(*)::float8 as points from analytics.session_metric',
+  )
+  const [made] = await database.rows<{ made: number }>(
+    `select count(*)::float8 as made from ingest.debit where limit_group = 'call-details'`,
+  )
+  return {
+    missing,
+    invented: {
+      calls: [...stored].filter(key => !known.has(key)).length,
+      sessions: [...sids].filter(key => !knownSids.has(key)).length,
+    },
+    points: { stored: points!.points, expected },
+    details: { made: made!.made, fewest },
+  }
+}
+
+async function completeness({ database, apps, limits, start, end }: Examination) {
+  const answers = Object.entries(streamGroups).flatMap(([stream, group]) => {
+    const plan = limits[group]
+    return plan ? [{ stream, plan }] : []
+  })
+  const complete: Record<string, boolean> = {}
+  for (const { stream, plan } of answers) {
+    // From the first moment on, up to what cannot be final yet by any setting.
+    const settle = stream.endsWith('insight')
+      ? 80 * 3_600_000
+      : stream.startsWith('realtime')
+        ? 3_600_000
+        : 8 * 3_600_000
+    const from = stream.endsWith('insight') ? start - 3 * day : start
+    const to = end - plan.delay * 1_000 - settle
+    if (to <= from) continue
+    for (const app of apps) {
+      const [row] = await database.rows<{ complete: boolean }>(
+        `select ingest.is_complete('${stream}', '${app}', to_timestamp(${from / 1_000}), to_timestamp(${to / 1_000})) as complete`,
+      )
+      complete[`${app} ${stream}`] = row!.complete
+    }
+  }
+  return complete
+}
+
+async function counted(
+  { database }: Examination,
+  what: string,
+  table: string,
+): Promise<Readonly<Record<string, number>>> {
+  const rows = await database.rows<{ what: string; count: number }>(
+    `select ${what} as what, count(*)::int as count from ${table} group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
+}
