@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
+import { formatDuration } from '../src/config/duration.ts'
 import { jsonSchemaText } from '../src/config/json-schema.ts'
 import { configReference } from '../src/config/reference.ts'
+import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
+import type { Rate } from '../src/provider/limits.ts'
 import { streams } from '../src/streams/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
 
@@ -43,18 +46,44 @@ come besides.
 ${rows.join('\n')}`
 }
 
+const streamKinds = `Kinds: a feed tells what is new in an app; a queue is the log of a room; a snapshot is a list that is read
+again and again; a window is a range of time; a detail is something to fetch once for each call.`
+
 function streamsText(): string {
   const rows = Object.values(streams).map(
     ({ name, kind, operation, title }) =>
-      `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${title} |`,
+      `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${operation.limitGroup} | ${title} |`,
   )
-  return `| stream | kind | operation | what it brings |
-|---|---|---|---|
-${rows.join('\n')}`
+  return `${streamKinds}
+
+| stream | kind | operation | limit group | what it brings |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+## What the plans allow
+
+As documented; \`limits\` in the configuration overrides any number. A plan that is not listed has no access. All bounds are
+strict: a range must be shorter than the longest range, begin later than the reach and end earlier than the delay.
+
+| limit group | plan | requests | reach | longest range of a request | delay |
+|---|---|---|---|---|---|
+${analyticsGroups.flatMap(planRows).join('\n')}`
+}
+
+function planRows(group: AnalyticsGroup): readonly string[] {
+  return Object.entries(analyticsLimits[group]).map(([plan, { rates, reach, span, delay }]) => {
+    const [past, longest, old] = [reach, span, delay].map(seconds => formatDuration(seconds * 1_000))
+    return `| ${group} | ${plan} | ${rates.map(rateText).join(', ')} | ${past} | ${longest} | ${old} |`
+  })
+}
+
+function rateText({ requests, window }: Rate): string {
+  const unit = { 1: 'second', 60: 'minute', 86400: 'day' }[window] ?? formatDuration(window * 1_000)
+  return `${requests} a ${unit}`
 }
 
 const migrations = new URL('../migrations/', import.meta.url)
-const commented = /comment on (table|view|column) (\S+) is '((?:[^']|'')*)'/g
+const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
 
 /** From the comments that a person reads in psql. */
 async function tablesText(): Promise<string> {

@@ -12,6 +12,19 @@ export function durationOption(text: string): number {
   return ms
 }
 
+const moment = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(Z|[+-]\d\d:\d\d)?)?$/
+
+/** A date, or a date and a time, in UTC unless it says otherwise. Answers Unix seconds. */
+export function timeOption(text: string): number {
+  const [, date, time = '00:00', second = ':00', zone = 'Z'] = moment.exec(text) ?? []
+  const at = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${second}${zone}`)
+  const isReal = !Number.isNaN(at) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(`${date}T`)
+  if (isReal) return at / 1_000
+  throw new InvalidArgumentError(
+    'Write a date and time such as 2026-02-28, 2026-02-28T13:30Z or 2026-02-28T13:30:00+05:45; it is UTC unless it says otherwise.',
+  )
+}
+
 export function speedOption(text: string): number {
   const speed = Number(text)
   if (!(speed >= 0.1 && speed <= 200)) throw new InvalidArgumentError('Write a number from 0.1 to 200.')

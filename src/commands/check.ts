@@ -1,4 +1,5 @@
 import { systemClock, systemRandom } from '../clock/system.ts'
+import { offTexts } from '../config/availability.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import { checkDatabase } from './check/database.ts'
@@ -14,17 +15,20 @@ interface CheckOptions {
   readonly json?: boolean
 }
 
-/** Tries the database and the credentials of every app, and changes nothing. Throws when anything fails. */
+/** Tries the database and the credentials of every app, and changes no data. Throws when anything fails. */
 export async function check(options: CheckOptions): Promise<void> {
   assertSafeEnvironment(process.env)
   const config = await loadConfig(options.config, { env: process.env })
   const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
   try {
+    const stored = await checkDatabase(config, database.url)
+    const databaseUrl = stored.every(({ result }) => result !== 'failed') ? database.url : undefined
     const findings: readonly Finding[] = [
       { subject: 'configuration', result: 'ok', text: contents(config) },
       ...config.warnings.map(text => ({ subject: 'configuration', result: 'warning', text }) as const),
-      ...(await checkDatabase(config, database.url)),
-      ...(await checkProvider(config, { clock: systemClock, random: systemRandom })),
+      ...offTexts(config).map(text => ({ subject: 'configuration', result: 'ok', text }) as const),
+      ...stored,
+      ...(await checkProvider(config, { clock: systemClock, random: systemRandom, databaseUrl })),
     ]
     tell(findings, options.json ? 'json' : 'text')
   } finally {

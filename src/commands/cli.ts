@@ -1,4 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
+import { plans } from '../provider/limits.ts'
+import { streamNames } from '../streams/stream.ts'
 import {
   durationOption,
   faultOption,
@@ -6,6 +8,7 @@ import {
   seedOption,
   speedOption,
   switchOption,
+  timeOption,
 } from './arguments.ts'
 import { exitCodeOf, exitOk, exitUsage } from './exit.ts'
 import { version } from './version.ts'
@@ -49,9 +52,11 @@ Examples:
   penstock demo --for 30s                     see it work: database, sandbox and daemon in one
   penstock validate --config penstock.yaml    is the file right?
   penstock check --config penstock.yaml       are the database and the credentials right?
+  penstock forecast --config penstock.yaml    do the plans allow what the file asks for?
   penstock migrate up --config penstock.yaml  prepare the database
   penstock run --config penstock.yaml         drain
   penstock status --config penstock.yaml      what is owed, what is missing
+  penstock audit --config penstock.yaml       was every limit kept?
 
 Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
 
@@ -92,6 +97,51 @@ Examples:
   penstock status --config penstock.yaml --json | jq '.gaps'`,
     )
     .action(async options => (await import('./status.ts')).status(options))
+
+  program
+    .command('audit')
+    .description(
+      'counts from the ledger whether any request broke a limit, in another way than they were granted',
+    )
+    .addOption(configOption())
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Counts every debit that is kept (two days) against the limits that the file gives now: the most requests that may have
+arrived in any second, minute and day, wherever it begins, whatever their way took. Ends with 1 when a limit may have
+been broken or debits are missing.
+
+Examples:
+  penstock audit --config penstock.yaml
+  penstock audit --config penstock.yaml --json | jq '.groups[] | select(.verdict != "kept")'`,
+    )
+    .action(async options => (await import('./audit.ts')).audit(options))
+
+  program
+    .command('backfill')
+    .description('marks a range of time to be fetched once more; the running daemon does it')
+    .addOption(new Option('--stream <name>', 'what to fetch').choices(streamNames).makeOptionMandatory())
+    .requiredOption('--app <id>', 'App ID of the project')
+    .addOption(
+      new Option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC')
+        .argParser(timeOption)
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--to <time>', 'end, not included').argParser(timeOption).makeOptionMandatory())
+    .addOption(configOption())
+    .addHelpText(
+      'after',
+      `
+Says what lies outside the reach of the plan and cannot be had. Of details (call-sessions, call-metrics) the range is
+that of the beginnings of the calls. A first start needs none of this: it goes back as far as the plan reaches.
+
+Examples:
+  penstock backfill --stream calls --app 0a1b2c --from 2026-02-26 --to 2026-02-28
+  penstock backfill --stream quality-insight --app 0a1b2c --from 2026-02-20T08:00Z --to 2026-02-20T18:00Z
+  penstock status --config penstock.yaml      how much of it is still owed`,
+    )
+    .action(async options => (await import('./backfill.ts')).backfill(options))
 }
 
 function addConfiguration(program: Command): void {
@@ -117,7 +167,8 @@ Example:
     .addHelpText(
       'after',
       `
-Sends one request for each app: it asks for a room that does not exist, which consumes nothing.
+Asks once for each app for a room that does not exist, which consumes nothing, and, where the app has rest.key,
+for the calls of one minute, which counts as one request of the plan.
 Ends with 1 when anything fails.
 
 Examples:
@@ -125,6 +176,23 @@ Examples:
   penstock check --config penstock.yaml --json | jq '.checks[] | select(.result == "failed")'`,
     )
     .action(async options => (await import('./check.ts')).check(options))
+
+  program
+    .command('forecast')
+    .description('what the file needs of call analytics a day against what the plans allow; asks nothing')
+    .addOption(configOption())
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Tells for each stream how often it can be asked, what would be lost, and the cheapest change.
+Ends with 1 when data would be lost of a stream that acceptLoss of the app does not name.
+
+Examples:
+  penstock forecast --config penstock.yaml
+  penstock forecast --config penstock.yaml --json | jq '.forecasts[].losses'`,
+    )
+    .action(async options => (await import('./forecast.ts')).forecast(options))
 }
 
 function addDatabase(program: Command): void {
@@ -158,18 +226,19 @@ function addTrial(program: Command): void {
       new Option('--for <duration>', 'end after this time, for example 30s or 5m').argParser(durationOption),
     )
     .option('--json', 'print one line of JSON at the end, and nothing else')
-    .addOption(speedFlag(30))
+    .addOption(speedFlag(1))
     .addOption(seedFlag())
     .option('--data-dir <folder>', 'where the embedded Postgres and the log live', '.penstock')
     .addHelpText(
       'after',
       `
 At its end the rows are held against all that happened in the played world: lost and duplicates should be 0.
+The limits of call analytics are in real time: at another speed than 1 it is off.
 
 Examples:
   penstock demo
   penstock demo --for 30s --json
-  penstock demo --speed 60 --seed 7`,
+  penstock demo --speed 30 --seed 7`,
     )
     .action(async options => (await import('./demo.ts')).demo(options))
 
@@ -194,8 +263,13 @@ Examples:
     )
     .addOption(
       new Option('--profile <name>', 'what there is to drain')
-        .choices(['school', 'backlog', 'idle'])
+        .choices(['school', 'backlog', 'idle', 'calls'])
         .default('school'),
+    )
+    .addOption(
+      new Option('--plan <name>', 'pricing plan whose limits the call analytics keep')
+        .choices(plans)
+        .default('premium'),
     )
     .option('--allow-public', 'listen on all addresses: anyone who reaches the port can control it')
     .addHelpText(

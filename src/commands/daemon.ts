@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import type pg from 'pg'
 import type { Clock, Random } from '../clock/clock.ts'
-import type { AppConfig, Config } from '../config/config.ts'
+import { offTexts } from '../config/availability.ts'
+import type { Config } from '../config/config.ts'
 import { knownSecrets } from '../config/known-secrets.ts'
 import { createQueue } from '../engine/queue.ts'
 import { type Engine, startEngine } from '../engine/supervisor.ts'
-import { createCredentials, rereadToken } from '../http/authentication.ts'
 import { createTransport } from '../http/transport.ts'
 import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
 import { createLedger } from '../postgres/ledger.ts'
@@ -21,8 +21,9 @@ import type { FlushableLog } from '../telemetry/log.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMeter } from '../telemetry/metrics.ts'
 import { startServer } from '../telemetry/server.ts'
-import { engineSettings, ownershipTtl, shards } from './engine-settings.ts'
+import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
 import { CommandError, exitFailed } from './exit.ts'
+import { credentialsOf, providersOf } from './services.ts'
 import { version } from './version.ts'
 
 /** A running daemon with its endpoints. */
@@ -44,26 +45,26 @@ export interface DaemonOptions {
   readonly log?: FlushableLog
 }
 
-/** A token that is read from outside is read again at this age at the latest; it lasts a day at most. */
-const TOKEN_MAX_AGE_MS = 3_600_000
-
 /** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, clock, random } = options
-  const credentials = createCredentials(credentialOptions(config, clock, await revealUids(config)))
+  const credentials = await credentialsOf(config, clock)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const settings = engineSettings(config)
   const connection = connectOptions(config, options.databaseUrl)
-  const streams = configuredStreams(config.provider.classroom)
+  const streams = configuredStreams(deploymentOf(config))
   const pool = connect(connection)
 
   const store = createStore(pool, {
     roomMemory: settings.roomMemory,
-    roomStreams: streams.filter(stream => stream.scope === 'room').map(stream => stream.name),
+    roomStreams: streams
+      .filter(stream => 'scope' in stream && stream.scope === 'room')
+      .map(({ name }) => name),
     region: app => settings.apps.find(each => each.id === app)?.region ?? '',
     feedGroup: 'classroom-feed',
     sequenceScope: settings.harvest.sequenceScope,
+    retention: config.retention,
   })
   const meter = createMeter({
     clock,
@@ -77,7 +78,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const transport = createTransport({
     clock,
     random,
-    providers: { classroom: serviceOf(config) },
+    providers: providersOf(config),
     credentials,
     limits: { total: settings.deadline },
     userAgent: `penstock/${version}`,
@@ -110,6 +111,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await release()
     throw unservable(config, error)
   })
+  for (const text of offTexts(config)) log.info('streams are off', { reason: text })
   log.info('draining', { url: server.url, apps: config.apps.length, version })
 
   let stopping: Promise<void> | undefined
@@ -155,33 +157,6 @@ function unservable(config: Config, cause: unknown): unknown {
     exitFailed,
     { cause },
   )
-}
-
-/** Where the classroom service is, for the transport. */
-export function serviceOf(config: Config) {
-  const { url, insecure, maxBodyBytes } = config.provider.classroom
-  return { url, insecure, bodyBytes: maxBodyBytes }
-}
-
-/** The user ID of each app. Throws SecretError. */
-export async function revealUids(config: Config): Promise<ReadonlyMap<string, string>> {
-  const entries = config.apps.map(async app => [app.id, await app.classroom.uid.reveal()] as const)
-  return new Map(await Promise.all(entries))
-}
-
-/** How the transport authenticates each app. */
-export function credentialOptions(config: Config, clock: Clock, uids: ReadonlyMap<string, string>) {
-  const { tokenHeader, uidHeader } = config.provider.classroom
-  const apps = config.apps.map(app => [app.id, appCredentials(app, clock, uids.get(app.id)!)] as const)
-  return { apps: Object.fromEntries(apps), tokenHeader, uidHeader }
-}
-
-function appCredentials({ classroom }: AppConfig, clock: Clock, uid: string) {
-  const read = async () => {
-    classroom.token.refresh()
-    return classroom.token.reveal()
-  }
-  return { classroom: { uid, token: rereadToken({ read, clock, maxAge: TOKEN_MAX_AGE_MS }) } }
 }
 
 /** Why no work is done now, as words for the readiness probe. */

@@ -9,8 +9,9 @@ import { startEmbedded } from '../postgres/embedded/start.ts'
 import { listen } from '../sandbox/index.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
-import { compareWith, type Difference } from './demo/compare.ts'
+import { compareWith } from './demo/compare.ts'
 import { freshDatabase } from './demo/database.ts'
+import type { Difference } from './demo/difference.ts'
 import { readFigures, readLag, readTotals } from './demo/figures.ts'
 import { type LogFile, openLogFile } from './demo/log-file.ts'
 import { head, openScreen, progressLine, type Screen, summaryLines } from './demo/screen.ts'
@@ -30,6 +31,9 @@ export interface DemoOptions {
 
 /** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
 const patience = { aborted: 20_000, signal: 8_000 } as const
+
+/** A call that began longer than this before the demo, ms, could be found in a search all the time. */
+const callsServedAfter = 120_000
 
 /** The port of Penstock's endpoints; any other is taken where this one is not free. */
 const usualPort = 9464
@@ -53,7 +57,10 @@ export async function demo(options: DemoOptions): Promise<void> {
   const world = openWorld(clock, options)
   const provider = await listen(world.sandbox)
   stack.defer(() => provider.close())
-  const daemon = await startDemoDaemon({ ...options, providerUrl: provider.url, databaseUrl, log, clock })
+  const daemon = await startDemoDaemon({
+    ...{ dataDir: options.dataDir, analytics: world.analytics },
+    ...{ providerUrl: provider.url, databaseUrl, log, clock },
+  })
   stack.defer(() => daemon.stop())
   const pool = connect({
     url: databaseUrl,
@@ -83,7 +90,10 @@ export async function demo(options: DemoOptions): Promise<void> {
 
 function wordsOf({ speed, for: duration }: DemoOptions) {
   return {
-    classes: `A sandbox plays a school at ${speed} times the speed of the clock; the daemon drains it into Postgres.`,
+    classes:
+      speed === 1
+        ? 'A sandbox plays a school in real time; the daemon drains it into Postgres.'
+        : `A sandbox plays a school at ${speed} times the speed of the clock; the daemon drains it into Postgres. Call analytics is off: its limits are in real time, so it needs --speed 1.`,
     ends:
       duration === undefined
         ? 'Ctrl-C drains what is left and stops everything.'
@@ -107,14 +117,15 @@ async function startPostgres(dataDir: string, clock: Clock) {
 
 async function startDemoDaemon(parts: {
   readonly dataDir: string
+  readonly analytics: World['analytics']
   readonly providerUrl: string
   readonly databaseUrl: string
   readonly log: LogFile
   readonly clock: Clock
 }): Promise<Daemon> {
-  const { dataDir, providerUrl, databaseUrl, clock } = parts
+  const { dataDir, analytics, providerUrl, databaseUrl, clock } = parts
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
-  const config = await demoConfig({ providerUrl, dataDir, listenPort })
+  const config = await demoConfig({ providerUrl, analytics, dataDir, listenPort })
   const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
   return startDaemon({ config, databaseUrl, clock, random: systemRandom, log })
 }
@@ -165,10 +176,13 @@ function recently({ sandbox, speed, origin }: World): number {
 /** Lets the world stand still, waits until the daemon has everything or patience ends, and counts. */
 async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   const { screen, pool, world, clock } = scene
-  const { sandbox, origin } = world
+  const { sandbox, origin, analytics } = world
   sandbox.universe.pause()
   screen.say('the school stands still; the daemon reads what is left')
-  const { check } = compareWith(pool, sandbox.truth(), { servedSince: origin })
+  const { check } = compareWith(pool, sandbox.truth(), {
+    servedSince: origin,
+    ...(analytics === 'drained' && { callsUntil: origin - callsServedAfter }),
+  })
   const giveUp = clock.monotonic() + patienceMs
   let difference: Difference = await check()
   while (difference.lost > 0 && clock.monotonic() < giveUp) {

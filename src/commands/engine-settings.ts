@@ -1,7 +1,10 @@
 import type { AppConfig, Config } from '../config/config.ts'
 import type { AppSettings, EngineSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
+import { defaultSeriesWords } from '../provider/analytics/index.ts'
 import { perSecond } from '../provider/limits.ts'
-import type { StreamName } from '../streams/stream.ts'
+import type { Deployment } from '../streams/index.ts'
+import { type CursorStreamName, cursorStreamNames } from '../streams/stream.ts'
+import { analyticsSettings, type ReadWindows, shareWindows } from './analytics-settings.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */
 export const shards = 64
@@ -13,40 +16,67 @@ const drainDeadline = 8_000
 
 /** What the engine needs, out of the configuration. */
 export function engineSettings(config: Config): EngineSettings {
-  const { classroom } = config.provider
+  const { classroom, analytics } = config.provider
+  const readWindows = shareWindows()
   return {
-    apps: config.apps.map(app => appSettings(app, classroom.roomMemory)),
+    apps: config.apps.map(app => appSettings(config, app, readWindows)),
     harvest: { submitter: classroom.submitter, sequenceScope: classroom.sequenceScope },
     roomMemory: classroom.roomMemory,
-    deadline: classroom.deadline,
+    deadline: Math.max(classroom.deadline, analytics?.deadline ?? 0),
     housekeeping: config.schedule.housekeeping,
     ...{ shards, renewEvery, drainDeadline },
   }
 }
 
-function appSettings(app: AppConfig, memory: number): AppSettings {
+/** How the provider of a configuration wants its streams asked. */
+export function deploymentOf({ provider, apps }: Config): Deployment {
+  const sessions = new Map(apps.map(app => [app.id, app.streams['call-sessions']]))
+  return {
+    widgetPath: provider.classroom.widgetPath,
+    words: provider.analytics ?? defaultSeriesWords,
+    serverUsers: app => {
+      const settings = sessions.get(app)
+      return settings === undefined || settings === 'off' ? 'include' : settings.serverUsers
+    },
+  }
+}
+
+function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): AppSettings {
+  const { id, region, rooms } = app
   const { classroom, 'classroom-feed': feed } = app.limits
   const limits: Record<string, GroupLimit> = {
     classroom: {
+      scope: id,
       rates: [perSecond(classroom.perSecond)],
       concurrency: classroom.concurrency,
       counted: 'process',
     },
-    'classroom-feed': { rates: [perSecond(feed.perSecond)], concurrency: 1, counted: 'ledger' },
+    'classroom-feed': { scope: id, rates: [perSecond(feed.perSecond)], concurrency: 1, counted: 'ledger' },
   }
-  const on = Object.entries(app.streams).flatMap(([name, cadence]) => {
-    if (cadence === 'off') return []
-    const [activeEvery, idleEvery] =
-      'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
-    const concurrency = Math.ceil(classroom.concurrency * shareOf(name))
-    const settings: StreamSettings = { activeEvery, idleEvery, memory, concurrency }
-    return [[name as StreamName, settings] as const]
-  })
-  const { id, region, rooms } = app
-  return { id, region, rooms, limits, streams: Object.fromEntries(on) }
+  const streams = Object.fromEntries(
+    cursorStreamNames.flatMap(name => {
+      const settings = cursorSettings(app, name, config.provider.classroom.roomMemory)
+      return settings ? [[name, settings] as const] : []
+    }),
+  )
+  const analytics = analyticsSettings(config, app, readWindows)
+  return { id, region, rooms, streams, ...analytics, limits: { ...limits, ...analytics.limits } }
+}
+
+function cursorSettings(
+  { streams, limits }: AppConfig,
+  name: CursorStreamName,
+  memory: number,
+): StreamSettings | undefined {
+  const cadence = streams[name]
+  if (cadence === 'off') return undefined
+  const [activeEvery, idleEvery] =
+    'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
+  const concurrency = Math.ceil(limits.classroom.concurrency * shareOf(name))
+  return { activeEvery, idleEvery, memory, concurrency }
 }
 
 /** No stream may fill every place of the group, so that one that hangs leaves room for the others. */
-function shareOf(stream: string): number {
+function shareOf(stream: CursorStreamName): number {
   return stream === 'room-events' ? 3 / 4 : 1 / 4
 }

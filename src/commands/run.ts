@@ -6,6 +6,7 @@ import { migrateUp, migrationStates } from '../postgres/migrate.ts'
 import { startDaemon } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { CommandError } from './exit.ts'
+import { forecastWarnings } from './forecast.ts'
 import { untilSignal } from './signals.ts'
 
 /** The daemon, until SIGTERM or SIGINT. An embedded database is migrated; any other must have been. */
@@ -24,7 +25,7 @@ export async function run({ config: path }: { readonly config: string }): Promis
       clock: systemClock,
       random: systemRandom,
     })
-    for (const warning of config.warnings) daemon.log.warn(warning)
+    for (const warning of [...config.warnings, ...forecastWarnings(config)]) daemon.log.warn(warning)
     await stopped
     await daemon.stop()
   } finally {

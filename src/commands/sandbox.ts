@@ -1,9 +1,12 @@
 import { systemClock } from '../clock/system.ts'
+import { callSearch } from '../provider/analytics/index.ts'
 import { appEvents } from '../provider/classroom/index.ts'
+import type { Plan } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
 import {
   createSandbox,
   defaultSchool,
+  demoApp,
   type FaultRule,
   type Listening,
   listen,
@@ -18,6 +21,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
   school: defaultSchool,
   backlog: { kind: 'backlog', rooms: 1_000, eventsPerRoom: 1_000 },
   idle: { kind: 'idle', rooms: 10_000 },
+  calls: { kind: 'calls', callsPerDay: 10_000, users: 8, minutes: 40, days: 15 },
 }
 
 export interface SandboxCommandOptions {
@@ -27,6 +31,7 @@ export interface SandboxCommandOptions {
   readonly switch: Partial<Switches>
   readonly fault: readonly FaultRule[]
   readonly profile: string
+  readonly plan: Plan
   readonly allowPublic?: boolean
 }
 
@@ -35,7 +40,8 @@ export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const stopped = untilSignal()
   const { seed, speed, switch: switches, fault: faults } = options
   const profile = profiles[options.profile]!
-  const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile })
+  const apps = [{ ...demoApp, plan: options.plan }]
+  const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile, apps })
   const listening = await open(played, options)
   for (const line of greeting(played, listening.url, options.profile)) process.stdout.write(`${line}\n`)
   await stopped
@@ -55,16 +61,22 @@ async function open(played: Sandbox, { port, allowPublic }: SandboxCommandOption
   }
 }
 
-function greeting({ settings }: Sandbox, url: string, profile: string): readonly string[] {
+function greeting({ settings, universe }: Sandbox, url: string, profile: string): readonly string[] {
   const { tokenHeader, uidHeader, seed, speed } = settings
-  const app = settings.apps[0]!
+  const [app] = settings.apps
+  if (!app?.rest) throw new Error('the played app has no credential')
+  const { key, secret } = app.rest
   const { target } = requestLine(appEvents, { region: 'ap', appId: app.id })
+  const end = Math.floor(universe.now() / 1_000) - 120
+  const search = requestLine(callSearch, { appid: app.id, start_ts: end - 3_600, end_ts: end })
   return [
     `the sandbox plays the provider at ${url} (profile ${profile}, seed ${seed}, speed ${speed})`,
     `app ${app.id}, user ID ${app.uid}, token ${app.token}, in any region`,
+    `call analytics of the plan ${app.plan}, key ${key}, secret ${secret}`,
     '',
     'try',
     `  curl -H '${uidHeader}: ${app.uid}' -H '${tokenHeader}: ${app.token}' ${url}${target}`,
+    `  curl -u ${key}:${secret} '${url}${search.target}'`,
     `  curl ${url}/control/status`,
     'and what really happened',
     `  curl ${url}/control/truth`,

@@ -39,7 +39,7 @@ function isRunning({ owners }: StoreStatus): boolean {
 
 /** The status for people. */
 export function statusLines(status: StoreStatus): readonly string[] {
-  const { streams, rooms, gaps, deadLetters } = status
+  const { streams, rooms, owed, gaps, deadLetters } = status
   return [
     ...ownerLines(status),
     '',
@@ -64,6 +64,15 @@ export function statusLines(status: StoreStatus): readonly string[] {
       'no rooms are known',
       ['app', 'state of room', 'rooms'],
       rooms.map(each => [each.app, each.state, each.rooms]),
+    ),
+    '',
+    ...part(
+      'no stream of call analytics has been begun',
+      ['app', 'stream by time', 'owed', 'never read', 'parts owed', 'oldest owed', 'lost', 'parts lost'],
+      owed.map(each => [
+        ...[each.app, each.stream, length(each.seconds), length(each.unreadSeconds), each.items],
+        ...[each.oldest, length(each.lostSeconds), each.lostItems],
+      ]),
     ),
     '',
     ...part(
@@ -102,6 +111,11 @@ const units = [
   [3_600, 'h'],
   [60, 'min'],
 ] as const
+
+/** The same of a length of time; nothing is a dash. */
+function length(seconds: number): string | null {
+  return seconds === 0 ? null : ago(seconds)
+}
 
 /** Seconds in the largest unit of which there is at least one. */
 function ago(seconds: number): string {

@@ -1,22 +1,29 @@
-import type { Config } from '../config/config.ts'
+import { analyticsStreamsOn, offTexts } from '../config/availability.ts'
+import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
+import { cursorStreamNames } from '../streams/stream.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */
 export async function validate({ config: path }: { readonly config: string }): Promise<void> {
   const config = await loadConfig(path, { env: process.env })
   for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
   process.stdout.write(`ok: ${contents(config)}\n`)
+  for (const text of offTexts(config)) process.stdout.write(`note: ${text}\n`)
 }
 
 /** What a configuration holds, in a few words. */
-export function contents({ apps }: Config): string {
-  const streams = new Set(
-    apps.map(app => Object.values(app.streams).filter(stream => stream !== 'off').length),
-  )
+export function contents(config: Config): string {
+  const { apps } = config
+  const streams = new Set(apps.map(app => streamsOn(config, app)))
   const [few, most] = [Math.min(...streams), Math.max(...streams)]
   const appsText = apps.length === 1 ? '1 app' : `${apps.length} apps`
   const streamsText = few === most ? plural(most, 'stream') : `${few} to ${most} streams`
   return `${appsText}, ${streamsText}${apps.length === 1 ? '' : ' each'}`
+}
+
+function streamsOn(config: Config, app: AppConfig): number {
+  const ofRooms = cursorStreamNames.filter(name => app.streams[name] !== 'off')
+  return ofRooms.length + analyticsStreamsOn(config, app).length
 }
 
 function plural(count: number, noun: string): string {

@@ -1,9 +1,10 @@
+import type { SeriesWords } from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/identifiers.ts'
-import type { StreamName } from '../streams/stream.ts'
-import type { plans } from './schema/apps.ts'
+import type { Plan } from '../provider/limits.ts'
+import type { DetailStreamName, StreamName, WindowStreamName } from '../streams/stream.ts'
 import type { GroupLimits } from './schema/limits.ts'
 import type { logLevels } from './schema/sections.ts'
-import type { StreamCadences } from './schema/streams.ts'
+import type { AllStreams } from './schema/streams.ts'
 import type { Secret } from './secret.ts'
 
 /** The configuration as the program uses it: checked, complete, all durations in milliseconds. */
@@ -13,10 +14,15 @@ export interface Config {
   readonly log: { readonly level: LogLevel }
   readonly schedule: { readonly housekeeping: string }
   readonly provider: ProviderConfig
+  /** How long rows of a table are kept, ms. */
+  readonly retention: Readonly<Record<RetainedTable, number | 'forever'>>
   readonly apps: readonly AppConfig[]
   /** What should be mended but does not prevent a start; one line each, fit for people. */
   readonly warnings: readonly string[]
 }
+
+/** Tables of schema analytics that lose their oldest rows. */
+export type RetainedTable = 'session_metric' | 'usage_realtime' | 'quality_realtime'
 
 export type LogLevel = (typeof logLevels)[number]
 
@@ -33,7 +39,7 @@ export interface DatabaseConfig {
 
 export interface ProviderConfig {
   readonly classroom: ClassroomService
-  readonly analytics: { readonly url: string } | undefined
+  readonly analytics: AnalyticsService | undefined
   readonly players: { readonly url: string } | undefined
 }
 
@@ -51,7 +57,24 @@ export interface ClassroomService {
   readonly insecure: boolean
 }
 
-export type Plan = (typeof plans)[number]
+export interface AnalyticsService extends SeriesWords {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly deadline: number
+  readonly maxBodyBytes: number
+  readonly insecure: boolean
+  /** Whose requests the provider counts together. */
+  readonly counters: 'credential' | 'app'
+}
+
+/** What an operator expects of an app's calls. */
+export interface ExpectedCalls {
+  readonly callsPerDay: number
+  readonly usersPerCall: number
+  readonly callMinutes: number
+}
+
+export type AnalyticsStreamName = WindowStreamName | DetailStreamName
 
 export interface AppConfig {
   readonly id: string
@@ -64,6 +87,9 @@ export interface AppConfig {
   readonly streams: StreamSettings
   /** Limits of each group; the app's own, else the file's, else the defaults. */
   readonly limits: GroupLimits
+  readonly expect: ExpectedCalls | undefined
+  /** Streams of which data may be lost. */
+  readonly acceptLoss: readonly AnalyticsStreamName[]
 }
 
-export type StreamSettings = { readonly [Name in StreamName]: StreamCadences[Name] | 'off' }
+export type StreamSettings = { readonly [Name in StreamName]: AllStreams[Name] | 'off' }

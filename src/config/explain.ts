@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Path, type Problem, shorten } from './problem.ts'
-import { leafOf, sectionOf } from './schema/leaf.ts'
+import { boundsOf, leafOf, sectionOf } from './schema/leaf.ts'
 import { bare, keysOf, mappingOf, schemaAt } from './schema/walk.ts'
 import { nearest } from './suggest.ts'
 import { isMapping, type Tree, valueAt } from './tree.ts'
@@ -71,11 +71,17 @@ function allowedBy(schema: Schema): string {
   const inner = bare(schema)
   const leaf = leafOf(inner)
   if (leaf) return leaf.allowed
-  if (inner instanceof z.ZodArray)
-    return mappingOf(inner.element) ? 'a list with at least one item' : 'a list'
+  if (inner instanceof z.ZodArray) return allowedList(inner)
   if (inner instanceof z.ZodUnion) return inner.options.map(option => allowedBy(option)).join(', or ')
   const keys = Object.keys(mappingOf(inner)?.shape ?? {})
+  if (keys.length === 0) return 'an empty mapping'
   return `a mapping with the ${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}`
+}
+
+function allowedList(list: z.ZodArray): string {
+  const { min, max } = boundsOf(list)
+  if (max !== undefined) return `a list of at most ${max}`
+  return min > 0 ? 'a list with at least one item' : 'a list'
 }
 
 function isScalar(schema: Schema): boolean {
@@ -95,7 +101,7 @@ function isShown(schema: Schema): boolean {
 }
 
 function shown(schema: Schema | undefined, tree: Tree, path: Path, value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (Array.isArray(value)) return shownList(schema, value)
   if (isMapping(value)) return 'a mapping'
   if (typeof value !== 'string') return 'something else'
   const variables = tree.variablesOf(path)
@@ -108,4 +114,9 @@ function shown(schema: Schema | undefined, tree: Tree, path: Path, value: unknow
   return value.includes('@')
     ? 'a text that is not shown here, for it may hold a password'
     : JSON.stringify(shorten(value))
+}
+
+function shownList(schema: Schema | undefined, value: readonly unknown[]): string {
+  if (value.length === 0) return 'an empty list'
+  return schema && bare(schema) instanceof z.ZodArray ? `a list of ${value.length}` : 'a list'
 }

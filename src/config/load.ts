@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
+import { checkAnalytics } from './analytics-rules.ts'
 import type { Config } from './config.ts'
 import type { Environment } from './environment.ts'
 import { explain } from './explain.ts'
@@ -72,6 +73,7 @@ async function parse(text: string, name: string, { env, folder, onDisk }: Surrou
 
   const collector = new SecretCollector(tree, folder, env)
   const config = resolveConfig(data, collector, env)
+  problems.push(...checkAnalytics(config, tree))
   const unreadable = await collector.problems()
   const address = unreadable.length > 0 ? [] : await databaseAddress(config.database.url, tree)
   const all = [...problems, ...unreadable, ...address]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { configSchema } from './schema/index.ts'
-import { leafOf } from './schema/leaf.ts'
+import { boundsOf, leafOf } from './schema/leaf.ts'
 import { bare, type KeyInfo, keysOf, mappingOf } from './schema/walk.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
@@ -29,11 +29,26 @@ function allowedIn({ schema }: KeyInfo): string {
   const inner = bare(schema)
   const leaf = leafOf(inner)
   if (leaf) return leaf.allowed
-  if (inner instanceof z.ZodArray) return 'a list'
+  if (inner instanceof z.ZodArray) return listIn(inner)
   return inner instanceof z.ZodUnion ? 'off, or a mapping' : mappingOf(inner) ? 'a mapping' : ''
+}
+
+/** What a list holds, where that is one value each. */
+function listIn(list: z.ZodArray): string {
+  const item = leafOf(bare(list.element))
+  const { min, max } = boundsOf(list)
+  const size = max === undefined ? (min > 0 ? ', at least one' : '') : `, at most ${max}`
+  return item ? `a list${size}; each ${item.allowed}` : `a list${size}`
 }
 
 function fallbackIn({ schema, required, default: fallback }: KeyInfo): string {
   if (required) return 'required'
-  return fallback === undefined || !leafOf(bare(schema)) ? '' : `\`${fallback === '' ? '""' : fallback}\``
+  const inner = bare(schema)
+  if (fallback === undefined || !(leafOf(inner) || inner instanceof z.ZodArray)) return ''
+  return `\`${inner instanceof z.ZodArray ? listText(fallback) : fallback === '' ? '""' : fallback}\``
+}
+
+/** A list as YAML has it in one line. */
+function listText(json: string): string {
+  return `[${(JSON.parse(json) as readonly string[]).join(', ')}]`
 }

@@ -1,9 +1,10 @@
+import type { StreamName } from '../streams/stream.ts'
 import type { AppConfig, ClassroomService, Config, DatabaseConfig, StreamSettings } from './config.ts'
 import { type Environment, substitute } from './environment.ts'
 import type { Settings } from './schema/index.ts'
 import { defaultLimits, type GroupLimits } from './schema/limits.ts'
 import { defaultDatabaseUrl } from './schema/sections.ts'
-import { defaultStreams } from './schema/streams.ts'
+import { type AllStreams, defaultStreams } from './schema/streams.ts'
 import { Secret } from './secret.ts'
 import type { SecretCollector } from './secret-collector.ts'
 
@@ -15,7 +16,7 @@ export function resolveConfig(
   collector: SecretCollector,
   env: Environment,
 ): Omit<Config, 'warnings'> {
-  const { http, log, schedule, provider } = settings
+  const { http, log, schedule, provider, retention } = settings
   const classroom: ClassroomService = provider.classroom
   return {
     database: databaseConfig(settings.database, collector, env),
@@ -23,6 +24,7 @@ export function resolveConfig(
     log,
     schedule,
     provider: { classroom, analytics: provider.analytics, players: provider.players },
+    retention,
     apps: settings.apps.map((app, i) => appConfig(app, i, settings, collector)),
   }
 }
@@ -40,7 +42,7 @@ function databaseConfig(
 }
 
 function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
-  const { id, region, plan, rooms, classroom, rest } = app
+  const { id, region, plan, rooms, classroom, rest, expect, acceptLoss } = app
   const path = ['apps', i]
   return {
     id,
@@ -64,6 +66,8 @@ function appConfig(app: AppSettings, i: number, settings: Settings, collector: S
     },
     streams: streamSettings(settings.streams, app.streams),
     limits: groupLimits(settings.limits, app.limits),
+    expect,
+    acceptLoss,
   }
 }
 
@@ -71,14 +75,14 @@ type StreamLayer = Settings['streams']
 
 /** An app that gives settings of its own switches on what the file has switched off. */
 function streamSettings(file: StreamLayer, app: StreamLayer): StreamSettings {
-  return {
-    'app-events': layered(defaultStreams['app-events'], file['app-events'], app['app-events']),
-    'room-events': layered(defaultStreams['room-events'], file['room-events'], app['room-events']),
-    'popup-quiz': layered(defaultStreams['popup-quiz'], file['popup-quiz'], app['popup-quiz']),
-    poll: layered(defaultStreams.poll, file.poll, app.poll),
-    recordings: layered(defaultStreams.recordings, file.recordings, app.recordings),
-    resources: layered(defaultStreams.resources, file.resources, app.resources),
-  }
+  const of = <Name extends StreamName>(name: Name) =>
+    layered<AllStreams[Name]>(
+      defaultStreams[name],
+      file[name] as Layer<AllStreams[Name]>,
+      app[name] as Layer<AllStreams[Name]>,
+    )
+  const names = Object.keys(defaultStreams) as StreamName[]
+  return Object.fromEntries(names.map(name => [name, of(name)])) as unknown as StreamSettings
 }
 
 type Layer<T> = { readonly [K in keyof T]?: T[K] | undefined } | 'off' | undefined
@@ -97,11 +101,7 @@ function filled<T extends object>(
 }
 
 function groupLimits(file: Settings['limits'], app: Settings['limits']): GroupLimits {
-  return {
-    classroom: filled(filled(defaultLimits.classroom, file.classroom), app.classroom),
-    'classroom-feed': filled(
-      filled(defaultLimits['classroom-feed'], file['classroom-feed']),
-      app['classroom-feed'],
-    ),
-  }
+  const of = (group: keyof GroupLimits) => filled(filled(defaultLimits[group], file[group]), app[group])
+  const groups = Object.keys(defaultLimits) as (keyof GroupLimits)[]
+  return Object.fromEntries(groups.map(group => [group, of(group)])) as unknown as GroupLimits
 }

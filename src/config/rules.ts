@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { StreamName } from '../streams/stream.ts'
 import type { Environment } from './environment.ts'
 import { isLoopback } from './loopback.ts'
 import type { Path, Problem } from './problem.ts'
 import { sectionOf } from './schema/leaf.ts'
 import { bare, childOf, mappingOf } from './schema/walk.ts'
+import { gatekeepers, namedInVain, repeated } from './stream-rules.ts'
 import { isMapping, type Tree } from './tree.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -19,6 +19,8 @@ export function checkRules(schema: z.core.$ZodType, tree: Tree, env: Environment
     ...alternatives(schema, tree, tree.value, []),
     ...uniqueApps(tree, root),
     ...gatekeepers(tree, root),
+    ...namedInVain(tree, root),
+    ...repeated(tree, root),
     ...encrypted(tree, root),
     ...certificates(env),
   ]
@@ -54,33 +56,6 @@ function inside(schema: z.core.$ZodType, tree: Tree, value: unknown, path: Path,
   return child ? alternatives(child, tree, value, [...path, step]) : []
 }
 
-/** Whether a room is still the one that is known, only its log can tell: every other stream leans on it. */
-const gatekeeper = 'room-events'
-const dependents = [
-  'app-events',
-  'popup-quiz',
-  'poll',
-  'recordings',
-  'resources',
-] as const satisfies readonly StreamName[]
-
-function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
-  const apps: readonly unknown[] = Array.isArray(root.apps) ? root.apps : []
-  const shared = isMapping(root.streams) ? root.streams : {}
-  const reported = new Set<string>()
-  return apps.flatMap((app, i) => {
-    const own = isMapping(app) && isMapping(app.streams) ? app.streams : {}
-    const streams: Mapping = { ...shared, ...own }
-    const orphans = dependents.filter(name => streams[name] !== 'off')
-    if (streams[gatekeeper] !== 'off' || orphans.length === 0) return []
-    const path = Object.hasOwn(own, gatekeeper) ? ['apps', i, 'streams', gatekeeper] : ['streams', gatekeeper]
-    if (reported.has(path.join('.'))) return []
-    reported.add(path.join('.'))
-    const text = `is off, but ${orphans.join(', ')} need it; leave it on, or switch them off as well`
-    return [{ path, at: tree.keyOf(path), text }]
-  })
-}
-
 function uniqueApps(tree: Tree, root: Mapping): readonly Problem[] {
   const apps: readonly unknown[] = Array.isArray(root.apps) ? root.apps : []
   const first = new Map<unknown, number>()
@@ -112,7 +87,7 @@ function encrypted(tree: Tree, root: Mapping): readonly Problem[] {
     const url = URL.parse(service.url)
     if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return []
     const path = ['provider', name, 'url']
-    const remedy = name === 'classroom' ? '; use https://, or set insecure: true beside it' : '; use https://'
+    const remedy = name === 'players' ? '; use https://' : '; use https://, or set insecure: true beside it'
     return [
       {
         path,

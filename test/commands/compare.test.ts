@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { compareWith, type Difference } from '../../src/commands/demo/compare.ts'
+import { compareWith } from '../../src/commands/demo/compare.ts'
+import type { Difference } from '../../src/commands/demo/difference.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import type { TruthLine } from '../../src/sandbox/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -61,7 +62,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await pool.query(
-    'truncate classroom.room, classroom.room_event, classroom.resource, classroom.recording, classroom.recording_file',
+    'truncate analytics.call, classroom.room, classroom.room_event, classroom.resource, classroom.recording, classroom.recording_file',
   )
   await pool.query(`
     insert into classroom.room (app_id, room_uuid, incarnation) values ('a', 'algebra', 1);
@@ -126,4 +127,33 @@ test('what was missing at the first look may have come by the second', async () 
   await pool.query(`insert into classroom.room_event (app_id, room_uuid, incarnation, sequence, cmd, at, at_source, received_at, source)
     values ('a', 'algebra', 1, 2, 3, now(), 'event', now(), 'log')`)
   expect((await check()).lost).toBe(0)
+})
+
+test('a room that was over before anyone could hear of it is counted while it is there', async () => {
+  const over = { ...room, roomUuid: 'history', endedAt: 900 } as TruthLine
+  const itsEvent = { ...event(1), roomUuid: 'history' } as TruthLine
+  expect(await compare([...truth, over, itsEvent])).toMatchObject({ lost: 1 })
+  const gone = { ...over, destroyedAt: 5_000 } as TruthLine
+  expect(await compare([...truth, gone, itsEvent])).toEqual({ lost: 0, duplicates: 0 })
+})
+
+function call(id: string, second: number): TruthLine {
+  const item = { call_id: id, cname: 'algebra', created_ts: second }
+  return { ...of, kind: 'call', call: { item } } as unknown as TruthLine
+}
+
+test('a call that could be had all the time must be stored as it was, and one that never was must not', async () => {
+  const compareUntil = (callsUntil: number | undefined, ...calls: readonly TruthLine[]) =>
+    compareWith(pool, [...truth, ...calls], {
+      servedSince,
+      ...(callsUntil !== undefined && { callsUntil }),
+    }).check()
+  expect(await compareUntil(9_000, call('early', 5), call('late', 9))).toEqual({ lost: 1, duplicates: 0 })
+  await pool.query(`
+    insert into analytics.call (app_id, call_id, cname, created_at, first_seen_at, updated_at)
+      select 'a', id, 'algebra', to_timestamp(second), now(), now() from (values ('early', 5), ('late', 9)) v (id, second)`)
+  expect(await compareUntil(9_000, call('early', 5), call('late', 9))).toEqual({ lost: 0, duplicates: 0 })
+  expect(await compareUntil(9_000, call('early', 6), call('late', 9))).toEqual({ lost: 1, duplicates: 0 })
+  expect(await compareUntil(9_000, call('early', 5))).toEqual({ lost: 0, duplicates: 1 })
+  expect(await compareUntil(undefined, call('early', 6), call('late', 9))).toEqual({ lost: 0, duplicates: 0 })
 })

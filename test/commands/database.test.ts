@@ -70,11 +70,13 @@ test('check as JSON says of each part how it is', async () => {
   expect(found).toMatchObject({ code: 0, ok: true })
   expect(found.checks.map(({ subject }) => subject)).toEqual([
     'configuration',
+    'configuration',
     'database',
     'migrations',
     'role',
     'app demo',
   ])
+  expect(found.checks[1]!.text).toBe('call analytics is off: provider.analytics.url is not given')
 })
 
 test('check fails for a wrong token and names the keys to look at', async () => {
@@ -134,7 +136,7 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
 })
 
 test('an empty database is refused by run, status and check, and prepared by migrate up', async () => {
-  await execute(database.url, 'drop schema classroom, ingest cascade')
+  await execute(database.url, 'drop schema classroom, analytics, ingest cascade')
   const path = await config()
   const run = await penstock(['run', '--config', path])
   expect(run.code).toBe(1)

@@ -58,9 +58,22 @@ test('--for --json drains a school and ends with one line of JSON, nothing lost 
   ])
   expect(summary.rows['classroom.room_event']).toBeGreaterThan(500)
   expect(summary.rows['classroom.quiz_submission']).toBeGreaterThan(0)
+  // Those of the hour before, which are over: one search finds them all.
+  expect(summary.rows['analytics.call']).toBeGreaterThan(100)
   expect(summary.requests).toBeGreaterThan(12)
   expect(summary.lag_seconds).toBeGreaterThan(0)
   expect(await readFile(join(dataDir, 'demo.log'), 'utf8')).toContain('"msg":"stopped"')
+})
+
+test('at another speed drains the classrooms alone, and says so once', { timeout: 60_000 }, async () => {
+  const { code, stdout, stderr } = await penstock([
+    ...['demo', '--for', '4s', '--speed', '30', '--data-dir', dataDir],
+  ])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.match(/Call analytics is off/g)).toHaveLength(1)
+  expect(stdout).toMatch(/^classroom\.room_event +[\d,]+$/m)
+  expect(stdout).toMatch(/^analytics\.call +0$/m)
+  expect(stdout).toMatch(/^lost 0, duplicates 0 /m)
 })
 
 test('tells people where everything is, refuses a second one, and stops all of it at SIGINT', {

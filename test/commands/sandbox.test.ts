@@ -16,6 +16,20 @@ test('the sandbox prints how to ask it, answers, and ends at a signal', async ()
   expect(running.lines.at(-1)).toBe('1 requests came, 0 of them broke a rule')
 })
 
+test('the call analytics keep the plan that the command line names', async () => {
+  const running = launch(['sandbox', '--port', '0', '--profile', 'calls', '--plan', 'starter'])
+  const curl = await running.line(/^ +curl -u/)
+  const [, credential, url] = /curl -u (\S+) '([^']+)'$/.exec(curl)!
+  const authorization = `Basic ${Buffer.from(credential!).toString('base64')}`
+  const response = await fetch(url!, { headers: { authorization } })
+  expect(await response.json()).toMatchObject({
+    code: 300,
+    message: expect.stringMatching(/^you have no auth/),
+  })
+  running.process.kill('SIGTERM')
+  expect(await running.ended).toBe(0)
+})
+
 test('a port that is taken is one sentence', async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')

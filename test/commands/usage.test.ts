@@ -19,6 +19,10 @@ async function configFile(name: string, text: string): Promise<string> {
   return path
 }
 
+function backfillOf(stream: string, from = '2026-03-01', to = '2026-03-02'): readonly string[] {
+  return ['backfill', '--stream', stream, '--app', 'one', '--from', from, '--to', to]
+}
+
 describe('a wrong command line ends with 2 and says what to do', () => {
   test.each([
     [['frobnicate'], /unknown command 'frobnicate'/],
@@ -37,7 +41,15 @@ describe('a wrong command line ends with 2 and says what to do', () => {
     [['sandbox', '--switch', 'appFeed'], /write name=value/],
     [['sandbox', '--fault', 'storm'], /It must be JSON\./],
     [['sandbox', '--fault', '{"kind": "storm", "wet": 1}'], /rule 0: /],
-    [['sandbox', '--profile', 'zoo'], /Allowed choices are school, backlog, idle\./],
+    [['sandbox', '--profile', 'zoo'], /Allowed choices are school, backlog, idle, calls\./],
+    [['backfill', '--stream', 'calls'], /required option '--app <id>' not specified/],
+    [['backfill', '--stream', 'colls'], /Allowed choices are app-events, room-events, .* calls, /],
+    [['backfill', '--from', 'yesterday'], /Write a date and time such as 2026-02-28/],
+    [['backfill', '--from', '2026-02-30'], /argument '2026-02-30' is invalid/],
+    [['backfill', '--from', '2026-02-28T24:61'], /argument '2026-02-28T24:61' is invalid/],
+    [backfillOf('room-events'), /room-events does not go by time: .* ingest\.room_complete/],
+    [backfillOf('app-events'), /app-events does not go by time: it hands out each event once/],
+    [backfillOf('calls', '2026-03-02', '2026-03-01'), /--from must be earlier than --to/],
     [['migrate'], /penstock migrate up --config/],
     [['migrate', 'down'], /unknown command 'down'/],
     [[], /penstock demo --for 30s/],
@@ -67,6 +79,14 @@ describe('help ends with 0 and shows examples', () => {
       ['--json', 'which consumes nothing'],
     ],
     [['validate', '--help'], ['asks nothing of the network']],
+    [
+      ['forecast', '--help'],
+      ['--json', 'Ends with 1 when data would be lost', 'penstock forecast --config penstock.yaml'],
+    ],
+    [
+      ['backfill', '--help'],
+      ['--stream <name>', 'outside the reach of the plan', 'penstock backfill --stream calls --app 0a1b2c'],
+    ],
     [['status', '--help'], ["penstock status --config penstock.yaml --json | jq '.gaps'"]],
     [['migrate', '--help'], ['penstock migrate up --config penstock.yaml']],
     [
@@ -102,7 +122,8 @@ ${apps('one', 'two')}
     )
     expect(await penstock(['validate', '--config', path])).toEqual({
       code: 0,
-      stdout: 'ok: 2 apps, 5 streams each\n',
+      stdout:
+        'ok: 2 apps, 5 streams each\nnote: call analytics is off: provider.analytics.url is not given\n',
       stderr: '',
     })
   })
@@ -130,7 +151,10 @@ ${apps('one')}
 
   test('every command that reads a configuration ends with 78 for a wrong one', async () => {
     const path = await configFile('empty.yaml', '')
-    const commands = [['run'], ['check'], ['status'], ['migrate', 'up'], ['migrate', 'status']]
+    const commands = [
+      ...[['run'], ['check'], ['status'], ['migrate', 'up'], ['migrate', 'status']],
+      ...[['forecast'], backfillOf('calls')],
+    ]
     const ends = await Promise.all(commands.map(command => penstock([...command, '--config', path])))
     expect(ends.map(({ code }) => code)).toEqual(commands.map(() => 78))
     for (const { stderr } of ends) expect(stderr).toContain('config/penstock.example.yaml shows every key')

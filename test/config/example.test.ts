@@ -50,8 +50,15 @@ describe('the example configuration', () => {
 
   it('means the same as a file that leaves all defaults out', async () => {
     const short = `
-provider: { classroom: { url: https://classroom.example.com } }
-apps: [{ id: 0a1b2c, region: ap, plan: premium, classroom: { uid: penstock, token: replace-me } }]`
+provider:
+  classroom: { url: https://classroom.example.com }
+  analytics: { url: https://analytics.example.com }
+apps:
+  - id: 0a1b2c
+    region: ap
+    plan: premium
+    classroom: { uid: penstock, token: replace-me }
+    rest: { key: replace-me, secret: replace-me }`
     const left = await readConfig(short, { name: 'short', env: {}, folder: '/' })
     expect(await loadConfig(path, { env: {} })).toEqual({ ...left, warnings: [] })
   })

@@ -17,6 +17,37 @@ const inEnvironment = {
   TOKEN: '${NOT_READ_AGAIN}',
 }
 
+const rates = ['joinSuccessRate', 'joinSuccessIn5sRate', 'audioFreezeRate', 'videoFreezeRate', 'networkDelay']
+
+const analyticsDefaults = {
+  calls: { every: 60_000, finalAfter: 3_600_000, revisitEvery: 600_000 },
+  'call-sessions': { serverUsers: 'include' },
+  'call-metrics': {},
+  'usage-insight': {
+    every: 21_600_000,
+    finalAfter: 194_400_000,
+    metrics: [
+      ...['userCount', 'sessionCount', 'channelCount', 'peakCurrentChannels', 'peakCurrentUsers'],
+      ...['totalDuration', 'totalVideoDuration', 'totalAudioDuration'],
+    ],
+    granularities: ['hour', 'day'],
+  },
+  'quality-insight': {
+    every: 21_600_000,
+    finalAfter: 194_400_000,
+    products: ['Native'],
+    metrics: rates,
+    granularities: ['hour', 'day'],
+  },
+  'realtime-usage': {
+    every: 300_000,
+    products: ['Native'],
+    metrics: ['userCount', 'channelCount'],
+    channels: [],
+  },
+  'realtime-quality': { every: 300_000, products: ['Native'], metrics: rates, channels: [], uids: [] },
+}
+
 describe('a good configuration', () => {
   it('of one address and one app is completed with the defaults', async () => {
     const { database, http, log, schedule, provider, apps } = await loadConfig(good('short'), { env: {} })
@@ -57,10 +88,16 @@ describe('a good configuration', () => {
       poll: { activeEvery: 15_000, idleEvery: 3_600_000 },
       recordings: { activeEvery: 60_000, idleEvery: 3_600_000 },
       resources: { activeEvery: 60_000, idleEvery: 3_600_000 },
+      ...analyticsDefaults,
     })
     expect(apps[0]?.limits).toEqual({
       classroom: { perSecond: 50, concurrency: 8 },
       'classroom-feed': { perSecond: 2 },
+      'call-search': { concurrency: 4 },
+      'call-details': { concurrency: 4 },
+      'usage-insight': { concurrency: 2 },
+      'quality-insight': { concurrency: 2 },
+      realtime: { concurrency: 2 },
     })
   })
 
@@ -79,6 +116,7 @@ describe('a good configuration', () => {
   it('lays the settings of an app over those of the file, and those over the defaults', async () => {
     const { apps } = await loadConfig(good('layers'), { env: {} })
     expect(apps[0]?.streams).toEqual({
+      ...analyticsDefaults,
       'app-events': { every: 5_000 },
       'room-events': { activeEvery: 30_000, idleEvery: 3_600_000 },
       'popup-quiz': 'off',

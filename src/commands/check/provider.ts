@@ -1,50 +1,64 @@
 import type { Clock, Random } from '../../clock/clock.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
-import type { Reply } from '../../engine/ports.ts'
-import { createCredentials } from '../../http/authentication.ts'
+import type { Reply, Transport } from '../../engine/ports.ts'
 import { createTransport } from '../../http/transport.ts'
 import { classroomCodes, roomEvents } from '../../provider/classroom/index.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
-import { credentialOptions, revealUids, serviceOf } from '../daemon.ts'
+import { engineSettings } from '../engine-settings.ts'
+import { credentialsOf, providersOf } from '../services.ts'
 import { version } from '../version.ts'
+import { checkAnalytics } from './analytics.ts'
 import type { Finding } from './finding.ts'
 
 /** Requests under way at once. */
 const together = 4
 
+/** Asks each service that is configured one harmless question for each app. */
+export async function checkProvider(
+  config: Config,
+  ports: {
+    readonly clock: Clock
+    readonly random: Random
+    /** Address of the database; undefined where it is not fit for counting requests. */
+    readonly databaseUrl: string | undefined
+  },
+): Promise<readonly Finding[]> {
+  const { clock, random } = ports
+  const transport = createTransport({
+    clock,
+    random,
+    credentials: await credentialsOf(config, clock),
+    providers: providersOf(config),
+    limits: { total: engineSettings(config).deadline },
+    userAgent: `penstock/${version}`,
+  })
+  try {
+    const classrooms = await checkClassrooms(config, transport, random)
+    return [...classrooms, ...(await checkAnalytics(config, { ...ports, transport }))]
+  } finally {
+    await transport.close()
+  }
+}
+
 /**
  * Asks for the log of a room that does not exist, once for each app: the answer that there is no such room proves
  * the address and the credentials. It consumes no event, and the provider documents no limit for it.
  */
-export async function checkProvider(
-  config: Config,
-  ports: { readonly clock: Clock; readonly random: Random },
+async function checkClassrooms(
+  { apps }: Config,
+  transport: Transport,
+  random: Random,
 ): Promise<readonly Finding[]> {
-  const { clock, random } = ports
-  const credentials = createCredentials(credentialOptions(config, clock, await revealUids(config)))
-  const transport = createTransport({
-    clock,
-    random,
-    credentials,
-    providers: { classroom: serviceOf(config) },
-    limits: { total: config.provider.classroom.deadline },
-    userAgent: `penstock/${version}`,
-  })
-  const checkApp = async (app: AppConfig): Promise<Finding> => {
-    const { id: appId, region } = app
+  const checkApp = async ({ id: appId, region }: AppConfig): Promise<Finding> => {
     const request = requestLine(roomEvents, { region, appId, roomUuid: `penstock-check-${random.uuid()}` })
     return finding(appId, await transport.send(appId, request))
   }
-  try {
-    const findings: Finding[] = []
-    for (let start = 0; start < config.apps.length; start += together) {
-      findings.push(...(await Promise.all(config.apps.slice(start, start + together).map(checkApp))))
-    }
-    return findings
-  } finally {
-    await transport.close()
+  const findings: Finding[] = []
+  for (let start = 0; start < apps.length; start += together) {
+    findings.push(...(await Promise.all(apps.slice(start, start + together).map(checkApp))))
   }
+  return findings
 }
 
 function finding(app: string, reply: Reply): Finding {

@@ -1,13 +1,7 @@
 import type pg from 'pg'
 import type { TruthLine } from '../../sandbox/index.ts'
-
-/** How the rows in Postgres differ from what happened. */
-export interface Difference {
-  /** Things that happened and are not stored, or not as they are by now. */
-  readonly lost: number
-  /** Rows beyond the first for one thing, or for nothing that ever happened. */
-  readonly duplicates: number
-}
+import { type CallComparison, compareCalls } from './compare-calls.ts'
+import { add, type Difference, none } from './difference.ts'
 
 export interface Comparison {
   /** Compares the rows of now with the truth. */
@@ -27,19 +21,24 @@ interface Stored {
   readonly state: string
 }
 
-const none: Difference = { lost: 0, duplicates: 0 }
+/** From when on the daemon could have had what happened; ms. */
+export interface Served {
+  /**
+   * Rooms that were gone before could not be had. Neither could all those that were over by then and are gone now:
+   * nothing told of them in time.
+   */
+  readonly servedSince: number
+  /** Calls that began before this must be stored; absent where call analytics is not drained. */
+  readonly callsUntil?: number
+}
 
 /**
- * Holds the rows of schema `classroom` against the truth of a world that stands still. Both sides are read here
- * and nowhere else, so that an error of the streams cannot hide itself. `servedSince` (ms): rooms that were gone
- * before could not be had.
+ * Holds the rows against the truth of a world that stands still. Both sides are read here and nowhere else, so that
+ * an error of the streams cannot hide itself.
  */
-export function compareWith(
-  pool: pg.Pool,
-  truth: Iterable<TruthLine>,
-  { servedSince }: { readonly servedSince: number },
-): Comparison {
-  const rooms = gather(truth, servedSince)
+export function compareWith(pool: pg.Pool, truth: Iterable<TruthLine>, served: Served): Comparison {
+  const calls = compareCalls(pool, served.callsUntil ?? Number.NEGATIVE_INFINITY)
+  const { rooms, unserved } = gather(truth, served.servedSince, calls)
   /** Once a room is equal it stays so: what happens has ended, and rows are not taken away. */
   const differing = new Set(rooms.keys())
 
@@ -51,29 +50,47 @@ export function compareWith(
         if (difference.lost + difference.duplicates === 0) differing.delete(key)
         sum = add(sum, difference)
       }
-      return add(sum, { lost: 0, duplicates: await countUnheardOf(pool, rooms) })
+      const beyond = {
+        lost: 0,
+        duplicates: await countUnheardOf(pool, key => rooms.has(key) || unserved.has(key)),
+      }
+      return add(add(sum, beyond), await calls.check())
     },
   }
 }
 
-function gather(truth: Iterable<TruthLine>, servedSince: number): ReadonlyMap<string, TruthOfRoom> {
+function gather(
+  truth: Iterable<TruthLine>,
+  servedSince: number,
+  calls: CallComparison,
+): { readonly rooms: ReadonlyMap<string, TruthOfRoom>; readonly unserved: ReadonlySet<string> } {
   const rooms = new Map<string, TruthOfRoom>()
+  const unserved = new Set<string>()
   for (const line of truth) {
     const key = nameOf(line.app, line.roomUuid, line.incarnation)
     if (line.kind === 'room') {
-      if (line.destroyedAt !== undefined && line.destroyedAt <= servedSince) continue
+      if (line.destroyedAt !== undefined && (line.endedAt ?? line.destroyedAt) <= servedSince) {
+        unserved.add(key)
+        continue
+      }
       const { app, roomUuid: room, incarnation } = line
       rooms.set(key, { app, room, incarnation, things: new Map() })
+      continue
+    }
+    if (line.kind === 'call') {
+      calls.add(line)
       continue
     }
     const thing = thingOf(line)
     if (thing) rooms.get(key)?.things.set(...thing)
   }
-  return rooms
+  return { rooms, unserved }
 }
 
-/** Nothing for what the daemon does not store: calls, and events that cannot be read. */
-function thingOf(line: Exclude<TruthLine, { kind: 'room' }>): [thing: string, state: string] | undefined {
+/** Nothing for what the daemon does not store: events that cannot be read. */
+function thingOf(
+  line: Exclude<TruthLine, { kind: 'room' | 'call' }>,
+): [thing: string, state: string] | undefined {
   switch (line.kind) {
     case 'event':
       return line.malformed ? undefined : [`event ${line.sequence}`, `${line.cmd}`]
@@ -85,8 +102,6 @@ function thingOf(line: Exclude<TruthLine, { kind: 'room' }>): [thing: string, st
     }
     case 'resource':
       return [`resource ${line.item.resourceUuid}`, `${line.item.updateTime}`]
-    case 'call':
-      return undefined
   }
 }
 
@@ -129,17 +144,13 @@ const known = `
   from classroom.room r`
 
 /** Events in rooms that never were. */
-async function countUnheardOf(pool: pg.Pool, rooms: ReadonlyMap<string, TruthOfRoom>): Promise<number> {
+async function countUnheardOf(pool: pg.Pool, isHeardOf: (key: string) => boolean): Promise<number> {
   const { rows } = await pool.query<{ app: string; room: string; incarnation: number; events: number }>(known)
   return rows
-    .filter(({ app, room, incarnation }) => !rooms.has(nameOf(app, room, incarnation)))
+    .filter(({ app, room, incarnation }) => !isHeardOf(nameOf(app, room, incarnation)))
     .reduce((sum, { events }) => sum + events, 0)
 }
 
 function nameOf(app: string, room: string, incarnation: number): string {
   return JSON.stringify([app, room, incarnation])
-}
-
-function add(one: Difference, other: Difference): Difference {
-  return { lost: one.lost + other.lost, duplicates: one.duplicates + other.duplicates }
 }

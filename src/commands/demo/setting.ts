@@ -4,10 +4,25 @@ import { readConfig } from '../../config/load.ts'
 import { createSandbox, demoApp, type Sandbox, type SchoolProfile } from '../../sandbox/index.ts'
 
 /**
- * Small enough for a laptop, and busy enough that every table has rows within seconds. The first bells rang so
- * late that no class is over yet: nothing would tell the daemon of a room that has fallen silent.
+ * A school in real time, as the limits of call analytics want it. The classes of the last hour are over: most of
+ * their rooms are gone, their calls are not.
  */
-const school: SchoolProfile = {
+const livelySchool: SchoolProfile = {
+  kind: 'school',
+  classes: 24,
+  students: 10,
+  lessonMinutes: 4,
+  breakMinutes: 2,
+  eventsPerMinute: 60,
+  historyMinutes: 60,
+}
+
+/**
+ * A school that runs faster: small enough for a laptop, and busy enough that every table has rows within seconds.
+ * The first bells rang so late that no class is over yet: nothing would tell the daemon of a room that has fallen
+ * silent.
+ */
+const fastSchool: SchoolProfile = {
   kind: 'school',
   classes: 12,
   students: 10,
@@ -17,15 +32,28 @@ const school: SchoolProfile = {
   historyMinutes: 8.5,
 }
 
-/** Real seconds of the feed's sliding window: two polls of it, and less than a full answer. */
-const feedWindowSeconds = 1.2
+/**
+ * Real seconds of the feed's sliding window: about a full answer. In real time that is many polls, so that nothing is
+ * missed when the machine is busy; in a fast world it is two.
+ */
+const feedWindowSeconds = { lively: 5, fast: 1.2 } as const
 
 /** Real seconds for which an ended room is remembered: many visits long, and yet short enough to see it forgotten. */
-const roomMemorySeconds = 50
+const roomMemorySeconds = { lively: 90, fast: 50 } as const
+
+/** The same in seconds of the world, at least: a slow world must not forget a room before its end is known. */
+const leastRoomMemory = { lively: 0, fast: 1_500 } as const
+
+const schools = { lively: livelySchool, fast: fastSchool } as const
+
+/** Seconds between two values of a metric of a session: few enough that a demo shows calls and not only values. */
+const metricSeconds = 30
 
 export interface World {
   readonly sandbox: Sandbox
   readonly speed: number
+  /** Call analytics counts in real time, so it is drained only where the world runs at the speed of the clock. */
+  readonly analytics: 'drained' | 'off'
   /** Unix ms at which the world's clock and ours agreed; the world's has run ahead since. */
   readonly origin: number
 }
@@ -33,11 +61,14 @@ export interface World {
 /** A school that runs at `speed` times the speed of the clock. All that the sandbox counts in is its own time. */
 export function openWorld(clock: Clock, { speed, seed }: { speed: number; seed: number }): World {
   const origin = clock.now()
+  const pace = speed === 1 ? 'lively' : 'fast'
   const switches = {
-    feedWindowSeconds: feedWindowSeconds * speed,
-    roomMemorySeconds: Math.max(roomMemorySeconds * speed, 1_500),
+    metricSeconds,
+    feedWindowSeconds: feedWindowSeconds[pace] * speed,
+    roomMemorySeconds: Math.max(roomMemorySeconds[pace] * speed, leastRoomMemory[pace]),
   }
-  return { sandbox: createSandbox({ clock, speed, seed, profile: school, switches }), speed, origin }
+  const sandbox = createSandbox({ clock, speed, seed, profile: schools[pace], switches })
+  return { sandbox, speed, analytics: pace === 'lively' ? 'drained' : 'off', origin }
 }
 
 /**
@@ -46,14 +77,19 @@ export function openWorld(clock: Clock, { speed, seed }: { speed: number; seed: 
  */
 export function demoConfig(options: {
   readonly providerUrl: string
+  readonly analytics: World['analytics']
   readonly dataDir: string
   readonly listenPort: number
 }): Promise<Config> {
+  const isDrained = options.analytics === 'drained'
   const settings = {
     database: { url: 'embedded', dataDir: options.dataDir },
     http: { listen: `127.0.0.1:${options.listenPort}` },
     schedule: { housekeeping: '* * * * *' },
-    provider: { classroom: { url: options.providerUrl } },
+    provider: {
+      classroom: { url: options.providerUrl },
+      ...(isDrained && { analytics: { url: options.providerUrl } }),
+    },
     streams: {
       'app-events': { every: '500ms' },
       'room-events': { activeEvery: '4s', idleEvery: '8s' },
@@ -61,16 +97,27 @@ export function demoConfig(options: {
       poll: { activeEvery: '2s', idleEvery: '8s' },
       recordings: { activeEvery: '3s', idleEvery: '8s' },
       resources: { activeEvery: '3s', idleEvery: '8s' },
+      ...(isDrained && analyticsStreams),
     },
     limits: { classroom: { perSecond: 100 }, 'classroom-feed': { perSecond: 4 } },
     apps: [
       {
         id: demoApp.id,
         region: 'ap',
-        plan: 'premium',
+        plan: demoApp.plan,
+        ...(isDrained && { rest: demoApp.rest }),
         classroom: { uid: demoApp.uid, token: demoApp.token },
       },
     ],
   }
   return readConfig(JSON.stringify(settings), { name: 'demo', env: {}, folder: '.' })
 }
+
+/** A plan allows three real-time requests a minute, so few metrics are asked for and something of each is seen soon. */
+const analyticsStreams = {
+  calls: { every: '15s', revisitEvery: '1m' },
+  'usage-insight': { metrics: ['userCount', 'totalDuration'] },
+  'quality-insight': { metrics: ['audioFreezeRate', 'networkDelay'] },
+  'realtime-usage': { every: '2m', metrics: ['userCount'] },
+  'realtime-quality': { every: '2m', metrics: ['audioFreezeRate', 'networkDelay'] },
+} as const

@@ -1,4 +1,4 @@
-import type { Difference } from './compare.ts'
+import type { Difference } from './difference.ts'
 import type { Totals } from './figures.ts'
 
 /** What a demo comes to; printed as it is by --json. */

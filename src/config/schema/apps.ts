@@ -1,11 +1,10 @@
-import { z } from 'zod'
 import { regions } from '../../provider/classroom/identifiers.ts'
-import { section } from './leaf.ts'
+import { plans } from '../../provider/limits.ts'
+import { analyticsStreamShapes } from './analytics-streams.ts'
+import { listOf, section } from './leaf.ts'
 import { limits } from './limits.ts'
 import { streams } from './streams.ts'
-import { identifier, oneOf, secret, secretCommand, secretFile, text } from './values.ts'
-
-export const plans = ['starter', 'standard', 'premium', 'enterprise'] as const
+import { count, identifier, oneOf, secret, secretCommand, secretFile, text } from './values.ts'
 
 const rest = section(
   {
@@ -44,6 +43,14 @@ const classroom = section(
   },
 )
 
+const expected = section({
+  callsPerDay: count(0, 10_000_000).describe('Calls that begin in a day.'),
+  usersPerCall: count(1, 100_000).describe('Users of a call, servers included.'),
+  callMinutes: count(1, 100_000).describe('Length of a call in minutes.'),
+})
+
+const lossy = Object.keys(analyticsStreamShapes) as (keyof typeof analyticsStreamShapes)[]
+
 export const app = section({
   id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
     type: ['string', 'number'],
@@ -54,14 +61,19 @@ export const app = section({
   plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
   rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
   classroom: classroom.describe('Credentials of the classroom service.'),
-  rooms: z
-    .array(identifier('a room ID'))
+  rooms: listOf(identifier('a room ID'))
     .prefault([])
     .describe('Rooms that are known beforehand. Others are discovered.'),
   streams: streams
     .prefault({})
     .describe('Streams of this app, where they differ from those of the whole file.'),
   limits: limits.prefault({}).describe('Limits of this app, where they differ from those of the whole file.'),
+  expect: expected
+    .optional()
+    .describe('How many calls are expected, for `penstock forecast` and its warnings at the start.'),
+  acceptLoss: listOf(oneOf(lossy))
+    .prefault([])
+    .describe('Streams of which data may be lost: the forecast tells of it and is content.'),
 })
 
-export const apps = z.array(app).min(1)
+export const apps = listOf(app, { min: 1 })

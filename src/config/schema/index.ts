@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { apps } from './apps.ts'
 import { section } from './leaf.ts'
 import { limits } from './limits.ts'
-import { database, http, log, provider, schedule } from './sections.ts'
+import { database, http, log, provider, retention, schedule } from './sections.ts'
 import { streams } from './streams.ts'
 
 /** The whole configuration: what may be written, what it means, and what holds when it is left out. */
@@ -14,6 +14,9 @@ export const configSchema = section({
   provider: provider.describe('The services that data is drained from.'),
   streams: streams.prefault({}).describe('Which data is drained, and how often it is asked for.'),
   limits: limits.prefault({}).describe('How fast the provider may be asked, by limit group.'),
+  retention: retention
+    .prefault({})
+    .describe('How long rows are kept, by table; tables that are not named here are kept for ever.'),
   apps: apps.describe('The projects that are drained.'),
 })
 

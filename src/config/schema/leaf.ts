@@ -53,6 +53,26 @@ function known<S extends z.core.$ZodType>(info: Leaf, schema: S): S {
   return schema
 }
 
+/** How many items a list may have. */
+interface Bounds {
+  readonly min: number
+  readonly max: number | undefined
+}
+
+const lists = z.registry<Bounds>()
+
+/** Makes a list of values that are written as one scalar each. */
+export function listOf<S extends z.core.$ZodType>(item: S, { min = 0, max }: Partial<Bounds> = {}) {
+  const list = z.array(item).min(min)
+  const bounded = max === undefined ? list : list.max(max)
+  lists.add(bounded, { min, max })
+  return bounded
+}
+
+export function boundsOf(list: z.core.$ZodType): Bounds {
+  return lists.get(list) ?? { min: 0, max: undefined }
+}
+
 /** Several ways to say one thing, of which at most one may be used: a secret itself, its file, its command. */
 export interface Alternatives {
   readonly keys: readonly string[]

@@ -1,5 +1,6 @@
+import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
 import { section } from './leaf.ts'
-import { count } from './values.ts'
+import { count, duration } from './values.ts'
 
 /** How much may be asked of one limit group of the provider. */
 export interface GroupLimit {
@@ -9,21 +10,65 @@ export interface GroupLimit {
   readonly concurrency: number
 }
 
-export interface GroupLimits {
+/** What an operator says of a group whose limits follow from the plan; durations in ms. */
+export interface PlanOverride {
+  readonly perSecond?: number | undefined
+  readonly perMinute?: number | undefined
+  readonly perDay?: number | undefined
+  readonly reach?: number | undefined
+  readonly span?: number | undefined
+  readonly delay?: number | undefined
+  readonly concurrency: number
+}
+
+export interface GroupLimits extends Readonly<Record<AnalyticsGroup, PlanOverride>> {
   /** All classroom operations of an app. */
   readonly classroom: GroupLimit
   /** The feed of an app, which may give each event once only. */
   readonly 'classroom-feed': Pick<GroupLimit, 'perSecond'>
 }
 
-/** The provider documents no limits for classrooms: these are polite. */
+/** The provider documents no limits for classrooms: these are polite. Those of call analytics follow from the plan. */
 export const defaultLimits: GroupLimits = {
   classroom: { perSecond: 50, concurrency: 8 },
   'classroom-feed': { perSecond: 2 },
+  'call-search': { concurrency: 4 },
+  'call-details': { concurrency: 4 },
+  'usage-insight': { concurrency: 2 },
+  'quality-insight': { concurrency: 2 },
+  realtime: { concurrency: 2 },
 }
 
 function perSecond(limit: number) {
   return count(1, 10_000).optional().describe('Requests in any second, at most.').meta({ default: limit })
+}
+
+function concurrency(limit: number) {
+  return count(1, 256).optional().describe('Requests under way at once, at most.').meta({ default: limit })
+}
+
+/** Left out, the documented number of the plan holds. */
+function planLimits(group: AnalyticsGroup, meaning: string) {
+  const shape = {
+    perSecond: count(1, 10_000)
+      .optional()
+      .describe('Requests in any second, at most. Left out: as documented.'),
+    perMinute: count(1, 100_000)
+      .optional()
+      .describe('Requests in any minute, at most. Left out: as documented.'),
+    perDay: count(1, 10_000_000)
+      .optional()
+      .describe('Requests in any 24 hours, at most. Left out: as documented.'),
+    reach: duration('1m', '3650d')
+      .optional()
+      .describe('How far back data are served. Left out: as documented.'),
+    span: duration('1m', '3650d')
+      .optional()
+      .describe('Longest range of one request. Left out: as documented.'),
+    delay: duration('0s', '30d').optional().describe('How old data must be. Left out: as documented.'),
+    concurrency: concurrency(defaultLimits[group].concurrency),
+  }
+  return section(shape, { noun: 'limit' }).optional().describe(meaning)
 }
 
 export const limits = section(
@@ -31,10 +76,7 @@ export const limits = section(
     classroom: section(
       {
         perSecond: perSecond(defaultLimits.classroom.perSecond),
-        concurrency: count(1, 256)
-          .optional()
-          .describe('Requests under way at once, at most.')
-          .meta({ default: defaultLimits.classroom.concurrency }),
+        concurrency: concurrency(defaultLimits.classroom.concurrency),
       },
       { noun: 'limit' },
     )
@@ -46,6 +88,20 @@ export const limits = section(
     )
       .optional()
       .describe('Requests of the stream app-events, for one app.'),
-  },
+    'call-search': planLimits('call-search', 'Requests of the stream calls.'),
+    'call-details': planLimits(
+      'call-details',
+      'Requests of the streams call-sessions and call-metrics, together.',
+    ),
+    'usage-insight': planLimits('usage-insight', 'Requests of the stream usage-insight.'),
+    'quality-insight': planLimits('quality-insight', 'Requests of the stream quality-insight.'),
+    realtime: planLimits(
+      'realtime',
+      'Requests of the streams realtime-usage and realtime-quality, together.',
+    ),
+  } satisfies Readonly<Record<keyof GroupLimits, unknown>>,
   { noun: 'limit group' },
 )
+
+/** Groups whose limits follow from the plan. */
+export const planGroups = analyticsGroups

@@ -1,3 +1,4 @@
+import { analyticsService } from './analytics-service.ts'
 import { section } from './leaf.ts'
 import {
   baseUrl,
@@ -8,6 +9,7 @@ import {
   listen,
   oneOf,
   path,
+  retentionTime,
   secret,
   secretFile,
   text,
@@ -102,12 +104,23 @@ const classroomService = section({
     ),
 })
 
-function laterService(what: string) {
-  return section({ url: baseUrl().describe(`Address of the ${what} service.`) }).optional()
-}
+const playersService = section({ url: baseUrl().describe('Address of the cloud player service.') })
 
 export const provider = section({
   classroom: classroomService.describe('The classroom service.'),
-  analytics: laterService('call analytics').describe('The call analytics service, where used.'),
-  players: laterService('cloud player').describe('The cloud player service, where used.'),
+  analytics: analyticsService.optional().describe('The call analytics service, where used.'),
+  players: playersService.optional().describe('The cloud player service, where used.'),
 })
+
+const kept = (table: string, fallback: string) =>
+  retentionTime().prefault(fallback).describe(`How long rows of analytics.${table} are kept.`)
+
+/** Only tables that grow without end by the minute are ever emptied. */
+export const retention = section(
+  {
+    session_metric: kept('session_metric', '90d'),
+    usage_realtime: kept('usage_realtime', '400d'),
+    quality_realtime: kept('quality_realtime', '400d'),
+  },
+  { noun: 'table' },
+)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { StreamName } from '../../streams/stream.ts'
+import type { CursorStreamName } from '../../streams/stream.ts'
 import { formatDuration } from '../duration.ts'
+import { type AnalyticsStreams, analyticsStreamShapes, defaultAnalyticsStreams } from './analytics-streams.ts'
 import { section } from './leaf.ts'
 import { duration, oneOf } from './values.ts'
 
@@ -15,7 +16,7 @@ export interface RoomCadence {
   readonly idleEvery: number
 }
 
-/** The settings of each stream. */
+/** The settings of each stream of classrooms. */
 export interface StreamCadences {
   readonly 'app-events': FeedCadence
   readonly 'room-events': RoomCadence
@@ -25,10 +26,13 @@ export interface StreamCadences {
   readonly resources: RoomCadence
 }
 
+/** The settings of every stream. */
+export interface AllStreams extends StreamCadences, AnalyticsStreams {}
+
 const second = 1_000
 const hour = 3_600_000
 
-export const defaultStreams: StreamCadences & Record<StreamName, object> = {
+const classroomStreams: StreamCadences & Record<CursorStreamName, object> = {
   'app-events': { every: 2 * second },
   'room-events': { activeEvery: 30 * second, idleEvery: hour },
   'popup-quiz': { activeEvery: 15 * second, idleEvery: hour },
@@ -36,6 +40,8 @@ export const defaultStreams: StreamCadences & Record<StreamName, object> = {
   recordings: { activeEvery: 60 * second, idleEvery: hour },
   resources: { activeEvery: 60 * second, idleEvery: hour },
 }
+
+export const defaultStreams: AllStreams = { ...classroomStreams, ...defaultAnalyticsStreams }
 
 function feed({ every }: FeedCadence) {
   return {
@@ -59,6 +65,8 @@ function rooms({ activeEvery, idleEvery }: RoomCadence) {
   }
 }
 
+const analytics = analyticsStreamShapes
+
 function stream<S extends z.core.$ZodLooseShape>(settings: S, meaning: string) {
   return z
     .union([oneOf(['off']), section(settings, { noun: 'setting' })])
@@ -78,6 +86,13 @@ export const streams = section(
     poll: stream(rooms(defaultStreams.poll), 'Polls and their answers.'),
     recordings: stream(rooms(defaultStreams.recordings), 'Recordings and their files.'),
     resources: stream(rooms(defaultStreams.resources), 'Shared files.'),
+    calls: stream(analytics.calls.settings, analytics.calls.meaning),
+    'call-sessions': stream(analytics['call-sessions'].settings, analytics['call-sessions'].meaning),
+    'call-metrics': stream(analytics['call-metrics'].settings, analytics['call-metrics'].meaning),
+    'usage-insight': stream(analytics['usage-insight'].settings, analytics['usage-insight'].meaning),
+    'quality-insight': stream(analytics['quality-insight'].settings, analytics['quality-insight'].meaning),
+    'realtime-usage': stream(analytics['realtime-usage'].settings, analytics['realtime-usage'].meaning),
+    'realtime-quality': stream(analytics['realtime-quality'].settings, analytics['realtime-quality'].meaning),
   },
   { noun: 'stream' },
 )

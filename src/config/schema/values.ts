@@ -20,6 +20,18 @@ export function duration(min: string, max: string) {
   })
 }
 
+/** How long rows are kept, as milliseconds, or for ever. */
+export function retentionTime() {
+  const least = milliseconds('1d')
+  const allowed = 'a duration of 1d or more, in h or d, or the word forever'
+  const json = { type: 'string', pattern: '^([0-9]+(ms|s|m|h|d)|forever)$' }
+  return leaf<number | 'forever'>({ allowed, words: ['forever'], json }, text => {
+    if (text === 'forever') return text
+    const value = parseDuration(text)
+    return value !== undefined && value >= least ? value : unfit
+  })
+}
+
 function milliseconds(text: string): number {
   const value = parseDuration(text)
   if (value === undefined) throw new TypeError(`${text} is not a duration`)

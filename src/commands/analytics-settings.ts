@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { allowanceOf } from '../config/allowance.ts'
+import { analyticsStreamsOn } from '../config/availability.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import type { DetailSettings, GroupLimit, WindowSettings } from '../engine/settings.ts'
+import { analyticsGroups } from '../provider/analytics/index.ts'
+import { allCalls } from '../streams/analytics/calls.ts'
+import {
+  qualityInsightSeries,
+  realtimeQualitySeries,
+  realtimeUsageSeries,
+  usageInsightSeries,
+} from '../streams/series/series.ts'
+import { type DetailStreamName, type WindowStreamName, windowStreamNames } from '../streams/stream.ts'
+
+type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
+type Details = Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
+
+/** What the engine must know of the call analytics of one app; a stream that cannot be drained is absent. */
+export interface AnalyticsSettings {
+  readonly windows: Windows
+  readonly details: Details
+  readonly limits: Readonly<Record<string, GroupLimit>>
+}
+
+/** Window streams as an app's settings have them, whether or not they can be drained. */
+export type ReadWindows = (app: AppConfig) => Windows
+
+export function analyticsSettings(
+  config: Config,
+  app: AppConfig,
+  readWindows: ReadWindows = windowsOf,
+): AnalyticsSettings {
+  const on: ReadonlySet<string> = new Set(analyticsStreamsOn(config, app))
+  const kept = <V>(all: Readonly<Record<string, V>>) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => on.has(name)))
+  const place: DetailSettings = { concurrency: app.limits['call-details'].concurrency }
+  return {
+    windows: kept(readWindows(app)) as Windows,
+    details: kept({ 'call-sessions': place, 'call-metrics': place }) as Details,
+    limits: on.size > 0 ? groupLimits(config, app) : {},
+  }
+}
+
+/** Ten thousand apps that are set alike ask the same questions: they have them in common. */
+export function shareWindows(): ReadWindows {
+  const known = new Map<string, Windows>()
+  return app => {
+    const key = JSON.stringify(windowStreamNames.map(name => app.streams[name]))
+    const windows = known.get(key) ?? windowsOf(app)
+    known.set(key, windows)
+    return windows
+  }
+}
+
+/** A bounded look back for late calls costs one request; insights and real-time values cost the same however long. */
+function windowsOf({ streams }: AppConfig): Windows {
+  const { calls, 'usage-insight': usage, 'quality-insight': quality } = streams
+  const { 'realtime-usage': scale, 'realtime-quality': rates } = streams
+  return {
+    ...(calls !== 'off' && {
+      calls: {
+        series: [allCalls],
+        every: calls.every,
+        finalAfter: seconds(calls.finalAfter),
+        revisitEvery: calls.revisitEvery,
+        frame: 'needed',
+      },
+    }),
+    ...(usage !== 'off' && { 'usage-insight': { series: usageInsightSeries(usage), ...insight(usage) } }),
+    ...(quality !== 'off' && {
+      'quality-insight': { series: qualityInsightSeries(quality), ...insight(quality) },
+    }),
+    ...(scale !== 'off' && { 'realtime-usage': { series: realtimeUsageSeries(scale), ...realtime(scale) } }),
+    ...(rates !== 'off' && {
+      'realtime-quality': { series: realtimeQualitySeries(rates), ...realtime(rates) },
+    }),
+  }
+}
+
+function insight({ every, finalAfter }: { readonly every: number; readonly finalAfter: number }) {
+  return { every, finalAfter: seconds(finalAfter), revisitEvery: every, frame: 'full' } as const
+}
+
+/** The provider does not compute real-time values again. */
+function realtime({ every }: { readonly every: number }) {
+  return { every, finalAfter: 0, revisitEvery: every, frame: 'full' } as const
+}
+
+function groupLimits(config: Config, app: AppConfig): Readonly<Record<string, GroupLimit>> {
+  const scope = analyticsScope(config, app)
+  const limits = analyticsGroups.flatMap((group): readonly (readonly [string, GroupLimit])[] => {
+    const allowance = allowanceOf(app, group)
+    if (!allowance) return []
+    const { rates, ...range } = allowance
+    const { concurrency } = app.limits[group]
+    return [[group, { scope, range, rates, concurrency, counted: 'ledger' }]]
+  })
+  return Object.fromEntries(limits)
+}
+
+/**
+ * Whose counter an app's analytics requests are debited to: the credential's, told by a digest of its key that tells
+ * nothing of it, or the app's own where the operator knows that the provider counts so.
+ */
+export function analyticsScope({ provider }: Config, { id, rest }: AppConfig): string {
+  if (provider.analytics?.counters === 'app' || !rest) return id
+  // Loading the configuration has read the key, wherever it lies.
+  const [key = ''] = rest.key.known()
+  return `key:${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000)
+}

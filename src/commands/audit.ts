@@ -1,0 +1,124 @@
+import { systemClock } from '../clock/system.ts'
+import { loadConfig } from '../config/load.ts'
+import type { EngineSettings } from '../engine/settings.ts'
+import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '../postgres/audit.ts'
+import { connect, connectionProblem } from '../postgres/connect.ts'
+import { migrationStates } from '../postgres/migrate.ts'
+import type { Rate } from '../provider/limits.ts'
+import { connectOptions } from './daemon.ts'
+import { openDatabase } from './database.ts'
+import { engineSettings } from './engine-settings.ts'
+import { CommandError } from './exit.ts'
+import { countText, textTable } from './text-table.ts'
+
+interface AuditOptions {
+  readonly config: string
+  readonly json?: boolean
+}
+
+/** Counts again whether any request that was ever debited broke a limit. Throws when one did. */
+export async function audit(options: AuditOptions): Promise<void> {
+  const config = await loadConfig(options.config, { env: process.env })
+  const limits = limitsOf(engineSettings(config))
+  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
+  const pool = connect({ ...connectOptions(config, database.url), role: '', poolSize: 1 })
+  try {
+    const problem = await connectionProblem(pool)
+    if (problem) throw new CommandError(problem)
+    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
+    if (missing.length > 0)
+      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+    tell(await auditLedger(pool, limits), options.json ? 'json' : 'text')
+  } finally {
+    await pool.end()
+    await database.stop()
+  }
+}
+
+/** The rates of every group that is counted in the database; of apps that share a counter the strictest. */
+export function limitsOf({ apps }: Pick<EngineSettings, 'apps'>): readonly AuditedLimit[] {
+  const found = new Map<string, AuditedLimit>()
+  for (const app of apps) {
+    for (const [group, { scope, rates, counted }] of Object.entries(app.limits)) {
+      if (counted !== 'ledger') continue
+      const key = JSON.stringify([scope, group])
+      found.set(key, { scope, group, rates: strictest([...(found.get(key)?.rates ?? []), ...rates]) })
+    }
+  }
+  return [...found.values()]
+}
+
+function strictest(rates: readonly Rate[]): readonly Rate[] {
+  const windows = [...new Set(rates.map(({ window }) => window))]
+  return windows.map(window => {
+    const requests = Math.min(...rates.filter(rate => rate.window === window).map(rate => rate.requests))
+    return { requests, window }
+  })
+}
+
+function tell(found: Audit, format: 'json' | 'text'): void {
+  const broken = found.groups.filter(isBroken)
+  const lines =
+    format === 'json' ? [JSON.stringify({ ok: broken.length === 0, ...found })] : auditLines(found)
+  for (const line of lines) process.stdout.write(`${line}\n`)
+  if (broken.length > 0) {
+    const names = broken.map(({ scope, group }) => `${group} of ${scope}`).join(', ')
+    throw new CommandError(`the ledger does not show that every limit was kept: ${names}`)
+  }
+}
+
+function isBroken({ verdict }: GroupEvidence): boolean {
+  return verdict === 'broken' || verdict === 'incomplete'
+}
+
+/** The audit for people. */
+export function auditLines({ evidenceSince, groups }: Audit): readonly string[] {
+  if (evidenceSince === null) return ['the ledger is empty: nothing that is counted has been asked for yet']
+  const rows = groups.flatMap(each => {
+    const { scope, group, debits, assumed, verdict } = each
+    const name = [scope, group, debits, assumed || null] as const
+    if (each.windows.length === 0) return [[...name, null, null, null, null, verdict]]
+    return each.windows.map(({ window, limit, most, fullestDay, ...found }) => {
+      const said = verdict === 'incomplete' ? `${countText(each.missing)} debits are missing` : found.verdict
+      return [...name, inWords(window), limit, most, fullestDay, said]
+    })
+  })
+  const header = [
+    'counter',
+    'limit group',
+    'requests',
+    'assumed',
+    'within',
+    'limit',
+    'most',
+    'most in a UTC day',
+    '',
+  ]
+  const purposes = groups.flatMap(({ scope, group, purposes, unsettled, from, to }) => {
+    const { live, repair, revisit, backfill } = purposes
+    return [[scope, group, live, repair, revisit, backfill, unsettled || null, from, to]]
+  })
+  return [
+    `evidence since ${evidenceSince}`,
+    '',
+    ...textTable(header, rows),
+    '',
+    ...textTable(
+      ['counter', 'limit group', 'live', 'repair', 'revisit', 'backfill', 'no answer', 'from', 'to'],
+      purposes,
+    ),
+    '',
+    groups.some(isBroken) ? 'a limit may have been broken' : 'no request broke a limit',
+  ]
+}
+
+const words: Readonly<Record<number, string>> = {
+  1: 'a second',
+  60: 'a minute',
+  3600: 'an hour',
+  86400: 'a day',
+}
+
+function inWords(window: number): string {
+  return words[window] ?? `${countText(window)} s`
+}

@@ -1,0 +1,119 @@
+import { allowanceOf, groupOfStream } from '../../config/allowance.ts'
+import { analyticsStreamsOn } from '../../config/availability.ts'
+import type { AnalyticsStreamName, AppConfig, Config } from '../../config/config.ts'
+import type { WindowSettings } from '../../engine/settings.ts'
+import type { GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
+import {
+  type AnalyticsGroup,
+  analyticsGroups,
+  analyticsLimits,
+  granularitySeconds,
+  maxima,
+} from '../../provider/analytics/index.ts'
+import { plans } from '../../provider/limits.ts'
+import type { WindowStreamName } from '../../streams/stream.ts'
+import {
+  type AnalyticsSettings,
+  analyticsScope,
+  analyticsSettings,
+  shareWindows,
+} from '../analytics-settings.ts'
+
+/** What is looked up once of each app. */
+interface Drained {
+  readonly app: AppConfig
+  readonly scope: string
+  readonly on: readonly AnalyticsStreamName[]
+  readonly settings: AnalyticsSettings
+}
+
+/** What the forecast reckons with: for each app, the limit groups of which it drains something. */
+export function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFacts[]> {
+  const readWindows = shareWindows()
+  const drained = config.apps.map(
+    (app): Drained => ({
+      app,
+      scope: analyticsScope(config, app),
+      on: analyticsStreamsOn(config, app),
+      settings: analyticsSettings(config, app, readWindows),
+    }),
+  )
+  const sharers = countSharers(drained)
+  return new Map(
+    drained.map(each => {
+      const facts = groupsOf(each).map(group =>
+        groupFacts(each, group, sharers.get(counterOf(each, group)) ?? 1),
+      )
+      return [each.app, facts]
+    }),
+  )
+}
+
+function groupsOf({ on }: Drained): readonly AnalyticsGroup[] {
+  return analyticsGroups.filter(group => on.some(name => groupOfStream[name] === group))
+}
+
+function groupFacts({ app, on, settings }: Drained, group: AnalyticsGroup, sharers: number): GroupFacts {
+  const names = on.filter(name => groupOfStream[name] === group)
+  return {
+    group,
+    limits: { plan: app.plan, ...allowanceOf(app, group)! },
+    higher: higherPlans(app, group),
+    sharers,
+    streams: names.flatMap(name => streamFacts(settings, name)),
+    expected: app.expect,
+  }
+}
+
+function higherPlans({ plan }: AppConfig, group: AnalyticsGroup): readonly GroupLimits[] {
+  return plans.slice(plans.indexOf(plan) + 1).flatMap(higher => {
+    const limits = analyticsLimits[group][higher]
+    return limits ? [{ plan: higher, ...limits }] : []
+  })
+}
+
+function streamFacts(settings: AnalyticsSettings, name: AnalyticsStreamName): readonly StreamFacts[] {
+  switch (name) {
+    case 'call-sessions':
+      return [{ kind: 'details', stream: name, batch: maxima.pageSize, end: 'short-page' }]
+    case 'call-metrics':
+      return [{ kind: 'details', stream: name, batch: maxima.sids, end: 'known' }]
+    default:
+      return windowFacts(name, settings.windows[name]!)
+  }
+}
+
+/** Series of one stream with the same step are cut alike. */
+function windowFacts(name: WindowStreamName, settings: WindowSettings): readonly StreamFacts[] {
+  const bySteps = Map.groupBy(settings.series, ({ step }) => step)
+  return [...bySteps].map(([step, series]): StreamFacts => {
+    const granularity = granularityOf(step)
+    return {
+      kind: 'windows',
+      stream: name,
+      ...(granularity && { granularity }),
+      ...(name === 'calls' && { pageSize: maxima.pageSize }),
+      ...{ series: series.length, step, every: settings.every / 1_000, finalAfter: settings.finalAfter },
+    }
+  })
+}
+
+function granularityOf(step: number): string | undefined {
+  return Object.entries(granularitySeconds).find(([, seconds]) => seconds === step)?.[0]
+}
+
+/** Apps that draw on each counter. */
+function countSharers(drained: readonly Drained[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const each of drained) {
+    for (const group of groupsOf(each)) {
+      const counter = counterOf(each, group)
+      counts.set(counter, (counts.get(counter) ?? 0) + 1)
+    }
+  }
+  return counts
+}
+
+function counterOf({ scope }: Drained, group: AnalyticsGroup): string {
+  return `${scope} ${group}`
+}

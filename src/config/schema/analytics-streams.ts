@@ -1,0 +1,217 @@
+import type { z } from 'zod'
+import {
+  type Granularity,
+  granularities,
+  maxima,
+  qualityMetrics,
+  realtimeUsageMetrics,
+  usageGranularities,
+  usageMetrics,
+} from '../../provider/analytics/index.ts'
+import type { DetailStreamName, WindowStreamName } from '../../streams/stream.ts'
+import { formatDuration } from '../duration.ts'
+import { listOf } from './leaf.ts'
+import { duration, identifier, oneOf, text } from './values.ts'
+
+/** Call records; all durations in ms. */
+export interface CallsSettings {
+  readonly every: number
+  /** How long after its end a range is read again for calls that turn up late. */
+  readonly finalAfter: number
+  readonly revisitEvery: number
+}
+
+export interface SessionsSettings {
+  /** Whether users that the provider takes for servers (Linux) are asked for too. */
+  readonly serverUsers: 'include' | 'exclude'
+}
+
+/** Metrics of sessions have nothing to set. */
+export type SessionMetricsSettings = Readonly<Record<string, never>>
+
+export interface UsageInsightSettings {
+  readonly every: number
+  readonly finalAfter: number
+  readonly metrics: readonly string[]
+  readonly granularities: readonly Granularity[]
+}
+
+export interface QualityInsightSettings extends UsageInsightSettings {
+  readonly products: readonly string[]
+}
+
+export interface RealtimeUsageSettings {
+  readonly every: number
+  readonly products: readonly string[]
+  readonly metrics: readonly string[]
+  /** Channels that are asked for besides the whole project. */
+  readonly channels: readonly string[]
+}
+
+export interface RealtimeQualitySettings extends RealtimeUsageSettings {
+  /** Users that are asked for one by one in each of the channels. */
+  readonly uids: readonly string[]
+}
+
+export interface AnalyticsStreams {
+  readonly calls: CallsSettings
+  readonly 'call-sessions': SessionsSettings
+  readonly 'call-metrics': SessionMetricsSettings
+  readonly 'usage-insight': UsageInsightSettings
+  readonly 'quality-insight': QualityInsightSettings
+  readonly 'realtime-usage': RealtimeUsageSettings
+  readonly 'realtime-quality': RealtimeQualitySettings
+}
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** Insights are computed again about two days later; six hours are left for that. */
+const restated = { every: 6 * hour, finalAfter: 54 * hour } as const
+
+export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName | DetailStreamName, object> =
+  {
+    calls: { every: minute, finalAfter: hour, revisitEvery: 10 * minute },
+    'call-sessions': { serverUsers: 'include' },
+    'call-metrics': {},
+    'usage-insight': { ...restated, metrics: usageMetrics, granularities: ['hour', 'day'] },
+    'quality-insight': {
+      ...restated,
+      products: ['Native'],
+      metrics: qualityMetrics,
+      granularities: ['hour', 'day'],
+    },
+    'realtime-usage': {
+      every: 5 * minute,
+      products: ['Native'],
+      metrics: realtimeUsageMetrics,
+      channels: [],
+    },
+    'realtime-quality': {
+      every: 5 * minute,
+      products: ['Native'],
+      metrics: qualityMetrics,
+      channels: [],
+      uids: [],
+    },
+  }
+
+function time(least: string, most: string, fallback: number, meaning: string) {
+  return duration(least, most)
+    .optional()
+    .describe(meaning)
+    .meta({ default: formatDuration(fallback) })
+}
+
+function words(item: string, fallback: readonly string[], meaning: string) {
+  const word = text(`${item}: 1 to 64 letters, digits, "_", "." or "-"`, /^[A-Za-z0-9_.-]{1,64}$/)
+  return listOf(word, { min: 1 }).optional().describe(meaning).meta({ default: fallback })
+}
+
+const products = (fallback: readonly string[]) =>
+  words(
+    'a product',
+    fallback,
+    'Products that are asked for, one by one. Native and WebRTC are known to exist.',
+  )
+const metrics = (fallback: readonly string[]) =>
+  words('a metric', fallback, 'Metrics that are asked for, one by one, by the names of the provider.')
+
+function granularity<const G extends Granularity>(allowed: readonly G[], fallback: readonly Granularity[]) {
+  return listOf(oneOf(allowed), { min: 1 })
+    .optional()
+    .describe('How long a time one value stands for; each is asked for by itself.')
+    .meta({ default: fallback })
+}
+
+const every = 'How often the newest values are asked for.'
+const finalAfter =
+  'How long after its time a value is read again, because the provider computes it again; then it is complete.'
+
+const channels = listOf(identifier('a channel name'))
+  .optional()
+  .describe('Channels that are asked for besides the whole project.')
+  .meta({ default: [] })
+
+const uids = listOf(
+  text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
+  {
+    max: maxima.uids,
+  },
+)
+  .optional()
+  .describe(`Users whose own values are asked for in each of the channels, at most ${maxima.uids}.`)
+  .meta({ default: [] })
+
+const { calls, 'usage-insight': usage, 'quality-insight': quality } = defaultAnalyticsStreams
+const { 'realtime-usage': scale, 'realtime-quality': rates } = defaultAnalyticsStreams
+
+/** Settings of each stream of call analytics, with what it brings. */
+export const analyticsStreamShapes = {
+  calls: {
+    meaning: 'Call records.',
+    settings: {
+      every: time('10s', '1h', calls.every, 'How often new calls are looked for.'),
+      finalAfter: time(
+        '0s',
+        '1d',
+        calls.finalAfter,
+        'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
+      ),
+      revisitEvery: time('1m', '1d', calls.revisitEvery, 'How often calls that go on are looked at again.'),
+    },
+  },
+  'call-sessions': {
+    meaning: 'Sessions of the users of each call, once it has ended.',
+    settings: {
+      serverUsers: oneOf(['include', 'exclude'])
+        .optional()
+        .describe('Whether users that run on Linux, mostly servers, are asked for too.')
+        .meta({ default: defaultAnalyticsStreams['call-sessions'].serverUsers }),
+    },
+  },
+  'call-metrics': { meaning: 'Quality metrics of each session.', settings: {} },
+  'usage-insight': {
+    meaning: 'Numbers of users, channels and minutes, by hour and day.',
+    settings: {
+      every: time('10m', '7d', usage.every, every),
+      finalAfter: time('0s', '30d', usage.finalAfter, finalAfter),
+      metrics: metrics(usage.metrics),
+      granularities: granularity(usageGranularities, usage.granularities),
+    },
+  },
+  'quality-insight': {
+    meaning: 'Rates of success, freezing and delay, by hour and day.',
+    settings: {
+      every: time('10m', '7d', quality.every, every),
+      finalAfter: time('0s', '30d', quality.finalAfter, finalAfter),
+      products: products(quality.products),
+      metrics: metrics(quality.metrics),
+      granularities: granularity(granularities, quality.granularities),
+    },
+  },
+  'realtime-usage': {
+    meaning: 'Numbers of users and channels in windows of 20 seconds.',
+    settings: {
+      every: time('20s', '1h', scale.every, every),
+      products: products(scale.products),
+      metrics: metrics(scale.metrics),
+      channels,
+    },
+  },
+  'realtime-quality': {
+    meaning: 'Rates of success, freezing and delay in windows of 20 seconds.',
+    settings: {
+      every: time('20s', '1h', rates.every, every),
+      products: products(rates.products),
+      metrics: metrics(rates.metrics),
+      channels,
+      uids,
+    },
+  },
+} as const satisfies Readonly<
+  Record<
+    WindowStreamName | DetailStreamName,
+    { readonly meaning: string; readonly settings: z.core.$ZodLooseShape }
+  >
+>

@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Audit } from '../../src/postgres/audit.ts'
+import { execute } from '../support/databases.ts'
+import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+import { penstock } from './penstock.ts'
+
+let database: TestDatabase
+let folder: string
+let config: string
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'penstock-audit-'))
+  config = join(folder, 'penstock.yaml')
+  const url = 'https://provider.example'
+  const settings = {
+    database: { url: database.url, role: 'penstock_runtime' },
+    provider: { classroom: { url }, analytics: { url, counters: 'app' } },
+    apps: [
+      {
+        ...{ id: '0a1b2c', region: 'ap', plan: 'standard' },
+        classroom: { uid: 'u', token: 't' },
+        rest: { key: 'k', secret: 's' },
+      },
+    ],
+  }
+  await writeFile(config, JSON.stringify(settings), { mode: 0o600 })
+})
+
+afterAll(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+beforeEach(() => execute(database.url, 'truncate ingest.debit'))
+
+/** Debits of call searches, so many ms apart. The plan allows one in a second. */
+async function debits(apart: number, count: number): Promise<void> {
+  await execute(
+    database.url,
+    `insert into ingest.debit (scope, limit_group, n, app_id, operation, purpose, epoch, sent_at, dead_at, settled_at)
+     select '0a1b2c', 'call-search', n, '0a1b2c', 'callSearch', 'live', 1, at, at + interval '40 s', at + interval '20 ms'
+     from generate_series(1, ${count}) n, lateral (select timestamptz '2026-01-05T12:00Z' + n * interval '${apart} ms' as at) s`,
+  )
+}
+
+it('says that nothing is counted yet, and ends well', async () => {
+  const { code, stdout } = await penstock(['audit', '--config', config])
+  expect(stdout).toContain('the ledger is empty')
+  expect(code).toBe(0)
+})
+
+it('shows the plan’s limits beside what was sent, and ends well while they are kept', async () => {
+  await debits(1_500, 5)
+  const { code, stdout } = await penstock(['audit', '--config', config])
+  expect(stdout).toMatch(/^0a1b2c +call-search +5 +- +a second +1 +1 +- +kept$/m)
+  expect(stdout).toMatch(/^0a1b2c +call-search +5 +- +a day +1,000 +5 +5 +kept$/m)
+  expect(stdout).toContain('no request broke a limit')
+  expect(code).toBe(0)
+})
+
+it('ends with 1 and names the group when a limit was broken', async () => {
+  await debits(400, 4)
+  const { code, stdout, stderr } = await penstock(['audit', '--config', config, '--json'])
+  const { ok, groups } = JSON.parse(stdout) as Audit & { readonly ok: boolean }
+  expect({ ok, code }).toEqual({ ok: false, code: 1 })
+  expect(groups).toMatchObject([
+    {
+      ...{ scope: '0a1b2c', group: 'call-search', verdict: 'broken', purposes: { live: 4 } },
+      windows: [
+        { window: 1, limit: 1, most: 3, verdict: 'broken' },
+        { window: 86_400, limit: 1_000, most: 4, verdict: 'kept' },
+      ],
+    },
+  ])
+  expect(stderr).toContain('call-search of 0a1b2c')
+})

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
+import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.ts'
+import { loadConfig, readConfig } from '../../src/config/load.ts'
+import { streams } from '../../src/streams/index.ts'
+
+async function settingsOf(text: string) {
+  const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
+  return { config, settings: engineSettings(config) }
+}
+
+const file = (more: string, app = '', plan = 'premium') => `
+provider:
+  classroom: { url: https://x.example, deadline: 20s }
+  analytics: { url: https://y.example, deadline: 45s }
+${more}
+apps:
+  - { id: a, region: ap, plan: ${plan}, classroom: { uid: u, token: t }, rest: { key: k1, secret: s }${app} }
+`
+const app = (id: string, key: string) =>
+  `  - { id: ${id}, region: ap, plan: premium, classroom: { uid: u, token: t }, rest: { key: ${key}, secret: s } }`
+
+describe('what the engine is told of call analytics', () => {
+  it('names each group with the documented numbers of the plan, counted in the database', async () => {
+    const { limits } = (await settingsOf(file(''))).settings.apps[0]!
+    expect(Object.keys(limits)).toEqual([
+      ...['classroom', 'classroom-feed', 'call-search', 'call-details'],
+      ...['usage-insight', 'quality-insight', 'realtime'],
+    ])
+    expect(limits['call-search']).toEqual({
+      scope: expect.stringMatching(/^key:[0-9a-f]{16}$/),
+      range: { reach: 604_800, span: 57_600, delay: 60 },
+      rates: [
+        { requests: 3, window: 1 },
+        { requests: 2_000, window: 86_400 },
+      ],
+      concurrency: 4,
+      counted: 'ledger',
+    })
+    expect(limits.classroom).toMatchObject({ scope: 'a', counted: 'process' })
+    expect(limits['classroom-feed']).toMatchObject({ scope: 'a', counted: 'ledger' })
+  })
+
+  it('counts by credential, so that two apps with one key share a counter and the key is not told', async () => {
+    const text = file('')
+    const { settings } = await settingsOf(`${text}${app('b', 'k1')}\n${app('c', 'k2')}\n`)
+    const scopes = settings.apps.map(({ limits }) => limits.realtime!.scope)
+    expect(scopes[0]).toBe(scopes[1])
+    expect(scopes[2]).not.toBe(scopes[0])
+    expect(scopes.join()).not.toContain('k1')
+    // sha256 of "k1", computed by another program.
+    expect(scopes[0]).toBe('key:6ab9f1eb8f7d3388')
+  })
+
+  it('counts by app where the operator says so', async () => {
+    const text = file('').replace('deadline: 45s', 'counters: app')
+    const { settings } = await settingsOf(`${text}${app('b', 'k1')}\n`)
+    expect(settings.apps.map(({ limits }) => limits['call-search']!.scope)).toEqual(['a', 'b'])
+  })
+
+  it('asks one question for each metric, product, granularity and channel', async () => {
+    const { windows } = (
+      await settingsOf(
+        file(`streams:
+  quality-insight: { granularities: [minute, day], metrics: [networkDelay], products: [Native, WebRTC] }
+  realtime-usage: { metrics: [userCount], channels: [math] }
+  realtime-quality: { metrics: [networkDelay], channels: [math], uids: [7, 8] }`),
+      )
+    ).settings.apps[0]!
+    const counts = Object.entries(windows).map(([name, { series }]) => [name, series.length])
+    // 8 metrics by hour and day; 2 products by minute and day; whole project and channel; and the users of it.
+    expect(Object.fromEntries(counts)).toEqual({
+      calls: 1,
+      'usage-insight': 16,
+      'quality-insight': 4,
+      'realtime-usage': 2,
+      'realtime-quality': 3,
+    })
+    expect(windows['quality-insight']!.series.map(({ step }) => step).toSorted((a, b) => a - b)).toEqual([
+      ...[60, 60, 86_400, 86_400],
+    ])
+  })
+
+  it('gives times in the units of the engine', async () => {
+    const { windows, details } = (await settingsOf(file(''))).settings.apps[0]!
+    expect(windows.calls).toMatchObject({
+      ...{ every: 60_000, finalAfter: 3_600, revisitEvery: 600_000, frame: 'needed' },
+    })
+    expect(windows['usage-insight']).toMatchObject({ every: 21_600_000, finalAfter: 194_400, frame: 'full' })
+    expect(windows['realtime-quality']).toMatchObject({ every: 300_000, finalAfter: 0, frame: 'full' })
+    expect(details).toEqual({ 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } })
+  })
+
+  it('leaves out what the plan has no access to, and what is off', async () => {
+    const { settings } = await settingsOf(file('', ', streams: { call-metrics: off }', 'standard'))
+    const { windows, details, limits } = settings.apps[0]!
+    expect(Object.keys(windows)).toEqual(['calls'])
+    expect(Object.keys(details)).toEqual(['call-sessions'])
+    expect(Object.keys(limits)).not.toContain('realtime')
+    expect(limits['call-details']!.rates).toEqual([
+      { requests: 1, window: 1 },
+      { requests: 1_000, window: 86_400 },
+    ])
+  })
+
+  it('is nothing where there is no service', async () => {
+    const path = new URL('../config/good/short.yaml', import.meta.url).pathname
+    const [only] = engineSettings(await loadConfig(path, { env: {} })).apps
+    expect(only).toMatchObject({ windows: {}, details: {} })
+    expect(Object.keys(only!.limits)).toEqual(['classroom', 'classroom-feed'])
+    expect(Object.keys(only!.streams)).toHaveLength(6)
+  })
+
+  it('waits for the slower of the two services', async () => {
+    expect((await settingsOf(file(''))).settings.deadline).toBe(45_000)
+  })
+
+  it('asks for servers where the app wants them', async () => {
+    const { config } = await settingsOf(file('streams: { call-sessions: { serverUsers: exclude } }'))
+    const { serverUsers, words } = deploymentOf(config)
+    expect([serverUsers('a'), serverUsers('somebody else')]).toEqual(['exclude', 'include'])
+    expect(words.granularities).toEqual({ minute: '1m', hour: '1h', day: '1d' })
+  })
+})
+
+it('the configuration knows the limit group of every stream as the operations have it', () => {
+  const groups = analyticsStreamNames.map(name => [name, streams[name].operation.limitGroup])
+  expect(Object.fromEntries(groups)).toEqual(groupOfStream)
+  const ofAnalytics = Object.values(streams).filter(({ operation }) => operation.family === 'analytics')
+  expect(ofAnalytics.map(({ name }) => name).toSorted()).toEqual(analyticsStreamNames.toSorted())
+})

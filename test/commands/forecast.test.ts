@@ -1,0 +1,188 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forecastLines } from '../../src/commands/forecast/lines.ts'
+import { outlooksOf } from '../../src/commands/forecast/outlook.ts'
+import { forecastWarnings } from '../../src/commands/forecast.ts'
+import type { Config } from '../../src/config/config.ts'
+import { readConfig } from '../../src/config/load.ts'
+import { penstock } from './penstock.ts'
+
+interface AppText {
+  readonly id?: string
+  readonly plan?: string
+  readonly key?: string
+  readonly more?: string
+}
+
+function fileOf(streams: string, apps: readonly AppText[], service = ''): string {
+  const items = apps.map(
+    ({ id = 'school', plan = 'premium', key = 'k', more = '' }) =>
+      `  - { id: ${id}, region: ap, plan: ${plan}, classroom: { uid: u, token: t }, rest: { key: ${key}, secret: s }${more} }`,
+  )
+  return `
+provider:
+  classroom: { url: https://x.example }
+  analytics: { url: https://y.example${service} }
+streams: { ${streams} }
+apps:
+${items.join('\n')}
+`
+}
+
+function configOf(...parts: Parameters<typeof fileOf>): Promise<Config> {
+  return readConfig(fileOf(...parts), { name: 'text', env: {}, folder: '/' })
+}
+
+/** Two products: fourteen series of real-time values in one budget of 480 requests a day. */
+const fourteen =
+  'realtime-usage: { products: [Native, WebRTC] }, realtime-quality: { products: [Native, WebRTC] }'
+const both = ['realtime-usage', 'realtime-quality']
+
+describe('a forecast', () => {
+  it('tells that fourteen real-time series of the plan premium lose 7 % and what would help', async () => {
+    const [outlook] = outlooksOf(await configOf(fourteen, [{}]))
+    expect(
+      outlook!.losses.map(({ stream, share, accepted }) => [stream, Math.round(share * 100), accepted]),
+    ).toEqual(both.map(stream => [stream, 7, false]))
+    const text = forecastLines(outlook!).join('\n')
+    expect(text).toMatch(/^realtime-quality +10 +2,880 +480 +42 minutes +43 minutes +7 %$/m)
+    expect(text).toContain('asked every 42 minutes, of which 39 minutes can be had: 7 % would be lost.')
+    expect(text).toContain('The cheapest change: ask for 12 series instead of 14.')
+  })
+
+  it('finds nothing lost with the defaults, in any plan that has access', async () => {
+    for (const plan of ['starter', 'standard', 'premium', 'enterprise']) {
+      const [outlook] = outlooksOf(await configOf('', [{ plan }]))
+      expect(outlook!.losses, plan).toEqual([])
+    }
+  })
+
+  it('says how many calls of the expected kind can be measured in full', async () => {
+    const more = ', expect: { callsPerDay: 400, usersPerCall: 50, callMinutes: 30 }'
+    const [outlook] = outlooksOf(await configOf('', [{ plan: 'standard', more }]))
+    // 1 request for the sessions and 3 for their metrics, of 1,000 a day.
+    expect(forecastLines(outlook!).join('\n')).toContain(
+      '250 calls a day can be measured in full: a call of 50 users and 30 minutes costs 4 requests.',
+    )
+    expect(outlook!.losses.map(({ stream, share }) => [stream, share])).toEqual([
+      ['call-sessions', 0.375],
+      ['call-metrics', 0.375],
+    ])
+  })
+
+  it('divides a budget among the apps that have one credential, unless the provider counts by app', async () => {
+    const apps = [{ id: 'a' }, { id: 'b' }, { id: 'c', key: 'other' }]
+    const allowed = (config: Config) =>
+      outlooksOf(config).flatMap(({ apps, groups }) =>
+        apps.map(({ id }) => [id, groups.find(({ group }) => group === 'realtime')!.allowed]),
+      )
+    expect(allowed(await configOf('', apps))).toEqual([
+      ['a', 240],
+      ['b', 240],
+      ['c', 480],
+    ])
+    expect(allowed(await configOf('', apps, ', counters: app'))).toEqual([
+      ['a', 480],
+      ['b', 480],
+      ['c', 480],
+    ])
+  })
+
+  it('counts only apps that draw on the same limit group', async () => {
+    const idle = ', streams: { realtime-usage: off, realtime-quality: off }'
+    const [, drained] = outlooksOf(await configOf('', [{ id: 'a', more: idle }, { id: 'b' }]))
+    const sharers = drained!.groups.map(({ group, sharers }) => [group, sharers])
+    expect(Object.fromEntries(sharers)).toMatchObject({ 'call-search': 2, realtime: 1 })
+  })
+
+  it('is reckoned once for ten thousand apps that are alike', async () => {
+    const config = await configOf('', [{}], ', counters: app')
+    const apps = Array.from({ length: 10_000 }, (_, i) => ({ ...config.apps[0]!, id: `app-${i}` }))
+    const outlooks = outlooksOf({ ...config, apps })
+    expect(outlooks.map(outlook => outlook.apps.length)).toEqual([10_000])
+    expect(forecastLines(outlooks[0]!)[0]).toBe('10000 apps (app-0, app-1, app-2, ...), plan premium')
+  })
+})
+
+describe('the warnings at the start of a daemon', () => {
+  it('tell of what would be lost, with the app', async () => {
+    const warnings = forecastWarnings(await configOf(fourteen, [{}]))
+    expect(warnings[0]).toMatch(/^app school: realtime-usage: 14 series .* 7 % would be lost\.$/)
+  })
+
+  it('are none where all is well, or the operator accepts the loss', async () => {
+    expect(forecastWarnings(await configOf('', [{}]))).toEqual([])
+    const more = `, acceptLoss: [${both}]`
+    expect(forecastWarnings(await configOf(fourteen, [{ more }]))).toEqual([])
+  })
+
+  it('are none where call analytics is not used', async () => {
+    const text = `
+provider: { classroom: { url: "https://x.example" } }
+apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
+    expect(forecastWarnings(await readConfig(text, { name: 'text', env: {}, folder: '/' }))).toEqual([])
+  })
+})
+
+describe('penstock forecast', () => {
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'penstock-forecast-'))
+  })
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function run(name: string, text: string, ...args: readonly string[]) {
+    const path = join(folder, name)
+    await writeFile(path, text, { mode: 0o600 })
+    return await penstock(['forecast', '--config', path, ...args])
+  }
+
+  it('ends with 1 when data would be lost, and names the streams', async () => {
+    const { code, stdout, stderr } = await run('lossy.yaml', fileOf(fourteen, [{}]))
+    expect(code).toBe(1)
+    expect(stdout).toContain('data would be lost')
+    expect(stderr).toBe(
+      'penstock: data would be lost: realtime-usage, realtime-quality of app school (acceptLoss of the app accepts that)\n',
+    )
+  })
+
+  it('ends with 1 as long as one of the streams is not accepted, and with 0 when all are', async () => {
+    const [one, all] = await Promise.all(
+      [both.slice(1), both].map((accepted, i) =>
+        run(`accepted-${i}.yaml`, fileOf(fourteen, [{ more: `, acceptLoss: [${accepted}]` }])),
+      ),
+    )
+    expect(one!.stderr).toContain('data would be lost: realtime-usage of app school')
+    expect(one!.code).toBe(1)
+    expect(all).toMatchObject({ code: 0, stderr: '' })
+    expect(all!.stdout).toContain('Accepted by acceptLoss: realtime-usage, realtime-quality.')
+  })
+
+  it('tells the same as JSON', async () => {
+    const { code, stdout } = await run(
+      'json.yaml',
+      fileOf(fourteen, [{}, { id: 's', plan: 'standard' }]),
+      '--json',
+    )
+    expect(code).toBe(1)
+    const found = JSON.parse(stdout) as { readonly off: readonly string[] }
+    expect(found).toMatchObject({
+      ok: false,
+      forecasts: [
+        {
+          apps: ['school'],
+          plan: 'premium',
+          losses: both.map(stream => ({ stream, accepted: false })),
+        },
+        { apps: ['s'], plan: 'standard', losses: [] },
+      ],
+    })
+    expect(found.off).toEqual([
+      'app s: usage-insight, quality-insight, realtime-usage, realtime-quality are off: the plan standard has no access',
+    ])
+  })
+})
