@@ -7,6 +7,7 @@ import type { Evidence } from './ports.ts'
  * monotonic clock since the ledger's last answer is the evidence against both.
  */
 export interface BudgetTime {
+  /** Between what the ledger's time will be when a question that is asked now arrives there. */
   readonly evidence: () => Evidence
   /** The ledger's time was `now` (ms since the epoch) at some moment since `askedAt` on the monotonic clock. */
   readonly observe: (now: number, askedAt: number) => void
@@ -18,6 +19,9 @@ const DRIFT = 1 / 2_000
 /** Clocks are read in whole milliseconds. */
 const ROUNDING_MS = 1
 
+/** Longest way of a question to the database that is not taken for a jump of its clock. */
+const WAY_MS = 250
+
 /** Before the first observation every clock is believed: within what Postgres can hold. */
 const boundless: Evidence = { floor: 0, ceiling: 8_640_000_000_000_000 }
 
@@ -25,7 +29,8 @@ export function createBudgetTime(clock: Clock): BudgetTime {
   /** The ledger's time was between these when the monotonic clock stood at `at`. */
   let known: (Evidence & { readonly at: number }) | undefined
 
-  function evidence(): Evidence {
+  /** Between what the ledger's time is at this moment. */
+  function present(): Evidence {
     if (!known) return boundless
     const passed = clock.monotonic() - known.at
     const slack = passed * DRIFT + ROUNDING_MS
@@ -33,10 +38,13 @@ export function createBudgetTime(clock: Clock): BudgetTime {
   }
 
   return {
-    evidence,
+    evidence: () => {
+      const { floor, ceiling } = present()
+      return { floor, ceiling: Math.min(ceiling + WAY_MS, boundless.ceiling) }
+    },
     observe: (now, askedAt) => {
       const at = clock.monotonic()
-      const before = evidence()
+      const before = present()
       // A slow answer says little: what was known more exactly stays.
       const floor = Math.max(now, before.floor)
       const ceiling = Math.min(now + at - askedAt, before.ceiling)

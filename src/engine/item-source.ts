@@ -46,7 +46,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   async function find(): Promise<Found> {
     const now = rules.now()
     const bounds = rules.bounds()
-    await expire(bounds.after)
+    await expire(rules.gone(1))
     const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
     const limit = concurrency + busy.size
     const live = await store.items(

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { ceilTo } from '../planning/align.ts'
 import type { WindowRules } from '../planning/windows.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { RangeLimits } from '../provider/limits.ts'
@@ -13,6 +14,8 @@ export interface RangeRules {
   /** The provider's clock as far as it is known, Unix seconds. */
   readonly now: () => number
   readonly of: (cut: WindowCut) => WindowRules
+  /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
+  readonly gone: (step: number) => number
   /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
   readonly bounds: () => ItemBounds
   /** The provider refused a question that should have been allowed: from now on less is asked for. */
@@ -44,14 +47,17 @@ export function createRangeRules(
   const tightened = { start: 0, end: 0 }
   const now = () => Math.floor((clock.now() + (clockOffset() ?? 0)) / 1_000)
 
+  const unsure = () => (clockOffset() === undefined ? unknownClock : 0)
+
   function margin(): WindowRules['margin'] {
-    const unsure = clockOffset() === undefined ? unknownClock : 0
-    return { start: startMargin + tightened.start + unsure, end: endMargin + tightened.end + unsure }
+    const start = startMargin + tightened.start + unsure()
+    return { start, end: endMargin + tightened.end + unsure() }
   }
 
   return {
     now,
     of: cut => ({ reach: limits.reach, span, delay: limits.delay, ...cut, margin: margin() }),
+    gone: step => ceilTo(now() - limits.reach - unsure(), step),
     bounds: () => {
       const { start, end } = margin()
       return { after: now() - limits.reach + start, before: now() - limits.delay - end }

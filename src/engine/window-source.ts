@@ -79,7 +79,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
     const isTime = clock.monotonic() - expiredAt >= EXPIRE_EVERY_MS
     let moved = 0
     for (const each of progress) {
-      const { edge } = frameOf(rulesOf(series.get(each.series)!), rules.now())
+      const edge = rules.gone(series.get(each.series)!.step)
       const isDue = isTime || states.get(each.series)!.liveAt <= clock.monotonic()
       if (!isDue || expired(each, edge).length === 0) continue
       moved += await store.expireWindows(context.fence(), app.id, stream.name, each.series, edge)

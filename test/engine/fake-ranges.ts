@@ -110,9 +110,16 @@ export class FakeRangeStore implements RangeStore {
     const known = this.window(stream, series)
     if (edge <= known.owedFrom) return 0
     const owed = without(without([{ from: known.owedFrom, to: edge }], known.covered), known.lost)
-    for (const range of owed) this.gaps.push({ stream, series, reason: 'expired', ...range })
+    for (const range of owed) this.#lose({ stream, series, reason: 'expired', ...range })
     this.putWindow(stream, { ...known, version: known.version + 1, lost: either(known.lost, owed) })
     return owed.length
+  }
+
+  /** A loss that goes on where the last one ended is the same row. */
+  #lose(line: LostLine): void {
+    const before = this.gaps.findIndex(gap => gap.series === line.series && gap.to === line.from)
+    if (before < 0) this.gaps.push(line)
+    else this.gaps[before] = { ...this.gaps[before]!, to: line.to }
   }
 
   async items(_app: string, stream: string, { after, before }: ItemBounds, limit: number) {

@@ -211,6 +211,8 @@ describe('an outage longer than the reach', () => {
     await rig.clock.advance(5 * 24 * hour)
     const back = nowOf(rig)
     await rig.work()
+    await rig.clock.advance(minute)
+    await rig.work()
     const [gap, ...others] = rig.store.gaps
     expect(others).toEqual([])
     expect(gap!.from).toBe(known.covered.at(-1)!.to)

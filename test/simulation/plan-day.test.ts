@@ -93,4 +93,19 @@ describe('hours of a plan, in virtual time', () => {
     },
     patience,
   )
+
+  it(
+    'an outage longer than the reach becomes exact gaps, and the streams go on',
+    async () => {
+      const outage = { from: 0.5 * hour, to: 2 * hour }
+      const result = await play({ length: 3 * hour, outage })
+      expect(result.wrongGaps).toEqual([])
+      expect(result.gaps['realtime-quality expired lost']).toBe(5)
+      expect(result.gaps['realtime-usage expired lost']).toBe(2)
+      expect(result.complete['app0 realtime-quality']).toBe(false)
+      expect(result.violations).toEqual({})
+      expect(result.missing).toEqual({ calls: 0, sessions: 0 })
+    },
+    patience,
+  )
 })

@@ -22,6 +22,8 @@ export interface PlanDayOptions {
   readonly switches?: Partial<Switches>
   /** How often a process is killed and started again, evenly over the time. */
   readonly kills?: number
+  /** Nothing runs between these moments, ms from the beginning. */
+  readonly outage?: { readonly from: number; readonly to: number }
   /** Processes at once on one database; each app is drained by one of them. */
   readonly processes?: number
   /** Projects that share one credential. */
@@ -110,6 +112,13 @@ class PlanDay {
         () => void this.#restart(slot, random.next()),
       )
     }
+    const { outage } = this.#options
+    if (outage) {
+      await this.#kernel.runUntil(outage.from)
+      for (const slot of slots) await this.#kill(slot)
+      await this.#kernel.runUntil(outage.to)
+      for (const slot of slots) this.#boot(slot)
+    }
     await this.#kernel.runUntil(length)
     const end = start + length
     const findings = await examinePlan({
@@ -128,12 +137,17 @@ class PlanDay {
 
   /** Like kill -9, and whatever starts it again comes back a little later. */
   async #restart(slot: string, chance: number): Promise<void> {
+    if (await this.#kill(slot))
+      this.#kernel.after(500 + chance * longestRestart, undefined, () => this.#boot(slot))
+  }
+
+  async #kill(slot: string): Promise<boolean> {
     const running = this.#daemons.get(slot)
-    if (!running) return
+    if (!running) return false
     this.#daemons.delete(slot)
     await this.#kernel.kill(running.process)
     await running.daemon.close()
-    this.#kernel.after(500 + chance * longestRestart, undefined, () => this.#boot(slot))
+    return true
   }
 
   #boot(slot: string): void {

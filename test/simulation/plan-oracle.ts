@@ -20,6 +20,8 @@ export interface PlanFindings {
   /** Whether the database calls each stream complete over all that was within reach all the time. */
   readonly complete: Readonly<Record<string, boolean>>
   readonly gaps: Readonly<Record<string, number>>
+  /** Where the gap ledger says something else of real-time data than the answers that were given; none are expected. */
+  readonly wrongGaps: readonly string[]
   readonly worklist: Readonly<Record<string, number>>
   readonly letters: Readonly<Record<string, number>>
   /** Requests for sessions and metrics that were made, and the fewest that could have brought the same. */
@@ -81,6 +83,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     ...(await compareCalls(examination)),
     complete: await completeness(examination),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
+    wrongGaps: await wrongGaps(examination),
     worklist: await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist'),
     letters: await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
   }
@@ -202,4 +205,48 @@ async function counted(
     `select ${what} as what, count(*)::int as count from ${table} group by 1 order by 1`,
   )
   return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
+}
+
+/**
+ * Holds the gap ledger of the real-time streams against the arrivals: a window of twenty seconds is lost exactly
+ * when no question about it was ever answered. Shares nothing with the arithmetic of ranges.
+ */
+async function wrongGaps({ sandbox, database, end, limits }: Examination): Promise<readonly string[]> {
+  const { realtime } = limits
+  if (!realtime) return []
+  const answered = new Map<string, Set<number>>()
+  for (const { app, operation, target, status } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    const stream = operation?.endsWith('realtimeUsage') ? 'realtime-usage' : 'realtime-quality'
+    if (!operation?.includes('realtime') || status !== 200) continue
+    const query = new URL(target, 'http://provider').searchParams
+    const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')}`
+    const windows = answered.get(key) ?? new Set<number>()
+    answered.set(key, windows)
+    for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) windows.add(at)
+  }
+  const lost = new Map<string, Set<number>>()
+  for (const { key, from, to } of await database.rows<{ key: string; from: number; to: number }>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
+            extract(epoch from range_to)::float8 as to
+     from ingest.gap where stream like 'realtime-%' and state = 'lost'`,
+  )) {
+    const windows = lost.get(key) ?? new Set<number>()
+    lost.set(key, windows)
+    for (let at = from; at < to; at += 20) windows.add(at)
+  }
+  const wrong: string[] = []
+  for (const { key, since } of await database.rows<{ key: string; since: number }>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since
+     from ingest.progress where stream like 'realtime-%'`,
+  )) {
+    // What left the reach a quarter of an hour ago has been noticed.
+    const until = end / 1_000 - realtime.reach - 900
+    for (let at = since; at < until; at += 20) {
+      const isAnswered = answered.get(key)?.has(at) ?? false
+      const isLost = lost.get(key)?.has(at) ?? false
+      if (isAnswered === isLost)
+        wrong.push(`${key} ${at} ${isLost ? 'lost and answered' : 'neither lost nor answered'}`)
+    }
+  }
+  return wrong
 }
