@@ -38,15 +38,19 @@ alter schema ingest owner to penstock_migrate;
 alter table ingest.migration owner to penstock_migrate;
 alter table ingest.migration_lock owner to penstock_migrate;
 create schema classroom authorization penstock_migrate;
+create schema analytics authorization penstock_migrate;
 
 comment on schema ingest is 'The daemon''s own bookkeeping: progress, budget, gaps, dead letters, ownership';
 comment on schema classroom is 'Classrooms as people ask about them: rooms, events, attendance, chat, quizzes, polls, recordings';
+comment on schema analytics is 'Calls and their quality: calls, sessions of users, their metrics, insights, real-time values';
 
-grant usage on schema ingest, classroom to penstock_runtime;
+grant usage on schema ingest, classroom, analytics to penstock_runtime;
 grant select on ingest.migration to penstock_runtime;
 alter default privileges for role penstock_migrate in schema ingest
   grant select, insert, update, delete on tables to penstock_runtime;
 alter default privileges for role penstock_migrate in schema classroom
+  grant select, insert, update, delete on tables to penstock_runtime;
+alter default privileges for role penstock_migrate in schema analytics
   grant select, insert, update, delete on tables to penstock_runtime;
 alter default privileges for role penstock_migrate in schema ingest
   grant usage on sequences to penstock_runtime;

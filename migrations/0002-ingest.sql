@@ -23,7 +23,11 @@ create table ingest.progress (
   version bigint not null default 0,
   cursor text,
   carry jsonb,
+  owed_from timestamptz,
   covered tstzmultirange not null default '{}',
+  seen tstzmultirange not null default '{}',
+  lost tstzmultirange not null default '{}',
+  wanted tstzmultirange not null default '{}',
   epoch bigint,
   updated_at timestamptz,
   caught_up_at timestamptz,
@@ -31,24 +35,44 @@ create table ingest.progress (
   primary key (app_id, stream, series)
 );
 comment on table ingest.progress is 'How far each stream has come; moves only together with the rows it stands for';
-comment on column ingest.progress.series is 'The room of a stream that follows rooms; empty for a stream of the whole app';
+comment on column ingest.progress.series is 'The room of a stream that follows rooms, the question of one whose progress is time; empty for a stream of the whole app';
 comment on column ingest.progress.epoch is 'Epoch of the owner that committed last';
 comment on column ingest.progress.updated_at is 'When the last page was committed; null before the first';
 comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
 comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
 comment on column ingest.progress.carry is 'What the stream must remember from page to page';
-comment on column ingest.progress.covered is 'Time ranges that are complete, for streams whose progress is time';
-comment on column ingest.progress.caught_up_at is 'When the log was last read to its end';
+comment on column ingest.progress.owed_from is 'From here on everything is owed, for streams whose progress is time; null for others';
+comment on column ingest.progress.covered is 'Time ranges that were read and can no longer change';
+comment on column ingest.progress.seen is 'Time ranges that were read at least once; what is not covered of them may still change';
+comment on column ingest.progress.lost is 'Time ranges that were given up; each stands in ingest.gap';
+comment on column ingest.progress.wanted is 'Time ranges to be read once more because someone asked for it';
+comment on column ingest.progress.caught_up_at is 'When the log was last read to its end, or a range of time became final';
 comment on column ingest.progress.closed_at is 'When visits ended because the room is over; null while it is followed';
+
+create table ingest.history (
+  mark text primary key,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null
+);
+comment on table ingest.history is 'Histories of this database: a failover to a standby that lagged behind, or a restored backup, begins a new one';
+comment on column ingest.history.mark is 'The system identifier and the timeline of the server';
+comment on column ingest.history.first_seen_at is 'When it was first written in';
+comment on column ingest.history.last_seen_at is 'What was written before this moment was not lost by the change to the next one';
 
 create table ingest.budget (
   scope text not null,
   limit_group text not null,
   last_n bigint not null default 0,
   last_sent_at timestamptz not null default '-infinity',
+  clock_at timestamptz not null default '-infinity',
+  history text,
   primary key (scope, limit_group)
 );
 comment on table ingest.budget is 'Head of the debits of one limit group: the row that is locked before the clock is read';
+comment on column ingest.budget.scope is 'Whose counter it is at the provider: an app, or a credential that several apps may share';
+comment on column ingest.budget.last_sent_at is 'Budget time of the last debit';
+comment on column ingest.budget.clock_at is 'The clock at the last debit, corrected when it was seen to jump. Budget time moves on by how far the clock has come since';
+comment on column ingest.budget.history is 'Mark of the history in which it was last debited; in another one debits may be missing';
 
 create table ingest.debit (
   scope text not null,
@@ -56,6 +80,7 @@ create table ingest.debit (
   n bigint not null,
   app_id text not null,
   operation text not null,
+  purpose text check (purpose in ('live', 'repair', 'revisit', 'backfill')),
   epoch bigint not null,
   sent_at timestamptz not null,
   dead_at timestamptz not null,
@@ -69,10 +94,14 @@ create index debit_by_time on ingest.debit using brin (sent_at);
 create index debit_unread on ingest.debit (app_id, limit_group, n) where gap_id is null and outcome is distinct from 'committed' and outcome is distinct from 'refused';
 comment on table ingest.debit is 'Every request of a group that is counted durably, written before it is sent';
 comment on column ingest.debit.n is 'Counts from 1 without gaps within (scope, limit_group)';
-comment on column ingest.debit.scope is 'Whose counter it is at the provider: the app';
+comment on column ingest.debit.scope is 'Whose counter it is at the provider: an app, or a credential that several apps may share';
+comment on column ingest.debit.app_id is 'The app that asked, whoever it shares the counter with';
+comment on column ingest.debit.operation is 'Operation of the provider; the words lost history for a request that may have been debited where this history does not reach';
+comment on column ingest.debit.purpose is 'What it was for: new data, what went wrong before, what may have changed, what is long past; null of what is only assumed';
 comment on column ingest.debit.epoch is 'Epoch of the owner that sent it; one of an earlier owner can no longer commit';
+comment on column ingest.debit.sent_at is 'Budget time before it was sent: the clock, unless that was seen to jump; never before that of an earlier debit';
 comment on column ingest.debit.dead_at is 'After this moment the request can no longer reach the provider; never before that of an earlier debit';
-comment on column ingest.debit.settled_at is 'When the answer had arrived; null for a request whose end nobody saw';
+comment on column ingest.debit.settled_at is 'When the answer had arrived, in budget time; null for a request whose end nobody saw';
 comment on column ingest.debit.outcome is 'committed: its page is stored; refused: the provider did nothing; unread: it may have handed out events that were not stored';
 comment on column ingest.debit.gap_id is 'Row of the gap ledger that stands for this unread answer';
 
@@ -98,11 +127,11 @@ create unique index gap_key on ingest.gap
   (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) nulls not distinct;
 create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
 comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
-comment on column ingest.gap.series is 'The room of a stream that follows rooms; empty for a stream of the whole app';
+comment on column ingest.gap.series is 'The room of a stream that follows rooms, the call of one that reads details, the question of one whose progress is time; empty for a stream of the whole app';
 comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room';
 comment on column ingest.gap.detail is 'What the state does not cover, where there is something to say';
-comment on column ingest.gap.unit is 'time: range_from to range_to; sequence: sequence_from to sequence_to, both included';
-comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: nobody asked for longer than the provider remembers';
+comment on column ingest.gap.unit is 'time: from range_from up to range_to; sequence: sequence_from to sequence_to, both included';
+comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: nobody asked for longer than the provider remembers; expired: left the provider''s reach before it was read; unconfirmed: was read, but left the reach before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call';
 comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it; lost: cannot be had any more';
 comment on column ingest.gap.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
 
@@ -158,18 +187,153 @@ end
 $$;
 comment on function ingest.not_overtaken is 'Ends a commit with a serialization failure when another one came first';
 
+-- Names the history that is written now. A standby that is promoted begins another timeline at once; a backup that
+-- is restored elsewhere has another system identifier. Null where the server does not tell.
+create function ingest.history_mark() returns text language plpgsql volatile as $$
+begin
+  return (select c.system_identifier from pg_control_system() c) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception when insufficient_privilege or feature_not_supported or undefined_function then
+  return null;
+end
+$$;
+comment on function ingest.history_mark() is 'The system identifier and the timeline of the server; null where it does not tell';
+
+-- Budget time is the clock where the caller saw as much time pass. Else it goes on from the last debit of the group by
+-- how far the clock has come since, whatever the clock said before it was set. Where even that is not between what the
+-- caller saw pass, the clock has just jumped, and the earliest moment that it may be counts: nothing is freed early,
+-- and nothing stands still. A caller whose evidence ends before the last debit knows less than the ledger does, and is
+-- not asked; one that saw nothing yet has no say against a jump that others saw.
+create function ingest.budget_time(
+  head ingest.budget, p_clock timestamptz, p_floor timestamptz, p_ceiling timestamptz
+) returns timestamptz language sql stable parallel safe as $$
+  select case
+    when head.last_n = 0 then case when p_clock between p_floor and p_ceiling then p_clock else p_floor end
+    when p_ceiling < head.last_sent_at then head.last_sent_at + greatest(p_clock - head.clock_at, interval '0')
+    when p_clock between p_floor and p_ceiling and p_ceiling - p_floor < interval '1 minute'
+      then greatest(head.last_sent_at, p_clock)
+    when head.last_sent_at + (p_clock - head.clock_at) between p_floor and p_ceiling
+      then greatest(head.last_sent_at, head.last_sent_at + (p_clock - head.clock_at))
+    else greatest(head.last_sent_at, p_floor)
+  end
+$$;
+comment on function ingest.budget_time is 'The time that budgets are counted by, given the clock and the bounds between which it is believed; rather early than late';
+
+-- When an answer had arrived. After a jump of the clock it is the latest moment that it may have been: an answer that
+-- is dated too early would free its slot too early.
+create function ingest.settle_time(
+  head ingest.budget, p_clock timestamptz, p_floor timestamptz, p_ceiling timestamptz
+) returns timestamptz language sql stable parallel safe as $$
+  select case
+    when p_ceiling >= head.last_sent_at
+      and head.last_sent_at + (p_clock - head.clock_at) not between p_floor and p_ceiling then p_ceiling
+    else ingest.budget_time(head, p_clock, p_floor, p_ceiling)
+  end
+$$;
+comment on function ingest.settle_time is 'The same for the arrival of an answer; rather late than early';
+
+-- Number of the first debit that dies after one moment and was sent after another; one more than the last number
+-- when there is none. Both times rise with the number, so that halving finds it by a few look-ups of the key.
+create function ingest.first_debit(
+  p_scope text, p_group text, p_dead_after timestamptz, p_sent_after timestamptz
+) returns bigint language plpgsql stable as $$
+declare
+  v_low bigint;
+  v_high bigint;
+  v_middle bigint;
+begin
+  select d.n into v_low from ingest.debit d where d.scope = p_scope and d.limit_group = p_group order by d.n limit 1;
+  select d.n + 1 into v_high from ingest.debit d where d.scope = p_scope and d.limit_group = p_group
+    order by d.n desc limit 1;
+  while v_low < v_high loop
+    v_middle := (v_low + v_high) / 2;
+    perform from ingest.debit d where d.scope = p_scope and d.limit_group = p_group and d.n = v_middle
+      and d.dead_at > p_dead_after and d.sent_at > p_sent_after;
+    if found then
+      v_high := v_middle;
+    else
+      v_low := v_middle + 1;
+    end if;
+  end loop;
+  return v_high;
+end
+$$;
+comment on function ingest.first_debit is 'Number of the first debit after two moments, found by the key';
+
+-- In a history that the head was not written in, debits may be missing: the interval that nobody can vouch for
+-- counts as fully spent. As many debits as the rates may have let through in it take their numbers, dated to its
+-- end, never settled; what the longest window had left bounds them. A group that is new after a change of history
+-- may have been used before it too.
+create function ingest.assume_lost(
+  head ingest.budget, p_mark text, p_app text, p_epoch bigint, p_now timestamptz,
+  p_requests int[], p_windows double precision[], p_reach interval
+) returns ingest.budget language plpgsql as $$
+declare
+  v_since timestamptz;
+  v_until timestamptz;
+  v_at timestamptz;
+  v_dead timestamptz;
+  v_seconds double precision;
+  v_longest int := (select w.i from unnest(p_requests, p_windows) with ordinality w(requests, seconds, i)
+                    order by w.seconds desc, w.requests limit 1);
+  v_count bigint := p_requests[v_longest];
+begin
+  insert into ingest.history as known (mark, first_seen_at, last_seen_at) values (p_mark, p_now, p_now)
+    on conflict (mark) do update set last_seen_at = known.last_seen_at
+    returning least(known.first_seen_at, p_now) into v_until;
+  if head.history is null then
+    select max(h.last_seen_at) into v_since from ingest.history h where h.mark <> p_mark;
+  else
+    v_since := greatest(head.last_sent_at, (select h.last_seen_at from ingest.history h where h.mark = head.history));
+  end if;
+  head.history := p_mark;
+
+  -- By a clock that tells of less than nothing, nobody knows how long the interval was.
+  v_at := case when v_since <= v_until then greatest(v_until, head.last_sent_at) else p_now end;
+  if p_windows[v_longest] >= 3600 then
+    v_count := v_count - (head.last_n + 1 - coalesce(ingest.first_debit(
+      head.scope, head.limit_group, v_at - make_interval(secs => p_windows[v_longest]), '-infinity'), head.last_n + 1));
+  end if;
+  if v_since <= v_until then
+    -- The clocks of two servers may differ; as much again as a request may take is more than that.
+    v_seconds := extract(epoch from v_until - v_since + p_reach);
+    select least(v_count, min(w.requests * (floor(v_seconds / w.seconds) + 1))) into v_count
+      from unnest(p_requests, p_windows) w(requests, seconds);
+  end if;
+
+  if v_since is not null and v_at + p_reach + make_interval(secs => p_windows[v_longest]) > p_now and v_count > 0 then
+    select d.dead_at into v_dead from ingest.debit d
+      where d.scope = head.scope and d.limit_group = head.limit_group and d.n = head.last_n;
+    insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)
+      select head.scope, head.limit_group, head.last_n + i, p_app, 'lost history', p_epoch, v_at,
+             greatest(v_at + p_reach, v_dead)
+      from generate_series(1, v_count) i;
+    head.last_n := head.last_n + v_count;
+    head.last_sent_at := v_at;
+    head.clock_at := ingest.clock() - (p_now - v_at);
+  end if;
+  update ingest.budget b
+    set history = head.history, last_n = head.last_n, last_sent_at = head.last_sent_at, clock_at = head.clock_at
+    where b.scope = head.scope and b.limit_group = head.limit_group;
+  return head;
+end
+$$;
+comment on function ingest.assume_lost is 'Debits what may have been debited before a failover and is missing since';
+
 -- Debits one request, or says how long to wait in milliseconds. The head row is locked first and the clock read
 -- after it, so that two callers can neither share a slot nor be ordered against their debits. A slot frees one
 -- window after the answer (or after the moment the request can no longer arrive), hence no window of the
 -- provider's, sliding or calendar, ever holds more than its number.
 create function ingest.take(
-  p_scope text, p_group text, p_app text, p_operation text,
+  p_scope text, p_group text, p_app text, p_operation text, p_purpose text,
   p_shard int, p_owner text, p_epoch bigint,
   p_requests int[], p_windows double precision[], p_reach interval,
-  out verdict text, out n bigint, out wait_ms double precision
+  p_floor timestamptz, p_ceiling timestamptz,
+  out verdict text, out n bigint, out wait_ms double precision, out now_ms double precision, out ahead_ms double precision
 ) language plpgsql as $$
 declare
   head ingest.budget;
+  v_mark text;
+  v_clock timestamptz;
   v_now timestamptz;
   v_window interval;
   v_free timestamptz;
@@ -184,9 +348,26 @@ begin
     return;
   end if;
 
-  insert into ingest.budget (scope, limit_group) values (p_scope, p_group) on conflict do nothing;
   select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
-  v_now := greatest(ingest.clock(), head.last_sent_at);
+  if not found then
+    insert into ingest.budget (scope, limit_group) values (p_scope, p_group) on conflict do nothing;
+    select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
+  end if;
+  v_clock := ingest.clock();
+  -- What the caller saw pass ends with its question; the wait for the lock comes on top of it.
+  v_now := ingest.budget_time(head, v_clock, p_floor,
+                              p_ceiling + least(clock_timestamp() - statement_timestamp(), interval '10 s'));
+  if head.last_n > 0 and v_now - head.last_sent_at <> v_clock - head.clock_at then
+    -- It has jumped. From here on it counts again, also for those who have not seen it jump.
+    head.clock_at := v_clock - (v_now - head.last_sent_at);
+    update ingest.budget b set clock_at = head.clock_at where b.scope = p_scope and b.limit_group = p_group;
+  end if;
+  now_ms := extract(epoch from v_now) * 1000;
+  ahead_ms := extract(epoch from v_clock - v_now) * 1000;
+  v_mark := ingest.history_mark();
+  if head.history is distinct from v_mark and v_mark is not null then
+    head := ingest.assume_lost(head, v_mark, p_app, p_epoch, v_now, p_requests, p_windows, p_reach);
+  end if;
 
   for i in 1 .. coalesce(array_length(p_requests, 1), 0) loop
     v_window := make_interval(secs => p_windows[i]);
@@ -213,15 +394,44 @@ begin
   -- Also when requests were allowed more time before: the key look-up above relies on the order.
   select d.dead_at into v_dead from ingest.debit d
     where d.scope = p_scope and d.limit_group = p_group and d.n = head.last_n;
-  insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)
-    values (p_scope, p_group, head.last_n + 1, p_app, p_operation, p_epoch, v_now, greatest(v_now + p_reach, v_dead));
-  update ingest.budget b set last_n = head.last_n + 1, last_sent_at = v_now
+  insert into ingest.debit (scope, limit_group, n, app_id, operation, purpose, epoch, sent_at, dead_at)
+    values (p_scope, p_group, head.last_n + 1, p_app, p_operation, p_purpose, p_epoch, v_now,
+            greatest(v_now + p_reach, v_dead));
+  update ingest.budget b set last_n = head.last_n + 1, last_sent_at = v_now, clock_at = v_clock
     where b.scope = p_scope and b.limit_group = p_group;
   verdict := 'granted';
   n := head.last_n + 1;
 end
 $$;
 comment on function ingest.take is 'Debits one request before it is sent, or says how long to wait';
+
+-- How much of a window is used. Locks nothing and so may be a moment behind.
+create function ingest.spent(
+  p_scope text, p_group text, p_window interval, p_recent interval,
+  out used bigint, out frees_in_ms double precision, out recent bigint, out total bigint
+) language plpgsql stable as $$
+declare
+  head ingest.budget;
+  v_now timestamptz;
+  v_first bigint;
+begin
+  used := 0;
+  recent := 0;
+  total := 0;
+  select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group;
+  if not found or head.last_n = 0 then
+    return;
+  end if;
+  v_now := ingest.budget_time(head, ingest.clock(), to_timestamp(0), '9999-12-31Z');
+  total := head.last_n;
+  v_first := ingest.first_debit(p_scope, p_group, v_now - p_window, '-infinity');
+  used := coalesce(head.last_n + 1 - v_first, 0);
+  recent := coalesce(head.last_n + 1 - ingest.first_debit(p_scope, p_group, '-infinity', v_now - p_recent), 0);
+  select extract(epoch from d.dead_at + p_window - v_now) * 1000 into frees_in_ms from ingest.debit d
+    where d.scope = p_scope and d.limit_group = p_group and d.n = v_first;
+end
+$$;
+comment on function ingest.spent is 'How many requests count in a window that ends now, when the oldest of them stops counting, how many are recent, and how many there ever were';
 
 -- Takes every shard that is free, expired, ours already, or whose owner's session is gone, and raises its epoch
 -- unless it was ours. A live owner keeps a session-level advisory lock on the hash of its name, which the
@@ -232,6 +442,10 @@ declare
   v_dead text[];
 begin
   perform pg_advisory_xact_lock(hashtext('penstock.claim'));
+  -- Every owner comes by every few seconds: no more than that can be lost unseen by a change of history.
+  insert into ingest.history as known (mark, first_seen_at, last_seen_at)
+    select m.mark, ingest.clock(), ingest.clock() from ingest.history_mark() as m(mark) where m.mark is not null
+    on conflict (mark) do update set last_seen_at = excluded.last_seen_at;
   select coalesce(array_agg(o.owner), '{}') into v_dead
     from (select distinct s.owner from ingest.ownership s where s.owner <> p_owner) o
     where not exists (
@@ -266,6 +480,6 @@ end
 $$;
 comment on function ingest.release is 'Gives every shard of an owner back';
 
-revoke execute on function ingest.not_overtaken, ingest.take, ingest.claim, ingest.release from public;
-grant execute on function ingest.clock, ingest.not_overtaken, ingest.take, ingest.claim, ingest.release to penstock_runtime;
+revoke execute on function ingest.not_overtaken, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit, ingest.assume_lost, ingest.spent, ingest.take, ingest.claim, ingest.release from public;
+grant execute on function ingest.clock, ingest.not_overtaken, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit, ingest.assume_lost, ingest.spent, ingest.take, ingest.claim, ingest.release to penstock_runtime;
 reset role;

@@ -1,53 +1,87 @@
 import type pg from 'pg'
-import type { Debit, Grant, Ledger, TakeResult } from '../engine/ports.ts'
+import type { Debit, Evidence, Grant, Ledger, TakeResult } from '../engine/ports.ts'
 import { query } from './connect.ts'
-import { bind, statement } from './statement.ts'
+import { bind, statement, type Values } from './statement.ts'
+
+const floor = 'to_timestamp(:time_floor::double precision / 1000)'
+const ceiling = 'to_timestamp(:time_ceiling::double precision / 1000)'
 
 const take = statement(
   'take',
-  `select * from ingest.take(:scope, :group, :app, :operation, :shard, :owner, :epoch, :requests::int[],
-                             :windows::double precision[], :reach::interval)`,
+  `select * from ingest.take(:scope, :group, :app, :operation, :purpose, :shard, :owner, :epoch, :requests::int[],
+                             :windows::double precision[], :reach::interval, ${floor}, ${ceiling})`,
 )
 
 const settle = statement(
   'settle',
-  `update ingest.debit set settled_at = ingest.clock(), outcome = :outcome
-   where scope = :scope and limit_group = :group and n = :n::bigint and settled_at is null`,
+  `update ingest.debit d
+   set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), ${floor}, ${ceiling})), outcome = :outcome
+   from ingest.budget b
+   where d.scope = :scope and d.limit_group = :group and d.n = :n::bigint and d.settled_at is null
+     and b.scope = d.scope and b.limit_group = d.limit_group`,
 )
 
-type Verdict =
-  | { readonly verdict: 'granted'; readonly n: string }
-  | { readonly verdict: 'wait'; readonly wait_ms: number }
-  | { readonly verdict: 'fenced' }
+const spent = statement(
+  'spent',
+  `select used::int, frees_in_ms, recent::int, total::double precision
+   from ingest.spent(:scope, :group, make_interval(secs => :window::double precision), :recent::interval)`,
+)
+
+interface Taken extends pg.QueryResultRow {
+  readonly verdict: 'granted' | 'wait' | 'fenced'
+  readonly n: string
+  readonly wait_ms: number
+  readonly now_ms: number
+  readonly ahead_ms: number
+}
+
+interface Spent extends pg.QueryResultRow {
+  readonly used: number
+  readonly frees_in_ms: number | null
+  readonly recent: number
+  readonly total: number
+}
 
 /** The budget in the database: one for all processes, and still there after a kill. */
 export function createLedger(pool: pg.Pool): Ledger {
   return {
     take: async debit => {
-      const [verdict] = await query<Verdict & pg.QueryResultRow>(pool, bind(take, takeValues(debit)))
-      return takeResult(verdict!, debit)
+      const [taken] = await query<Taken>(pool, bind(take, takeValues(debit)))
+      return takeResult(taken!, debit)
     },
-    settle: async (grant, outcome) => {
-      await query(pool, bind(settle, { ...grant, outcome }))
+    settle: async ({ scope, group, n }, outcome, evidence) => {
+      await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(evidence) }))
+    },
+    budget: async (scope, group, window, recent) => {
+      const values = { scope, group, window, recent: `${recent} milliseconds` }
+      const [row] = await query<Spent>(pool, bind(spent, values))
+      return { used: row!.used, freesIn: row!.frees_in_ms, recent: row!.recent, total: row!.total }
     },
   }
 }
 
-function takeValues(debit: Debit): Record<string, unknown> {
-  const { scope, group, app, operation, fence, rates, reach } = debit
-  const requests = rates.map(rate => rate.requests)
-  const windows = rates.map(rate => rate.window)
-  return { scope, group, app, operation, ...fence, requests, windows, reach: `${reach} milliseconds` }
+function takeValues(debit: Debit): Values {
+  const { scope, group, app, operation, purpose, fence, rates, reach, evidence } = debit
+  return {
+    ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(evidence) },
+    requests: rates.map(rate => rate.requests),
+    windows: rates.map(rate => rate.window),
+    reach: `${reach} milliseconds`,
+  }
 }
 
-function takeResult(verdict: Verdict, { scope, group }: Debit): TakeResult {
-  switch (verdict.verdict) {
+function timeValues({ floor, ceiling }: Evidence): Values {
+  return { time_floor: floor, time_ceiling: ceiling }
+}
+
+function takeResult(taken: Taken, { scope, group, evidence }: Debit): TakeResult {
+  switch (taken.verdict) {
     case 'granted': {
-      const grant: Grant = { scope, group, n: Number(verdict.n) }
-      return { granted: true, grant }
+      const grant: Grant = { scope, group, n: Number(taken.n), evidence }
+      return { granted: true, grant, now: taken.now_ms, ahead: taken.ahead_ms }
     }
     case 'wait':
-      return { granted: false, wait: verdict.wait_ms }
+      return { granted: false, wait: taken.wait_ms, now: taken.now_ms, ahead: taken.ahead_ms }
     case 'fenced':
       return { granted: 'fenced' }
   }

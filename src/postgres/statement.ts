@@ -18,8 +18,15 @@ export function statement(name: string, text: string): Statement {
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** The statement with its values, as the driver takes it. Throws when a value was not given. */
-export function bind(prepared: Statement, values: Values): { name: string; text: string; values: unknown[] } {
+/** A statement with its values, as the driver takes it. */
+export interface BoundStatement {
+  readonly name: string
+  readonly text: string
+  values: unknown[]
+}
+
+/** Gives a statement its values. Throws when one was not given. */
+export function bind(prepared: Statement, values: Values): BoundStatement {
   const bound = prepared.order.map(parameter => {
     const value = values[parameter]
     if (value === undefined) throw new TypeError(`statement ${prepared.name} lacks a value for :${parameter}`)

@@ -7,6 +7,7 @@ export interface StoreStatus {
   readonly streams: readonly StreamStatus[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
   readonly gaps: readonly GapStatus[]
+  readonly owed: readonly OwedStatus[]
   readonly deadLetters: readonly DeadLetterStatus[]
   readonly divergences: number
   readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
@@ -15,14 +16,30 @@ export interface StoreStatus {
 export interface StreamStatus {
   readonly app: string
   readonly stream: string
-  /** Series that are still followed. */
+  /** Series that are still followed; of a stream that reads details, items that are owed. */
   readonly open: number
   readonly closed: number
-  /** Open series that have never been read to their end. */
+  /** Open series that have never been read to their end; of a stream that reads details, items that are owed. */
   readonly owed: number
   readonly lastCommit: string | null
   /** Since the last commit of the series that was committed longest ago; null before the first. */
   readonly oldestSeconds: number | null
+}
+
+/** What is owed of streams whose progress is time, and of those that read details of calls. */
+export interface OwedStatus {
+  readonly app: string
+  readonly stream: string
+  /** Not final up to now, what is still too young to be asked for included. */
+  readonly seconds: number
+  /** Those of them that were never read, or that someone asked for once more. */
+  readonly unreadSeconds: number
+  /** Items of the worklist; 0 of a stream whose progress is time. */
+  readonly items: number
+  /** Begin of the oldest that is owed. */
+  readonly oldest: string | null
+  readonly lostSeconds: number
+  readonly lostItems: number
 }
 
 export interface GapStatus {
@@ -50,13 +67,25 @@ const streams = `
          count(*) filter (where closed_at is null and caught_up_at is null)::int as owed,
          ${iso('max(updated_at)')} as "lastCommit",
          round(extract(epoch from ingest.clock() - min(updated_at) filter (where closed_at is null)))::int as "oldestSeconds"
-  from ingest.progress group by 1, 2 order by 1, 2`
+  from ingest.progress group by 1, 2
+  union all
+  select app_id, stream, count(*) filter (where state = 'owed')::int, count(*) filter (where state <> 'owed')::int,
+         count(*) filter (where state = 'owed')::int, ${iso(`max(updated_at) filter (where state = 'done')`)},
+         round(extract(epoch from ingest.clock() - max(updated_at) filter (where state = 'done')))::int
+  from ingest.worklist group by 1, 2 order by 1, 2`
 
 const rooms = `
   select app_id as app, case when forgotten_at is not null then 'forgotten'
            else coalesce((array['not started', 'started', 'ended', 'closed'])[state + 1], 'unknown') end as state,
          count(*)::int as rooms
   from classroom.room where valid_to is null group by 1, 2 order by 1, 2`
+
+const owed = `
+  select app_id as app, stream, sum(seconds)::double precision as seconds,
+         sum(unread_seconds)::double precision as "unreadSeconds", coalesce(sum(items), 0)::int as items,
+         ${iso('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
+         coalesce(sum(lost_items), 0)::int as "lostItems"
+  from ingest.owed group by 1, 2 order by 1, 2`
 
 const gaps = `
   select app_id as app, stream, state, reason, count(*)::int as gaps, ${iso('min(recoverable_until)')} as "recoverableUntil"
@@ -82,6 +111,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     streams: await all<StreamStatus & pg.QueryResultRow>(streams),
     rooms: await all(rooms),
     gaps: await all<GapStatus & pg.QueryResultRow>(gaps),
+    owed: await all<OwedStatus & pg.QueryResultRow>(owed),
     deadLetters: await all<DeadLetterStatus & pg.QueryResultRow>(letters),
     divergences: clock!.divergences,
     owners: await all(owners),

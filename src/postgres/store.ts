@@ -1,13 +1,21 @@
 import type pg from 'pg'
-import type { DeadLetter, Store, StoreFigures } from '../engine/ports.ts'
+import type { DeadLetter, OwedFigure, Store, StoreFigures } from '../engine/ports.ts'
 import { type CommitSettings, commitPage, rehearsePage } from './commit/commit.ts'
+import { commitItem, rehearseItem } from './commit/items.ts'
+import { commitWindow, rehearseWindow } from './commit/windows.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
+import { keepPartitions, type Retention } from './partitions.ts'
 import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
+import { beginWindows, expireWindows, readWindows } from './windows.ts'
+import { deferItem, expireItems, listItems, loseItem, splitItem } from './worklist.ts'
 
-export type StoreSettings = CommitSettings & GapSettings
+export interface StoreSettings extends CommitSettings, GapSettings {
+  /** How long the tables that are partitioned by time keep their rows; absent: forever. */
+  readonly retention?: Retention
+}
 
 /** The store on a pool of connections. */
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
@@ -23,7 +31,21 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
     recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
-    housekeeping: () => housekeeping(pool),
+    windows: (app, stream) => readWindows(pool, app, stream),
+    beginWindows: (fence, app, stream, series, owedFrom) =>
+      beginWindows(pool, fence, app, stream, series, owedFrom),
+    commitWindow: page => commitWindow(pool, page),
+    rehearseWindow: page => rehearseWindow(pool, page),
+    expireWindows: (fence, app, stream, series, edge) =>
+      expireWindows(pool, fence, app, stream, series, edge),
+    items: (app, stream, bounds, limit) => listItems(pool, app, stream, bounds, limit),
+    commitItem: page => commitItem(pool, page),
+    rehearseItem: page => rehearseItem(pool, page),
+    deferItem: (fence, app, item, wait) => deferItem(pool, fence, app, item, wait),
+    splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
+    loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
+    expireItems: (fence, app, stream, edge) => expireItems(pool, fence, app, stream, edge),
+    housekeeping: () => housekeeping(pool, settings.retention ?? {}),
     figures: () => readFigures(pool),
   }
 }
@@ -55,17 +77,23 @@ async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'aga
   return row!.fresh ? 'new' : 'again'
 }
 
-/** Debits are kept two days, twice the longest window that is counted. */
-const pruneDebits = `delete from ingest.debit where sent_at < ingest.clock() - interval '48 hours'`
+/**
+ * Debits are kept two days, twice the longest window that is counted; two days before the last one of their group,
+ * so that a clock that was set forward takes nothing away that still counts.
+ */
+const pruneDebits = `delete from ingest.debit d using ingest.budget b
+  where b.scope = d.scope and b.limit_group = d.limit_group
+    and d.sent_at < least((select ingest.clock()), b.last_sent_at) - interval '48 hours'`
 
 /** Rows that someone settles at this moment are left to him. */
 const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.clock()
   where id in (select g.id from ingest.gap g where g.state = 'open' and g.recoverable_until < ingest.clock()
                for update skip locked)`
 
-async function housekeeping(pool: pg.Pool): Promise<void> {
+async function housekeeping(pool: pg.Pool, retention: Retention): Promise<void> {
   await query(pool, { text: pruneDebits, values: [] })
   await query(pool, { text: expireGaps, values: [] })
+  await keepPartitions(pool, retention)
 }
 
 const roomStates = `
@@ -75,14 +103,16 @@ const roomStates = `
 
 const gapStates = `select app_id as app, stream, state, count(*)::int as count from ingest.gap group by 1, 2, 3`
 
+const owedByStream = `
+  select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
+         extract(epoch from min(oldest))::double precision * 1000 as oldest
+  from ingest.owed group by 1, 2`
+
 async function readFigures(pool: pg.Pool): Promise<StoreFigures> {
-  const gaps = await query<{ app: string; stream: string; state: string; count: number }>(pool, {
-    text: gapStates,
-    values: [],
-  })
-  const rooms = await query<{ app: string; state: string; count: number }>(pool, {
-    text: roomStates,
-    values: [],
-  })
-  return { gaps, rooms }
+  const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
+  return {
+    gaps: await all<{ app: string; stream: string; state: string; count: number }>(gapStates),
+    rooms: await all<{ app: string; state: string; count: number }>(roomStates),
+    owed: await all<OwedFigure & pg.QueryResultRow>(owedByStream),
+  }
 }

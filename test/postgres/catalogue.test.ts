@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TableSpec, tables } from '../../src/postgres/tables.ts'
+import type { TableSpec } from '../../src/postgres/tables/spec.ts'
+import { tables } from '../../src/postgres/tables.ts'
+import { sessionMetrics } from '../../src/provider/analytics/metrics.ts'
 import { openStore, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -12,6 +14,9 @@ afterAll(() => db.close())
 const made: Readonly<Record<string, readonly string[]>> = {
   'classroom.room': ['region', 'valid_from', 'valid_to', 'first_seen_at', 'verified_at', 'forgotten_at'],
   'classroom.room_event': ['source'],
+  'analytics.call': ['first_seen_at', 'updated_at'],
+  'analytics.usage_insight': ['revision'],
+  'analytics.quality_insight': ['revision'],
 }
 /** Columns of a row that the database turns into others. */
 const consumed: Readonly<Record<string, readonly string[]>> = { 'classroom.room': ['first_event_at'] }
@@ -47,7 +52,11 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
     'version',
     'cursor',
     'carry',
+    'owed_from',
     'covered',
+    'seen',
+    'lost',
+    'wanted',
     'epoch',
     'updated_at',
     'caught_up_at',
@@ -59,13 +68,41 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
   'ingest.dead_letter': ['reason', 'detail', 'body', 'content_hash'],
   'ingest.divergence': ['key', 'kept', 'other', 'resolved_at'],
   'ingest.room_log': ['unconfirmed', 'holes', 'whole'],
+  'ingest.room_complete': ['caught_up_at', 'gaps', 'complete'],
+  'ingest.owed': ['seconds', 'unread_seconds', 'oldest', 'items', 'lost_seconds', 'lost_items'],
+  'ingest.worklist': [
+    ...['item', 'part', 'range_from', 'range_to', 'ask', 'state', 'origin', 'page', 'carry', 'version'],
+    ...['failures', 'not_before'],
+  ],
+  'analytics.call': ['cname', 'created_at', 'destroyed_at', 'finished', 'first_seen_at', 'updated_at'],
+  'analytics.call_session': ['sid', 'uid', 'speaker', 'finished'],
+  'analytics.session_metric': ['peer_uid', 'mid', 'value'],
+  'analytics.metric': ['mid', 'unit'],
+  'analytics.usage_insight': ['at', 'revision', 'fetched_at'],
+  'analytics.quality_insight': ['product', 'at', 'revision', 'fetched_at'],
+  'analytics.usage_realtime': ['product', 'cname', 'at'],
+  'analytics.quality_realtime': ['product', 'cname', 'uid', 'at'],
+  'analytics.call_quality': [
+    'minutes',
+    'users',
+    'user_minutes',
+    'samples',
+    'bad_share',
+    'audio_freeze_p95_ms',
+  ],
+  'analytics.class_quality': ['incarnation', 'users', 'samples', 'bad_share', 'audio_freeze_p95_ms'],
+  'analytics.worst_calls': ['bad_share'],
+  'analytics.quality_by_hour': ['hour', 'samples', 'audio_freeze_p95_ms', 'audio_loss_avg_pct'],
+  'analytics.usage_by_day': ['day', 'users', 'user_minutes', 'reported'],
 }
 
+/** Without the partitions, which are made of their tables. */
 const ourTables = `
   select c.oid, n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid) as comment,
          pg_get_userbyid(c.relowner) as owner
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('ingest', 'classroom') and c.relkind in ('r', 'v', 'p') and c.relname <> 'test_clock'`
+  where n.nspname in ('ingest', 'classroom', 'analytics') and c.relkind in ('r', 'v', 'p') and not c.relispartition
+    and c.relname <> 'test_clock'`
 
 describe('the tables', () => {
   it.each(Object.entries(tables))(
@@ -83,7 +120,7 @@ describe('the tables', () => {
        where c.conrelid = $1::regclass and c.contype = 'p' order by k.place`,
         [table],
       )
-      const { columns, key: rest } = spec as TableSpec
+      const { within, columns, key: rest } = spec as TableSpec
       const aliases: Record<string, string> = {
         int: 'integer',
         'int[]': 'integer[]',
@@ -92,18 +129,23 @@ describe('the tables', () => {
       const expected = Object.entries(columns)
         .filter(([name]) => !consumed[table]?.includes(name))
         .map(([name, type]) => [name, aliases[type as string] ?? type])
-      expected.push(['app_id', 'text'], ['incarnation', 'integer'])
+      expected.push(['app_id', 'text'])
+      if (within === 'room') expected.push(['incarnation', 'integer'])
       const brought = found.filter(({ name }) => !made[table]?.includes(String(name)))
       expect(Object.fromEntries(brought.map(({ name, type }) => [name, type]))).toEqual(
         Object.fromEntries(expected),
       )
-      expect(key.map(({ name }) => name)).toEqual(['app_id', 'room_uuid', 'incarnation', ...rest])
+      const prefix = within === 'room' ? ['app_id', 'room_uuid', 'incarnation'] : ['app_id']
+      expect(key.map(({ name }) => name)).toEqual([...prefix, ...rest])
     },
   )
 
   it('of people are all written by the commit', async () => {
-    const found = await db.rows(`${ourTables} and n.nspname = 'classroom' and c.relkind = 'r'`)
-    expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(tables).sort())
+    const found = await db.rows(
+      `${ourTables} and n.nspname in ('classroom', 'analytics') and c.relkind in ('r', 'p')`,
+    )
+    const written = [...Object.keys(tables), 'analytics.metric']
+    expect(found.map(({ name }) => name).sort()).toEqual(written.sort())
   })
 
   it('and views have a comment each', async () => {
@@ -123,13 +165,20 @@ describe('the tables', () => {
     expect(explained.filter(name => names.has(name))).toEqual([])
   })
 
+  it('name the metrics of sessions as the contract does', async () => {
+    const found = await db.rows('select mid, name, unit from analytics.metric order by mid')
+    expect(found).toEqual(
+      Object.entries(sessionMetrics).map(([mid, { name, unit }]) => ({ mid: Number(mid), name, unit })),
+    )
+  })
+
   it('of facts are keyed by the app first', async () => {
     const keys = await db.rows(`
       select i.indrelid::regclass::text as name, a.attname as first
       from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-      where i.indisunique and n.nspname = 'classroom'`)
-    expect(keys.length).toBeGreaterThan(15)
+      where i.indisunique and n.nspname in ('classroom', 'analytics') and c.relname <> 'metric'`)
+    expect(keys.length).toBeGreaterThan(25)
     expect(keys.filter(({ first }) => first !== 'app_id')).toEqual([])
   })
 })
@@ -141,13 +190,13 @@ describe('rights', () => {
     )
     const functions = await db.rows(`
       select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname in ('ingest', 'classroom') and pg_get_userbyid(proowner) <> 'penstock_migrate'`)
+      where n.nspname in ('ingest', 'classroom', 'analytics') and pg_get_userbyid(proowner) <> 'penstock_migrate'`)
     expect([strangers, functions]).toEqual([[], []])
   })
 
   it('let the daemon read and write every row of every table', async () => {
     const lacking = await db.rows(`
-      select t.name, p.privilege from (${ourTables} and c.relkind = 'r') t
+      select t.name, p.privilege from (${ourTables} and c.relkind in ('r', 'p')) t
       cross join unnest(array['select', 'insert', 'update', 'delete']) p(privilege)
       where t.name not in ('ingest.migration', 'ingest.migration_lock')
         and not has_table_privilege('penstock_runtime', t.oid, p.privilege)`)
@@ -164,6 +213,9 @@ describe('rights', () => {
     'create schema mine',
     'alter table classroom.room add column mine int',
     'drop table classroom.room',
+    'create table analytics.mine (x int)',
+    'drop table analytics.session_metric_default',
+    'alter table analytics.session_metric detach partition analytics.session_metric_default',
     'truncate classroom.room',
     'create or replace function ingest.clock() returns timestamptz language sql as $$select now()$$',
     'create role mine',

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Grant } from '../../src/engine/ports.ts'
+import { anyTime, debit, granted, reach } from './debits.ts'
 import {
   app,
   event,
@@ -16,7 +17,6 @@ import {
 
 const group = 'classroom-feed'
 const minute = 60_000
-const reach = 40_000
 const db: TestStore = await openStore()
 beforeEach(async () => {
   await db.setTime(start)
@@ -27,12 +27,7 @@ beforeEach(async () => {
 })
 afterAll(() => db.close())
 
-async function ask(): Promise<Grant> {
-  const asked = { scope: app, group, app, operation: 'feed', fence: me, rates: [], reach }
-  const taken = await db.ledger.take(asked)
-  if (taken.granted !== true) throw new Error('not granted')
-  return taken.grant
-}
+const ask = () => granted(db.ledger, debit(group, 1, 1, { rates: [] }))
 
 async function commitFeed(settles: Grant): Promise<void> {
   const { version } = (await db.store.progress(app, 'app-events', ''))!
@@ -54,7 +49,7 @@ const unread = (fence = me) => db.store.recordUnread(fence, app)
 describe('answers of the feed that nobody stored', () => {
   it('are none while every answer was committed or refused, or may still be committed', async () => {
     await commitFeed(await ask())
-    await db.ledger.settle(await ask(), 'refused')
+    await db.ledger.settle(await ask(), 'refused', anyTime)
     await ask()
     expect(await unread()).toBe(0)
     const outcomes = await db.rows('select outcome from ingest.debit order by n')
@@ -66,7 +61,7 @@ describe('answers of the feed that nobody stored', () => {
     await db.advance(minute)
     const lost = await ask()
     await db.advance(10_000)
-    await db.ledger.settle(lost, 'unread')
+    await db.ledger.settle(lost, 'unread', anyTime)
     expect(await unread()).toBe(1)
     expect(await gaps()).toEqual([
       {
@@ -98,7 +93,7 @@ describe('answers of the feed that nobody stored', () => {
 
   it('before anything was committed may have held all that the provider remembers', async () => {
     for (const expected of [1, 1]) {
-      await db.ledger.settle(await ask(), 'unread')
+      await db.ledger.settle(await ask(), 'unread', anyTime)
       expect(await unread()).toBe(expected)
       await db.advance(minute)
     }
@@ -109,14 +104,14 @@ describe('answers of the feed that nobody stored', () => {
     await commitFeed(await ask())
     for (const expected of [1, 1, 0]) {
       await db.advance(minute)
-      if (expected) await db.ledger.settle(await ask(), 'unread')
+      if (expected) await db.ledger.settle(await ask(), 'unread', anyTime)
       expect(await unread()).toBe(expected)
     }
     expect(await gaps()).toMatchObject([{ from: minutes(0), to: minutes(2) }])
   })
 
   it('are nobody’s to record but the owner’s', async () => {
-    await db.ledger.settle(await ask(), 'unread')
+    await db.ledger.settle(await ask(), 'unread', anyTime)
     expect(await unread({ ...me, owner: 'other' })).toBe(0)
     expect(await gaps()).toEqual([])
   })
@@ -141,7 +136,7 @@ describe('a gap of the feed', () => {
     await readRoom('b')
     await commitFeed(await ask())
     await db.advance(minute)
-    await db.ledger.settle(await ask(), 'unread')
+    await db.ledger.settle(await ask(), 'unread', anyTime)
     await unread()
     await db.advance(minute)
   }

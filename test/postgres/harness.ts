@@ -22,6 +22,15 @@ const settings: StoreSettings = {
   sequenceScope: 'room',
 }
 
+/** Puts a clock into a database that stands still at `start` until it is moved, and gives shard 0 to us. */
+export const standStill = `
+  create table ingest.test_clock (at timestamptz not null);
+  grant select on ingest.test_clock to penstock_runtime, penstock_migrate;
+  insert into ingest.test_clock values ('${start}');
+  create or replace function ingest.clock() returns timestamptz language sql volatile
+    as 'select at from ingest.test_clock';
+  insert into ingest.ownership values (0, 'me', 1, '2030-01-01')`
+
 export interface TestStore {
   readonly url: string
   readonly connection: ConnectOptions
@@ -45,13 +54,7 @@ export async function openStore(overrides: Partial<StoreSettings> = {}): Promise
   const database = await cloneDatabase()
   const admin = new pg.Pool({ connectionString: database.url, max: 4 })
   admin.on('error', () => {})
-  await admin.query(`
-    create table ingest.test_clock (at timestamptz not null);
-    grant select on ingest.test_clock to penstock_runtime;
-    insert into ingest.test_clock values ('${start}');
-    create or replace function ingest.clock() returns timestamptz language sql volatile
-      as 'select at from ingest.test_clock';
-    insert into ingest.ownership values (0, 'me', 1, '2030-01-01')`)
+  await admin.query(standStill)
   const connection = { ...defaultConnection, url: database.url }
   const pool = connect(connection)
   const rows = async (text: string, values: unknown[] = []) => {

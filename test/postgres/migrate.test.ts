@@ -9,7 +9,15 @@ import { ask } from '../support/embedded.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { app, event, eventRows, hour, logPage, me, roomStreams } from './harness.ts'
 
-const names = ['0001-roles-and-schemas', '0002-ingest', '0003-classroom']
+const names = [
+  '0001-roles-and-schemas',
+  '0002-ingest',
+  '0003-classroom',
+  '0004-analytics',
+  '0005-windows-and-worklist',
+  '0006-partitions',
+  '0007-call-quality',
+]
 let migrated: TestDatabase
 beforeAll(async () => {
   migrated = await cloneDatabase()

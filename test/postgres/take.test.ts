@@ -3,83 +3,71 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Debit, Grant } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
-import { app, me, openStore, start, type TestStore } from './harness.ts'
+import { anyTime, day, debit, freshGroup, granted, reach } from './debits.ts'
+import { me, openStore, start, type TestStore } from './harness.ts'
 
-const reach = 40_000
 let db: TestStore
 beforeAll(async () => {
   db = await openStore()
 })
 afterAll(() => db.close())
 
-let groups = 0
-function debit(group: string, requests: number, window: number, more: Partial<Debit> = {}): Debit {
-  const rates = [{ requests, window }]
-  return { scope: app, group, app, operation: 'feed', fence: me, rates, reach, ...more }
-}
-const freshGroup = () => `group-${++groups}`
+const grant = (asked: Debit) => granted(db.ledger, asked)
 const numbers = async (group: string) =>
   (await db.rows('select n::int from ingest.debit where limit_group = $1 order by n', [group])).map(
     ({ n }) => n,
   )
 
-async function granted(asked: Debit): Promise<Grant> {
-  const taken = await db.ledger.take(asked)
-  if (taken.granted !== true) throw new Error(`not granted: ${JSON.stringify(taken)}`)
-  return taken.grant
-}
-
 describe('a debit', () => {
   it('is numbered from 1 without gaps, by group', async () => {
     const [one, other] = [freshGroup(), freshGroup()]
     for (let n = 1; n <= 3; n++)
-      expect(await granted(debit(one, 10, 1))).toEqual({ scope: app, group: one, n })
-    expect((await granted(debit(other, 10, 1))).n).toBe(1)
+      expect(await grant(debit(one, 10, 1))).toMatchObject({ scope: 'school', group: one, n })
+    expect((await grant(debit(other, 10, 1))).n).toBe(1)
     expect(await numbers(one)).toEqual([1, 2, 3])
   })
 
   it('leaves no gap in the numbers when it has to wait', async () => {
     const group = freshGroup()
-    await granted(debit(group, 1, 1))
+    await grant(debit(group, 1, 1))
     expect(await db.ledger.take(debit(group, 1, 1))).toMatchObject({ granted: false })
     await db.advance(reach + 1_000)
-    expect((await granted(debit(group, 1, 1))).n).toBe(2)
+    expect((await grant(debit(group, 1, 1))).n).toBe(2)
   })
 
   it('that is settled frees its slot one short window after the answer', async () => {
     const group = freshGroup()
-    const grant = await granted(debit(group, 1, 2))
+    const first = await grant(debit(group, 1, 2))
     await db.advance(700)
-    await db.ledger.settle(grant, 'refused')
+    await db.ledger.settle(first, 'refused', anyTime)
     await db.advance(1_500)
-    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: 500 })
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: 500 })
     await db.advance(500)
-    await granted(debit(group, 1, 2))
+    await grant(debit(group, 1, 2))
   })
 
   it('that is never settled blocks its slot until it can no longer arrive, and a window more', async () => {
     const group = freshGroup()
-    await granted(debit(group, 1, 2))
-    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: reach + 2_000 })
+    await grant(debit(group, 1, 2))
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: reach + 2_000 })
     await db.advance(reach + 1_999)
-    expect(await db.ledger.take(debit(group, 1, 2))).toEqual({ granted: false, wait: 1 })
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: 1 })
     await db.advance(1)
-    await granted(debit(group, 1, 2))
+    await grant(debit(group, 1, 2))
   })
 
   it('in a long window counts from when it can no longer arrive, settled or not', async () => {
     const group = freshGroup()
-    const day = 86_400
-    const first = await granted(debit(group, 2, day))
-    await db.ledger.settle(first, 'refused')
+    const first = await grant(debit(group, 2, day))
+    await db.ledger.settle(first, 'refused', anyTime)
     await db.advance(60_000)
-    await granted(debit(group, 2, day))
-    expect(await db.ledger.take(debit(group, 2, day))).toEqual({
+    await grant(debit(group, 2, day))
+    expect(await db.ledger.take(debit(group, 2, day))).toMatchObject({
       granted: false,
       wait: day * 1_000 + reach - 60_000,
     })
     await db.advance(day * 1_000 + reach - 60_000)
-    await granted(debit(group, 2, day))
+    await grant(debit(group, 2, day))
   })
 
   it('keeps every rate at once', async () => {
@@ -88,8 +76,8 @@ describe('a debit', () => {
       { requests: 5, window: 1 },
       { requests: 2, window: 86_400 },
     ]
-    await granted(debit(group, 1, 1, { rates }))
-    await granted(debit(group, 1, 1, { rates }))
+    await grant(debit(group, 1, 1, { rates }))
+    await grant(debit(group, 1, 1, { rates }))
     expect(await db.ledger.take(debit(group, 1, 1, { rates }))).toMatchObject({
       granted: false,
       wait: 86_400_000 + reach,
@@ -98,8 +86,8 @@ describe('a debit', () => {
 
   it('never dies before an earlier one, so that long windows can rely on the order', async () => {
     const group = freshGroup()
-    await granted(debit(group, 9, 1, { reach: 60_000 }))
-    await granted(debit(group, 9, 1, { reach: 5_000 }))
+    await grant(debit(group, 9, 1, { reach: 60_000 }))
+    await grant(debit(group, 9, 1, { reach: 5_000 }))
     const dead = await db.rows('select dead_at from ingest.debit where limit_group = $1 order by n', [group])
     expect(dead[1]).toEqual(dead[0])
   })
@@ -120,10 +108,10 @@ describe('a debit', () => {
   })
 
   it('is settled once: what is known of it stays', async () => {
-    const grant = await granted(debit(freshGroup(), 9, 1))
-    await db.ledger.settle(grant, 'unread')
-    await db.ledger.settle(grant, 'refused')
-    expect(await db.value('select outcome from ingest.debit where limit_group = $1', [grant.group])).toBe(
+    const first = await grant(debit(freshGroup(), 9, 1))
+    await db.ledger.settle(first, 'unread', anyTime)
+    await db.ledger.settle(first, 'refused', anyTime)
+    expect(await db.value('select outcome from ingest.debit where limit_group = $1', [first.group])).toBe(
       'unread',
     )
   })
@@ -131,9 +119,9 @@ describe('a debit', () => {
   it('is never dated before an earlier one when the clock goes back', async () => {
     const group = freshGroup()
     await db.advance(5_000)
-    await granted(debit(group, 9, 1))
+    await grant(debit(group, 9, 1))
     await db.advance(-5_000)
-    await granted(debit(group, 9, 1))
+    await grant(debit(group, 9, 1))
     const [first, second] = await db.rows(
       'select sent_at from ingest.debit where limit_group = $1 order by n',
       [group],
@@ -180,7 +168,7 @@ describe('three processes at once', () => {
           for (const taken of await Promise.all(asked)) if (taken.granted === true) open.push(taken.grant)
           await db.advance(pause)
           const done = open.filter((_, n) => settles[n % 8])
-          await Promise.all(done.map((grant, n) => ledgers[n % 3]!.settle(grant, 'refused')))
+          await Promise.all(done.map((each, n) => ledgers[n % 3]!.settle(each, 'refused', anyTime)))
           open.splice(0, open.length, ...open.filter(grant => !done.includes(grant)))
         }
         // A request may arrive from when it was sent to when its answer came, and never after its reach.

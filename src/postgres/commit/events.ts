@@ -1,6 +1,7 @@
 import { lose } from '../missing.ts'
 import { type Statement, statement } from '../statement.ts'
-import { eventTables, tables } from '../tables.ts'
+import { eventTables } from '../tables/classroom.ts'
+import { tables } from '../tables.ts'
 import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
 
 /**

@@ -1,5 +1,10 @@
+import type { Grant, PageCommit } from '../../engine/ports.ts'
 import type { TableName } from '../../rows/rows.ts'
-import { type TableSpec, tables } from '../tables.ts'
+import { encodeJson, writeJson } from '../encode.ts'
+import type { Values } from '../statement.ts'
+import type { TableSpec } from '../tables/spec.ts'
+import { tables } from '../tables.ts'
+import { resolution } from './conflict.ts'
 
 /**
  * Pieces of the one statement that commits a page. Every piece is a common table expression; all of them see the
@@ -51,18 +56,45 @@ export const rejected = `
 
 export const settled = `
   settled as (
-    update ingest.debit d set settled_at = ingest.clock(), outcome = 'committed'
-    where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint and exists (select from moved)
+    update ingest.debit d
+    set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(),
+          to_timestamp(:time_floor::double precision / 1000), to_timestamp(:time_ceiling::double precision / 1000))),
+        outcome = 'committed'
+    from ingest.budget b
+    where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint
+      and b.scope = d.scope and b.limit_group = d.limit_group and exists (select from moved)
     returning 1
   )`
 
+/** Parameters of `settled`; of a page that settles nothing they name no debit. */
+export function settledValues(grant: Grant | undefined): Values {
+  const { floor, ceiling } = grant?.evidence ?? { floor: 0, ceiling: 0 }
+  const { scope, group, n } = grant ?? { scope: '', group: '', n: 0 }
+  return { debit_scope: scope, debit_group: group, debit_n: n, time_floor: floor, time_ceiling: ceiling }
+}
+
+/** Parameters of `rejected`. */
+export function rejectedValues(rejects: PageCommit['rejects']): Values {
+  const body = (item: unknown) => writeJson(item ?? null)
+  return { rejects: encodeJson(rejects.map(({ item, ...why }) => ({ ...why, body: body(item) }))) }
+}
+
 /** Name of the expression that writes a table, and of the parameter that brings its rows. */
 export function cteName(table: TableName): string {
-  return `stored_${table.replace('classroom.', '')}`
+  return `stored_${withoutSchema(table)}`
 }
 
 export function parameterName(table: TableName): string {
-  return `rows_${table.replace('classroom.', '')}`
+  return `rows_${withoutSchema(table)}`
+}
+
+function withoutSchema(table: TableName): string {
+  return table.slice(table.indexOf('.') + 1)
+}
+
+/** Rows as the parameter takes them. */
+export function encodeRows(rows: readonly object[] | undefined): string {
+  return rows && rows.length > 0 ? encodeJson(rows) : '[]'
 }
 
 /** The rows of a table as a relation named `d`. */
@@ -72,45 +104,39 @@ export function incoming(table: TableName): string {
 }
 
 /**
- * Writes a table's rows. `incarnation` is an SQL expression; `from` joins `d` to whatever decides which rows
- * count; `conflict` says whether stored rows may change.
+ * Writes the rows of a table whose facts are in a room. `incarnation` is an SQL expression; `from` joins `d` to
+ * whatever decides which rows count; `conflict` says whether stored rows may change.
  */
 export function store(
   table: TableName,
   parts: { readonly incarnation: string; readonly from: string; readonly conflict: 'by table' | 'keep' },
 ): string {
-  const spec = tables[table] as TableSpec
-  const columns = Object.keys(spec.columns)
-  return `
-  ${cteName(table)} as (
-    insert into ${table} as t (app_id, incarnation, ${columns.join(', ')})
-    select :app, ${parts.incarnation}, ${columns.map(column => `d.${column}`).join(', ')}
-    from ${incoming(table)} ${parts.from}
-    on conflict (${['app_id', 'room_uuid', 'incarnation', ...spec.key].join(', ')}) ${
-      parts.conflict === 'keep' ? 'do nothing' : resolution(spec)
-    }
-    returning (xmax = 0) as fresh
-  )`
+  return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
 }
 
-function resolution(spec: TableSpec): string {
-  if (spec.onConflict === 'keep') return 'do nothing'
-  const key = new Set<string>(['room_uuid', ...spec.key])
-  const changes = Object.keys(spec.columns)
-    .filter(column => !key.has(column))
-    .map(
-      column =>
-        [column, (spec.except as Record<string, string> | undefined)?.[column] ?? spec.onConflict] as const,
-    )
-    .filter(([, rule]) => rule !== 'keep')
-    .map(([column, rule]) => [
-      column,
-      rule === 'merge' ? `coalesce(excluded.${column}, t.${column})` : `excluded.${column}`,
-    ])
-  const stored = changes.map(([column]) => `t.${column}`).join(', ')
-  const wanted = changes.map(([, value]) => value).join(', ')
-  return `do update set ${changes.map(([column, value]) => `${column} = ${value}`).join(', ')}
-      where (${stored}) is distinct from (${wanted})`
+/** Writes all rows of a table whose facts are of an app. */
+export function storeOfApp(table: TableName): string {
+  return insertion(table, [], [], { from: 'where exists (select from moved)', conflict: 'by table' })
+}
+
+function insertion(
+  table: TableName,
+  extra: readonly (readonly [column: string, expression: string])[],
+  prefix: readonly string[],
+  { from, conflict }: { readonly from: string; readonly conflict: 'by table' | 'keep' },
+): string {
+  const spec = tables[table] as TableSpec
+  const columns = Object.keys(spec.columns)
+  const names = ['app_id', ...extra.map(([column]) => column), ...columns]
+  const values = [':app', ...extra.map(([, expression]) => expression), ...columns.map(name => `d.${name}`)]
+  return `
+  ${cteName(table)} as (
+    insert into ${table} as t (${names.join(', ')})
+    select ${values.join(', ')}
+    from ${incoming(table)} ${from}
+    on conflict (${['app_id', ...prefix, ...spec.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(spec)}
+    returning ${spec.partitioned ? 'true' : '(xmax = 0)'} as fresh
+  )`
 }
 
 /** The verdict: how far it came, and how many rows each table gained. */

@@ -1,0 +1,29 @@
+import type pg from 'pg'
+import type { OpenItem, WindowCommit } from '../engine/ports.ts'
+import { query } from './connect.ts'
+import { encodeText } from './encode.ts'
+
+export interface Wanted {
+  readonly app: string
+  /** A stream whose progress is time, or one that reads details of calls. */
+  readonly stream: WindowCommit['stream'] | OpenItem['stream']
+  /** One series, or one call of a stream that reads details; null for all of them. */
+  readonly series: string | null
+  /** From here up to `to`, Unix seconds; of details, the calls that start there. */
+  readonly from: number
+  readonly to: number
+}
+
+const mark = `select ingest.mark_wanted($1, $2, $3, to_timestamp($4::double precision), to_timestamp($5::double precision)) as marked`
+
+/**
+ * Marks what is to be fetched once more; the running daemon does the work. Answers how many series or items were
+ * marked: 0 when nothing of it is known. Throws RefusedRows for a stream whose progress is not time and for a range
+ * that ends before it begins; StoreUnavailable.
+ */
+export async function markWanted(pool: pg.Pool, wanted: Wanted): Promise<number> {
+  const { app, stream, series, from, to } = wanted
+  const values = [stream, app, series === null ? null : encodeText(series), from, to]
+  const [row] = await query<{ marked: number }>(pool, { text: mark, values })
+  return row!.marked
+}

@@ -1,0 +1,47 @@
+import type { TableSpec } from '../tables/spec.ts'
+
+/** What happens to a stored row `t` when one with the same key comes, as the action of an `on conflict`. */
+export function resolution(spec: TableSpec): string {
+  if (spec.onConflict === 'keep') return 'do nothing'
+  if (spec.onConflict === 'revise') return revision
+  const changes = changesOf(spec)
+  const stored = changes.map(([column]) => `t.${column}`).join(', ')
+  const wanted = changes.map(([, value]) => value).join(', ')
+  const touched = spec.touched ? [[spec.touched, 'ingest.clock()'] as const] : []
+  return `do update set ${[...changes, ...touched].map(([column, value]) => `${column} = ${value}`).join(', ')}
+      where (${stored}) is distinct from (${wanted})`
+}
+
+/** A value that was read before the stored one says nothing; the same value again only says that it still holds. */
+const revision = `do update set value = excluded.value, fetched_at = excluded.fetched_at,
+        revision = t.revision + case when excluded.value is distinct from t.value then 1 else 0 end
+      where excluded.fetched_at > t.fetched_at
+        or excluded.fetched_at = t.fetched_at and excluded.value is distinct from t.value`
+
+/** Columns that may change and the expression of what they become. */
+function changesOf(spec: TableSpec): readonly (readonly [column: string, value: string])[] {
+  const key = new Set<string>([...(spec.within === 'room' ? ['room_uuid'] : []), ...spec.key])
+  const except: Readonly<Record<string, string>> = spec.except ?? {}
+  return Object.keys(spec.columns)
+    .filter(column => !key.has(column))
+    .flatMap(column => {
+      const value = newValue(column, except[column] ?? spec.onConflict)
+      return value === undefined ? [] : [[column, value] as const]
+    })
+}
+
+function newValue(column: string, rule: string): string | undefined {
+  const [stored, come] = [`t.${column}`, `excluded.${column}`]
+  switch (rule) {
+    case 'keep':
+      return undefined
+    case 'merge':
+      return `coalesce(${come}, ${stored})`
+    case 'latch':
+      return `case when ${stored} then true else coalesce(${come}, ${stored}) end`
+    case 'final':
+      return `case when t.finished and excluded.finished is not true then coalesce(${stored}, ${come}) else coalesce(${come}, ${stored}) end`
+    default:
+      return come
+  }
+}

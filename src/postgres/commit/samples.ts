@@ -1,0 +1,62 @@
+import type { SessionMetricRow } from '../../rows/analytics.ts'
+import { encodeJson } from '../encode.ts'
+import type { TableSpec } from '../tables/spec.ts'
+import { tables } from '../tables.ts'
+import { resolution } from './conflict.ts'
+import { cteName, parameterName } from './pieces.ts'
+
+const table = 'analytics.session_metric'
+
+const insertion = `insert into ${table} as t (app_id, call_id, sid, peer_uid, mid, at, value)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value
+    from sample s cross join lateral unnest(s.at, s.value) as v(at, value)`
+
+/**
+ * Writes the values of metrics of sessions, hundreds of thousands in one statement. The times and the values of a
+ * metric come as the text of two arrays, which costs the database far less to read than as many JSON numbers. Where
+ * nothing is stored of the time that a metric's values span, they are inserted without looking for a conflict, which
+ * takes half the time; a statement that meets one all the same, because another came first, is run once more.
+ */
+export const storedSamples = `
+  sample as materialized (
+    select d.*, exists (
+             select from ${table} t
+             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
+               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
+    from json_to_recordset(:${parameterName(table)}::json)
+      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
+           first double precision, last double precision)
+    where exists (select from moved)
+  ), added as (
+    ${insertion} where not s.known
+    returning true as fresh
+  ), changed as (
+    ${insertion} where s.known
+    on conflict (app_id, call_id, sid, peer_uid, mid, at) ${resolution(tables[table] as TableSpec)}
+    returning true as fresh
+  ), ${cteName(table)} as (
+    select fresh from added union all select fresh from changed
+  )`
+
+/** The parameter of `storedSamples`. */
+export function encodeSamples(rows: readonly SessionMetricRow[] | undefined): string {
+  return encodeJson((rows ?? []).map(encodeRow))
+}
+
+function encodeRow({ at, value, ...row }: SessionMetricRow): object {
+  const [first, last] = bounds(at)
+  return { ...row, at: arrayText(at), value: arrayText(value), first, last }
+}
+
+/** Not by Math.min of all, which takes no more arguments than the stack holds. */
+function bounds(times: readonly number[]): readonly [first: number | null, last: number | null] {
+  if (times.length === 0) return [null, null]
+  return times.reduce<[number, number]>(
+    ([first, last], time) => [Math.min(first, time), Math.max(last, time)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  )
+}
+
+function arrayText(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`
+}

@@ -1,0 +1,130 @@
+import type pg from 'pg'
+import type { Fence, WindowProgress } from '../engine/ports.ts'
+import { query } from './connect.ts'
+import { decodeText, encodeText } from './encode.ts'
+import { bind, statement } from './statement.ts'
+
+/** Series of the streams whose progress is time. */
+
+const owned = `exists (select from ingest.ownership o
+  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
+
+const pairs = (column: string) => `(
+     select coalesce(json_agg(json_build_array(extract(epoch from lower(r))::bigint, extract(epoch from upper(r))::bigint)
+                              order by r), '[]')
+     from unnest(p.${column}) r) as ${column}`
+
+const list = statement(
+  'windows',
+  `select p.series, p.version::int, extract(epoch from p.owed_from)::double precision as owed_from,
+          ${['covered', 'seen', 'lost', 'wanted'].map(pairs).join(', ')}
+   from ingest.progress p
+   where p.app_id = :app and p.stream = :stream and p.owed_from is not null
+   order by p.series`,
+)
+
+/** A series that was closed because nobody asked for it any more is followed again from where it stands. */
+const begin = statement(
+  'begin_windows',
+  `insert into ingest.progress as p (app_id, stream, series, owed_from)
+   select :app, :stream, s.series, to_timestamp(:owed_from::double precision)
+   from unnest(:series::text[]) s(series) where ${owned}
+   on conflict (app_id, stream, series) do update set closed_at = null where p.closed_at is not null`,
+)
+
+/**
+ * What is owed before the edge is lost, in the gap ledger and in the progress alike. Its row is locked first, so
+ * that a page which is committed at this moment has been counted or comes after. A loss that goes on where the last
+ * one of its kind ended makes that row longer.
+ */
+const expire = statement(
+  'expire_windows',
+  `with past as materialized (
+     select p.seen, p.wanted,
+            tstzmultirange(tstzrange(least(p.owed_from, e.edge), e.edge)) - p.covered - p.lost as gone,
+            tstzmultirange(tstzrange(null, e.edge)) as before
+     from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
+     where p.app_id = :app and p.stream = :stream and p.series = :series and p.owed_from is not null and ${owned}
+     for update of p
+   ), moved as (
+     update ingest.progress p
+     set version = p.version + 1, lost = p.lost + past.gone, wanted = p.wanted - past.before
+     from past
+     where p.app_id = :app and p.stream = :stream and p.series = :series
+       and not (isempty(past.gone) and isempty(past.wanted * past.before))
+     returning 1
+   ), part as (
+     select unnest(past.gone * past.seen) as range, 'unconfirmed' as reason from past
+     union all
+     select unnest(past.gone - past.seen), 'expired' from past
+   ), extended as (
+     update ingest.gap g set range_to = upper(t.range), updated_at = ingest.clock()
+     from part t
+     where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state = 'lost'
+       and g.reason = t.reason and g.range_to = lower(t.range)
+     returning t.range
+   ), recorded as (
+     insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
+     select :app, :stream, :series, 'time', lower(t.range), upper(t.range), t.reason, 'lost', ingest.clock(), ingest.clock()
+     from part t where t.range not in (select range from extended)
+     on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+       set range_to = greatest(g.range_to, excluded.range_to), reason = excluded.reason, state = 'lost',
+           updated_at = ingest.clock()
+     returning 1
+   )
+   select ((select count(*) from extended) + (select count(*) from recorded))::int as lost`,
+)
+
+type Pairs = readonly (readonly [from: number, to: number])[]
+
+/** How far each series of a stream has come, closed ones too. */
+export async function readWindows(
+  pool: pg.Pool,
+  app: string,
+  stream: string,
+): Promise<readonly WindowProgress[]> {
+  type Row = { series: string; version: number; owed_from: number } & Record<
+    'covered' | 'seen' | 'lost' | 'wanted',
+    Pairs
+  >
+  const rows = await query<Row>(pool, bind(list, { app, stream }))
+  const ranges = (all: Pairs) => all.map(([from, to]) => ({ from, to }))
+  return rows.map(row => ({
+    series: decodeText(row.series),
+    version: row.version,
+    owedFrom: row.owed_from,
+    covered: ranges(row.covered),
+    seen: ranges(row.seen),
+    lost: ranges(row.lost),
+    wanted: ranges(row.wanted),
+  }))
+}
+
+/** Makes series known; `owedFrom` in Unix seconds. */
+export async function beginWindows(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  stream: string,
+  series: readonly string[],
+  owedFrom: number,
+): Promise<void> {
+  await query(
+    pool,
+    bind(begin, { ...fence, app, stream, series: series.map(encodeText), owed_from: owedFrom }),
+  )
+}
+
+/** Answers how many rows of the gap ledger are new or have grown; `edge` in Unix seconds. */
+export async function expireWindows(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  stream: string,
+  series: string,
+  edge: number,
+): Promise<number> {
+  const values = { ...fence, app, stream, series: encodeText(series), edge }
+  const [row] = await query<{ lost: number }>(pool, bind(expire, values))
+  return row!.lost
+}

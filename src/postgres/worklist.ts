@@ -1,0 +1,170 @@
+import type pg from 'pg'
+import type { Fence, ItemBounds, ItemLoss, OpenItem } from '../engine/ports.ts'
+import type { Json } from '../rows/json.ts'
+import { worked, workValues } from './commit/work.ts'
+import { query } from './connect.ts'
+import { decodeJson, decodeText, encodeText } from './encode.ts'
+import { bind, statement } from './statement.ts'
+
+/** The items that one stream has found and another fetches. */
+
+const owned = `exists (select from ingest.ownership o
+  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
+
+/** The item as it was read. */
+const same = `w.app_id = :app and w.stream = :stream and w.item = :item and w.part = :part and w.version = :version
+     and w.state = 'owed' and ${owned}`
+
+const list = statement(
+  'items',
+  `select w.item, w.part, extract(epoch from w.range_from)::double precision as range_from,
+          extract(epoch from w.range_to)::double precision as range_to, w.ask::text as ask, w.version::int, w.page,
+          w.carry::text as carry, w.origin, w.failures
+   from ingest.worklist w
+   where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+     and w.range_from > to_timestamp(:after::double precision) and w.range_to < to_timestamp(:before::double precision)
+     and (w.not_before is null or w.not_before <= ingest.clock())
+   order by w.range_from
+   limit :limit::int`,
+)
+
+const defer = statement(
+  'defer_item',
+  `update ingest.worklist w
+   set not_before = ingest.clock() + :wait::interval, failures = w.failures + 1, version = w.version + 1,
+       updated_at = ingest.clock()
+   where ${same}`,
+)
+
+const split = statement(
+  'split_item',
+  `with moved as (
+     update ingest.worklist w
+     set state = 'split', carry = null, not_before = null, version = w.version + 1, updated_at = ingest.clock()
+     where ${same}
+     returning w.origin
+   ), ${worked('(select origin from moved)')}
+   select from moved`,
+)
+
+/** Losses of several parts of a call that begin at one moment are one row. */
+const recorded = (reason: string) => `
+  recorded as (
+    insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
+    select :app, :stream, l.item, 'time', l.range_from, max(l.range_to), ${reason}, 'lost', ingest.clock(), ingest.clock()
+    from lost l group by l.item, l.range_from
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set range_to = greatest(g.range_to, excluded.range_to), reason = excluded.reason, state = 'lost',
+          updated_at = ingest.clock()
+    returning 1
+  )`
+
+const given = `set state = 'lost', carry = null, not_before = null, version = w.version + 1, updated_at = ingest.clock()`
+
+const lose = statement(
+  'lose_item',
+  `with lost as (
+     update ingest.worklist w ${given} where ${same} returning w.item, w.range_from, w.range_to
+   ), ${recorded(':reason')}
+   select from recorded`,
+)
+
+const expire = statement(
+  'expire_items',
+  `with lost as (
+     update ingest.worklist w ${given}
+     where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+       and w.range_from < to_timestamp(:edge::double precision) and ${owned}
+     returning w.item, w.range_from, w.range_to
+   ), ${recorded(`'expired'`)}
+   select count(*)::int as lost from lost`,
+)
+
+interface Row extends pg.QueryResultRow {
+  readonly item: string
+  readonly part: string
+  readonly range_from: number
+  readonly range_to: number
+  readonly ask: string | null
+  readonly version: number
+  readonly page: number
+  readonly carry: string | null
+  readonly origin: OpenItem['origin']
+  readonly failures: number
+}
+
+export async function listItems(
+  pool: pg.Pool,
+  app: string,
+  stream: OpenItem['stream'],
+  bounds: ItemBounds,
+  limit: number,
+): Promise<readonly OpenItem[]> {
+  const rows = await query<Row>(pool, bind(list, { app, stream, ...bounds, limit }))
+  return rows.map(row => ({
+    stream,
+    key: decodeText(row.item),
+    part: decodeText(row.part),
+    from: row.range_from,
+    to: row.range_to,
+    ask: json(row.ask),
+    version: row.version,
+    page: row.page,
+    carry: json(row.carry),
+    origin: row.origin,
+    failures: row.failures,
+  }))
+}
+
+function json(text: string | null): Json {
+  return text === null ? null : (decodeJson(text) as Json)
+}
+
+function named(fence: Fence, app: string, { stream, key, part, version }: OpenItem) {
+  return { ...fence, app, stream, item: encodeText(key), part: encodeText(part), version }
+}
+
+/** The item is not tried again for `wait` ms. */
+export async function deferItem(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  item: OpenItem,
+  wait: number,
+): Promise<void> {
+  await query(pool, bind(defer, { ...named(fence, app, item), wait: `${wait} milliseconds` }))
+}
+
+/** Puts smaller items in the place of one. */
+export async function splitItem(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  item: OpenItem,
+  into: readonly Pick<OpenItem, 'stream' | 'key' | 'part' | 'from' | 'to' | 'ask'>[],
+): Promise<void> {
+  await query(pool, bind(split, { ...named(fence, app, item), ...workValues(into) }))
+}
+
+/** Gives an item up. */
+export async function loseItem(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  item: OpenItem,
+  reason: ItemLoss,
+): Promise<void> {
+  await query(pool, bind(lose, { ...named(fence, app, item), reason }))
+}
+
+/** Gives up what begins before `edge`, Unix seconds; answers how many items. */
+export async function expireItems(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  stream: OpenItem['stream'],
+  edge: number,
+): Promise<number> {
+  const [row] = await query<{ lost: number }>(pool, bind(expire, { ...fence, app, stream, edge }))
+  return row!.lost
+}

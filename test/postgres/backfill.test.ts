@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RefusedRows } from '../../src/engine/ports.ts'
+import { markWanted, type Wanted } from '../../src/postgres/backfill.ts'
+import { readStatus } from '../../src/postgres/status.ts'
+import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
+import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+  await db.store.beginWindows(me, app, 'calls', ['all'], at(0))
+  await db.store.beginWindows(me, app, 'quality-insight', ['a', 'b', 'former'], at(0))
+  await db.store.closeSeries(me, app, 'quality-insight', 'former')
+  await db.advance(hour)
+})
+afterAll(() => db.close())
+
+const want = (stream: Wanted['stream'], from: number, to: number, series: string | null = null) =>
+  markWanted(db.pool, { app, stream, series, from: at(from), to: at(to) })
+
+const windows = async () =>
+  (await db.store.windows(app, 'quality-insight')).map(({ series, owedFrom, wanted }) => {
+    return { series, owedFrom: owedFrom - at(0), wanted: back(wanted) }
+  })
+
+describe('a range that someone asks for once more', () => {
+  it('is wanted in every series that is asked for, up to now, and owed from its begin on', async () => {
+    expect(await want('quality-insight', 100, 200)).toBe(2)
+    expect(await want('quality-insight', -50, 10, 'b')).toBe(1)
+    expect(await want('quality-insight', 3_500, 99_999, 'a')).toBe(1)
+    expect(await windows()).toEqual([
+      {
+        series: 'a',
+        owedFrom: 0,
+        wanted: [
+          [100, 200],
+          [3_500, 3_600],
+        ],
+      },
+      {
+        series: 'b',
+        owedFrom: -50,
+        wanted: [
+          [-50, 10],
+          [100, 200],
+        ],
+      },
+      { series: 'former', owedFrom: 0, wanted: [] },
+    ])
+  })
+
+  it('does not disturb a page that is being read', async () => {
+    const before = await db.store.windows(app, 'quality-insight')
+    await want('quality-insight', 0, 1)
+    expect((await db.store.windows(app, 'quality-insight')).map(({ version }) => version)).toEqual(
+      before.map(({ version }) => version),
+    )
+  })
+
+  it('of nobody, or of the future, marks nothing', async () => {
+    expect(await want('quality-insight', 0, 10, 'nobody')).toBe(0)
+    expect(await want('quality-insight', 4_000, 5_000)).toBe(0)
+    expect(
+      await markWanted(db.pool, { app: 'other', stream: 'calls', series: null, from: 0, to: at(1) }),
+    ).toBe(0)
+  })
+
+  it('must end after it begins, and be of a stream whose progress is time', async () => {
+    await expect(want('calls', 10, 10)).rejects.toEqual(new RefusedRows('22023'))
+    await expect(want('poll', 0, 10)).rejects.toEqual(new RefusedRows('22023'))
+  })
+})
+
+describe('details that someone asks for once more', () => {
+  it('are owed again for the calls that start in the range: what is done and what was lost', async () => {
+    await commitNext(db, 'calls', 'all', {
+      ...{ covers: [span(0, 1_000)], sees: [span(0, 1_000)] },
+      rows: rowSet({
+        'analytics.call': [
+          ...[call('early', { created_at: '2026-01-05T08:00:10Z' }), call('late')],
+          ...[call('lost', { created_at: '2026-01-05T08:00:20Z' }), call('owed')],
+        ],
+      }),
+      work: ['early', 'late', 'lost', 'owed'].map(id => work(id, { part: id })),
+    })
+    await db.rows(`update analytics.call set created_at = $1 where call_id in ('late', 'owed')`, [
+      '2026-01-05T08:00:30Z',
+    ])
+    const items = new Map((await openItems(db)).map(item => [item.key, item]))
+    await db.store.commitItem(itemPage(items.get('early')!, { nextPage: 2, carry: 'x' }))
+    const [early] = (await openItems(db)).filter(({ key }) => key === 'early')
+    await db.store.commitItem(itemPage(early!))
+    await db.store.commitItem(itemPage(items.get('late')!))
+    await db.store.loseItem(me, app, items.get('lost')!, 'vanished')
+    expect(await want('call-sessions', 0, 30)).toBe(2)
+    expect(await want('call-sessions', 0, 31, 'late')).toBe(1)
+    const state = await db.rows(
+      `select item, state, origin, page, carry, version::int from ingest.worklist order by item`,
+    )
+    const fresh = { state: 'owed', origin: 'backfill', page: 1, carry: null }
+    expect(state).toEqual([
+      { item: 'early', ...fresh, version: 3 },
+      { item: 'late', ...fresh, version: 2 },
+      { item: 'lost', ...fresh, version: 2 },
+      { item: 'owed', ...fresh, origin: 'live', version: 0 },
+    ])
+  })
+})
+
+describe('the status', () => {
+  it('shows what is owed, what of it was never read, and what is lost', async () => {
+    await db.store.beginWindows(me, app, 'realtime-usage', ['x'], at(0))
+    await commitNext(db, 'realtime-usage', 'x', {
+      ...{ covers: [span(0, 1_000)], sees: [span(0, 2_000)] },
+      loses: [{ ...span(2_000, 2_100), reason: 'refused' }],
+    })
+    const status = await readStatus(db.pool)
+    expect(status.owed.filter(({ stream }) => stream === 'realtime-usage')).toEqual([
+      {
+        ...{ app, stream: 'realtime-usage', seconds: 2_500, unreadSeconds: 1_500, items: 0 },
+        ...{ oldest: '2026-01-05T08:16:40Z', lostSeconds: 100, lostItems: 0 },
+      },
+    ])
+    expect(status.owed).toContainEqual({
+      ...{ app, stream: 'call-sessions', seconds: 4 * 61, unreadSeconds: 4 * 61, items: 4 },
+      ...{ oldest: '2026-01-05T08:00:00Z', lostSeconds: 0, lostItems: 0 },
+    })
+    expect(status.streams).toContainEqual({
+      ...{ app, stream: 'call-sessions', open: 4, closed: 0, owed: 4, lastCommit: null, oldestSeconds: null },
+    })
+    const figures = await db.store.figures()
+    expect(figures.owed).toContainEqual({
+      ...{ app, stream: 'realtime-usage', seconds: 2_500, items: 0, oldest: at(1_000) * 1_000 },
+    })
+  })
+})

@@ -1,0 +1,253 @@
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { OpenItem } from '../../src/engine/ports.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import { createStore } from '../../src/postgres/store.ts'
+import { at, commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
+import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
+
+let db: TestStore
+let opened: Promise<TestStore> | undefined
+beforeEach(async () => {
+  opened ??= openStore()
+  db = await opened
+  await db.rows('truncate ingest.worklist, ingest.gap, analytics.call_session')
+  await db.store.beginWindows(me, app, 'calls', ['all'], at(0))
+})
+afterAll(async () => (await opened)?.close())
+
+const add = (...items: ReturnType<typeof work>[]) => commitNext(db, 'calls', 'all', { work: items })
+const states = () =>
+  db.rows(`select part, state, origin, page, failures from ingest.worklist order by item, part`)
+const gaps = () =>
+  db.rows(
+    `select stream, series, extract(epoch from range_from)::float8 - $1 as "from",
+            extract(epoch from range_to)::float8 - $1 as "to", unit, reason, state from ingest.gap order by 2, 3`,
+    [at(0)],
+  )
+async function only(): Promise<OpenItem> {
+  const [item, ...rest] = await openItems(db)
+  expect(rest).toEqual([])
+  return item!
+}
+
+describe('the worklist', () => {
+  it('gives back what was put there, to the last character and digit', async () => {
+    const ask = { sids: ['a\u0000', '\ud800'], big: 2n ** 60n }
+    await add(work('call\u0000', { part: '1/2', from: 5, to: 9, ask }))
+    expect(await openItems(db)).toEqual([
+      {
+        ...{ stream: 'call-sessions', key: 'call\u0000', part: '1/2', from: at(5), to: at(9), ask },
+        ...{ version: 0, page: 1, carry: null, origin: 'live', failures: 0 },
+      },
+    ])
+  })
+
+  it('offers what begins first, within strict bounds, one stream apart from the other', async () => {
+    await add(
+      ...[work('b', { from: 20, to: 30 }), work('a', { from: 10, to: 40 })],
+      ...[work('c', { from: 30, to: 50 }), work('m', { stream: 'call-metrics', from: 20, to: 30 })],
+    )
+    const keys = async (after: number, before: number, limit = 9) => {
+      const found = await db.store.items(
+        app,
+        'call-sessions',
+        { after: at(after), before: at(before) },
+        limit,
+      )
+      return found.map(({ key }) => key)
+    }
+    expect(await keys(9, 51)).toEqual(['a', 'b', 'c'])
+    expect(await keys(9, 51, 2)).toEqual(['a', 'b'])
+    expect(await keys(10, 51)).toEqual(['b', 'c'])
+    expect(await keys(9, 50)).toEqual(['a', 'b'])
+    expect(await db.store.items('other', 'call-sessions', { after: 0, before: at(1e6) }, 9)).toEqual([])
+  })
+
+  it('takes an item that is there already only when more is asked of it', async () => {
+    await add(work('a', { to: 60, ask: { sids: ['1'] } }))
+    await db.store.commitItem(itemPage(await only()))
+    await add(work('a', { to: 60, ask: { sids: ['1'] } }))
+    await add(work('a', { to: 50, ask: { sids: ['1'] } }))
+    expect(await openItems(db)).toEqual([])
+    await add(work('a', { to: 61, ask: { sids: ['1'] } }))
+    expect(await only()).toMatchObject({ to: at(61), version: 2, page: 1 })
+    await db.store.commitItem(itemPage(await only()))
+    await add(work('a', { to: 61, ask: { sids: ['1', '2'] } }))
+    expect(await only()).toMatchObject({ ask: { sids: ['1', '2'] } })
+  })
+})
+
+describe('an item', () => {
+  it('moves page by page with its carry, and is done with its last page', async () => {
+    await add(work('a'))
+    const rows = rowSet({ 'analytics.call_session': [session('a', 's1')] })
+    const first = await only()
+    const result = await db.store.commitItem(itemPage(first, { nextPage: 2, carry: { sids: ['s1'] }, rows }))
+    expect(result).toEqual({
+      ...{ outcome: 'committed', version: 1, stored: { 'analytics.call_session': 1 } },
+      ...{ diverged: 0, setAside: {} },
+    })
+    const second = await only()
+    expect(second).toMatchObject({ version: 1, page: 2, carry: { sids: ['s1'] } })
+    const more = [work('a', { stream: 'call-metrics', part: '0/0' })]
+    await db.store.commitItem(itemPage(second, { work: more, carry: { sids: ['s1', 's2'] } }))
+    expect(await states()).toMatchObject([{ state: 'done' }, { state: 'owed' }])
+    expect(await openItems(db, 'call-metrics')).toMatchObject([{ key: 'a', part: '0/0' }])
+    expect(await db.value(`select carry from ingest.worklist where state = 'done'`)).toBeNull()
+  })
+
+  it('of another version is stale, of another owner fenced, and neither writes a row', async () => {
+    await add(work('a'))
+    const item = await only()
+    const rows = rowSet({ 'analytics.call_session': [session('a', 's')] })
+    const fence = { ...me, owner: 'other' }
+    expect(await db.store.commitItem({ ...itemPage(item, { rows }), fence })).toEqual({ outcome: 'fenced' })
+    const late = itemPage({ ...item, version: 5 }, { rows })
+    expect(await db.store.commitItem(late)).toEqual({ outcome: 'stale' })
+    const results = await Promise.all([1, 2, 3].map(() => db.store.commitItem(itemPage(item, { rows }))))
+    expect(results.map(({ outcome }) => outcome).sort()).toEqual(['committed', 'stale', 'stale'])
+    expect(await db.store.commitItem(itemPage({ ...item, version: 1 }))).toEqual({ outcome: 'stale' })
+  })
+
+  it('that grew while it was read is read again', async () => {
+    await add(work('a', { to: 60 }))
+    const item = await only()
+    await add(work('a', { to: 90 }))
+    expect(await db.store.commitItem(itemPage(item))).toEqual({ outcome: 'stale' })
+    expect(await only()).toMatchObject({ to: at(90), version: 1 })
+  })
+
+  it('is rehearsed without a trace, and its rejects are letters of its call', async () => {
+    await add(work('a'))
+    const item = await only()
+    const bad = rowSet({ 'analytics.call_session': [session('a', 's', { joined_at: 'never' })] })
+    expect(await db.store.rehearseItem(itemPage(item, { rows: bad }))).toBe(false)
+    expect(await db.store.rehearseItem(itemPage(item))).toBe(true)
+    expect(await only()).toEqual(item)
+    const rejects = [{ reason: 'wrong_type', detail: 'sid is no text', item: { sid: 1 } }] as const
+    await db.store.commitItem(itemPage(item, { rejects }))
+    expect(await db.rows(`select stream, series, reason from ingest.dead_letter`)).toEqual([
+      { stream: 'call-sessions', series: 'a', reason: 'wrong_type' },
+    ])
+  })
+
+  it('that is deferred waits, and counts its failures until a page is stored', async () => {
+    await add(work('a'))
+    await db.store.deferItem(me, app, await only(), 5_000)
+    expect(await openItems(db)).toEqual([])
+    await db.advance(4_999)
+    expect(await openItems(db)).toEqual([])
+    await db.advance(1)
+    expect(await only()).toMatchObject({ failures: 1 })
+    await db.store.commitItem(itemPage(await only(), { nextPage: 2 }))
+    expect(await only()).toMatchObject({ failures: 0, page: 2 })
+  })
+
+  it('that is split is replaced by its parts, which keep where it came from', async () => {
+    await add(work('a', { part: '0', from: 0, to: 9, ask: ['x', 'y'] }))
+    await db.rows(`update ingest.worklist set origin = 'backfill'`)
+    const halves = [
+      work('a', { part: '0.a', to: 9, ask: ['x'] }),
+      work('a', { part: '0.b', to: 9, ask: ['y'] }),
+    ]
+    await db.store.splitItem(me, app, await only(), halves)
+    expect(await states()).toMatchObject([
+      { part: '0', state: 'split' },
+      { part: '0.a', state: 'owed', origin: 'backfill' },
+      { part: '0.b', state: 'owed', origin: 'backfill' },
+    ])
+    await add(work('a', { part: '0', from: 0, to: 9, ask: ['x', 'y'] }))
+    expect(await states()).toMatchObject([{ part: '0', state: 'split' }, {}, {}])
+  })
+
+  it.each(['too_large', 'refused', 'vanished'] as const)('that is given up as %s is a gap', async reason => {
+    await add(work('a', { from: 3, to: 8 }))
+    await db.store.loseItem(me, app, await only(), reason)
+    expect(await openItems(db)).toEqual([])
+    expect(await gaps()).toEqual([
+      { stream: 'call-sessions', series: 'a', from: 3, to: 8, unit: 'time', reason, state: 'lost' },
+    ])
+  })
+
+  it('of a former owner can neither be deferred, split, given up nor expire', async () => {
+    await add(work('a'))
+    const item = await only()
+    const late = { ...me, epoch: 0 }
+    await db.store.deferItem(late, app, item, 1)
+    await db.store.splitItem(late, app, item, [work('a', { part: 'b' })])
+    await db.store.loseItem(late, app, item, 'refused')
+    expect(await db.store.expireItems(late, app, 'call-sessions', at(1_000))).toBe(0)
+    expect(await only()).toEqual(item)
+    expect(await gaps()).toEqual([])
+  })
+})
+
+describe('items that leave the reach', () => {
+  it('are gaps from then on: those that begin before the edge, and no others', async () => {
+    await add(
+      ...[work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 30 }), work('c', { from: 6, to: 7 })],
+      work('m', { stream: 'call-metrics', from: 0, to: 1 }),
+    )
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
+    expect(await gaps()).toMatchObject([
+      { series: 'a', from: 0, to: 10, reason: 'expired', state: 'lost' },
+      { series: 'b', from: 5, to: 30, reason: 'expired', state: 'lost' },
+    ])
+    expect(await only()).toMatchObject({ key: 'c' })
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
+    expect(await openItems(db, 'call-metrics')).toHaveLength(1)
+  })
+
+  it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {
+    const part = (name: string) => work('a', { stream: 'call-metrics', part: name, from: 0, to: 10 })
+    await add(part('0/0'), part('0/1'))
+    expect(await db.store.expireItems(me, app, 'call-metrics', at(6))).toBe(2)
+    expect(await gaps()).toMatchObject([
+      { stream: 'call-metrics', series: 'a', from: 0, to: 10, state: 'lost' },
+    ])
+    await db.rows(`update ingest.worklist set state = 'owed'`)
+    const [first, second] = await openItems(db, 'call-metrics')
+    await db.store.commitItem(itemPage(first!))
+    expect(await gaps()).toMatchObject([{ state: 'lost' }])
+    await db.store.commitItem(itemPage(second!))
+    expect(await gaps()).toMatchObject([{ state: 'repaired' }])
+  })
+})
+
+describe('a worklist of which nearly all is done', () => {
+  it('finds what is owed and what is lost without reading what is done', async () => {
+    await db.rows(
+      `insert into ingest.worklist (app_id, stream, item, part, range_from, range_to, state)
+       select $1, 'call-sessions', 'done ' || i, '0', $2::timestamptz + i * interval '1 second', $2, 'done'
+       from generate_series(1, 100000) i`,
+      [app, iso(0)],
+    )
+    onTestFinished(async () => {
+      await db.rows('truncate ingest.worklist')
+    })
+    await db.rows('analyze ingest.worklist')
+    await add(work('last', { from: 50_000, to: 50_001 }))
+    // One session, which tells how many rows it has touched.
+    const pool = connect({ ...db.connection, poolSize: 1 })
+    const store = createStore(pool, { ...settings, region: () => 'ap' })
+    const touched = async () => {
+      await pool.query('select pg_stat_force_next_flush()')
+      const { rows } = await pool.query<{ rows: number }>(
+        `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows
+         from pg_stat_user_tables where relid = 'ingest.worklist'::regclass`,
+      )
+      return rows[0]!.rows
+    }
+    const before = await touched()
+    const found = await store.items(app, 'call-sessions', { after: at(-1), before: at(1e6) }, 10)
+    expect(found.map(({ key }) => key)).toEqual(['last'])
+    const { owed } = await store.figures()
+    expect(owed).toContainEqual({
+      ...{ app, stream: 'call-sessions', seconds: 2, items: 1, oldest: at(50_000) * 1_000 },
+    })
+    expect((await touched()) - before).toBeLessThan(50)
+    await pool.end()
+  })
+})
+
+const settings = { roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room' } as const
