@@ -25,7 +25,7 @@ const analyticsDefaults = {
   'call-metrics': {},
   'usage-insight': {
     every: 21_600_000,
-    finalAfter: 194_400_000,
+    finalAfter: 216_000_000,
     metrics: [
       ...['userCount', 'sessionCount', 'channelCount', 'peakCurrentChannels', 'peakCurrentUsers'],
       ...['totalDuration', 'totalVideoDuration', 'totalAudioDuration'],
@@ -34,7 +34,7 @@ const analyticsDefaults = {
   },
   'quality-insight': {
     every: 21_600_000,
-    finalAfter: 194_400_000,
+    finalAfter: 230_400_000,
     products: ['Native'],
     metrics: rates,
     granularities: ['hour', 'day'],

@@ -66,17 +66,21 @@ export interface AnalyticsStreams {
 const minute = 60_000
 const hour = 60 * minute
 
-/** Insights are computed again about two days later; six hours are left for that. */
-const restated = { every: 6 * hour, finalAfter: 54 * hour } as const
+/**
+ * The values of a day are computed again about two days after its end, so those of its first hour are three days old
+ * by then. What is older than the delay and this has been computed again, in every plan.
+ */
+const restatedUsage = { every: 6 * hour, finalAfter: 60 * hour } as const
+const restatedQuality = { every: 6 * hour, finalAfter: 64 * hour } as const
 
 export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName | DetailStreamName, object> =
   {
     calls: { every: minute, finalAfter: hour, revisitEvery: 10 * minute },
     'call-sessions': { serverUsers: 'include' },
     'call-metrics': {},
-    'usage-insight': { ...restated, metrics: usageMetrics, granularities: ['hour', 'day'] },
+    'usage-insight': { ...restatedUsage, metrics: usageMetrics, granularities: ['hour', 'day'] },
     'quality-insight': {
-      ...restated,
+      ...restatedQuality,
       products: ['Native'],
       metrics: qualityMetrics,
       granularities: ['hour', 'day'],
