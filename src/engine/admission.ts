@@ -1,8 +1,9 @@
 import type { Clock, Random } from '../clock/clock.ts'
+import type { FailureKind } from '../provider/errors.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { createGate, type Gate, type Pass } from './gate.ts'
-import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Transport } from './ports.ts'
+import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
@@ -92,13 +93,9 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
     const reply = await transmit(group, attempt, undefined)
-    if (!reply.ok)
-      await ledger.settle(
-        grant,
-        reactions[reply.failure.kind].unread ? 'unread' : 'refused',
-        group.time.evidence(),
-      )
-    return { outcome: 'replied', reply, grant: { ...grant, evidence: group.time.evidence() } }
+    const evidence = group.time.evidence()
+    if (!reply.ok) await ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
+    return { outcome: 'replied', reply, grant: { ...grant, evidence } }
   }
 
   /** Spaces requests of a group that nobody counts but us. */
@@ -175,4 +172,12 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
       }
     },
   }
+}
+
+/** Of these nothing came from the provider itself: the request may still be on its way to it. */
+const unanswered: ReadonlySet<FailureKind> = new Set<FailureKind>(['network', 'timeout', 'gateway_timeout'])
+
+function settlementOf(kind: FailureKind): Settlement {
+  if (unanswered.has(kind)) return 'unanswered'
+  return reactions[kind].unread ? 'unread' : 'refused'
 }

@@ -15,9 +15,11 @@ const take = statement(
 const settle = statement(
   'settle',
   `update ingest.debit d
-   set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), ${floor}, ${ceiling})), outcome = :outcome
+   set settled_at = case when :outcome <> 'unanswered'
+         then greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), ${floor}, ${ceiling})) end,
+       outcome = case :outcome when 'unanswered' then 'unread' else :outcome end
    from ingest.budget b
-   where d.scope = :scope and d.limit_group = :group and d.n = :n::bigint and d.settled_at is null
+   where d.scope = :scope and d.limit_group = :group and d.n = :n::bigint and d.outcome is null
      and b.scope = d.scope and b.limit_group = d.limit_group`,
 )
 

@@ -268,9 +268,9 @@ describe('a group that is counted in the database', () => {
     ['unauthorized', 'refused'],
     ['bad_request', 'refused'],
     ['not_found', 'refused'],
-    ['timeout', 'unread'],
-    ['network', 'unread'],
-    ['gateway_timeout', 'unread'],
+    ['timeout', 'unanswered'],
+    ['network', 'unanswered'],
+    ['gateway_timeout', 'unanswered'],
     ['malformed', 'unread'],
     ['too_large', 'unread'],
   ])('an attempt that ended with %s is settled as %s', async (kind, outcome) => {

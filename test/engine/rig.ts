@@ -6,6 +6,7 @@ import type {
   Log,
   Meter,
   Reply,
+  Settlement,
   TakeResult,
   Transport,
 } from '../../src/engine/ports.ts'
@@ -95,7 +96,7 @@ export class FakeLedger implements Ledger {
     return this.state
   }
 
-  async settle({ n }: Grant, outcome: 'refused' | 'unread'): Promise<void> {
+  async settle({ n }: Grant, outcome: Settlement): Promise<void> {
     const error = this.settleError
     this.settleError = undefined
     if (error) throw error

@@ -72,10 +72,11 @@ it('a debit after ten thousand of the same day costs about what a committed upda
   const figures = Object.fromEntries(
     Object.entries(times).map(([name, all]) => [name, [quantile(all, 0.5), quantile(all, 0.99)]]),
   ) as Record<keyof typeof times, [number, number]>
+  // FIGURES=1 prints the median and the 99th percentile of each, ms.
   if (process.env.FIGURES) process.stderr.write(`${JSON.stringify(figures)}\n`)
   const [median] = figures.update
-  expect(figures.take[0] / median).toBeLessThan(4)
-  expect(figures.wait[0] / median).toBeLessThan(4)
-  expect(figures.budget[0] / median).toBeLessThan(4)
+  expect(figures.take[0] / median).toBeLessThan(5)
+  expect(figures.wait[0] / median).toBeLessThan(5)
+  expect(figures.budget[0] / median).toBeLessThan(5)
   expect(await ledger.budget(app, 'busy', 86_400, 3_600_000)).toMatchObject({ total: 10_600 })
 })

@@ -56,6 +56,18 @@ describe('a debit', () => {
     await grant(debit(group, 1, 2))
   })
 
+  it('that nobody answered blocks its slot as long, whoever gave it up', async () => {
+    const group = freshGroup()
+    const lost = await grant(debit(group, 1, 2))
+    await db.advance(30_000)
+    await db.ledger.settle(lost, 'unanswered', anyTime)
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ wait: reach + 2_000 - 30_000 })
+    const [row] = await db.rows('select outcome, settled_at from ingest.debit where limit_group = $1', [
+      group,
+    ])
+    expect(row).toEqual({ outcome: 'unread', settled_at: null })
+  })
+
   it('in a long window counts from when it can no longer arrive, settled or not', async () => {
     const group = freshGroup()
     const first = await grant(debit(group, 2, day))

@@ -108,6 +108,8 @@ export async function play(db: TestStore, course: Course): Promise<Recorded> {
       // Given up at its deadline; it may still arrive as long as its reach says.
       void clock.sleep(upTo(reach)).then(() => arrivals.push(clock.monotonic()))
       await clock.sleep(deadline)
+      const evidence = time.evidence()
+      if (!life.aborted) await ask(() => ledger.settle(grant, 'unanswered', evidence))
       return
     }
     await clock.sleep(2 + upTo(way))

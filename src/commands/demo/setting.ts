@@ -4,8 +4,8 @@ import { readConfig } from '../../config/load.ts'
 import { createSandbox, demoApp, type Sandbox, type SchoolProfile } from '../../sandbox/index.ts'
 
 /**
- * A school in real time, as the limits of call analytics want it. The classes of the last hour are over: most of
- * their rooms are gone, their calls are not.
+ * A school in real time, as the limits of call analytics want it. Its first classes are over, yet their rooms are
+ * still remembered: the calls tell of them, so that the quality of a class stands beside it within a minute.
  */
 const livelySchool: SchoolProfile = {
   kind: 'school',
@@ -14,7 +14,7 @@ const livelySchool: SchoolProfile = {
   lessonMinutes: 4,
   breakMinutes: 2,
   eventsPerMinute: 60,
-  historyMinutes: 60,
+  historyMinutes: 20,
 }
 
 /**
@@ -38,8 +38,8 @@ const fastSchool: SchoolProfile = {
  */
 const feedWindowSeconds = { lively: 5, fast: 1.2 } as const
 
-/** Real seconds for which an ended room is remembered: many visits long, and yet short enough to see it forgotten. */
-const roomMemorySeconds = { lively: 90, fast: 50 } as const
+/** Real seconds for which an ended room is remembered: an hour in real time, in a fast world short enough to see it forgotten. */
+const roomMemorySeconds = { lively: 3_600, fast: 50 } as const
 
 /** The same in seconds of the world, at least: a slow world must not forget a room before its end is known. */
 const leastRoomMemory = { lively: 0, fast: 1_500 } as const

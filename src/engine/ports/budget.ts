@@ -60,14 +60,18 @@ export type TakeResult =
   | { readonly granted: false; readonly wait: number; readonly now: number; readonly ahead: number }
   | { readonly granted: 'fenced' }
 
+/**
+ * `refused`: the provider did nothing; `unread`: it may have handed out what nobody can store. Both were answered, and
+ * their slot frees one window from now. `unanswered`: as unread, but the request may still be on its way; its slot
+ * frees one window after it can no longer arrive.
+ */
+export type Settlement = 'refused' | 'unread' | 'unanswered'
+
 export interface Ledger {
   /** Debits one request durably, or says how long to wait. Throws StoreUnavailable. */
   readonly take: (debit: Debit) => Promise<TakeResult>
-  /**
-   * The answer has arrived, or will never come, without a page to commit: the slot frees one window from now.
-   * `refused`: the provider did nothing; `unread`: it may have handed out events that nobody can store.
-   */
-  readonly settle: (grant: Grant, outcome: 'refused' | 'unread', evidence: Evidence) => Promise<void>
+  /** It is over without a page to commit. Throws StoreUnavailable. */
+  readonly settle: (grant: Grant, outcome: Settlement, evidence: Evidence) => Promise<void>
   /** How much of a window of `window` seconds is used. Throws StoreUnavailable. */
   readonly budget: (scope: string, group: string, window: number, recent: number) => Promise<BudgetState>
 }
