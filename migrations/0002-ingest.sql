@@ -376,7 +376,9 @@ begin
       select d.dead_at + v_window into v_free from ingest.debit d
         where d.scope = p_scope and d.limit_group = p_group and d.n = head.last_n - p_requests[i] + 1;
     else
-      select least(d.settled_at, d.dead_at) + v_window into v_free from ingest.debit d
+      -- An answer that is under way may come at any moment: whoever waits for it asks again after one window.
+      select least(least(d.settled_at, d.dead_at), case when d.settled_at is null and d.outcome is null then v_now end)
+             + v_window into v_free from ingest.debit d
         where d.scope = p_scope and d.limit_group = p_group and least(d.settled_at, d.dead_at) > v_now - v_window
         order by least(d.settled_at, d.dead_at) desc offset p_requests[i] - 1 limit 1;
     end if;

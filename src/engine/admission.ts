@@ -14,6 +14,8 @@ import type { GroupLimit } from './settings.ts'
  */
 export interface Admission {
   readonly send: (attempt: Attempt) => Promise<Sent>
+  /** The answer to a debited request has come and was not stored: nothing is under way any more. */
+  readonly discard: (grant: Grant) => Promise<void>
 }
 
 export interface Attempt {
@@ -153,6 +155,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
   }
 
   return {
+    discard: grant => ledger.settle(grant, 'unread', grant.evidence),
     send: async attempt => {
       const { request, limit, purpose, signal } = attempt
       const key = `${limit.scope} ${request.operation.limitGroup}`

@@ -47,6 +47,8 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const now = rules.now()
     const bounds = rules.bounds()
     await expire(rules.gone(1))
+    // What ends while the list is being read is in it as it was before.
+    const wasBusy = new Set(busy)
     const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
     const limit = concurrency + busy.size
     const live = await store.items(
@@ -61,7 +63,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       { ...bounds, before: Math.min(bounds.before, recent) },
       limit,
     )
-    const free = [...live, ...past].filter(item => !busy.has(keyOf(item)))
+    const free = [...live, ...past].filter(item => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)))
     return { jobs: free.map(item => jobOf(item, recent)), again: LOOK_EVERY_MS }
   }
 

@@ -21,6 +21,8 @@ export async function poll<P extends Items, H extends Yield>(
   const page = task.parse(sent.reply.answer, sent.reply.timing)
   const harvest = task.harvest(page)
   const stored = await isolate(context, task, page, harvest, sent.grant)
+  // Left open it would keep its place in the budget until it could no longer arrive.
+  if (stored.outcome !== 'committed' && sent.grant) await context.admission.discard(sent.grant)
   measure(context, task.stream, page, harvest, stored)
   return { outcome: 'read', page, harvest, stored }
 }

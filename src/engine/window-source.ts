@@ -66,10 +66,12 @@ export function createWindowSource(source: WindowSourceContext): Source {
   }
 
   async function find(): Promise<Found> {
+    // What ends while progress is being read stands in it as it did before.
+    const wasBusy = new Set([...states].filter(([, { isBusy }]) => isBusy).map(([key]) => key))
     const known = (await store.windows(app.id, stream.name)).filter(each => series.has(each.series))
     const progress = (await expire(known)) ? await store.windows(app.id, stream.name) : known
     const now = rules.now()
-    const jobs = progress.flatMap(each => jobsOf(each, now))
+    const jobs = progress.filter(each => !wasBusy.has(each.series)).flatMap(each => jobsOf(each, now))
     gauge(progress, now)
     return { jobs, again: Math.min(LOOK_EVERY_MS, ...[...states.values()].map(waitOf)) }
   }
@@ -81,7 +83,8 @@ export function createWindowSource(source: WindowSourceContext): Source {
     for (const each of progress) {
       const edge = rules.gone(series.get(each.series)!.step)
       const isDue = isTime || states.get(each.series)!.liveAt <= clock.monotonic()
-      if (!isDue || expired(each, edge).length === 0) continue
+      // A window that is being read would find its series moved on.
+      if (!isDue || states.get(each.series)!.isBusy || expired(each, edge).length === 0) continue
       moved += await store.expireWindows(context.fence(), app.id, stream.name, each.series, edge)
     }
     if (isTime) expiredAt = clock.monotonic()

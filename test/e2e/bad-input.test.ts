@@ -5,6 +5,7 @@ import { startRawServer } from '../http/raw-server.ts'
 import { ask } from '../support/embedded.ts'
 import { complaint, figures, type Report } from '../support/oracle/report.ts'
 import type { LogLine } from './daemon.ts'
+import { sumOf, tablesWith } from './probes.ts'
 import { openStage } from './stage.ts'
 
 interface Trouble {
@@ -169,35 +170,8 @@ function messageOf(data: unknown): readonly string[] {
   return typeof data.message === 'string' && data.message.length > 12 ? [data.message] : []
 }
 
-async function tablesWith(databaseUrl: string, pattern: string): Promise<readonly string[]> {
-  const tables = await ask(
-    databaseUrl,
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('classroom', 'ingest') order by 1`,
-  )
-  const found: string[] = []
-  for (const { name } of tables) {
-    const [row] = await ask(
-      databaseUrl,
-      `select count(*)::int as hits from ${name} t
-       where t::text ~ '${pattern}' ${name === 'ingest.dead_letter' ? `or encode(t.body, 'escape') ~ '${pattern}'` : ''}`,
-    )
-    if (row!.hits !== 0) found.push(String(name))
-  }
-  return found
-}
-
 function withoutLocation({ location, ...fault }: FaultRule & { readonly location: string }): FaultRule {
   return fault.kind === 'redirect' ? { ...fault, location } : fault
-}
-
-/** The sum of a metric over the series that have these labels. */
-function sumOf(metrics: string, name: string, labels: Readonly<Record<string, string>>): number {
-  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
-  return metrics
-    .split('\n')
-    .filter(line => line.startsWith(`${name}{`) && wanted.every(label => line.includes(label)))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
 }
 
 describe('a provider that serves strange content', () => {

@@ -1,13 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { systemClock } from '../../src/clock/system.ts'
 import {
   type AppOptions,
   createSandbox,
   demoApp,
   type FaultRule,
-  listen,
   type Oddities,
   type Sandbox,
   type SchoolProfile,
@@ -15,8 +11,8 @@ import {
 } from '../../src/sandbox/index.ts'
 import { compareWithTruth } from '../support/oracle/oracle.ts'
 import { complaint, type Report } from '../support/oracle/report.ts'
-import { cloneDatabase } from '../support/postgres.ts'
-import { type DaemonProcess, startDaemonProcess } from './daemon.ts'
+import type { DaemonProcess } from './daemon.ts'
+import { openSetting } from './setting.ts'
 
 /** Seconds of the world in one second of the clock. */
 export const speed = 60
@@ -65,34 +61,23 @@ const school: SchoolProfile = {
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { seed, oddities = {}, faults = [], apps = [demoApp] } = options
   const memory = options.switches?.roomReuse === 'on' ? short : hour
-  // The world begins to move when the sandbox is made, so that comes last of what takes long.
-  const database = await cloneDatabase()
-  const sandbox = createSandbox({
-    ...{ clock: systemClock, seed, speed, apps, oddities, faults },
-    profile: { ...school, ...options.school },
-    switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
+  const { sandbox, databaseUrl, start, close } = await openSetting({
+    makeSandbox: () =>
+      createSandbox({
+        ...{ clock: systemClock, seed, speed, apps, oddities, faults },
+        profile: { ...school, ...options.school },
+        switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
+      }),
+    configOf: ({ databaseUrl, providerUrl }) =>
+      configOf(databaseUrl, apps, {
+        url: providerUrl,
+        roomMemory: `${memory * 0.75}s`,
+        ...options.provider,
+      }),
   })
-  const provider = await listen(sandbox)
-  const directory = await mkdtemp(join(tmpdir(), 'penstock-e2e-'))
-  const config = join(directory, 'penstock.yaml')
-  const classroom = { url: provider.url, roomMemory: `${memory * 0.75}s`, ...options.provider }
-  await writeFile(config, configText(database.url, apps, classroom))
-  const running: DaemonProcess[] = []
   return {
-    sandbox,
-    databaseUrl: database.url,
-    start: () => {
-      const daemon = startDaemonProcess(config)
-      running.push(daemon)
-      return daemon
-    },
-    settle: patience => settle(sandbox, database.url, patience),
-    close: async () => {
-      for (const daemon of running) await daemon.kill()
-      await provider.close()
-      await database.drop()
-      await rm(directory, { recursive: true, force: true })
-    },
+    ...{ sandbox, databaseUrl, start, close },
+    settle: patience => settle(sandbox, databaseUrl, patience),
   }
 }
 
@@ -106,9 +91,9 @@ async function settle(sandbox: Sandbox, databaseUrl: string, patience: number): 
   }
 }
 
-/** JSON is YAML too. All times fit a world that runs sixty times as fast: it forgets rooms after seconds. */
-function configText(databaseUrl: string, apps: readonly AppOptions[], classroom: object): string {
-  return JSON.stringify({
+/** All times fit a world that runs sixty times as fast: it forgets rooms after seconds. */
+function configOf(databaseUrl: string, apps: readonly AppOptions[], classroom: object): object {
+  return {
     database: { url: databaseUrl, poolSize: 4 },
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { deadline: '2s', ...classroom } },
@@ -127,5 +112,5 @@ function configText(databaseUrl: string, apps: readonly AppOptions[], classroom:
       plan: 'premium',
       classroom: { uid, token },
     })),
-  })
+  }
 }

@@ -133,6 +133,37 @@ describe('a worklist', () => {
   })
 })
 
+describe('a list that was read while an item was being fetched', () => {
+  it('does not have the item fetched once more', async () => {
+    const { put, source, asked, store, clock } = rigged()
+    put('a', 3_600)
+    const [job] = (await source.find()).jobs
+    const run = job!.run()
+    const items = store.items.bind(store)
+    store.items = async (...args) => {
+      const listed = await items(...args)
+      await clock.advance(second)
+      await run
+      return listed
+    }
+    expect((await source.find()).jobs).toEqual([])
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('an answer that comes too late to be stored', () => {
+  it('gives its place in the budget back', async () => {
+    const { put, source, store, ledger, clock } = rigged()
+    put('a', 3_600)
+    const [job] = (await source.find()).jobs
+    store.commitItem = async () => ({ outcome: 'stale' })
+    const run = job!.run()
+    await clock.advance(second)
+    await run
+    expect(ledger.settled).toEqual([{ n: 1, outcome: 'unread' }])
+  })
+})
+
 describe('an item that cannot be had', () => {
   it('because its answer is too large is asked for in parts', async () => {
     const { put, work, asked, store } = rigged(({ from, to }) =>

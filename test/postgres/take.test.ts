@@ -49,11 +49,21 @@ describe('a debit', () => {
   it('that is never settled blocks its slot until it can no longer arrive, and a window more', async () => {
     const group = freshGroup()
     await grant(debit(group, 1, 2))
-    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: reach + 2_000 })
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false })
     await db.advance(reach + 1_999)
     expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: 1 })
     await db.advance(1)
     await grant(debit(group, 1, 2))
+  })
+
+  it('whose answer is under way is waited for one window at a time: it may come at any moment', async () => {
+    const group = freshGroup()
+    const first = await grant(debit(group, 1, 2))
+    await db.advance(500)
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: 2_000 })
+    await db.ledger.settle(first, 'refused', anyTime)
+    await db.advance(1_500)
+    expect(await db.ledger.take(debit(group, 1, 2))).toMatchObject({ granted: false, wait: 500 })
   })
 
   it('that nobody answered blocks its slot as long, whoever gave it up', async () => {

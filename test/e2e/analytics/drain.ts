@@ -1,0 +1,165 @@
+import { seededRandom } from '../../../src/clock/seeded.ts'
+import { systemClock } from '../../../src/clock/system.ts'
+import { penstock } from '../../commands/penstock.ts'
+import { ask } from '../../support/embedded.ts'
+import type { DaemonProcess } from '../daemon.ts'
+import { tablesWith } from '../probes.ts'
+import { type Cut, compareAnalytics, complaint, type Findings } from './oracle.ts'
+import { type CallStage, type CallWorld, canaries, openCallStage } from './stage.ts'
+import { readStored } from './stored.ts'
+
+/** The longest life between two kills once the daemon drains, ms. */
+const longestLife = 6_000
+/** How long the daemon may take to have everything after the last kill, ms. */
+const patience = 75_000
+
+export interface Outcome {
+  readonly findings: Findings
+  readonly complaint: string
+  readonly violations: Readonly<Record<string, number>>
+  /** Requests that arrived, and debits. */
+  readonly requests: number
+  readonly debits: number
+  /** Whether the database calls each stream complete over all that can be final. */
+  readonly complete: Readonly<Record<string, boolean>>
+  readonly exit: number | string
+  readonly status: number | null
+  readonly audit: number | null
+  /** Where a planted secret was found. */
+  readonly leaks: readonly string[]
+}
+
+/** Drains a world with a daemon that is killed now and then, until the database has all of it. */
+export async function drainWorld(world: CallWorld, kills: number): Promise<Outcome> {
+  const stage = await openCallStage(world)
+  const random = seededRandom(`${world.name}/kills`)
+  const lives: DaemonProcess[] = []
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const daemon = stage.start()
+      lives.push(daemon)
+      await daemon.ready
+      await systemClock.sleep(random.next() * longestLife)
+      await daemon.kill()
+    }
+    const cut = cutAt(stage.sandbox.universe.clockTime())
+    const daemon = stage.start()
+    lives.push(daemon)
+    const url = await daemon.ready
+    await settle(stage, cut)
+    const metrics = await (await fetch(`${url}/metrics`)).text()
+    const exit = await daemon.terminate()
+    return await examine(stage, { cut, lives, metrics, exit })
+  } finally {
+    await stage.close()
+  }
+}
+
+/** A call is listed a minute after its start, and measured five minutes after its end. */
+export function cutAt(now: number): Cut {
+  return { listed: now - 65_000, ended: now - 65_000, measured: now - 305_000 }
+}
+
+/** Waits until everything is there that must be, or until patience is over: the comparison tells then what is not. */
+export async function settle(stage: CallStage, cut: Cut): Promise<void> {
+  const deadline = systemClock.monotonic() + patience
+  while (systemClock.monotonic() < deadline) {
+    if (await isSettled(stage, cut)) return
+    await systemClock.sleep(1_000)
+  }
+}
+
+async function isSettled({ sandbox, databaseUrl, apps, origin }: CallStage, cut: Cut): Promise<boolean> {
+  const seconds = origin / 1_000
+  const [row] = await ask(
+    databaseUrl,
+    `select (select array_agg(app_id || ' ' || call_id) from analytics.call) as calls,
+            (select array_agg(app_id || ' ' || call_id) from analytics.call where finished) as finished,
+            (select count(*)::int from ingest.worklist where state = 'owed' and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
+            (select count(*)::int from ingest.progress where owed_from is not null
+               and (stream like 'realtime-%' and not seen @> tstzmultirange(tstzrange(to_timestamp(${seconds - 3_000}), to_timestamp(${seconds - 60})))
+                 or stream like '%-insight' and isempty(seen))) as unread,
+            (select count(distinct stream)::int from ingest.progress where owed_from is not null) as streams,
+            ${apps.map(app => `ingest.is_complete('calls', '${app}', to_timestamp(${seconds - 86_400}), to_timestamp(${seconds - 1_800}))`).join(' and ')} as complete`,
+  )
+  const { calls, finished, owed, unread, streams } = row as {
+    readonly calls: readonly string[] | null
+    readonly finished: readonly string[] | null
+    readonly owed: number
+    readonly unread: number
+    readonly streams: number
+  }
+  if (owed > 0 || unread > 0 || streams < 5) return false
+  const [listed, ended] = [new Set(calls), new Set(finished)]
+  return apps.every(app =>
+    [...sandbox.analytics(app).calls()].every(
+      ({ callId, createdAt, destroyedAt = Number.POSITIVE_INFINITY }) => {
+        const key = `${app} ${callId}`
+        return (createdAt > cut.listed || listed.has(key)) && (destroyedAt > cut.ended || ended.has(key))
+      },
+    ),
+  )
+}
+
+interface Drained {
+  readonly cut: Cut
+  readonly lives: readonly DaemonProcess[]
+  readonly metrics: string
+  readonly exit: number | string
+}
+
+async function examine(stage: CallStage, { cut, lives, metrics, exit }: Drained): Promise<Outcome> {
+  const { sandbox, databaseUrl, config } = stage
+  const findings = await compareAnalytics(stage, await readStored(databaseUrl), cut)
+  const said = lives.flatMap(({ lines, errors }) => [JSON.stringify(lines), errors()]).join('\n')
+  const leaks = [
+    ...(canaries.test(said) ? ['the log'] : []),
+    ...(canaries.test(metrics) ? ['the metrics'] : []),
+    ...(await tablesWith(databaseUrl, canaries.source)),
+  ]
+  const [status, audit] = await Promise.all([
+    penstock(['status', '--config', config, '--json']),
+    penstock(['audit', '--config', config, '--json']),
+  ])
+  const [{ debits } = { debits: 0 }] = await ask(
+    databaseUrl,
+    'select count(*)::int as debits from ingest.debit',
+  )
+  return {
+    findings,
+    complaint: complaint(findings),
+    violations: violationsOf(stage),
+    requests: sandbox.arrivals.count,
+    debits: Number(debits),
+    complete: await completeness(stage),
+    ...{ exit, leaks, status: status.code, audit: audit.code },
+  }
+}
+
+/** Kinds of violation that the sandbox counted at arrival. */
+export function violationsOf({ sandbox }: CallStage): Readonly<Record<string, number>> {
+  const { violationsByKind } = sandbox.status()
+  return Object.fromEntries(Object.entries(violationsByKind).filter(([, count]) => count > 0))
+}
+
+/** Of calls that began in the day before, less the last half hour; of real-time values the last fifty minutes before. */
+async function completeness({
+  databaseUrl,
+  apps,
+  origin,
+}: CallStage): Promise<Readonly<Record<string, boolean>>> {
+  const minutes = { calls: [1_440, 30], 'call-sessions': [1_440, 30], 'call-metrics': [1_440, 30] }
+  const all = { ...minutes, 'realtime-usage': [50, 1], 'realtime-quality': [50, 1] }
+  const at = (before: number) => `to_timestamp(${origin / 1_000 - before * 60})`
+  const complete: Record<string, boolean> = {}
+  for (const app of apps) {
+    for (const [stream, [from, to]] of Object.entries(all)) {
+      const [row] = await ask(
+        databaseUrl,
+        `select ingest.is_complete('${stream}', '${app}', ${at(from!)}, ${at(to!)}) as complete`,
+      )
+      complete[`${app} ${stream}`] = row!.complete === true
+    }
+  }
+  return complete
+}
