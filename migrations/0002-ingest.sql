@@ -41,7 +41,7 @@ comment on column ingest.progress.updated_at is 'When the last page was committe
 comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
 comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
 comment on column ingest.progress.carry is 'What the stream must remember from page to page';
-comment on column ingest.progress.owed_from is 'From here on everything is owed, for streams whose progress is time; null for others';
+comment on column ingest.progress.owed_from is 'From here on everything is owed, for streams whose progress is time and for details of calls; null for others';
 comment on column ingest.progress.covered is 'Time ranges that were read and can no longer change';
 comment on column ingest.progress.seen is 'Time ranges that were read at least once; what is not covered of them may still change';
 comment on column ingest.progress.lost is 'Time ranges that were given up; each stands in ingest.gap';

@@ -111,7 +111,7 @@ create view ingest.owed as
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds
                       from unnest(x.ranges - p.seen + p.wanted) r) u
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds from unnest(p.lost) r) l
-  where p.owed_from is not null and p.closed_at is null
+  where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'window'
   union all
   select coalesce(w.app_id, l.app_id), coalesce(w.stream, l.stream), '', coalesce(w.seconds, 0), coalesce(w.seconds, 0), w.oldest,
          coalesce(w.items, 0), coalesce(l.seconds, 0), coalesce(l.items, 0)

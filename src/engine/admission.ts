@@ -1,8 +1,8 @@
 import type { Clock, Random } from '../clock/clock.ts'
-import type { FailureKind } from '../provider/errors.ts'
+import type { Failure, FailureKind } from '../provider/errors.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
-import { createGate, type Gate, type Pass } from './gate.ts'
+import { createGate, type Gate } from './gate.ts'
 import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
@@ -64,6 +64,8 @@ const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
   const { clock, ledger, transport, meter, queue } = ports
   const groups = new Map<string, Group>()
+  /** What shuts one app out does not shut out the others that share its budget. */
+  const doors = new Map<string, Gate>()
 
   function groupOf(key: string): Group {
     const known = groups.get(key)
@@ -77,15 +79,28 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     return made
   }
 
+  function doorOf(key: string): Gate {
+    const known = doors.get(key)
+    if (known) return known
+    const made = createGate(ports)
+    doors.set(key, made)
+    return made
+  }
+
   /** Sends once it is its turn; `shut` when it must go back and wait. */
-  async function inTurn(group: Group, pass: Pass, attempt: Attempt, since: number): Promise<Sent | 'shut'> {
+  async function inTurn(
+    group: Group,
+    passes: Passes,
+    attempt: Attempt,
+    since: number,
+  ): Promise<Sent | 'shut'> {
     if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
     const { limit, signal } = attempt
     if (limit.counted === 'process') await pace(group, attempt)
     if (signal.aborted) return { outcome: 'stopped' }
-    if (group.gate.isShutFor(pass)) return 'shut'
+    if (passes.areShut()) return 'shut'
     if (limit.counted === 'process') {
-      const reply = await transmit(group, attempt, signal)
+      const reply = await transmit(passes, attempt, signal)
       return signal.aborted && !reply.ok
         ? { outcome: 'stopped' }
         : { outcome: 'replied', reply, grant: undefined }
@@ -94,7 +109,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     if (grant === 'shut') return grant
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
-    const reply = await transmit(group, attempt, undefined)
+    const reply = await transmit(passes, attempt, undefined)
     const evidence = group.time.evidence()
     if (!reply.ok) await ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
     return { outcome: 'replied', reply, grant: { ...grant, evidence } }
@@ -141,7 +156,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     return 'stopped'
   }
 
-  async function transmit(group: Group, attempt: Attempt, signal: AbortSignal | undefined): Promise<Reply> {
+  async function transmit(passes: Passes, attempt: Attempt, signal: AbortSignal | undefined): Promise<Reply> {
     const { app, request } = attempt
     const sentAt = clock.monotonic()
     const reply = await transport.send(app, request, signal)
@@ -150,7 +165,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
     if (failure && isRefusal(failure.kind)) meter.refusal(app, name, failure.kind)
     // A request that we gave up ourselves says nothing of the provider.
-    if (!signal?.aborted) group.gate.observe(failure, sentAt)
+    if (!signal?.aborted) passes.observe(failure, sentAt)
     return reply
   }
 
@@ -162,17 +177,48 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
       const group = groupOf(key)
       const since = clock.monotonic()
       for (;;) {
-        const pass = await group.gate.pass(signal)
+        const passes = await pass(
+          group.gate,
+          doorOf(`${attempt.app} ${request.operation.limitGroup}`),
+          signal,
+        )
         try {
           if (signal.aborted) return { outcome: 'stopped' }
           const sent = await queue.run(key, limit.concurrency, purpose, () =>
-            inTurn(group, pass, attempt, since),
+            inTurn(group, passes, attempt, since),
           )
           if (sent !== 'shut') return sent
         } finally {
-          pass.leave()
+          passes.leave()
         }
       }
+    },
+  }
+}
+
+/** Leave to go through the app's own door and through the gate of the whole group. */
+interface Passes {
+  readonly areShut: () => boolean
+  readonly observe: (failure: Failure | undefined, sentAt: number) => void
+  readonly leave: () => void
+}
+
+/** These turn away one app, whatever the others that share its credential are told. */
+const personal: ReadonlySet<FailureKind> = new Set<FailureKind>(['unauthorized', 'forbidden', 'no_access'])
+
+async function pass(gate: Gate, door: Gate, signal: AbortSignal): Promise<Passes> {
+  const inner = await door.pass(signal)
+  const outer = await gate.pass(signal)
+  return {
+    areShut: () => door.isShutFor(inner) || gate.isShutFor(outer),
+    observe: (failure, sentAt) => {
+      const isPersonal = failure !== undefined && personal.has(failure.kind)
+      door.observe(isPersonal ? failure : undefined, sentAt)
+      if (!isPersonal) gate.observe(failure, sentAt)
+    },
+    leave: () => {
+      inner.leave()
+      outer.leave()
     },
   }
 }

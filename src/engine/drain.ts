@@ -60,13 +60,18 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
     const jobs = found.flatMap(each => each.jobs)
     if (jobs.length === 0) return Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     const waits = await group.pacer.waits()
-    const ready = jobs.filter(({ purpose }) => waits[purpose] === 0)
-    const begun = ready.filter(({ completes }) => completes)
+    const ready = jobs.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
+    const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon })
     if (!choice) return Math.min(LONGEST_NAP_MS, ...jobs.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
     start(choice.job)
     return 0
+  }
+
+  /** What fails again and again is always the first to expire: that must not put it before all others. */
+  function calmed(job: Job): Job {
+    return job.isFailing ? { ...job, expiresAt: Math.max(job.expiresAt, now() + group.soon + 1) } : job
   }
 
   /** Does something that needs the database until it is done. */

@@ -44,8 +44,8 @@ async function withoutRefused<P extends Items, H extends Yield>(
   const kept: unknown[] = []
   const refused: Reject[] = []
   for (const item of page.items) {
-    const { rows, rejects } = task.harvest({ ...page, items: [item] })
-    const isTaken = await task.rehearse(page, { ...harvest, rows, rejects }, grant)
+    const { rows, rejects, work } = task.harvest({ ...page, items: [item] })
+    const isTaken = await task.rehearse(page, { ...harvest, rows, rejects, ...(work && { work }) }, grant)
     kept.push(isTaken ? item : blank)
     if (!isTaken) {
       refused.push({
@@ -55,8 +55,8 @@ async function withoutRefused<P extends Items, H extends Yield>(
       })
     }
   }
-  const { rows } = task.harvest({ ...page, items: kept })
-  return { ...harvest, rows, rejects: [...harvest.rejects, ...refused] }
+  const { rows, work } = task.harvest({ ...page, items: kept })
+  return { ...harvest, rows, ...(work && { work }), rejects: [...harvest.rejects, ...refused] }
 }
 
 /** Stands where a refused item was, so that the others keep their places: no stream makes rows of it. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../provider/errors.ts'
-import type { DetailStream } from '../streams/stream.ts'
+import type { DetailStream, WorkItem } from '../streams/stream.ts'
 import type { DrainContext } from './drain.ts'
 import { afterFault } from './faults.ts'
 import { itemTask } from './item-task.ts'
@@ -7,7 +7,7 @@ import type { Found, Job, Source } from './job.ts'
 import { poll } from './poll.ts'
 import type { ItemLoss, OpenItem } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
-import { seriesPause } from './reactions.ts'
+import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
 
 export interface ItemSourceContext {
@@ -25,13 +25,13 @@ const LIVE_SHARE = 0.25
 const LIVE_SECONDS = 6 * 3_600
 
 /** What has left the reach is moved to the gap ledger this often, ms. */
-const EXPIRE_EVERY_MS = 60_000
+const EXPIRE_EVERY_MS = 300_000
 
 /** The worklist is looked at again after this, ms, when nobody said that there is work. */
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 60_000
 
-/** An item that the provider rejects so often is given up. */
-const MOST_REJECTIONS = 3
+/** An item that the provider rejects so often is given up: by the pauses between, that takes hours. */
+const MOST_REJECTIONS = 5
 
 /** Pages of one item at most. */
 const MOST_PAGES = 10_000
@@ -78,7 +78,11 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const isLive = item.origin === 'live' && item.from > recent
     const purpose = item.failures > 0 ? 'repair' : isLive ? 'live' : 'backfill'
     const completes = stream.part === 'completes'
-    return { purpose, expiresAt: item.from + reach, completes, run: () => run(item, purpose) }
+    return {
+      ...{ purpose, completes, isFailing: item.failures > 0 },
+      expiresAt: item.from + reach,
+      run: () => run(item, purpose),
+    }
   }
 
   async function run(item: OpenItem, purpose: Job['purpose']): Promise<void> {
@@ -100,6 +104,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     let item = first
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const fence = context.fence()
+      if (item.to - item.from >= rules.span()) return await shorten(item)
       const life = (item.from - rules.bounds().after) * 1_000
       if (life <= 0 || context.signal.aborted) return
       const result = await poll(
@@ -122,19 +127,29 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {
     const fence = context.fence()
     await reportFailure({ ...context, stream, series: item.key }, failure)
-    if (failure.kind === 'too_large' || failure.kind === 'time_length_limit') {
-      const smaller = stream.split(item)
-      if (smaller) await store.splitItem(fence, app.id, item, smaller)
-      else await lose(item, failure.kind === 'too_large' ? 'too_large' : 'refused')
-      if (smaller) context.onWork()
-      return
-    }
+    if (failure.kind === 'too_large') return replace(item, stream.split(item), 'too_large')
+    if (failure.kind === 'time_length_limit') return shorten(item)
     rules.tighten(failure.kind, { start: item.from, end: item.to })
     const isRejected = failure.kind === 'bad_request' || failure.kind === 'not_found'
     if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
       return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')
     }
-    await store.deferItem(fence, app.id, item, seriesPause(failure, item.failures + 1, random.next()))
+    await store.deferItem(fence, app.id, item, questionPause(failure, item.failures + 1, random.next()))
+  }
+
+  /** It was cut for a longer span than is allowed by now. */
+  function shorten(item: OpenItem): Promise<void> {
+    return replace(item, stream.shorten(item), 'refused')
+  }
+
+  async function replace(
+    item: OpenItem,
+    smaller: readonly WorkItem[] | undefined,
+    otherwise: ItemLoss,
+  ): Promise<void> {
+    if (!smaller) return lose(item, otherwise)
+    await store.splitItem(context.fence(), app.id, item, smaller)
+    context.onWork()
   }
 
   async function lose(item: OpenItem, reason: ItemLoss): Promise<void> {

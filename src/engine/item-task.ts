@@ -28,9 +28,11 @@ export function itemTask(
 function itemCommit(
   { app, fence }: PageContext,
   item: OpenItem,
-  { rows, rejects, carry, reading, work }: DetailHarvest,
+  harvest: DetailHarvest,
   grant: Grant | undefined,
 ): ItemCommit {
+  const { rows, rejects, carry, reading } = harvest
+  const work = harvest.work.filter(made => app.details[made.stream])
   return {
     ...{ app: app.id, fence, item, rows, rejects, carry, work },
     nextPage: reading === 'next' ? item.page + 1 : null,

@@ -7,6 +7,8 @@ export interface Job {
   readonly expiresAt: number
   /** It ends what was begun: before anything else is, so that little is left half done when a budget is short. */
   readonly completes: boolean
+  /** Its last try failed: it is never so urgent that others have to wait. */
+  readonly isFailing: boolean
   /** Asks for it, to its end. Never rejects. */
   readonly run: () => Promise<void>
 }

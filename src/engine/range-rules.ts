@@ -14,6 +14,10 @@ export interface RangeRules {
   /** The provider's clock as far as it is known, Unix seconds. */
   readonly now: () => number
   readonly of: (cut: WindowCut) => WindowRules
+  /** Longest range of one request, seconds: end less start must be below it. */
+  readonly span: () => number
+  /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
+  readonly slack: () => number
   /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
   readonly gone: (step: number) => number
   /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
@@ -28,6 +32,7 @@ export interface RangeRules {
  */
 const startMargin = 15
 const endMargin = 3
+const wayMargin = 5
 
 /** Before the provider has told the time, its clock may be this far from ours, seconds. */
 const unknownClock = 120
@@ -57,6 +62,8 @@ export function createRangeRules(
   return {
     now,
     of: cut => ({ reach: limits.reach, span, delay: limits.delay, ...cut, margin: margin() }),
+    span: () => span,
+    slack: () => unsure() + wayMargin,
     gone: step => ceilTo(now() - limits.reach - unsure(), step),
     bounds: () => {
       const { start, end } = margin()

@@ -110,12 +110,17 @@ export const faultBackoff: Backoff = { first: 5 * second, cap: 5 * minute }
 /** Where the whole group waits, a series need only let the others go first. */
 const behindTheGroup: Backoff = { first: second, cap: minute }
 
-/** A question that the provider rejects each time costs what others need: it is asked again once a day. */
-const rejectedSeries: Backoff = { first: 15 * minute, cap: 24 * hour, factor: 10 }
+/** A question that fails each time costs what others need: soon it is asked a few times a day only. */
+const failingQuestion: Backoff = { first: minute, cap: 12 * hour, factor: 5 }
 
-/** How long a series whose question was rejected waits, ms, after its n-th rejection in a row. */
-export function rejectedSeriesPause(rejections: number, chance: number): number {
-  return retryDelay(rejectedSeries, rejections, chance)
+/**
+ * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
+ * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time.
+ */
+export function questionPause(failure: Failure, failures: number, chance: number): number {
+  const reaction = reactions[failure.kind]
+  if (reaction.scope === 'group' || reaction === overstepped) return seriesPause(failure, failures, chance)
+  return retryDelay(failingQuestion, failures, chance, failure.retryAfter)
 }
 
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */

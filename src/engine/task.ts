@@ -1,6 +1,6 @@
 import type { RequestLine } from '../provider/operation.ts'
 import type { RowSet } from '../rows/rows.ts'
-import type { Reject, StreamName } from '../streams/stream.ts'
+import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
 import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
 
 /** What a page of one kind of stream does on each step of its way. */
@@ -28,4 +28,6 @@ export interface Items {
 export interface Yield {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
+  /** What other streams have to fetch because of the page. */
+  readonly work?: readonly WorkItem[]
 }

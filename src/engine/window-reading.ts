@@ -1,4 +1,4 @@
-import { boundsOf, isAllowed } from '../planning/windows.ts'
+import { boundsOf, isAllowed, validFor } from '../planning/windows.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { Hint } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
@@ -17,9 +17,19 @@ export interface WindowResult {
 
 /**
  * `whole`: read; `narrow`: it holds more than is listed; `overflow`: the same of a window that cannot be smaller;
- * `busy`: someone else moved the series; `late`: planned too long before it could be sent.
+ * `endless`: it has more pages than can be read while it may be asked for; `busy`: someone else moved the series;
+ * `late`: planned too long before it could be sent.
  */
-export type WindowEnd = 'whole' | 'narrow' | 'overflow' | 'failed' | 'busy' | 'late' | 'fenced' | 'stopped'
+export type WindowEnd =
+  | 'whole'
+  | 'narrow'
+  | 'overflow'
+  | 'endless'
+  | 'failed'
+  | 'busy'
+  | 'late'
+  | 'fenced'
+  | 'stopped'
 
 /** A window with more pages than this is asked for in smaller ones. */
 const MOST_PAGES = 1_000
@@ -33,12 +43,13 @@ export async function readWindow(
   const found = { hints: [] as Hint[], madeWork: false }
   let reading = first
   while (reading.number <= MOST_PAGES) {
-    const now = rules.now()
     if (context.signal.aborted) return { end: 'stopped', ...found }
-    if (!isAllowed(reading.rules, boundsOf(reading.rules, reading.range), now))
-      return { end: 'late', ...found }
-    const result = await poll(context, windowTask(context, reading, now))
-    if (result.outcome === 'failed') return { end: 'failed', failure: result.failure, ...found }
+    const life = lifeOf(reading, rules)
+    if (life <= 0) return { end: reading.number > 1 ? 'endless' : 'late', ...found }
+    const result = await poll(context, windowTask(context, reading, life))
+    if (result.outcome === 'failed')
+      return { end: endOf(result.failure, reading), failure: result.failure, ...found }
+    if (result.outcome === 'late' && reading.number > 1) return { end: 'endless', ...found }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
     const { stored, harvest } = result
     if (stored.outcome === 'fenced') return { end: 'fenced', ...found }
@@ -55,4 +66,15 @@ export async function readWindow(
     }
   }
   return { end: 'narrow', ...found }
+}
+
+/** For how many ms a window may still be sent; 0 or less when it is too late, or too early. */
+function lifeOf({ rules, range }: WindowReading, { now, slack }: RangeRules): number {
+  const [bounds, at] = [boundsOf(rules, range), now()]
+  return isAllowed(rules, bounds, at) ? (validFor(rules, bounds, at) - slack()) * 1_000 : 0
+}
+
+/** A page that is rejected though the first one was not is one too many: how many there may be is not documented. */
+function endOf({ kind }: Failure, { number }: WindowReading): WindowEnd {
+  return kind === 'bad_request' && number > 1 ? 'narrow' : 'failed'
 }

@@ -8,6 +8,8 @@ export interface SeriesState {
   liveAt: number
   /** When what is still going on is looked at again. */
   revisitAt: number
+  /** How far this round of looking again has come, Unix seconds; 0 before its beginning. */
+  revisitedTo: number
   /** Nothing is asked before. */
   notBefore: number
   failures: number
@@ -32,6 +34,7 @@ export function newSeries(at: number): SeriesState {
     isBusy: false,
     liveAt: at,
     revisitAt: at,
+    revisitedTo: 0,
     notBefore: at,
     failures: 0,
     parts: [],
@@ -56,12 +59,20 @@ export function noteWhole(state: SeriesState, range: Range): void {
 export function noteOverfull(state: SeriesState, range: Range, step: number): void {
   const wasPart = dropPart(state, range)
   const halves = halve(range, step)
-  if (halves) state.parts.push(...halves)
+  // One after the other to its end, so that the list of parts stays short.
+  if (halves) state.parts.unshift(...halves)
   if (wasPart) return
   state.well = 0
   state.overfull += 1
   if (state.overfull >= OVERFULL_TEACHES)
     state.longest = Math.max(step, Math.floor((range.to - range.from) / 2))
+}
+
+/** A window has so many pages that it leaves what may be asked for before they are read: shorter ones are planned. */
+export function noteTooLong(state: SeriesState, range: Range, step: number): void {
+  dropPart(state, range)
+  state.well = 0
+  state.longest = Math.max(step, Math.floor((range.to - range.from) / 2))
 }
 
 function dropPart(state: SeriesState, range: Range): boolean {

@@ -1,20 +1,21 @@
 import { expired, owed } from '../planning/coverage.ts'
 import { planWindow } from '../planning/plan-window.ts'
 import type { Range } from '../planning/range.ts'
-import { intersect, lengthOf } from '../planning/ranges.ts'
+import { between, intersect, lengthOf, union } from '../planning/ranges.ts'
 import { boundsOf, expiryOf, frameOf, type WindowRules } from '../planning/windows.ts'
+import type { FailureKind } from '../provider/errors.ts'
 import type { RangeLimits } from '../provider/limits.ts'
-import type { WindowSeries, WindowStream } from '../streams/stream.ts'
+import { detailStreamNames, type WindowSeries, type WindowStream } from '../streams/stream.ts'
 import type { DrainContext } from './drain.ts'
-import { afterFault } from './faults.ts'
+import { afterFault, SOON_MS } from './faults.ts'
 import type { Found, Job, Source } from './job.ts'
 import type { Purpose, WindowProgress } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
-import { rejectedSeriesPause, seriesPause } from './reactions.ts'
+import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
 import type { WindowSettings } from './settings.ts'
 import { readWindow, type WindowResult } from './window-reading.ts'
-import { newSeries, noteOverfull, noteWhole, type SeriesState } from './window-series.ts'
+import { newSeries, noteOverfull, noteTooLong, noteWhole, type SeriesState } from './window-series.ts'
 
 export interface WindowSourceContext {
   readonly context: DrainContext
@@ -39,6 +40,12 @@ const LOOK_EVERY_MS = 60_000
 /** When nothing is new the newest data are looked for again after this, ms, at the latest. */
 const NOTHING_NEW_MS = 20_000
 
+/** Answers that cannot be used, though the question was allowed: a part of the range may be what spoils them. */
+const unreadable: ReadonlySet<FailureKind> = new Set<FailureKind>(['malformed', 'too_large'])
+
+/** After so many of them in a row the range is asked for in parts. */
+const FAILURES_THAT_PART = 2
+
 /** The series of one window stream of an app: what is owed of each, and how to get it. */
 export function createWindowSource(source: WindowSourceContext): Source {
   const { context, stream, settings, rules, details, round } = source
@@ -55,6 +62,10 @@ export function createWindowSource(source: WindowSourceContext): Source {
 
   async function begin(): Promise<void> {
     const fence = context.fence()
+    // Details of calls that were out of their reach before anyone asked are owed by nobody.
+    for (const name of details ? detailStreamNames : []) {
+      await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.reach)
+    }
     for (const step of new Set(settings.series.map(each => each.step))) {
       const keys = settings.series.filter(each => each.step === step).map(each => each.key)
       const { edge } = frameOf(rulesOf({ step }), rules.now() + FIRST_LEAD + round)
@@ -104,23 +115,55 @@ export function createWindowSource(source: WindowSourceContext): Source {
       // What is not owed costs nothing when it goes.
       expiresAt: expiryOf(limits, intersect(stillOwed, [range])[0] ?? range),
       completes: false,
+      isFailing: state.failures > 0,
       run: () => run(state, one, purpose, range, progress),
     })
-    state.parts = state.parts.filter(part =>
-      stillOwed.some(each => each.from < part.to && part.from < each.to),
-    )
-    const [part] = state.parts.filter(each => each.from >= askable.edge)
-    if (part) return [job('repair', part)]
+    state.parts = state.parts.filter(part => intersect(stillOwed, [part]).length > 0)
+    const [part] = state.parts.filter(({ from, to }) => from >= askable.edge && to <= askable.horizon)
     let newest: Range | undefined
-    return purposesNow(state).flatMap(purpose => {
-      const range = planWindow(limits, progress, now, purpose, state.longest)
+    const planned = purposesNow(state).flatMap(purpose => {
+      const range = planWindow(
+        limits,
+        purpose === 'revisit' ? onwards(progress, state) : progress,
+        now,
+        purpose,
+        state.longest,
+      )
       if (purpose === 'live') newest = range
+      if (!range) {
+        rest(state, one, purpose, now)
+        return []
+      }
       // What lies beside the newest window grows with it until that is read: it would be asked for bit by bit.
-      if (range && !(purpose === 'backfill' && range.to === newest?.from)) return [job(purpose, range)]
-      if (purpose === 'live') state.liveAt = clock.monotonic() + Math.min(NOTHING_NEW_MS, settings.every)
-      if (purpose === 'revisit') state.revisitAt = clock.monotonic() + settings.revisitEvery
-      return []
+      if (purpose === 'backfill' && range.to === newest?.from) return []
+      return [job(purpose, range)]
     })
+    if (!part) return planned
+    // Where halves wait, only what is newer than all of them is asked for beside.
+    const after = Math.max(...state.parts.map(({ to }) => to))
+    const beside =
+      newest && newest.to > after ? [job('live', { from: Math.max(newest.from, after), to: newest.to })] : []
+    return [job('repair', part), ...beside]
+  }
+
+  /** There is nothing to do for a purpose: when to look again. */
+  function rest(
+    state: SeriesState,
+    one: WindowSeries,
+    purpose: 'live' | 'revisit' | 'backfill',
+    now: number,
+  ): void {
+    const at = clock.monotonic()
+    if (purpose === 'live') {
+      const { delay, margin } = rulesOf(one)
+      const next = frameOf(rulesOf(one), now).horizon + one.step + delay + margin.end - now
+      state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))
+    }
+    if (purpose === 'revisit') {
+      // The round is over; the next one begins with the oldest again.
+      state.revisitAt = at + settings.revisitEvery
+      state.revisitedTo = 0
+    }
   }
 
   /** In how many ms a series may have something to ask for that it has not now. */
@@ -188,12 +231,15 @@ export function createWindowSource(source: WindowSourceContext): Source {
         if (end === 'overflow')
           log.error('one second holds more than the provider lists; it is in the gap ledger', labels)
         if (purpose === 'live') state.liveAt = began + settings.every
-        if (purpose === 'revisit') state.revisitAt = began + settings.revisitEvery
+        if (purpose === 'revisit') state.revisitedTo = range.to
         return
       case 'narrow':
         context.health.worked()
         noteOverfull(state, range, one.step)
         if (purpose === 'live') state.liveAt = began + settings.every
+        return
+      case 'endless':
+        noteTooLong(state, range, one.step)
         return
       case 'failed':
         return afterFailure(state, one, range, failure!)
@@ -203,6 +249,8 @@ export function createWindowSource(source: WindowSourceContext): Source {
         return
       case 'busy':
       case 'late':
+        state.notBefore = clock.monotonic() + SOON_MS
+        return
       case 'stopped':
         return
     }
@@ -216,12 +264,35 @@ export function createWindowSource(source: WindowSourceContext): Source {
   ): Promise<void> {
     state.failures += 1
     rules.tighten(failure.kind, boundsOf(rulesOf(one), range))
-    const pause =
-      failure.kind === 'bad_request'
-        ? rejectedSeriesPause(state.failures, random.next())
-        : seriesPause(failure, state.failures, random.next())
-    state.notBefore = clock.monotonic() + pause
+    state.notBefore = clock.monotonic() + questionPause(failure, state.failures, random.next())
     await reportFailure({ ...context, stream, series: one.key }, failure)
+    if (!unreadable.has(failure.kind) || state.failures < FAILURES_THAT_PART) return
+    if (range.to - range.from > one.step) noteOverfull(state, range, one.step)
+    else await giveUp(one, range)
+  }
+
+  /** One step that can never be read must not keep the others from being read. */
+  async function giveUp(one: WindowSeries, range: Range): Promise<void> {
+    const known = (await store.windows(app.id, stream.name)).find(each => each.series === one.key)
+    if (!known) return
+    await store.commitWindow({
+      ...{
+        app: app.id,
+        stream: stream.name,
+        series: one.key,
+        fence: context.fence(),
+        version: known.version,
+      },
+      ...{
+        covers: [],
+        sees: [range],
+        loses: [{ ...range, reason: 'refused' }],
+        rows: {},
+        rejects: [],
+        work: [],
+      },
+    })
+    log.error('a range cannot be read in any size; it is in the gap ledger', labels)
   }
 
   function gauge(progress: readonly WindowProgress[], now: number): void {
@@ -240,4 +311,9 @@ export function createWindowSource(source: WindowSourceContext): Source {
   }
 
   return { begin, find }
+}
+
+/** Progress without what this round has looked at again: a call that never ends must not keep it at its beginning. */
+function onwards(progress: WindowProgress, { revisitedTo }: SeriesState): WindowProgress {
+  return { ...progress, lost: union(progress.lost, between(progress.owedFrom, revisitedTo)) }
 }

@@ -1,6 +1,6 @@
 import type { Range, Ranges } from '../planning/range.ts'
 import { normalise, subtract } from '../planning/ranges.ts'
-import { boundsOf, finalPart, validFor, type WindowRules } from '../planning/windows.ts'
+import { boundsOf, finalPart, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
 import type { WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../streams/stream.ts'
@@ -28,11 +28,11 @@ export interface WindowReading {
 /** A plan is made anew after this time, ms, however long it would still be allowed. */
 const PLAN_LIFE_MS = 60_000
 
-/** `now`: the provider's clock at this moment, Unix seconds. */
+/** `life` in ms: for how long the window may still be asked for. */
 export function windowTask(
   context: PageContext,
   reading: WindowReading,
-  now: number,
+  life: number,
 ): Task<WindowPage, WindowHarvest> {
   const { app, store } = context
   const { stream, series, rules, range, number, plannedAt, details } = reading
@@ -41,7 +41,7 @@ export function windowTask(
     stream: stream.name,
     plan: () => ({
       request: requestLine(stream.operation, stream.request(app.id, series, bounds, number)),
-      life: Math.min(PLAN_LIFE_MS, validFor(rules, bounds, now) * 1_000),
+      life: Math.min(PLAN_LIFE_MS, life),
     }),
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
@@ -64,7 +64,8 @@ function windowCommit(
   grant: Grant | undefined,
 ): WindowCommit {
   const { stream, series, range, version } = reading
-  const { rows, rejects, work } = harvest
+  const { rows, rejects } = harvest
+  const work = harvest.work.filter(item => app.details[item.stream])
   const isRead = harvest.reading === 'whole'
   const lost: readonly LostRange[] = isOverflow(reading, harvest) ? [{ ...range, reason: 'overflow' }] : []
   return {

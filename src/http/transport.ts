@@ -59,7 +59,7 @@ interface Provider {
 export function createTransport(options: TransportOptions): HttpTransport {
   const { clock, credentials } = options
   const limits: TransportLimits = { ...defaultLimits, ...options.limits }
-  const providers = openProviders(options.providers)
+  const providers = openProviders(options.providers, clock)
   const agent = createAgent(limits)
 
   const perform = async (provider: Provider, app: string, request: RequestLine, deadline: Deadline) => {
@@ -110,7 +110,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
   const understand = (provider: Provider, operation: Operation, arrival: Arrival, timing: Timing): Reply => {
     const verdict = classify(operation, arrival, timing.receivedAt)
     const { answeredAt } = verdict
-    if (answeredAt !== undefined) provider.clock.observe(answeredAt, timing.receivedAt - timing.elapsed / 2)
+    if (answeredAt !== undefined) provider.clock.observe(answeredAt, clock.monotonic() - timing.elapsed / 2)
     if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
     if (isUnframed(arrival)) options.onUnframed?.(operation)
     const { status, bytes } = arrival
@@ -138,9 +138,9 @@ export function createTransport(options: TransportOptions): HttpTransport {
   }
 }
 
-function openProviders(settings: TransportOptions['providers']): ReadonlyMap<string, Provider> {
+function openProviders(settings: TransportOptions['providers'], clock: Clock): ReadonlyMap<string, Provider> {
   const open = ({ url, insecure = false, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
-    return { base: parseBaseUrl(url, { insecure }), bodyBytes, clock: createServerClock() }
+    return { base: parseBaseUrl(url, { insecure }), bodyBytes, clock: createServerClock({ clock }) }
   }
   return new Map(Object.entries(settings).map(([family, one]) => [family, open(one)]))
 }

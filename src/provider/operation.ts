@@ -63,7 +63,7 @@ export function requestLine(operation: Operation, parameters: Parameters, body?:
   )
   const query = Object.entries(operation.queryParams).flatMap(([name, schema]) => {
     const value = checked(operation, schema, name, parameters[name])
-    return value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(String(value))}`]
+    return value === undefined || value === null ? [] : [`${name}=${encoded(operation, name, String(value))}`]
   })
   const unknown = Object.keys(parameters).find(
     name => !(name in operation.pathParams) && !(name in operation.queryParams),
@@ -93,6 +93,10 @@ function segment(operation: Operation, name: string, value: unknown): string {
   if (text === '.' || text === '..') {
     throw new ParameterError(`${called(operation)}: parameter ${name}: a path segment cannot be "${text}"`)
   }
+  return encoded(operation, name, text)
+}
+
+function encoded(operation: Operation, name: string, text: string): string {
   try {
     return encodeURIComponent(text)
   } catch {

@@ -152,6 +152,8 @@ export interface DetailStream extends StreamBase {
   readonly harvest: (page: DetailPage, carry: Json) => DetailHarvest
   /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */
   readonly split: (item: WorkItem) => readonly WorkItem[] | undefined
+  /** The same work over shorter times, for a range that is too long; undefined when it cannot be shorter. */
+  readonly shorten: (item: WorkItem) => readonly WorkItem[] | undefined
 }
 
 export interface WorkItem {

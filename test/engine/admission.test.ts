@@ -291,3 +291,34 @@ describe('a group that is counted in the database', () => {
     expect(await sent).toMatchObject({ outcome: 'replied', grant: { n: 1 } })
   })
 })
+
+describe('two apps on one credential', () => {
+  const shared: GroupLimit = { ...counted, scope: 'key:1', rates: [perSecond(100)], concurrency: 2 }
+
+  it.each(['no_access', 'forbidden', 'unauthorized'] as const)(
+    '%s for one does not shut the other out',
+    async kind => {
+      const { ofFeed, transport, clock } = rigged()
+      transport.answers = ({ app }) => (app === 'bad' ? kind : { items: [] })
+      const bad = ofFeed({ app: 'bad', limit: shared })
+      await clock.advance(second)
+      await bad
+      const good = ofFeed({ app: 'good', limit: shared })
+      await clock.advance(second)
+      expect(await good).toMatchObject({ outcome: 'replied', reply: { ok: true } })
+    },
+  )
+
+  it('qps_limit for one makes both wait: they share the rate', async () => {
+    const { ofFeed, transport, clock } = rigged()
+    transport.answers = ({ app }) => (app === 'bad' ? 'qps_limit' : { items: [] })
+    const bad = ofFeed({ app: 'bad', limit: shared })
+    await clock.advance(second)
+    await bad
+    void ofFeed({ app: 'good', limit: shared })
+    await clock.advance(second)
+    expect(transport.asked.map(({ app }) => app)).toEqual(['bad'])
+    await clock.advance(minute)
+    expect(transport.asked.map(({ app }) => app)).toEqual(['bad', 'good'])
+  })
+})

@@ -21,14 +21,19 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
   const faults: Error[] = []
   const begun: string[] = []
   const waits = { ...noWaits }
-  const put = (name: string, purpose: Purpose, expiresAt: number, { lasts = 0, completes = false } = {}) => {
+  const put = (
+    name: string,
+    purpose: Purpose,
+    expiresAt: number,
+    { lasts = 0, completes = false, isFailing = false } = {},
+  ) => {
     const run = async () => {
       busy.add(name)
       await rig.clock.sleep(lasts)
       done.push(name)
       open.delete(name)
     }
-    open.set(name, { purpose, expiresAt, completes, run })
+    open.set(name, { purpose, expiresAt, completes, isFailing, run })
   }
   const source: Source = {
     begin: async () => {
@@ -92,6 +97,15 @@ describe('one limit group of an app', () => {
     start()
     await clock.advance(second)
     expect(done).toEqual(['the rest of a call', 'another call'])
+  })
+
+  it('lets nothing that fails again and again go before all others', async () => {
+    const { put, start, clock, done } = rigged({ soon: 1_000 })
+    put('failing, and about to go', 'repair', 10, { isFailing: true, completes: true })
+    put('well, and about to go', 'backfill', 900)
+    start()
+    await clock.advance(second)
+    expect(done[0]).toBe('well, and about to go')
   })
 
   it('lets new data go while what is long past has to wait for its pace', async () => {

@@ -30,6 +30,7 @@ export class FakeRangeStore implements RangeStore {
   readonly itemCommits: ItemCommit[] = []
   readonly gaps: LostLine[] = []
   readonly closedWindows: string[] = []
+  readonly deferrals: number[] = []
   readonly #windows = new Map<string, WindowProgress>()
   readonly #items = new Map<string, Item>()
 
@@ -149,6 +150,7 @@ export class FakeRangeStore implements RangeStore {
   async deferItem(_fence: unknown, _app: string, item: OpenItem, wait: number): Promise<void> {
     const known = this.#items.get(keyOf(item))!
     known.deferred = wait
+    this.deferrals.push(wait)
     known.open = { ...known.open, failures: known.open.failures + 1, version: known.open.version + 1 }
   }
 

@@ -62,15 +62,18 @@ export const sessions: DetailStream = {
       work: [],
     }
   },
-  split: item => {
-    const middle = Math.floor((item.from + item.to) / 2)
-    if (middle === item.from) return undefined
-    const part = (n: number, from: number, to: number): WorkItem => ({
-      ...item,
-      part: `${item.part}.${n}`,
-      from,
-      to,
-    })
-    return [part(1, item.from, middle), part(2, middle + 1, item.to)]
-  },
+  split: halves,
+  shorten: halves,
+}
+
+function halves(item: WorkItem): readonly WorkItem[] | undefined {
+  const middle = Math.floor((item.from + item.to) / 2)
+  if (middle === item.from) return undefined
+  const part = (n: number, from: number, to: number): WorkItem => ({
+    ...item,
+    part: `${item.part}.${n}`,
+    from,
+    to,
+  })
+  return [part(1, item.from, middle), part(2, middle + 1, item.to)]
 }

@@ -164,6 +164,16 @@ describe('an answer that comes too late to be stored', () => {
   })
 })
 
+describe('an item that was cut for a larger plan', () => {
+  it('is cut again before it is asked for', async () => {
+    const { put, work, asked, now } = rigged()
+    put('long', 3 * 3_600, { to: now - 3_600 })
+    await work()
+    expect(asked.length).toBeGreaterThanOrEqual(2)
+    for (const { from, to } of asked) expect(to - from).toBeLessThan(limits.span)
+  })
+})
+
 describe('an item that cannot be had', () => {
   it('because its answer is too large is asked for in parts', async () => {
     const { put, work, asked, store } = rigged(({ from, to }) =>
@@ -185,15 +195,16 @@ describe('an item that cannot be had', () => {
   it.each([
     ['bad_request', 'refused'],
     ['not_found', 'vanished'],
-  ] as const)('because of %s three times is a gap', async (kind, reason) => {
+  ] as const)('because of %s again and again, over hours, is a gap', async (kind, reason) => {
     const { put, work, asked, store, clock } = rigged(() => kind)
     put('unwanted', 3_600)
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 7; n++) {
       await work()
       await clock.advance(hour)
       store.undefer()
     }
-    expect(asked).toHaveLength(3)
+    expect(asked).toHaveLength(5)
+    expect(store.deferrals.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(2 * hour)
     expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
   })
 

@@ -202,6 +202,75 @@ describe('a window that holds more than is listed', () => {
   })
 })
 
+describe('a call that never ends', () => {
+  it('does not keep later ones from being looked at again', async () => {
+    let never = 0
+    let later = 0
+    const rig = rigged(({ from, to }) => {
+      const unfinished = [never, later].filter(second => from <= second && second < to)
+      return { items: [], unfinished }
+    })
+    never = nowOf(rig) - 2 * day
+    later = nowOf(rig) - 5 * 3_600
+    await rig.source.begin()
+    await rig.work()
+    const before = rig.asked.length
+    for (let n = 0; n < 3; n++) {
+      await rig.clock.advance(11 * minute)
+      await rig.work()
+    }
+    const again = rig.asked.slice(before)
+    for (const second of [never, later]) {
+      expect(again.filter(({ from, to }) => from <= second && second < to).length).toBeGreaterThanOrEqual(2)
+    }
+  })
+})
+
+describe('a window at the edge of the reach', () => {
+  it('with more pages than there is time for is planned shorter, and ends', async () => {
+    // Each page takes a second; a window of eight hours would have 160 of them.
+    const rig = rigged(({ from, to, page }) => {
+      const pages = Math.ceil((to - from) / 180)
+      return { items: page < pages ? [to, to, to] : [to], hasMore: page < pages }
+    })
+    await rig.source.begin()
+    const live = (await rig.source.find()).jobs.find(({ purpose }) => purpose === 'live')!
+    const first = live.run()
+    await rig.clock.advance(10 * minute)
+    await first
+    await rig.clock.advance(2 * 24 * hour)
+    for (let n = 0; n < 400; n++) {
+      const { jobs } = await rig.source.find()
+      const [job] = jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) break
+      const run = job.run()
+      await rig.clock.advance(3 * minute)
+      await run
+    }
+    const { covered } = rig.progress()
+    expect(covered.at(-1)!.to).toBeGreaterThan(nowOf(rig) - 3 * 3_600)
+    expect(rig.store.gaps.every(({ reason }) => reason === 'expired')).toBe(true)
+  })
+})
+
+describe('a second that spoils every answer', () => {
+  it('becomes a gap, and the rest is read', async () => {
+    let spoilt = 0
+    const rig = rigged(({ from, to }) => (from <= spoilt && spoilt < to ? 'malformed' : { items: [] }))
+    spoilt = nowOf(rig) - 3 * 3_600
+    await rig.source.begin()
+    for (let n = 0; n < 500; n++) {
+      await rig.work()
+      await rig.clock.advance(10 * minute)
+    }
+    const { covered } = rig.progress()
+    const isCovered = (second: number) => covered.some(({ from, to }) => from <= second && second < to)
+    expect(isCovered(spoilt)).toBe(false)
+    expect(isCovered(spoilt - 3_600)).toBe(true)
+    expect(isCovered(spoilt + 3_600)).toBe(true)
+  })
+})
+
 describe('an outage longer than the reach', () => {
   it('leaves one exact gap, and the stream goes on', async () => {
     const rig = rigged()
@@ -260,7 +329,7 @@ describe('a refusal', () => {
       await rig.work()
       await rig.clock.advance(5 * minute)
     }
-    expect(rig.asked.length).toBeLessThanOrEqual(6)
+    expect(rig.asked.length).toBeLessThanOrEqual(10)
     expect(rig.asked.length).toBeGreaterThanOrEqual(3)
     expect(nowOf(rig) - began).toBeGreaterThan(2 * day)
   })

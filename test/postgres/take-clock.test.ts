@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Evidence, Grant } from '../../src/engine/ports.ts'
-import { anyTime, debit, freshGroup, granted, reach } from './debits.ts'
+import { anyTime, debit, freshGroup, granted } from './debits.ts'
 import { app, feedPage, me, openStore, start, type TestStore } from './harness.ts'
 
 let db: TestStore

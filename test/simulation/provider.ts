@@ -42,9 +42,9 @@ export function createInProcessTransport(options: InProcessOptions): Transport {
         const reply = timing()
         const dated = parseHttpDate(arrival.header('date'))
         const { family } = request.operation
-        const known = clocks.get(family) ?? createServerClock()
+        const known = clocks.get(family) ?? createServerClock({ clock })
         clocks.set(family, known)
-        if (dated !== undefined) known.observe(dated, reply.receivedAt - reply.elapsed / 2)
+        if (dated !== undefined) known.observe(dated, clock.monotonic() - reply.elapsed / 2)
         return understand(request, arrival, reply)
       } catch (error) {
         return { ok: false, failure: breakdown(error, undefined), timing: timing() }

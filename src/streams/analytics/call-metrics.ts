@@ -24,6 +24,7 @@ export const callMetrics: DetailStream = {
   }),
   harvest,
   split,
+  shorten: halveTime,
 }
 
 const Ask = z.object({ sids: z.array(z.string()).min(1) })

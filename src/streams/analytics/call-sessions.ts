@@ -35,6 +35,7 @@ export const callSessions: DetailStream = {
   request: askSessions(() => 'include'),
   harvest,
   split: halveTime,
+  shorten: halveTime,
 }
 
 /** Asks for sessions as each app wants it. */

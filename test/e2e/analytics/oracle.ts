@@ -117,17 +117,26 @@ class Comparison {
     }
   }
 
-  /** The seconds in which more calls begin than the provider lists: each is a row of the gap ledger, and nothing else is. */
+  /**
+   * Seconds of which the provider lists only a part, as more calls begin in them and at their ends, which a search
+   * counts in: each stands in the gap ledger, and nothing else does.
+   */
   #compareGaps(app: string, calls: readonly TrueCall[]): ReadonlySet<number> {
     const { callListPages } = this.#stage.sandbox.settings.switches
-    const seconds = Map.groupBy(calls, ({ item }) => item.created_ts)
-    const overflown = [...seconds].filter(([, of]) => of.length > 100 * callListPages)
-    const expected = overflown.map(([second]) => `${app} calls overflow lost ${second} ${second + 1}`)
+    const begun = new Map<number, number>()
+    for (const { item } of calls) begun.set(item.created_ts, (begun.get(item.created_ts) ?? 0) + 1)
+    const seconds = [...begun.keys()].flatMap(second => [second - 1, second])
+    const overflown = new Set(
+      seconds.filter(second => (begun.get(second) ?? 0) + (begun.get(second + 1) ?? 0) > 100 * callListPages),
+    )
+    const expected = [...overflown].map(second => `${app} calls overflow lost ${second}`)
     const found = this.#stored.gaps
       .filter(gap => gap.app === app)
-      .map(({ stream, reason, state, from, to }) => `${app} ${stream} ${reason} ${state} ${from} ${to}`)
+      .flatMap(({ stream, reason, state, from, to }) =>
+        Array.from({ length: to - from }, (_, n) => `${app} ${stream} ${reason} ${state} ${from + n}`),
+      )
     this.#gaps.push(...difference(expected, found))
-    return new Set(overflown.map(([second]) => second))
+    return overflown
   }
 
   #compareCall(key: string, row: Stored['calls'][number], { item, destroyedAt }: TrueCall): void {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock/clock.ts'
 import { systemClock } from '../../../src/clock/system.ts'
-import type { Plan } from '../../../src/provider/limits.ts'
+import { type Plan, perDay, perMinute } from '../../../src/provider/limits.ts'
 import {
   type AppOptions,
   type CallsProfile,
@@ -56,6 +56,9 @@ export const canaries = new RegExp(`${canary}|${btoa(`${rest.key}:${rest.secret}
 /** Total deadline of a request, seconds: how long a request that was killed may still arrive. */
 const deadline = 2
 
+/** A contract with more insights a day than the document has, so that a minute is enough to read some frames. */
+const insightsADay = 600
+
 /** Little enough to be read in one go, within what the pace lends for a burst. */
 const load: CallsProfile = { kind: 'calls', callsPerDay: 72, users: 5, minutes: 12, days: 1 }
 
@@ -67,7 +70,11 @@ export async function openCallStage(
 ): Promise<CallStage> {
   const { clock, origin } = clockFrom(systemClock)
   const apps = appIds.slice(0, world.apps ?? 1).map((id): AppOptions => {
-    const limits = world.detailSpan ? { 'call-details': { span: world.detailSpan } } : {}
+    const insights = { rates: [perMinute(10), perDay(insightsADay)] }
+    const limits = {
+      ...{ 'usage-insight': insights, 'quality-insight': insights },
+      ...(world.detailSpan ? { 'call-details': { span: world.detailSpan } } : {}),
+    }
     return { id, uid: 'penstock', token: `token-${canary}`, plan: world.plan ?? 'enterprise', rest, limits }
   })
   const told: { subjects: Subjects } = { subjects: { channels: [''], users: [] } }
@@ -130,7 +137,11 @@ function configOf(
       'realtime-usage': { every: '20s', metrics: ['userCount'], channels: named },
       'realtime-quality': { every: '20s', metrics: ['audioFreezeRate'], channels: named, uids: users },
     },
-    ...(detailSpan ? { limits: { 'call-details': { span: `${detailSpan}s` } } } : {}),
+    limits: {
+      'usage-insight': { perDay: insightsADay },
+      'quality-insight': { perDay: insightsADay },
+      ...(detailSpan ? { 'call-details': { span: `${detailSpan}s` } } : {}),
+    },
     apps: apps.map(({ id, uid, token }) => ({
       id,
       region: 'eu',
