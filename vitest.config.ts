@@ -6,8 +6,9 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // A file that plays a whole day or kills processes sets its own, longer limit.
-    testTimeout: 30_000,
+    // Only what hangs should end here: tests that start many processes take long on a busy machine. A file that plays
+    // a whole day or kills processes sets its own, longer limit.
+    testTimeout: 120_000,
     // The first file to ask for a database waits here for the server to start and for its migrations.
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
