@@ -6,7 +6,7 @@ import type { Source } from './job.ts'
 import type { Pacers } from './pacer.ts'
 import { startPoller } from './poller.ts'
 import { createRangeRules, type RangeRules } from './range-rules.ts'
-import type { GroupLimit } from './settings.ts'
+import type { GroupLimit, WindowSettings } from './settings.ts'
 import { createWindowSource } from './window-source.ts'
 
 /** Everything that keeps one app drained: a poller for its rooms, a drain for each limit group of its analytics. */
@@ -77,13 +77,21 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
       const settings = app.details[stream.name]
       return settings ? [createItemSource({ context: drainContext, stream, rules, reach, ...settings })] : []
     }
-    const settings = app.windows[stream.name]
-    if (!settings || settings.series.length === 0) return []
+    // A stream that is off has its series closed, so that nobody waits for what they owe.
+    const settings = app.windows[stream.name] ?? switchedOff
     const details = app.details['call-sessions'] && app.limits['call-details']?.range
     return [createWindowSource({ context: drainContext, stream, settings, rules, details, round })]
   }
 
   return { wake, done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}) }
+}
+
+const switchedOff: WindowSettings = {
+  series: [],
+  every: 0,
+  finalAfter: 0,
+  revisitEvery: 0,
+  frame: 'needed',
 }
 
 /** Seconds from one request to the next at the fastest that lasts longer than a moment. */

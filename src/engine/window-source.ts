@@ -77,6 +77,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
   }
 
   async function find(): Promise<Found> {
+    if (series.size === 0) return { jobs: [], again: LOOK_EVERY_MS }
     // What ends while progress is being read stands in it as it did before.
     const wasBusy = new Set([...states].filter(([, { isBusy }]) => isBusy).map(([key]) => key))
     const known = (await store.windows(app.id, stream.name)).filter(each => series.has(each.series))

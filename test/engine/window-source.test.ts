@@ -253,6 +253,15 @@ describe('a window at the edge of the reach', () => {
   })
 })
 
+describe('a series that nobody asks for any more', () => {
+  it('is closed, and owes nothing', async () => {
+    const rig = rigged()
+    rig.store.putWindow('calls', { series: 'of an earlier configuration', owedFrom: 1 })
+    await rig.source.begin()
+    expect(rig.store.closedWindows).toEqual(['calls of an earlier configuration'])
+  })
+})
+
 describe('a second that spoils every answer', () => {
   it('becomes a gap, and the rest is read', async () => {
     let spoilt = 0
