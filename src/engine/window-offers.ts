@@ -1,0 +1,95 @@
+import { owed } from '../planning/coverage.ts'
+import { planWindow, type WindowPurpose } from '../planning/plan-window.ts'
+import type { Range } from '../planning/range.ts'
+import { between, intersect, union } from '../planning/ranges.ts'
+import { expiryOf, frameOf, type WindowRules } from '../planning/windows.ts'
+import type { Purpose, WindowProgress } from './ports.ts'
+import type { WindowSettings } from './settings.ts'
+import type { SeriesState } from './window-series.ts'
+
+/** A window of a series that may be asked for now. */
+export interface Offer {
+  readonly purpose: Purpose
+  readonly range: Range
+  /** When the oldest of what is owed in it can no longer be had, Unix seconds. */
+  readonly expiresAt: number
+}
+
+export interface OfferContext {
+  readonly progress: WindowProgress
+  readonly state: SeriesState
+  readonly rules: WindowRules
+  readonly settings: WindowSettings
+  /** The provider's clock, Unix seconds. */
+  readonly now: number
+  /** Our monotonic clock, ms. */
+  readonly at: number
+}
+
+/** When nothing is new the newest data are looked for again after this, ms, at the earliest. */
+const NOTHING_NEW_MS = 20_000
+
+/** What may be asked of a series now; a purpose that has nothing to do is put off. */
+export function offersOf(context: OfferContext): readonly Offer[] {
+  const { progress, state, rules, now } = context
+  const askable = frameOf(rules, now)
+  const stillOwed = owed(progress, askable)
+  const offer = (purpose: Purpose, range: Range): Offer => {
+    // What is not owed costs nothing when it goes.
+    return { purpose, range, expiresAt: expiryOf(rules, intersect(stillOwed, [range])[0] ?? range) }
+  }
+  state.parts = state.parts.filter(part => intersect(stillOwed, [part]).length > 0)
+  const part = state.parts.find(({ from, to }) => from >= askable.edge && to <= askable.horizon)
+  const planned = purposesNow(context).flatMap(purpose => {
+    const range = plan(context, purpose)
+    if (!range) putOff(context, purpose)
+    return range ? [offer(purpose, range)] : []
+  })
+  const newest = planned.find(({ purpose }) => purpose === 'live')?.range
+  if (part)
+    return [offer('repair', part), ...newerThanParts(state, newest).map(range => offer('live', range))]
+  // What lies beside the newest window grows with it until that is read: it would be asked for bit by bit.
+  return planned.filter(({ purpose, range }) => purpose !== 'backfill' || range.to !== newest?.from)
+}
+
+/** In how many ms a series may have something to ask for that it has not now. */
+export function waitOf({ isBusy, notBefore, liveAt, revisitAt }: SeriesState, at: number): number {
+  if (isBusy) return Number.POSITIVE_INFINITY
+  return Math.min(...[notBefore, liveAt, revisitAt].filter(time => time > at)) - at
+}
+
+function purposesNow({ state: { liveAt, revisitAt }, at }: OfferContext): readonly WindowPurpose[] {
+  const live = at >= liveAt ? (['live'] as const) : []
+  const revisit = at >= revisitAt ? (['revisit'] as const) : []
+  return [...live, ...revisit, 'backfill']
+}
+
+function plan({ rules, progress, state, now }: OfferContext, purpose: WindowPurpose): Range | undefined {
+  const seen = purpose === 'revisit' ? onwards(progress, state) : progress
+  return planWindow(rules, seen, now, purpose, state.longest)
+}
+
+/** There is nothing to do for a purpose: when to look again. */
+function putOff({ state, rules, settings, now, at }: OfferContext, purpose: WindowPurpose): void {
+  if (purpose === 'live') {
+    const next = frameOf(rules, now).horizon + rules.step + rules.delay + rules.margin.end - now
+    state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))
+  }
+  if (purpose === 'revisit') {
+    // The round is over; the next one begins with the oldest again.
+    state.revisitAt = at + settings.revisitEvery
+    state.revisitedTo = 0
+  }
+}
+
+/** Progress without what this round has looked at again: a call that never ends must not keep it at its beginning. */
+function onwards(progress: WindowProgress, { revisitedTo }: SeriesState): WindowProgress {
+  return { ...progress, lost: union(progress.lost, between(progress.owedFrom, revisitedTo)) }
+}
+
+/** Where halves wait, only what is newer than all of them is asked for beside. */
+function newerThanParts({ parts }: SeriesState, newest: Range | undefined): readonly Range[] {
+  if (!newest) return []
+  const from = Math.max(newest.from, ...parts.map(({ to }) => to))
+  return from < newest.to ? [{ from, to: newest.to }] : []
+}

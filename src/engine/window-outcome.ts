@@ -1,0 +1,110 @@
+import { boundsOf } from '../planning/windows.ts'
+import type { Failure, FailureKind } from '../provider/errors.ts'
+import type { DrainContext } from './drain.ts'
+import { SOON_MS } from './faults.ts'
+import type { Purpose } from './ports.ts'
+import type { RangeRules } from './range-rules.ts'
+import { questionPause } from './reactions.ts'
+import { reportFailure } from './refusals.ts'
+import type { WindowSettings } from './settings.ts'
+import type { WindowResult } from './window-reading.ts'
+import { noteOverfull, noteTooLong, noteWhole, type SeriesState } from './window-series.ts'
+import type { WindowReading } from './window-task.ts'
+
+export interface OutcomeContext {
+  readonly context: DrainContext
+  readonly settings: WindowSettings
+  readonly rules: RangeRules
+}
+
+/** A reading that has ended, and what it was for. */
+export interface Ended {
+  readonly reading: WindowReading
+  readonly state: SeriesState
+  readonly purpose: Purpose
+  /** When it began, on the monotonic clock, ms. */
+  readonly began: number
+  readonly result: WindowResult
+}
+
+/** Answers that cannot be used, though the question was allowed: a part of the range may be what spoils them. */
+const unreadable: ReadonlySet<FailureKind> = new Set<FailureKind>(['malformed', 'too_large'])
+
+/** After so many of them in a row the range is asked for in parts. */
+const FAILURES_THAT_PART = 2
+
+/** What the end of a reading means for the windows to come. Throws StoreUnavailable. */
+export async function settleWindow(outcome: OutcomeContext, ended: Ended): Promise<void> {
+  const { context, settings } = outcome
+  const { reading, state, purpose, began, result } = ended
+  const { range, series, stream } = reading
+  const labels = { app: context.app.id, stream: stream.name }
+  if (result.hints.length > 0) context.onRooms(result.hints)
+  if (result.madeWork) context.onWork()
+  switch (result.end) {
+    case 'whole':
+    case 'overflow':
+      if (result.end === 'overflow') {
+        context.log.error('one second holds more than the provider lists; it is in the gap ledger', labels)
+      }
+      context.health.worked()
+      state.failures = 0
+      noteWhole(state, range)
+      if (purpose === 'live') state.liveAt = began + settings.every
+      if (purpose === 'revisit') state.revisitedTo = range.to
+      return
+    case 'narrow':
+      context.health.worked()
+      noteOverfull(state, range, series.step)
+      if (purpose === 'live') state.liveAt = began + settings.every
+      return
+    case 'endless':
+      noteTooLong(state, range, series.step)
+      return
+    case 'failed':
+      return afterFailure(outcome, ended, result.failure!)
+    case 'fenced':
+      context.onFenced()
+      state.notBefore = context.clock.monotonic() + context.settings.renewEvery
+      return
+    case 'busy':
+    case 'late':
+      state.notBefore = context.clock.monotonic() + SOON_MS
+      return
+    case 'stopped':
+      return
+  }
+}
+
+async function afterFailure(
+  { context, rules }: OutcomeContext,
+  { reading, state }: Ended,
+  failure: Failure,
+): Promise<void> {
+  const { stream, series, range } = reading
+  state.failures += 1
+  rules.tighten(failure.kind, boundsOf(reading.rules, range))
+  state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, context.random.next())
+  await reportFailure({ ...context, stream, series: series.key }, failure)
+  if (!unreadable.has(failure.kind) || state.failures < FAILURES_THAT_PART) return
+  if (range.to - range.from > series.step) noteOverfull(state, range, series.step)
+  else await giveUp(context, reading)
+}
+
+/** One step that can never be read must not keep the others from being read. */
+async function giveUp(
+  { app, store, fence, log }: DrainContext,
+  { stream, series, range }: WindowReading,
+): Promise<void> {
+  const known = (await store.windows(app.id, stream.name)).find(each => each.series === series.key)
+  if (!known) return
+  await store.commitWindow({
+    ...{ app: app.id, stream: stream.name, series: series.key, fence: fence(), version: known.version },
+    ...{ covers: [], sees: [range], loses: [{ ...range, reason: 'refused' }] },
+    ...{ rows: {}, rejects: [], work: [] },
+  })
+  log.error('a range cannot be read in any size; it is in the gap ledger', {
+    app: app.id,
+    stream: stream.name,
+  })
+}
