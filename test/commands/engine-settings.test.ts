@@ -86,7 +86,7 @@ describe('what the engine is told of call analytics', () => {
     expect(windows.calls).toMatchObject({
       ...{ every: 60_000, finalAfter: 3_600, revisitEvery: 600_000, frame: 'needed' },
     })
-    expect(windows['usage-insight']).toMatchObject({ every: 21_600_000, finalAfter: 194_400, frame: 'full' })
+    expect(windows['usage-insight']).toMatchObject({ every: 21_600_000, finalAfter: 216_000, frame: 'full' })
     expect(windows['realtime-quality']).toMatchObject({ every: 300_000, finalAfter: 0, frame: 'full' })
     expect(details).toEqual({ 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } })
   })
