@@ -9,12 +9,12 @@ import { createSandbox, demoApp, type Sandbox, type SchoolProfile } from '../../
  */
 const livelySchool: SchoolProfile = {
   kind: 'school',
-  classes: 24,
+  classes: 12,
   students: 10,
   lessonMinutes: 4,
   breakMinutes: 2,
   eventsPerMinute: 60,
-  historyMinutes: 20,
+  historyMinutes: 14,
 }
 
 /**
