@@ -57,12 +57,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       { ...bounds, after: Math.max(bounds.after, recent) },
       limit,
     )
-    const past = await store.items(
-      app.id,
-      stream.name,
-      { ...bounds, before: Math.min(bounds.before, recent) },
-      limit,
-    )
+    const past = await store.items(app.id, stream.name, { ...bounds, upTo: recent }, limit)
     const free = [...live, ...past].filter(item => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)))
     return { jobs: free.map(item => jobOf(item, recent)), again: LOOK_EVERY_MS }
   }

@@ -22,7 +22,8 @@ const list = statement(
           w.carry::text as carry, w.origin, w.failures
    from ingest.worklist w
    where w.app_id = :app and w.stream = :stream and w.state = 'owed'
-     and w.range_from > to_timestamp(:after::double precision) and w.range_to < to_timestamp(:before::double precision)
+     and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
+     and w.range_to < to_timestamp(:before::double precision)
      and (w.not_before is null or w.not_before <= ingest.clock())
    order by w.range_from
    limit :limit::int`,
@@ -97,10 +98,10 @@ export async function listItems(
   pool: pg.Pool,
   app: string,
   stream: OpenItem['stream'],
-  bounds: ItemBounds,
+  { after, upTo = Number.POSITIVE_INFINITY, before }: ItemBounds,
   limit: number,
 ): Promise<readonly OpenItem[]> {
-  const rows = await query<Row>(pool, bind(list, { app, stream, ...bounds, limit }))
+  const rows = await query<Row>(pool, bind(list, { app, stream, after, latest: upTo, before, limit }))
   return rows.map(row => ({
     stream,
     key: decodeText(row.item),

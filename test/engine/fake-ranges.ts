@@ -123,11 +123,12 @@ export class FakeRangeStore implements RangeStore {
     else this.gaps[before] = { ...this.gaps[before]!, to: line.to }
   }
 
-  async items(_app: string, stream: string, { after, before }: ItemBounds, limit: number) {
+  async items(_app: string, stream: string, bounds: ItemBounds, limit: number) {
+    const { after, upTo = Number.POSITIVE_INFINITY, before } = bounds
     return [...this.#items.values()]
       .filter(({ state, deferred, open }) => state === 'owed' && deferred === 0 && open.stream === stream)
       .map(({ open }) => open)
-      .filter(({ from, to }) => from > after && to < before)
+      .filter(({ from, to }) => from > after && from <= upTo && to < before)
       .toSorted((a, b) => a.from - b.from)
       .slice(0, limit)
   }

@@ -164,6 +164,17 @@ describe('an answer that comes too late to be stored', () => {
   })
 })
 
+describe('a call that began before the time that counts as new, and ended in it', () => {
+  it('is fetched, and as one of the past', async () => {
+    const { put, source, now } = rigged()
+    put('straddling', 6 * 3_600 + 600, { to: now - 6 * 3_600 + 600 })
+    put('first of the new', 6 * 3_600 - 1)
+    put('last of the past', 6 * 3_600)
+    const { jobs } = await source.find()
+    expect(jobs.map(({ purpose }) => purpose)).toEqual(['live', 'backfill', 'backfill'])
+  })
+})
+
 describe('an item that was cut for a larger plan', () => {
   it('is cut again before it is asked for', async () => {
     const { put, work, asked, now } = rigged()

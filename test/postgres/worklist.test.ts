@@ -47,19 +47,17 @@ describe('the worklist', () => {
       ...[work('b', { from: 20, to: 30 }), work('a', { from: 10, to: 40 })],
       ...[work('c', { from: 30, to: 50 }), work('m', { stream: 'call-metrics', from: 20, to: 30 })],
     )
-    const keys = async (after: number, before: number, limit = 9) => {
-      const found = await db.store.items(
-        app,
-        'call-sessions',
-        { after: at(after), before: at(before) },
-        limit,
-      )
+    const keys = async (after: number, before: number, limit = 9, upTo?: number) => {
+      const bounds = { after: at(after), before: at(before), ...(upTo ? { upTo: at(upTo) } : {}) }
+      const found = await db.store.items(app, 'call-sessions', bounds, limit)
       return found.map(({ key }) => key)
     }
     expect(await keys(9, 51)).toEqual(['a', 'b', 'c'])
     expect(await keys(9, 51, 2)).toEqual(['a', 'b'])
     expect(await keys(10, 51)).toEqual(['b', 'c'])
     expect(await keys(9, 50)).toEqual(['a', 'b'])
+    expect(await keys(9, 51, 9, 20)).toEqual(['a', 'b'])
+    expect(await keys(9, 51, 9, 19)).toEqual(['a'])
     expect(await db.store.items('other', 'call-sessions', { after: 0, before: at(1e6) }, 9)).toEqual([])
   })
 

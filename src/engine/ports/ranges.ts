@@ -116,10 +116,12 @@ export interface ItemCommit {
   readonly settles?: Grant
 }
 
-/** Which work items may be asked for now: all bounds strict, Unix seconds. */
+/** Which work items may be asked for now, Unix seconds: as the plan has it, both bounds strict. */
 export interface ItemBounds {
   /** Items must begin after this. */
   readonly after: number
+  /** And at this at the latest, where it is given. */
+  readonly upTo?: number
   /** And end before this. */
   readonly before: number
 }
