@@ -7,11 +7,11 @@ const kills = 6
 const timeout = 170_000
 
 const badness = [
-  { kind: 'latency', rate: 0.3, ms: 250 },
-  { kind: 'reset', rate: 0.03 },
-  { kind: 'lost-response', rate: 0.03 },
+  { kind: 'latency', rate: 0.25, ms: 200 },
+  { kind: 'reset', rate: 0.02 },
+  { kind: 'lost-response', rate: 0.02 },
   { kind: 'truncated', rate: 0.02 },
-  { kind: 'status', status: 500, rate: 0.03 },
+  { kind: 'status', status: 500, rate: 0.02 },
 ] as const satisfies readonly FaultRule[]
 
 /** Every position of every switch that concerns limits stands in one of these. */
@@ -19,7 +19,7 @@ const worlds: readonly CallWorld[] = [
   {
     name: 'sliding limits, each endpoint with its own; a burst of calls in one second',
     switches: { limiter: 'sliding', counters: 'separate', countersPer: 'app', day: 'rolling' },
-    oddities: { burstOfCalls: 120 },
+    oddities: { burstOfCalls: 110 },
     load: { callsPerDay: 48 },
   },
   {
@@ -53,7 +53,7 @@ const worlds: readonly CallWorld[] = [
   {
     name: 'more calls in a second than are listed, searches under load, and bad answers besides',
     switches: { callListPages: 1, hasMoreAbove: 20, day: 'utc-calendar', countersPer: 'credential' },
-    oddities: { burstOfCalls: 130 },
+    oddities: { burstOfCalls: 115 },
     load: { callsPerDay: 24 },
     faults: badness,
   },

@@ -4,7 +4,7 @@ import { penstock } from '../../commands/penstock.ts'
 import { ask } from '../../support/embedded.ts'
 import type { DaemonProcess } from '../daemon.ts'
 import { tablesWith } from '../probes.ts'
-import { type Cut, compareAnalytics, complaint, type Findings } from './oracle.ts'
+import { type Cut, compareAnalytics, complaint, type Findings, overflownSeconds } from './oracle.ts'
 import { type CallStage, type CallWorld, canaries, openCallStage } from './stage.ts'
 import { readStored } from './stored.ts'
 
@@ -69,36 +69,42 @@ export async function settle(stage: CallStage, cut: Cut): Promise<void> {
   }
 }
 
-async function isSettled({ sandbox, databaseUrl, apps, origin }: CallStage, cut: Cut): Promise<boolean> {
-  const seconds = origin / 1_000
+async function isSettled(stage: CallStage, cut: Cut): Promise<boolean> {
+  const { sandbox, databaseUrl, apps, origin, world } = stage
+  const without = world.without ?? []
+  const at = (before: number) => `to_timestamp(${origin / 1_000 - before})`
   const [row] = await ask(
     databaseUrl,
-    `select (select array_agg(app_id || ' ' || call_id) from analytics.call) as calls,
-            (select array_agg(app_id || ' ' || call_id) from analytics.call where finished) as finished,
-            (select count(*)::int from ingest.worklist where state = 'owed' and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
-            (select count(*)::int from ingest.progress where owed_from is not null
-               and (stream like 'realtime-%' and not seen @> tstzmultirange(tstzrange(to_timestamp(${seconds - 3_000}), to_timestamp(${seconds - 60})))
-                 or stream like '%-insight' and isempty(seen))) as unread,
-            (select count(distinct stream)::int from ingest.progress where owed_from is not null) as streams,
-            ${apps.map(app => `ingest.is_complete('calls', '${app}', to_timestamp(${seconds - 86_400}), to_timestamp(${seconds - 1_800}))`).join(' and ')} as complete`,
+    `select coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call), '{}') as listed,
+            coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call where finished), '{}') as ended,
+            (select count(*)::int from ingest.worklist
+             where state = 'owed' and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
+            (select count(*)::int from ingest.progress
+             where owed_from is not null and stream <> all ('{${without.join()}}') and case
+               when stream in ('call-sessions', 'call-metrics') then false
+               when stream = 'calls' then not covered + lost @> tstzmultirange(tstzrange(${at(86_400)}, ${at(1_800)}))
+               when stream like 'realtime-%' then not covered @> tstzmultirange(tstzrange(${at(3_000)}, ${at(60)}))
+               else not seen @> tstzmultirange(tstzrange(${at(7 * 86_400)}, ${at(9 * 3_600)})) end) as unread,
+            (select count(distinct stream)::int from ingest.progress where owed_from is not null) as streams`,
   )
-  const { calls, finished, owed, unread, streams } = row as {
-    readonly calls: readonly string[] | null
-    readonly finished: readonly string[] | null
+  const { owed, unread, streams, ...names } = row as unknown as {
+    readonly listed: readonly string[]
+    readonly ended: readonly string[]
     readonly owed: number
     readonly unread: number
     readonly streams: number
   }
   if (owed > 0 || unread > 0 || streams < 5) return false
-  const [listed, ended] = [new Set(calls), new Set(finished)]
-  return apps.every(app =>
-    [...sandbox.analytics(app).calls()].every(
-      ({ callId, createdAt, destroyedAt = Number.POSITIVE_INFINITY }) => {
-        const key = `${app} ${callId}`
-        return (createdAt > cut.listed || listed.has(key)) && (destroyedAt > cut.ended || ended.has(key))
-      },
-    ),
-  )
+  const [listed, ended] = [new Set(names.listed), new Set(names.ended)]
+  return apps.every(app => {
+    const calls = [...sandbox.analytics(app).calls()]
+    const overflown = overflownSeconds(calls, sandbox)
+    return calls.every(({ callId, createdAt, destroyedAt = Number.POSITIVE_INFINITY, item }) => {
+      const key = `${app} ${callId}`
+      if (!listed.has(key)) return createdAt > cut.listed || overflown.has(item.created_ts)
+      return destroyedAt > cut.ended || ended.has(key)
+    })
+  })
 }
 
 interface Drained {

@@ -1,4 +1,4 @@
-import type { AnalyticsTruth, TrueCall } from '../../../src/sandbox/index.ts'
+import type { AnalyticsTruth, Sandbox, TrueCall } from '../../../src/sandbox/index.ts'
 import type { CallStage } from './stage.ts'
 import type { Stored } from './stored.ts'
 import { createTwin, type Twin } from './twin.ts'
@@ -117,18 +117,9 @@ class Comparison {
     }
   }
 
-  /**
-   * Seconds of which the provider lists only a part, as more calls begin in them and at their ends, which a search
-   * counts in: each stands in the gap ledger, and nothing else does.
-   */
+  /** Overflown seconds stand in the gap ledger, and nothing else does. */
   #compareGaps(app: string, calls: readonly TrueCall[]): ReadonlySet<number> {
-    const { callListPages } = this.#stage.sandbox.settings.switches
-    const begun = new Map<number, number>()
-    for (const { item } of calls) begun.set(item.created_ts, (begun.get(item.created_ts) ?? 0) + 1)
-    const seconds = [...begun.keys()].flatMap(second => [second - 1, second])
-    const overflown = new Set(
-      seconds.filter(second => (begun.get(second) ?? 0) + (begun.get(second + 1) ?? 0) > 100 * callListPages),
-    )
+    const overflown = overflownSeconds(calls, this.#stage.sandbox)
     const expected = [...overflown].map(second => `${app} calls overflow lost ${second}`)
     const found = this.#stored.gaps
       .filter(gap => gap.app === app)
@@ -210,6 +201,18 @@ class Comparison {
       .filter(arrival => arrival.operation === operationOf[stream])
     return reason !== 'server_error' || occurrences > injected.length
   }
+}
+
+/**
+ * Seconds of which the provider lists only a part, as more calls begin in them and at their ends, which a search
+ * counts in.
+ */
+export function overflownSeconds(calls: Iterable<TrueCall>, { settings }: Sandbox): ReadonlySet<number> {
+  const most = 100 * settings.switches.callListPages
+  const begun = new Map<number, number>()
+  for (const { item } of calls) begun.set(item.created_ts, (begun.get(item.created_ts) ?? 0) + 1)
+  const seconds = [...begun.keys()].flatMap(second => [second - 1, second])
+  return new Set(seconds.filter(second => (begun.get(second) ?? 0) + (begun.get(second + 1) ?? 0) > most))
 }
 
 const operationOf: Readonly<Record<string, string>> = {

@@ -28,6 +28,8 @@ export interface CallWorld {
   readonly servers?: 'include' | 'exclude'
   /** Whose real-time values are asked for: the project's alone, or a channel's and two of its users' besides. */
   readonly watch?: 'project' | 'channel'
+  /** Streams that the provider gives nothing of. */
+  readonly without?: readonly string[]
   /** Granularity of quality insights. */
   readonly qualityBy?: 'minute' | 'hour'
 }
@@ -137,11 +139,7 @@ function configOf(
       'realtime-usage': { every: '20s', metrics: ['userCount'], channels: named },
       'realtime-quality': { every: '20s', metrics: ['audioFreezeRate'], channels: named, uids: users },
     },
-    limits: {
-      'usage-insight': { perDay: insightsADay },
-      'quality-insight': { perDay: insightsADay },
-      ...(detailSpan ? { 'call-details': { span: `${detailSpan}s` } } : {}),
-    },
+    ...(plan === 'starter' ? {} : { limits: limitsOf(detailSpan) }),
     apps: apps.map(({ id, uid, token }) => ({
       id,
       region: 'eu',
@@ -149,5 +147,13 @@ function configOf(
       rest,
       classroom: { uid, token },
     })),
+  }
+}
+
+function limitsOf(detailSpan: number | undefined): object {
+  return {
+    'usage-insight': { perDay: insightsADay },
+    'quality-insight': { perDay: insightsADay },
+    ...(detailSpan ? { 'call-details': { span: `${detailSpan}s` } } : {}),
   }
 }

@@ -70,20 +70,22 @@ function subject(product: string, cname: string) {
  */
 function expected(stage: CallStage, app: string, begun: number): readonly Named[] {
   const { subjects, world } = stage
-  const { qualityBy = 'hour' } = world
+  const { qualityBy = 'hour', without = [] } = world
   const newest = begun - 6 * hour
   const insight = (table: StoredValue['table'], metric: string, of: string, length: number) =>
     times(newest - 6 * day, newest - 3 * hour, length).map(at => ({ app, table, metric, of, at }))
   const realtime = (table: StoredValue['table'], metric: string, of: string) =>
     times(begun - 50 * minute, begun - minute, step).map(at => ({ app, table, metric, of, at }))
   return [
-    ...insight('usage_insight', 'userCount', 'hour', hour),
-    ...insight(
-      'quality_insight',
-      'networkDelay',
-      `Native/${qualityBy}`,
-      qualityBy === 'hour' ? hour : minute,
-    ),
+    ...(without.includes('usage-insight') ? [] : insight('usage_insight', 'userCount', 'hour', hour)),
+    ...(without.includes('quality-insight')
+      ? []
+      : insight(
+          'quality_insight',
+          'networkDelay',
+          `Native/${qualityBy}`,
+          qualityBy === 'hour' ? hour : minute,
+        )),
     ...subjects.channels.flatMap(channel => [
       ...realtime('usage_realtime', 'userCount', `Native/${channel}`),
       ...realtime('quality_realtime', 'audioFreezeRate', `Native/${channel}/`),
