@@ -1,6 +1,6 @@
 import type { Random } from '../../src/clock/clock.ts'
 import type { Log, Meter } from '../../src/engine/ports.ts'
-import { startEngine } from '../../src/engine/supervisor.ts'
+import { type EngineContext, startEngine } from '../../src/engine/supervisor.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createOwnership } from '../../src/postgres/ownership.ts'
@@ -26,8 +26,14 @@ export interface BootOptions {
   readonly deployment?: Deployment
   readonly watch: Watch
   readonly mutant: Mutant | undefined
+  /** Changes what the engine is started with. */
+  readonly alter?: Alteration | undefined
   readonly setTime: () => Promise<void>
 }
+
+/** Puts something else in the place of parts of the engine; each process has its own. */
+export type Alteration = (parts: EngineParts, process: Process) => EngineParts
+export type EngineParts = Pick<EngineContext, 'store' | 'ledger' | 'transport' | 'streams' | 'settings'>
 
 export interface Daemon {
   /** Closes what is left of its connections. */
@@ -78,16 +84,15 @@ export function bootDaemon(options: BootOptions): Daemon {
     mutant?.place === place ? mutant.plant(ports, watch.present) : ports
   const real = { ...plant('database', { store, ledger: createLedger(pool) }), ownership }
   const calls = throughKernel(watch.over(real), { kernel, process, setTime })
+  const transport = createInProcessTransport({ kernel, process, clock, sandbox, deadline: settings.deadline })
+  const { alter = (parts: EngineParts) => parts } = options
   startEngine({
-    ...plant('calls', calls),
+    ...alter({ ...plant('calls', calls), transport, streams: asked, settings }, process),
     ownership: calls.ownership,
-    transport: createInProcessTransport({ kernel, process, clock, sandbox, deadline: settings.deadline }),
     meter: noMeter,
     log: listen(watch, process),
     clock,
     random,
-    settings,
-    streams: asked,
     queue: createPlainQueue(),
   })
   return {

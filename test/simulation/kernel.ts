@@ -21,12 +21,15 @@ export interface Call<T> {
 
 interface Operation {
   readonly process: Process
+  /** A request that has left the process is in the world's hands: it arrives whatever becomes of who sent it. */
+  readonly isOnItsWay: boolean
   readonly run: () => Promise<void>
 }
 
 interface Timer {
   readonly process: Process | undefined
-  readonly fire: () => void
+  /** Nothing else happens before it is done. */
+  readonly fire: () => void | Promise<void>
 }
 
 export interface KernelOptions {
@@ -70,7 +73,7 @@ export class Kernel {
   }
 
   /** Lets something happen after `ms`; answers how to prevent it. What concerns a dead process never happens. */
-  after(ms: number, process: Process | undefined, fire: () => void): () => void {
+  after(ms: number, process: Process | undefined, fire: Timer['fire']): () => void {
     const key = String(this.#turn++)
     this.#timers.put(key, this.#now + Math.ceil(ms), { process, fire })
     return () => this.#timers.remove(key)
@@ -81,16 +84,18 @@ export class Kernel {
     const { faults } = this.#options
     return new Promise((resolve, reject) => {
       const run = () => this.#run(process, call, resolve, reject)
+      const isOnItsWay = call.kind === 'provider'
+      const arrive = () => void this.#ready.push({ process, isOnItsWay, run })
       const latency = faults.latency(call.kind)
-      if (latency === 0) this.#ready.push({ process, run })
-      else this.after(latency, process, () => this.#ready.push({ process, run }))
+      if (latency === 0) arrive()
+      else this.after(latency, isOnItsWay ? undefined : process, arrive)
     })
   }
 
   async kill(process: Process): Promise<void> {
     if (!process.isAlive) return
     process.isAlive = false
-    this.#ready = this.#ready.filter(operation => operation.process !== process)
+    this.#ready = this.#ready.filter(operation => operation.isOnItsWay || operation.process !== process)
     await this.#options.onKill(process)
   }
 
@@ -105,7 +110,7 @@ export class Kernel {
       await settled()
       const operation = this.#choose()
       if (operation) await operation.run()
-      else if (!this.#jump(end)) return
+      else if (!(await this.#jump(end))) return
     }
   }
 
@@ -121,7 +126,7 @@ export class Kernel {
     if (fault === 'kill before' || fault === 'cut') {
       note(fault)
       if (fault === 'kill before') return this.kill(process)
-      return reject(await call.broken())
+      return process.isAlive ? reject(await call.broken()) : undefined
     }
     const outcome = await call.work().then(
       value => ({ value, deliver: () => resolve(value) }),
@@ -130,6 +135,8 @@ export class Kernel {
     note(outcome.value)
     if (fault) note(fault)
     if (fault === 'kill after') return this.kill(process)
+    // Nobody is there any more to hear of it.
+    if (!process.isAlive) return
     if (fault === 'lost answer') return reject(await call.broken())
     if (fault === 'stall') this.freeze(process, faults.stall())
     const delay = fault === 'stall' ? 0 : faults.latency(call.kind)
@@ -138,7 +145,9 @@ export class Kernel {
   }
 
   #choose(): Operation | undefined {
-    const able = this.#ready.filter(({ process }) => process.frozenUntil <= this.#now)
+    const able = this.#ready.filter(
+      ({ process, isOnItsWay }) => isOnItsWay || process.frozenUntil <= this.#now,
+    )
     if (able.length === 0) return undefined
     const chosen = able[Math.floor(this.#options.random.next() * able.length)]!
     this.#ready.splice(this.#ready.indexOf(chosen), 1)
@@ -146,7 +155,7 @@ export class Kernel {
   }
 
   /** Fires the next timer, moving time on; false when none is due by `end`. */
-  #jump(end: number): boolean {
+  async #jump(end: number): Promise<boolean> {
     const next = this.#timers.next()
     if (next === undefined || next > end) {
       this.#now = Math.max(this.#now, end)
@@ -158,7 +167,7 @@ export class Kernel {
     if (process && !process.isAlive) return true
     if (process && process.frozenUntil > this.#now) {
       this.#timers.put(String(this.#turn++), process.frozenUntil, timer)
-    } else fire()
+    } else await fire()
     return true
   }
 

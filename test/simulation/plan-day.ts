@@ -1,3 +1,4 @@
+import type { Random } from '../../src/clock/clock.ts'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { readConfig } from '../../src/config/load.ts'
@@ -5,7 +6,7 @@ import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
 import { type CallsProfile, createSandbox, type Sandbox, type Switches } from '../../src/sandbox/index.ts'
 import type { TestDatabase } from '../support/databases.ts'
-import { bootDaemon, type Daemon } from './daemon.ts'
+import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import type { Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
@@ -30,9 +31,30 @@ export interface PlanDayOptions {
   readonly apps?: number
   /** One-way delays on the way to the provider and back, ms at most. */
   readonly delay?: number
+  /** Share of the calls to the database whose line breaks, before they arrive or before they are answered. */
+  readonly cuts?: number
+  /** Share of the calls to the database with whose answer in its hands a process stands still for a minute. */
+  readonly stalls?: number
+  /** How long before the end a call must have begun to be looked for, ms. */
+  readonly settled?: number
   /** YAML below `streams:`, each line indented by two blanks. */
   readonly streams?: string
+  /** A bug, to see whether it is found. */
+  readonly bug?: PlantedBug
   readonly cloneDatabase: () => Promise<TestDatabase>
+}
+
+/** Changes to the functions in the database, and to what the engine of each process is made of. */
+export interface PlantedBug {
+  readonly patches?: readonly Patch[]
+  readonly alter?: Alteration
+}
+
+/** Replaces a text in the body of a function, wherever it stands. */
+export interface Patch {
+  readonly function: string
+  readonly from: string
+  readonly to: string
 }
 
 export interface PlanDayResult extends PlanFindings {
@@ -51,10 +73,17 @@ const renewEvery = 10_000
 export async function runPlanDay(options: PlanDayOptions): Promise<PlanDayResult> {
   const database = await openVirtualDatabase(await options.cloneDatabase())
   try {
+    for (const patch of options.bug?.patches ?? []) await apply(patch, database)
     return await (await PlanDay.prepare(options, database)).play()
   } finally {
     await database.drop()
   }
+}
+
+async function apply({ function: name, from, to }: Patch, { rows }: VirtualDatabase): Promise<void> {
+  const [row] = await rows<{ text: string }>(`select pg_get_functiondef('${name}'::regproc) as text`)
+  if (!row!.text.includes(from)) throw new Error(`${name} has changed: there is no ${from} in it any more`)
+  await rows(row!.text.replaceAll(from, to))
 }
 
 class PlanDay {
@@ -85,7 +114,7 @@ class PlanDay {
     this.#kernel = new Kernel({
       start,
       random: this.#random('order'),
-      faults: delays(options.delay ?? 40, this.#random('delays')),
+      faults: troubles(options, this.#random('delays')),
       trace: createTrace(),
       onKill: async process => {
         await this.#database.terminate(process.name)
@@ -106,10 +135,8 @@ class PlanDay {
     const random = this.#random('kills')
     for (let n = 0; n < kills; n++) {
       const slot = slots[n % slots.length]!
-      this.#kernel.after(
-        ((n + random.next()) * length) / kills,
-        undefined,
-        () => void this.#restart(slot, random.next()),
+      this.#kernel.after(((n + random.next()) * length) / kills, undefined, () =>
+        this.#restart(slot, random.next()),
       )
     }
     const { outage } = this.#options
@@ -123,6 +150,7 @@ class PlanDay {
     const end = start + length
     const findings = await examinePlan({
       ...{ sandbox: this.#sandbox, database: this.#database, start, end },
+      settled: this.#options.settled ?? 7_200_000,
       apps: this.#config.apps.map(({ id }) => id),
       limits: Object.fromEntries(
         Object.entries(analyticsLimits).map(([group, plans]) => [group, plans[this.#options.plan]]),
@@ -166,6 +194,7 @@ class PlanDay {
       deployment: deploymentOf(this.#config),
       watch: this.#watch,
       mutant: undefined,
+      alter: this.#options.bug?.alter,
       setTime: () => this.#database.setTime(start + this.#kernel.now),
     })
     this.#daemons.set(slot, { process, daemon })
@@ -177,12 +206,20 @@ class PlanDay {
   }
 }
 
-function delays(most: number, random: { readonly next: () => number }): Faults {
+/** Where the process must be stopped so long that its request can no longer arrive, ms. */
+const shortestStall = 45_000
+
+function troubles({ delay = 40, cuts = 0, stalls = 0 }: PlanDayOptions, random: Random): Faults {
   return {
     classes: ['latency'],
-    draw: () => undefined,
-    latency: kind => (kind === 'provider' ? Math.ceil(random.next() ** 2 * most) : 0),
-    stall: () => 0,
+    draw: kind => {
+      if (kind === 'provider' || cuts + stalls === 0) return undefined
+      const chance = random.next()
+      if (chance < cuts) return chance < cuts / 2 ? 'cut' : 'lost answer'
+      return chance < cuts + stalls ? 'stall' : undefined
+    },
+    latency: kind => (kind === 'provider' ? Math.ceil(random.next() ** 2 * delay) : 0),
+    stall: () => shortestStall + Math.ceil(random.next() * 30_000),
     restart: () => 0,
     heal: () => {},
   }

@@ -15,7 +15,9 @@ export interface PlanFindings {
   /** Calls that could be had and are not stored; the same for sessions, and the other way round. */
   readonly missing: { readonly calls: number; readonly sessions: number }
   readonly invented: { readonly calls: number; readonly sessions: number }
-  /** Metric points stored, and what the world holds of the calls whose metrics are all read. */
+  /** Calls that ended long enough ago to be known, and are said to go on. */
+  readonly unended: number
+  /** Metric points of the calls whose metrics are all read: what is stored, and what the world holds. */
   readonly points: { readonly stored: number; readonly expected: number }
   /** Whether the database calls each stream complete over all that was within reach all the time. */
   readonly complete: Readonly<Record<string, boolean>>
@@ -35,9 +37,13 @@ export interface Examination {
   readonly limits: Readonly<Record<string, PlanLimits | undefined>>
   readonly start: number
   readonly end: number
+  /** How long before the end a call must have begun to be looked for, ms. */
+  readonly settled: number
 }
 
 const day = 86_400_000
+/** A call that goes on is looked at again within this, ms, whatever the settings. */
+const longestUnended = 1_800_000
 const streamGroups = {
   calls: 'call-search',
   'call-sessions': 'call-details',
@@ -96,14 +102,20 @@ function violationsOf(sandbox: Sandbox): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.entries(violationsByKind).filter(([, count]) => count > 0))
 }
 
-async function compareCalls({ sandbox, database, apps, limits, start, end }: Examination) {
+async function compareCalls({ sandbox, database, apps, limits, start, end, settled }: Examination) {
   const search = limits['call-search']
   const detail = limits['call-details']
-  const stored = new Set<string>()
-  for (const { app_id, call_id } of await database.rows<{ app_id: string; call_id: string }>(
-    'select app_id, call_id from analytics.call',
+  const stored = new Map<string, boolean>()
+  for (const { key, finished } of await database.rows<{ key: string; finished: boolean }>(
+    `select app_id || ' ' || call_id as key, finished from analytics.call`,
   )) {
-    stored.add(`${app_id} ${call_id}`)
+    stored.set(key, finished)
+  }
+  const points = new Map<string, number>()
+  for (const { key, count } of await database.rows<{ key: string; count: number }>(
+    `select app_id || ' ' || call_id as key, count(*)::float8 as count from analytics.session_metric group by 1`,
+  )) {
+    points.set(key, count)
   }
   const sids = new Set<string>()
   for (const { app_id, call_id, sid } of await database.rows<{
@@ -127,7 +139,8 @@ async function compareCalls({ sandbox, database, apps, limits, start, end }: Exa
   const missing = { calls: 0, sessions: 0 }
   const known = new Set<string>()
   const knownSids = new Set<string>()
-  let expected = 0
+  const measured = { stored: 0, expected: 0 }
+  let unended = 0
   let fewest = 0
   for (const app of apps) {
     const truth = sandbox.analytics(app)
@@ -137,15 +150,16 @@ async function compareCalls({ sandbox, database, apps, limits, start, end }: Exa
       for (const { sid } of call.sessions) knownSids.add(`${key} ${sid}`)
       // Reachable from the first moment on, and long enough ago to be final.
       const isReachable =
-        search && call.createdAt > start - search.reach * 1_000 + 900_000 && call.createdAt < end - 7_200_000
+        search && call.createdAt > start - search.reach * 1_000 + 900_000 && call.createdAt < end - settled
       if (isReachable && !stored.has(key)) missing.calls += 1
+      if (stored.get(key) === false && (call.destroyedAt ?? end) < end - longestUnended) unended += 1
       const streams = done.get(key)
       if (streams?.has('call-sessions')) {
         missing.sessions += call.sessions.filter(({ sid }) => !sids.has(`${key} ${sid}`)).length
       }
       if (!detail || !streams?.has('call-metrics') || !streams.has('call-sessions')) continue
-      const points = truth.points(call.callId)
-      expected += points?.points ?? 0
+      measured.expected += truth.points(call.callId)?.points ?? 0
+      measured.stored += points.get(key) ?? 0
       const slices = Math.max(
         1,
         Math.ceil(((call.destroyedAt ?? end) - call.createdAt) / 1_000 / (detail.span - 1)),
@@ -153,19 +167,16 @@ async function compareCalls({ sandbox, database, apps, limits, start, end }: Exa
       fewest += slices * (Math.floor(call.sessions.length / 100) + 1 + Math.ceil(call.sessions.length / 20))
     }
   }
-  const [points] = await database.rows<{ points: number }>(
-    'select count(*)::float8 as points from analytics.session_metric',
-  )
   const [made] = await database.rows<{ made: number }>(
     `select count(*)::float8 as made from ingest.debit where limit_group = 'call-details'`,
   )
   return {
     missing,
     invented: {
-      calls: [...stored].filter(key => !known.has(key)).length,
+      calls: [...stored.keys()].filter(key => !known.has(key)).length,
       sessions: [...sids].filter(key => !knownSids.has(key)).length,
     },
-    points: { stored: points!.points, expected },
+    ...{ unended, points: measured },
     details: { made: made!.made, fewest },
   }
 }
