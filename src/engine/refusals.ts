@@ -31,9 +31,12 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
     meter.page(labels, 'gone')
     return
   }
-  const { kind, text, status, code, body } = failure
+  const { kind, text, status, code, body, trace } = failure
   meter.page(labels, kind)
-  log[reactions[kind].level]('a page could not be read', { ...labels, kind, reason: text, status, code })
+  log[reactions[kind].level]('a page could not be read', {
+    ...{ ...labels, kind, reason: text, status, code },
+    ...trace,
+  })
   if (!body || body.length === 0) return
   const alike = kind === 'malformed' || kind === 'too_large' ? 'by body' : 'by detail'
   const letter = { ...labels, series, reason: kind, detail: text, body: redactBytes(body), alike } as const

@@ -2,7 +2,7 @@ import { successCodes as analyticsSuccess } from '../provider/analytics/answers.
 import { kindOfLimitMessage, limitCode } from '../provider/analytics/errors.ts'
 import { successCode } from '../provider/classroom/errors.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
-import type { Family, Operation } from '../provider/operation.ts'
+import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
 import { type Arrival, isIdentity } from './exchange.ts'
 import { parseHttpDate } from './http-date.ts'
 import { decodeJson, JsonError } from './json.ts'
@@ -33,6 +33,7 @@ export function classify(operation: Operation, arrival: Arrival, now: number): V
   const fail = (kind: FailureKind, text: string): Verdict => {
     return { ok: false, failure: { kind, text, status, ...bodyField(arrival.bytes) }, answeredAt: dated }
   }
+  if (operation.answer === emptyAnswer) return { ok: true, body: undefined, answeredAt: dated }
   if (!isIdentity(arrival.header('content-encoding'))) {
     return fail('malformed', 'the answer is encoded although it was asked for as it is')
   }
@@ -105,7 +106,7 @@ function statusText(status: number, code: number | undefined): string {
 }
 
 /** The body of a refusal as far as it can be read: an error page of a gateway is not JSON, and that is well. */
-function errorBody(arrival: Arrival): unknown {
+export function errorBody(arrival: Arrival): unknown {
   if (!isIdentity(arrival.header('content-encoding')) || arrival.end !== 'whole') return undefined
   try {
     return decodeJson(arrival.bytes)

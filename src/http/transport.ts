@@ -1,14 +1,15 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import type { Reply, Timing, Transport } from '../engine/ports.ts'
-import type { Failure } from '../provider/errors.ts'
+import type { Failure, Trace } from '../provider/errors.ts'
 import type { Family, Operation, RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
 import { breakdown } from './breakdown.ts'
-import { classify } from './classify.ts'
+import { classify, errorBody } from './classify.ts'
 import { type Deadline, startDeadline, unlessAborted } from './deadline.ts'
 import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
 import { type Arrival, type ConnectionLimits, createAgent, exchange } from './exchange.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
+import { traceOf } from './trace.ts'
 
 export interface ProviderSettings {
   readonly url: string
@@ -49,6 +50,12 @@ export const defaultLimits: TransportLimits = {
 
 const defaultBodyBytes = 8 * 1_048_576
 
+/** One attempt, and the ID under which it is sent. */
+interface Sending {
+  readonly request: RequestLine
+  readonly id: string
+}
+
 interface Provider {
   readonly base: BaseUrl
   readonly bodyBytes: number
@@ -62,7 +69,8 @@ export function createTransport(options: TransportOptions): HttpTransport {
   const providers = openProviders(options.providers, clock)
   const agent = createAgent(limits)
 
-  const perform = async (provider: Provider, app: string, request: RequestLine, deadline: Deadline) => {
+  const perform = async (provider: Provider, app: string, sending: Sending, deadline: Deadline) => {
+    const { request, id } = sending
     const { origin, prefix } = provider.base
     const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
     return exchange(agent, {
@@ -75,7 +83,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
         'accept-encoding': 'identity',
         'content-type': 'application/json',
         'user-agent': options.userAgent ?? 'penstock',
-        'x-request-id': options.random.uuid(),
+        'x-request-id': id,
       },
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
@@ -89,17 +97,19 @@ export function createTransport(options: TransportOptions): HttpTransport {
     if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
     const deadline = startDeadline(limits.total, signal)
+    const id = options.random.uuid()
+    const trace: Trace = { requestId: id }
     try {
-      const arrival = await perform(provider, app, request, deadline)
+      const arrival = await perform(provider, app, { request, id }, deadline)
       const timing = timingSince(clock, startedAt)
-      if (isBroken(arrival)) return { ok: false, failure: brokenOff(arrival, deadline), timing }
-      const reply = understand(provider, operation, arrival, timing)
+      if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
+      const reply = understand(provider, { request, id }, arrival, timing)
       if (reply.ok || arrival.status !== 401) return reply
       return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
     } catch (error) {
       return {
         ok: false,
-        failure: breakdown(error, deadline.givenUp()),
+        failure: { ...breakdown(error, deadline.givenUp()), trace },
         timing: timingSince(clock, startedAt),
       }
     } finally {
@@ -107,14 +117,21 @@ export function createTransport(options: TransportOptions): HttpTransport {
     }
   }
 
-  const understand = (provider: Provider, operation: Operation, arrival: Arrival, timing: Timing): Reply => {
+  const understand = (
+    provider: Provider,
+    { request, id }: Sending,
+    arrival: Arrival,
+    timing: Timing,
+  ): Reply => {
+    const { operation } = request
     const verdict = classify(operation, arrival, timing.receivedAt)
     const { answeredAt } = verdict
     if (answeredAt !== undefined) provider.clock.observe(answeredAt, clock.monotonic() - timing.elapsed / 2)
-    if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
+    const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
+    if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
     if (isUnframed(arrival)) options.onUnframed?.(operation)
     const { status, bytes } = arrival
-    return { ok: true, answer: { body: verdict.body, status, answeredAt, bytes }, timing }
+    return { ok: true, answer: { body: verdict.body, status, answeredAt, bytes, trace }, timing }
   }
 
   /** Reads the credentials again, so that the engine's next try has the new ones; sends nothing. */

@@ -31,6 +31,16 @@ export const failureKinds = [
 
 export type FailureKind = (typeof failureKinds)[number]
 
+/** By which IDs a request can be found again at the provider. */
+export interface Trace {
+  /** The X-Request-ID that was sent. */
+  readonly requestId: string
+  /** The ID that the answer names, where it is another one. */
+  readonly answeredId?: string
+  /** X-Resource-ID of the answer: the player that was made, or that stands in the way. */
+  readonly resourceId?: string
+}
+
 export interface Failure {
   readonly kind: FailureKind
   /** One sentence for people. */
@@ -42,6 +52,8 @@ export interface Failure {
   readonly retryAfter?: number
   /** Bytes that arrived and could not be used, for the dead letters. */
   readonly body?: Uint8Array
+  /** Absent where nothing was sent. */
+  readonly trace?: Trace
 }
 
 const kindByStatus: Readonly<Record<number, FailureKind>> = {

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /**
  * One operation of the provider's contract as data: everything that is needed to build a request, check it
@@ -34,6 +34,9 @@ export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.
   /** Operations that may share a counter of the provider share a group. */
   readonly limitGroup: string
 }
+
+/** Answer of an operation whose success has an empty body; bytes that come all the same are not looked at. */
+export const emptyAnswer = z.undefined()
 
 /** What is to be sent, relative to the base URL of its family. */
 export interface RequestLine {

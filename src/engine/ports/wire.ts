@@ -1,4 +1,4 @@
-import type { Failure } from '../../provider/errors.ts'
+import type { Failure, Trace } from '../../provider/errors.ts'
 import type { Family, RequestLine } from '../../provider/operation.ts'
 
 export interface Transport {
@@ -16,13 +16,14 @@ export type Reply =
   | { readonly ok: false; readonly failure: Failure; readonly timing: Timing }
 
 export interface Answer {
-  /** The parsed body, checked against the operation's shape. Integers above 2^53 are bigint. */
+  /** The parsed body, checked against the operation's shape. Integers above 2^53 are bigint. Undefined where it is empty by contract. */
   readonly body: unknown
   readonly status: number
   /** The provider's clock when it answered, ms since the epoch, where the answer has one. */
   readonly answeredAt: number | undefined
   /** The body as it came, for a dead letter. */
   readonly bytes: Uint8Array
+  readonly trace?: Trace
 }
 
 export interface Timing {
