@@ -42,6 +42,14 @@ export function portOption(text: string): number {
   return port
 }
 
+/** An address of HTTP or HTTPS. */
+export function urlOption(text: string): string {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
+    throw new InvalidArgumentError('Write an address such as http://127.0.0.1:9464/notifications.')
+  }
+  return text
+}
+
 /** `name=value`, added to those given before. */
 export function switchOption(text: string, before: Partial<Switches>): Partial<Switches> {
   const [name, ...value] = text.split('=')

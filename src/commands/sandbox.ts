@@ -3,6 +3,7 @@ import { callSearch } from '../provider/analytics/index.ts'
 import { appEvents } from '../provider/classroom/index.ts'
 import type { Plan } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
+import { listPlayers } from '../provider/players/index.ts'
 import {
   createSandbox,
   defaultSchool,
@@ -15,6 +16,7 @@ import {
   type Switches,
 } from '../sandbox/index.ts'
 import { CommandError } from './exit.ts'
+import { keepMoving, postTo } from './notices.ts'
 import { untilSignal } from './signals.ts'
 
 export const profiles: Readonly<Record<string, Profile>> = {
@@ -32,19 +34,25 @@ export interface SandboxCommandOptions {
   readonly fault: readonly FaultRule[]
   readonly profile: string
   readonly plan: Plan
+  readonly notify?: string
   readonly allowPublic?: boolean
 }
 
 /** Plays the provider until SIGINT or SIGTERM. */
 export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const stopped = untilSignal()
-  const { seed, speed, switch: switches, fault: faults } = options
+  const { seed, speed, switch: switches, fault: faults, notify } = options
   const profile = profiles[options.profile]!
   const apps = [{ ...demoApp, plan: options.plan }]
-  const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile, apps })
+  const deliver = notify === undefined ? undefined : postTo(notify, systemClock)
+  const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile, apps, deliver })
   const listening = await open(played, options)
-  for (const line of greeting(played, listening.url, options.profile)) process.stdout.write(`${line}\n`)
+  for (const line of greeting(played, listening.url, options)) process.stdout.write(`${line}\n`)
+  const ended = new AbortController()
+  const moving = deliver && keepMoving(played, systemClock, ended.signal)
   await stopped
+  ended.abort()
+  await moving
   await listening.close()
   const { requests, violations } = played.status()
   process.stdout.write(`${requests} requests came, ${violations} of them broke a rule\n`)
@@ -61,7 +69,11 @@ async function open(played: Sandbox, { port, allowPublic }: SandboxCommandOption
   }
 }
 
-function greeting({ settings, universe }: Sandbox, url: string, profile: string): readonly string[] {
+function greeting(
+  { settings, universe }: Sandbox,
+  url: string,
+  { profile, notify }: SandboxCommandOptions,
+): readonly string[] {
   const { tokenHeader, uidHeader, seed, speed } = settings
   const [app] = settings.apps
   if (!app?.rest) throw new Error('the played app has no credential')
@@ -69,17 +81,23 @@ function greeting({ settings, universe }: Sandbox, url: string, profile: string)
   const { target } = requestLine(appEvents, { region: 'ap', appId: app.id })
   const end = Math.floor(universe.now() / 1_000) - 120
   const search = requestLine(callSearch, { appid: app.id, start_ts: end - 3_600, end_ts: end })
+  const list = requestLine(listPlayers, { appId: app.id })
   return [
     `the sandbox plays the provider at ${url} (profile ${profile}, seed ${seed}, speed ${speed})`,
     `app ${app.id}, user ID ${app.uid}, token ${app.token}, in any region`,
-    `call analytics of the plan ${app.plan}, key ${key}, secret ${secret}`,
+    `call analytics of the plan ${app.plan}, and cloud players: key ${key}, secret ${secret}`,
+    ...(notify === undefined
+      ? []
+      : [`notifications go to ${notify}, signed with ${app.notifications?.secret}`]),
     '',
     'try',
     `  curl -H '${uidHeader}: ${app.uid}' -H '${tokenHeader}: ${app.token}' ${url}${target}`,
     `  curl -u ${key}:${secret} '${url}${search.target}'`,
+    `  curl -u ${key}:${secret} ${url}${list.target}`,
     `  curl ${url}/control/status`,
     'and what really happened',
     `  curl ${url}/control/truth`,
+    `  curl ${url}/control/players`,
     '',
     'Ctrl-C ends it.',
   ]

@@ -12,7 +12,7 @@ export interface Arrival {
   status: number | undefined
   /** Kind of the fault that struck. */
   fault: string | undefined
-  /** The message with which the call analytics refused it. */
+  /** The message with which call analytics or cloud players refused it. */
   refusal: string | undefined
 }
 

@@ -18,6 +18,12 @@ export function addControl(app: SandboxApp, sandbox: Sandbox): void {
     return new Response(ndjson(lines), { headers: { 'content-type': 'application/x-ndjson' } })
   })
 
+  app.get('/control/room', context => {
+    const { app: id = '', roomUuid = '' } = context.req.query()
+    const room = sandbox.room(id, roomUuid)
+    return room ? context.json(room) : context.json({ error: `the app ${id} never had this room` }, 404)
+  })
+
   app.get('/control/arrivals', context => {
     const after = Number(context.req.query('after') ?? 0)
     return context.json({ total: arrivals.count, list: arrivals.list(after, mostArrivals) })

@@ -6,7 +6,10 @@ import { Arrivals } from './arrivals.ts'
 import { addControl } from './control.ts'
 import { Faults } from './faults.ts'
 import { type SandboxOptions, settle } from './options.ts'
+import { addPlayersControl } from './players/control.ts'
+import { trueNotices, truePlayers } from './players/truth.ts'
 import { addProvider } from './provider.ts'
+import { viewRoom } from './room-view.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Bindings } from './stage.ts'
 import { appStatus } from './status.ts'
@@ -32,7 +35,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     truth: (filter = {}) => {
       return truth({ apps: universe.apps, settings, now: universe.happened() }, filter)
     },
+    room: (app, roomUuid) => viewRoom(universe, app, roomUuid),
     analytics: app => analyticsTruth({ settings, universe }, app),
+    players: app => truePlayers(universe, app),
+    notices: app => trueNotices(universe, app),
     status: () => ({
       now: universe.advance(),
       speed: settings.speed,
@@ -45,5 +51,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
   addControl(app, sandbox)
   addAnalyticsControl(app, sandbox)
+  addPlayersControl(app, sandbox)
   return sandbox
 }

@@ -1,6 +1,9 @@
 import type { Random } from '../clock/clock.ts'
 
-/** What may happen to a request between client and world. `lost-response` acts before the connection ends. */
+/**
+ * What may happen to a request between client and world. `lost-response` acts before the connection ends,
+ * `status-after-acting` before it answers with a failure; `status` does not act.
+ */
 export const faultKinds = [
   'reset',
   'lost-response',
@@ -8,6 +11,7 @@ export const faultKinds = [
   'drip',
   'truncated',
   'status',
+  'status-after-acting',
   'redirect',
   'html',
   'malformed',
@@ -28,11 +32,11 @@ export interface FaultRule {
   readonly every?: number
   /** Numbers of requests, from 1. */
   readonly at?: readonly number[]
-  /** Of `status` (default 500), `redirect` (302) and `html` (200). */
+  /** Of `status` (default 500), `status-after-acting` (504), `redirect` (302) and `html` (200). */
   readonly status?: number
-  /** Business code of `status`. */
+  /** Business code of either status. */
   readonly code?: number
-  /** Retry-After of `status`, as it is sent. */
+  /** Retry-After of either status, as it is sent. */
   readonly retryAfter?: string
   /** Of `redirect`. */
   readonly location?: string

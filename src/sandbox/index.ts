@@ -18,6 +18,12 @@ export {
   type SchoolProfile,
   type Settings,
 } from './options.ts'
+export { channelToken } from './players/channel-token.ts'
+export type { Deliver, Delivery } from './players/deliver.ts'
+export type { Notice } from './players/notices.ts'
+export type { EndReason, StatusChange } from './players/player.ts'
+export type { TruePlayer } from './players/truth.ts'
+export type { RoomView } from './room-view.ts'
 export type { Sandbox, SandboxStatus } from './sandbox.ts'
 export { parseSwitches, SwitchError, type Switches, switchTable } from './switches.ts'
 export { type TruthFilter, type TruthLine, truthJson } from './truth.ts'

@@ -3,6 +3,7 @@ import type { AnalyticsGroup } from '../provider/analytics/index.ts'
 import type { Plan, PlanLimits } from '../provider/limits.ts'
 import type { FaultRule } from './faults.ts'
 import { noOddities, type Oddities } from './oddities.ts'
+import type { Deliver } from './players/deliver.ts'
 import { defaultSwitches, type Switches } from './switches.ts'
 
 export interface AppOptions {
@@ -13,8 +14,12 @@ export interface AppOptions {
   readonly plan?: Plan
   /** What the plan of this app allows otherwise than the document says. */
   readonly limits?: Readonly<Partial<Record<AnalyticsGroup, Partial<PlanLimits>>>>
-  /** Credential of the call analytics, which several apps may have in common; without it the app has none. */
+  /** Credential of call analytics and cloud players, which several apps may have in common; without it it has neither. */
   readonly rest?: { readonly key: string; readonly secret: string }
+  /** Makes tokens for the channels of cloud players; where absent, tokens are not looked at. */
+  readonly certificate?: string
+  /** Signs the notifications about cloud players; without it there are none. */
+  readonly notifications?: { readonly secret: string }
 }
 
 /** Classes that go on side by side, each followed by the next one. */
@@ -28,6 +33,8 @@ export interface SchoolProfile {
   readonly eventsPerMinute: number
   /** How long before the start the first bells ring; absent: long enough for some classes to be over. */
   readonly historyMinutes?: number
+  /** How long each room is open, its class not started, before its bell rings; absent: it opens with the bell. */
+  readonly earlyMinutes?: number
 }
 
 /** Everything is there at the start, and nothing happens afterwards. */
@@ -69,6 +76,11 @@ export interface Settings {
   readonly faults: readonly FaultRule[]
   readonly tokenHeader: string
   readonly uidHeader: string
+  /** Headers of notifications: HMAC-SHA1 and HMAC-SHA256 of the body, in hexadecimal. */
+  readonly signatureHeader: string
+  readonly signatureHeaderV2: string
+  /** Brings notifications to the customer; without it they are not made. */
+  readonly deliver?: Deliver | undefined
 }
 
 /** What may be left out takes its default. */
@@ -91,6 +103,7 @@ export const demoApp = {
   token: 'demo-token',
   plan: 'premium',
   rest: { key: 'demo-key', secret: 'demo-secret' },
+  notifications: { secret: 'demo-notification-secret' },
 } as const satisfies AppOptions
 
 export function settle(options: SandboxOptions): Settings {
@@ -102,6 +115,8 @@ export function settle(options: SandboxOptions): Settings {
     faults: [],
     tokenHeader: 'x-svc-token',
     uidHeader: 'x-svc-uid',
+    signatureHeader: 'x-svc-signature',
+    signatureHeaderV2: 'x-svc-signature-v2',
     ...options,
     switches: { ...defaultSwitches, ...options.switches },
     oddities: { ...noOddities, ...options.oddities },

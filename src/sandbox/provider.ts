@@ -1,19 +1,21 @@
 import { successCode } from '../provider/classroom/index.ts'
 import { addAnalytics, isAnalyticsPath } from './analytics/provider.ts'
 import { wrongApi } from './analytics/refusals.ts'
+import { changingPlays } from './changing/plays.ts'
 import { Pager } from './paging.ts'
-import { type Play, readingPlays } from './reading.ts'
+import { addPlayers } from './players/provider.ts'
+import { readingPlays } from './reading.ts'
 import { notAuthenticated, notFound, Refusal } from './refusal.ts'
 import { type Asking, arrive, reply, type SandboxApp, type Stage, serve } from './stage.ts'
+import type { Play, Sent } from './visit.ts'
+import { ConnectionLost } from './wire.ts'
 import type { AppWorld } from './world.ts'
 
-/**
- * Puts the operations of the provider on their paths. An operation that is not played is answered like an
- * unknown path.
- */
+/** Puts the operations of the provider on their paths. */
 export function addProvider(app: SandboxApp, stage: Stage): void {
   addClassrooms(app, stage)
   addAnalytics(app, stage)
+  addPlayers(app, stage)
   app.notFound(context => {
     const arrival = arrive(context, stage, { operation: undefined, app: undefined })
     const response = isAnalyticsPath(context.req.path) ? lost(stage) : refuse(stage, notFound())
@@ -27,19 +29,39 @@ export function addProvider(app: SandboxApp, stage: Stage): void {
 
 function addClassrooms(app: SandboxApp, stage: Stage): void {
   const { switches } = stage.settings
-  for (const play of readingPlays(switches, new Pager(switches))) {
-    const path = play.operation.path.replace(/\{(\w+)\}/g, ':$1')
-    app.on(play.operation.method, path, context => perform(context, stage, play))
+  const plays = [
+    ...readingPlays(switches, new Pager(switches)),
+    ...changingPlays(stage.universe.classrooms, switches),
+  ]
+  for (const play of plays) {
+    const { operation, isMeant } = play
+    const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
+    app.on(operation.method, path, async (context, next) => {
+      const sent = operation.method === 'GET' ? nothing : await receive(context)
+      if (isMeant && !isMeant({ params: context.req.param(), sent })) return next()
+      return perform(context, stage, play, sent)
+    })
   }
 }
 
-function perform(context: Asking, stage: Stage, { operation, act }: Play): Promise<Response> {
+const nothing: Sent = { contentType: undefined, text: '' }
+
+/** A request whose body does not come whole has not arrived. */
+async function receive({ req }: Asking): Promise<Sent> {
+  try {
+    return { contentType: req.header('content-type'), text: await req.text() }
+  } catch {
+    throw new ConnectionLost()
+  }
+}
+
+function perform(context: Asking, stage: Stage, { operation, act }: Play, sent: Sent): Promise<Response> {
   const params = context.req.param()
   const query = new URL(context.req.url).searchParams
   const answer = ({ loops }: { readonly loops: boolean }): Response => {
     try {
       const world = authenticate(context, stage, params.appId)
-      const data = act({ world, params, query, loops, now: stage.universe.advance() })
+      const data = act({ world, params, query, sent, loops, now: stage.universe.advance() })
       return envelope(stage, 200, { code: successCode, msg: 'Success', data })
     } catch (error) {
       if (error instanceof Refusal) return refuse(stage, error)

@@ -1,36 +1,20 @@
 import {
   appEvents,
   batchSize,
-  identifierLimitBytes,
   poll,
   popupQuiz,
   recordings,
-  regions,
   resources,
   roomEvents,
   withRegion,
 } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
 import type { Page, Pager } from './paging.ts'
-import { breaksRule, noRoom } from './refusal.ts'
+import { breaksRule } from './refusal.ts'
 import { servedEvent, servedWidgetItem } from './served.ts'
 import type { Switches } from './switches.ts'
-import type { AppWorld, Room, Widget } from './world.ts'
-
-/** A request that has passed authentication. */
-export interface Visit {
-  readonly world: AppWorld
-  readonly now: number
-  readonly params: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
-  readonly loops: boolean
-}
-
-export interface Play {
-  readonly operation: Operation
-  /** The `data` of the answer. Throws Refusal. */
-  readonly act: (visit: Visit) => unknown
-}
+import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
+import type { Widget } from './world.ts'
 
 /** The reading operations, each with what it answers. */
 export function readingPlays(switches: Switches, pager: Pager): readonly Play[] {
@@ -98,20 +82,6 @@ function mapPage<From, To>(page: Page<From>, change: (item: From) => To): Page<T
 function pageRequest({ query, loops }: Visit, most: number) {
   const nextId = query.get('nextId')
   return { nextId: nextId === null || nextId === '' || nextId === 'null' ? undefined : nextId, most, loops }
-}
-
-function roomOf({ world, params }: Visit): Room {
-  checkRegion(params)
-  const { roomUuid = '' } = params
-  if (Buffer.byteLength(roomUuid) >= identifierLimitBytes) throw breaksRule('roomUuid must be under 64 bytes')
-  const room = world.room(roomUuid)
-  if (!room) throw noRoom()
-  return room
-}
-
-function checkRegion({ region }: Readonly<Record<string, string>>): void {
-  const known: readonly string[] = regions
-  if (region !== undefined && !known.includes(region)) throw breaksRule('region must be cn, ap, eu or na')
 }
 
 function integer({ query }: Visit, name: string): number | undefined {

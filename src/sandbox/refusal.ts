@@ -31,6 +31,28 @@ export function noRoom(): Refusal {
   return new Refusal({ status: 404, code: classroomCodes.noRoom }, 'Classroom does not exist')
 }
 
+export function noUser(): Refusal {
+  return new Refusal({ status: 404, code: classroomCodes.noUser }, 'User does not exist')
+}
+
+/** A resource that the room does not have; unlike an unknown path it breaks no rule. */
+export function noResource(): Refusal {
+  return new Refusal({ status: 404 }, 'Requested resource not found')
+}
+
+/** Meets a state of the world in which it cannot be done. */
+export function conflict(code: number, message: string): Refusal {
+  return new Refusal({ status: 409, code }, message)
+}
+
+/** A move between states that no document forbids and that this provider refuses. */
+export function refusedMove(): Refusal {
+  return new Refusal(
+    { status: 400, code: classroomCodes.badRequest },
+    'the state of the room cannot be moved back',
+  )
+}
+
 export function notAuthenticated(): Refusal {
   return new Refusal({ status: 401, broken: 'authentication' }, 'Authentication failed')
 }

@@ -2,6 +2,9 @@ import type { AnalyticsTruth } from './analytics/truth.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Faults } from './faults.ts'
 import type { Settings } from './options.ts'
+import type { Notice } from './players/notices.ts'
+import type { TruePlayer } from './players/truth.ts'
+import type { RoomView } from './room-view.ts'
 import type { AppStatus } from './status.ts'
 import type { TruthFilter, TruthLine } from './truth.ts'
 import type { Universe } from './universe.ts'
@@ -35,7 +38,13 @@ export interface Sandbox {
    */
   fetch(request: Request, hangUp?: () => void): Promise<Response>
   truth(filter?: TruthFilter): Iterable<TruthLine>
+  /** The room that had this roomUuid last, with what was set in it; undefined where there never was one. */
+  room(app: string, roomUuid: string): RoomView | undefined
   /** What the call analytics of an app would say in the end. Throws where there is no such app. */
   analytics(app: string): AnalyticsTruth
+  /** Every cloud player that an app ever had, in the order of creation. Throws where there is no such app. */
+  players(app: string): readonly TruePlayer[]
+  /** Every notification about them that was due, sent or lost. Throws where there is no such app. */
+  notices(app: string): readonly Notice[]
   status(): SandboxStatus
 }

@@ -1,24 +1,23 @@
 import { seededRandom } from '../clock/seeded.ts'
-import { cmds, roomStates } from '../provider/classroom/index.ts'
+import { roomStates } from '../provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
-import { Classroom, type Counter, type Rules } from './classroom.ts'
-import { drawFrom } from './draw.ts'
+import { Classroom, type Counter, type Pupil, type Rules } from './classroom.ts'
+import type { Classrooms, Led } from './classrooms.ts'
+import { type Draw, drawFrom } from './draw.ts'
+import { showFilm } from './lesson/film.ts'
 import { discard, upload } from './lesson/materials.ts'
-import { dropOut, enter, leave, roster } from './lesson/people.ts'
+import { currentCall, dropOut, enter, roster } from './lesson/people.ts'
 import { openPoll } from './lesson/poll.ts'
 import { askQuiz } from './lesson/quiz.ts'
-import { startRecording, stopRecording } from './lesson/recording.ts'
+import { startRecording } from './lesson/recording.ts'
+import { dismiss, drawMemory, startClass } from './lesson/state.ts'
 import { callSomeoneToStage, chat, raiseHand, reward } from './lesson/talk.ts'
 import { subjects } from './names.ts'
 import type { SchoolProfile } from './options.ts'
-import { type AppWorld, emptyContents, type Room } from './world.ts'
+import { type AppWorld, emptyContents } from './world.ts'
 
 const seconds = 1_000
 const minutes = 60 * seconds
-
-/** After the end of a class: until everyone has left, and until the room is closed. */
-const toLeave = 5 * seconds
-const toClose = 15 * seconds
 
 /** What happens during a lesson, and how often compared with the rest. */
 const activities = [
@@ -33,8 +32,16 @@ const activities = [
   [2, openPoll],
 ] as const
 
+/** The same without what a teacher does, while someone has put the teacher out. */
+const withoutTeacher = [
+  [60, chat],
+  [14, raiseHand],
+  [6, dropOut],
+] as const
+
 export interface School {
   readonly world: AppWorld
+  readonly classrooms: Classrooms
   readonly agenda: Agenda
   readonly profile: SchoolProfile
   readonly rules: Rules
@@ -53,10 +60,14 @@ export function openSchool(school: School, now: number): void {
   const history =
     profile.historyMinutes === undefined ? usualHistory(school) : profile.historyMinutes * minutes
   for (let slot = 0; slot < profile.classes; slot++) {
-    agenda.at(now - history + draw.between(0, Math.min(history, lesson)), bell =>
-      holdLesson(school, slot, 1, bell),
-    )
+    const bell = now - history + draw.between(0, Math.min(history, lesson))
+    agenda.at(bell - early(school), opened => holdLesson(school, slot, 1, opened))
   }
+}
+
+/** How long a room is open before its bell rings. */
+function early({ profile }: School): number {
+  return (profile.earlyMinutes ?? 0) * minutes
 }
 
 /** A slot whose room opens again stays empty for as long as the room is remembered: fewer may be over there. */
@@ -66,26 +77,109 @@ function usualHistory({ profile, rules }: School): number {
   return lesson + 0.8 * Math.min(lesson, rules.switches.roomMemorySeconds * seconds)
 }
 
-/** From the first bell until the room is destroyed; then, or after the break, the next lesson. */
-function holdLesson(school: School, slot: number, number: number, now: number): void {
-  const { profile, rules } = school
-  const room = enterRoom(school, slot, number, now)
-  begin(room, profile.eventsPerMinute, now)
-  const end = now + profile.lessonMinutes * minutes * room.draw.between(0.9, 1.1)
-  const next = (bell: number) => holdLesson(school, slot, number + 1, bell)
+/** From the opening of the room to the bell, and until the room is destroyed; then, or after the break, the next. */
+function holdLesson(school: School, slot: number, number: number, opened: number): void {
+  const { agenda, rules, profile } = school
   const pause = profile.breakMinutes * minutes
-  room.agenda.at(end, later => dismiss(room, later))
-  room.agenda.at(end + forgetting(room), later => {
-    destroy(school, room, later)
-    if (rules.switches.roomReuse === 'on') room.agenda.at(later + pause, next)
+  const isReused = rules.switches.roomReuse === 'on'
+  const next = (time: number) => agenda.at(time, later => holdLesson(school, slot, number + 1, later))
+  const lesson = new Lesson(school, enterRoom(school, slot, number, opened), {
+    name: `${slot}-${number}`,
+    seed: `${school.seed}/${slot}/${number}`,
+    whenForgotten: now => {
+      if (isReused) next(now + pause)
+    },
   })
-  if (rules.switches.roomReuse === 'off') room.agenda.at(end + pause, next)
+  const ring = (bell: number) => {
+    if (lesson.classroom.room.state === roomStates.notStarted) lesson.start(bell)
+    if (!isReused) next(Math.max(bell, lesson.end - early(school)) + pause)
+  }
+  if (early(school) === 0) ring(opened)
+  else agenda.at(opened + early(school), ring)
+}
+
+interface About {
+  /** Unique within the app. */
+  readonly name: string
+  readonly seed: string
+  readonly whenForgotten: (now: number) => void
+}
+
+/** A class of the school, led by its timetable and by whoever sets its state. */
+class Lesson implements Led {
+  readonly classroom: Classroom
+  /** Until when it was planned to last. */
+  end: number
+  #memory: number | undefined
+  #begun = 0
+  readonly #school: School
+  readonly #about: About
+  readonly #callIds: Draw
+
+  constructor(school: School, classroom: Classroom, about: About) {
+    this.#school = school
+    this.classroom = classroom
+    this.end = classroom.room.openedAt + early(school) + school.profile.lessonMinutes * minutes
+    this.#about = about
+    this.#callIds = drawFrom(seededRandom(`${about.seed}/call`))
+    school.classrooms.hold(classroom.room, () => this)
+  }
+
+  start(now: number): void {
+    const { agenda, profile } = this.#school
+    const { room, draw } = this.classroom
+    this.#openCall(now)
+    begin(this.classroom, profile.eventsPerMinute, now)
+    this.end = now + profile.lessonMinutes * minutes * draw.between(0.9, 1.1)
+    this.#memory = drawMemory(this.classroom)
+    this.#showFilm(now)
+    agenda.at(this.end, later => {
+      if (room.startedAt === now && room.state === roomStates.started) this.finish(later, roomStates.ended)
+    })
+  }
+
+  /** The provider keeps the calls of a room that it has forgotten. */
+  finish(now: number, state: number): void {
+    const memory = this.#memory ?? drawMemory(this.classroom)
+    const forget = (later: number) => {
+      this.#school.world.destroy(this.classroom.room, later)
+      this.#about.whenForgotten(later)
+    }
+    dismiss(this.classroom, { state, memory, forget }, now)
+  }
+
+  expect(pupil: Pupil, from: number): void {
+    const { classroom } = this
+    classroom.later(from + classroom.draw.wait(minutes), now => enter(classroom, pupil, now))
+  }
+
+  /** A lesson that begins again is another one to whoever looks for its film by name. */
+  #showFilm(now: number): void {
+    const { name, seed } = this.#about
+    const again = this.#begun++ === 0 ? '' : `-${this.#begun}`
+    const lesson = { name: name + again, seed: seed + again, from: now, to: this.end }
+    showFilm(this.#school.world.players, this.classroom, lesson)
+  }
+
+  #openCall(now: number): void {
+    const { classroom } = this
+    if (currentCall(classroom.contents)) return
+    const call = {
+      callId: this.#callIds.id(),
+      cname: classroom.room.uuid,
+      createdAt: now,
+      destroyedAt: undefined,
+      sessions: [],
+    }
+    classroom.contents.calls.push(call)
+    this.#school.world.calls.add(call)
+  }
 }
 
 /** The class begins; students drop in during the first minutes, and someone may press the record button. */
 export function begin(room: Classroom, eventsPerMinute: number, now: number): void {
   const { draw } = room
-  setState(room, roomStates.started, now)
+  startClass(room, now)
   enter(room, room.teacher, now)
   for (const student of room.students) {
     room.later(now + draw.wait(minutes), later => enter(room, student, later))
@@ -96,61 +190,26 @@ export function begin(room: Classroom, eventsPerMinute: number, now: number): vo
 
 function carryOn(room: Classroom, eventsPerMinute: number, now: number): void {
   room.later(now + room.draw.wait(minutes / eventsPerMinute), later => {
-    room.draw.weighted(activities)(room, later)
+    const isTaught = room.present.has(room.teacher.userUuid)
+    room.draw.weighted(isTaught ? activities : withoutTeacher)(room, later)
     carryOn(room, eventsPerMinute, later)
   })
-}
-
-/** The class ends: the recording stops, everyone leaves and with them the call ends, the door closes. */
-function dismiss(room: Classroom, now: number): void {
-  stopRecording(room, now)
-  room.isOver = true
-  setState(room, roomStates.ended, now)
-  const everyone = [...room.present.values()]
-  room.agenda.at(now + toLeave, later => {
-    leave(room, everyone, later)
-    room.contents.call.destroyedAt = later
-  })
-  room.agenda.at(now + toClose, later => setState(room, roomStates.closed, later))
-}
-
-/** The provider forgets a room about an hour after its class ended, and never before its door is closed. */
-function forgetting({ rules, draw }: Classroom): number {
-  return Math.max(2 * toClose, rules.switches.roomMemorySeconds * seconds * draw.between(0.95, 1.05))
-}
-
-/** The provider keeps the calls of a room that it has forgotten. */
-function destroy(school: School, { room }: Classroom, now: number): void {
-  school.world.destroy(room, now)
-}
-
-function setState(classroom: Classroom, state: number, now: number): void {
-  const { room } = classroom
-  room.state = state
-  if (state === roomStates.started) room.startedAt = now
-  if (state === roomStates.ended) room.endedAt = now
-  classroom.tell(cmds.roomState, { startTime: room.startedAt, state }, now)
 }
 
 function enterRoom(school: School, slot: number, number: number, now: number): Classroom {
   const { world, agenda, rules, profile } = school
   const course = `${subjects[slot % subjects.length]}-${slot}`
   const uuid = rules.switches.roomReuse === 'on' ? course : `${course}-${number}`
-  const seed = `${school.seed}/${slot}/${number}`
-  const contents = emptyContents(uuid, drawFrom(seededRandom(`${seed}/call`)).id(), now)
-  world.calls.add(contents.call)
-  const room: Room = world.open(uuid, now, () => contents)
+  const contents = emptyContents()
+  const room = world.open(uuid, now, () => contents)
   return new Classroom({
     room,
     contents,
     agenda,
-    seed,
+    seed: `${school.seed}/${slot}/${number}`,
     rules,
     roster: roster(`${school.seed}/${slot}`, profile.students),
     counter: rules.switches.sequenceScope === 'app' ? school.counter : { last: 0 },
-    publish: event => {
-      world.eventsMade++
-      world.announce({ room, at: event.at, event: () => event })
-    },
+    publish: event => world.publish(room, event),
   })
 }

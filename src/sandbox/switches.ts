@@ -1,4 +1,5 @@
 import { analyticsSwitches } from './analytics/switches.ts'
+import { playerSwitches } from './players/switches.ts'
 import { type Choice, choice, type Quantity, quantity } from './switch.ts'
 
 /**
@@ -33,7 +34,14 @@ export const switchTable = {
   widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
   submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
   recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
+  stateMoves: choice('any', ['any', 'strict'], 'whether a classroom may go back to an earlier state'),
+  uploadAnswer: choice(
+    'array',
+    ['array', 'object'],
+    'data of an upload: all public resources of the room, or the uploaded one alone',
+  ),
   ...analyticsSwitches,
+  ...playerSwitches,
 } as const
 
 type Table = typeof switchTable

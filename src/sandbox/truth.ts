@@ -58,7 +58,7 @@ export function* truth(told: Told, { app, roomUuid }: TruthFilter): Generator<Tr
     const ofRooms = new Set<string>()
     for (const room of world.rooms) {
       if ((roomUuid ?? room.uuid) !== room.uuid) continue
-      ofRooms.add(room.contents().call.callId)
+      for (const { callId } of room.contents().calls) ofRooms.add(callId)
       yield* truthOfRoom(world, room, told)
     }
     for (const call of trueCalls(world, told.settings, told.now)) {
@@ -73,7 +73,7 @@ function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Gen
   const { switches } = settings
   const { uuid: roomUuid, incarnation, openedAt, state, startedAt, endedAt, destroyedAt } = room
   const of: OfRoom = { app: world.id, roomUuid, incarnation }
-  const { events, widgets, recordings, resources, call } = room.contents()
+  const { events, widgets, recordings, resources, calls } = room.contents()
   yield { kind: 'room', ...of, openedAt, state, startedAt, endedAt, destroyedAt, events: events.length }
   for (const { spoilt: _, ...event } of events) {
     yield { kind: 'event', ...of, ...event, malformed: isMalformed(event.oddity) }
@@ -82,7 +82,9 @@ function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Gen
   yield* truthOfWidget(of, 'poll', widgets.poll, switches)
   for (const item of recordings) yield { kind: 'recording', ...of, item }
   for (const item of resources.values()) yield { kind: 'resource', ...of, item }
-  if (world.calls.find(call.callId)) yield { kind: 'call', ...of, call: trueCall(call, settings, now) }
+  for (const call of calls) {
+    if (world.calls.find(call.callId)) yield { kind: 'call', ...of, call: trueCall(call, settings, now) }
+  }
 }
 
 function* truthOfWidget(

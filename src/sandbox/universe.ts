@@ -4,9 +4,12 @@ import { Insights } from './analytics/insights.ts'
 import { CallLoad } from './analytics/load.ts'
 import { oddCalls } from './analytics/odd-calls.ts'
 import { fillBacklog } from './backlog.ts'
+import { Classrooms } from './classrooms.ts'
 import { drawFrom } from './draw.ts'
 import { feedFor } from './feed.ts'
 import type { AppOptions, Settings } from './options.ts'
+import { Notices } from './players/notices.ts'
+import { Players } from './players/players.ts'
 import { openSchool } from './school.ts'
 import { AppWorld } from './world.ts'
 
@@ -18,6 +21,8 @@ const eventsOfIdleRoom = 4
  * happens when someone looks. While paused, time goes on but nothing happens.
  */
 export class Universe {
+  /** Every room with the class behind it. */
+  readonly classrooms = new Classrooms()
   readonly #settings: Settings
   readonly #worlds: ReadonlyMap<string, AppWorld>
   readonly #insights = new Map<string, Insights>()
@@ -88,22 +93,31 @@ export class Universe {
   #found({ id }: AppOptions): AppWorld {
     const { profile, switches, oddities } = this.#settings
     const seed = `${this.#settings.seed}/${id}`
-    const world = new AppWorld(id, feedFor(switches, drawFrom(seededRandom(`${seed}/feed`))))
+    const players = this.#playersOf(id, seed)
+    const world = new AppWorld(id, feedFor(switches, drawFrom(seededRandom(`${seed}/feed`))), players)
     const rules = { switches, oddities }
+    const ground = { world, classrooms: this.classrooms, agenda: this.#agenda, rules, seed }
     switch (profile.kind) {
       case 'school':
-        openSchool({ world, agenda: this.#agenda, profile, rules, seed, counter: { last: 0 } }, this.#origin)
+        openSchool({ ...ground, profile, counter: { last: 0 } }, this.#origin)
         break
       case 'backlog':
-        fillBacklog({ world, rules, seed }, profile, this.#origin)
+        fillBacklog(ground, profile, this.#origin)
         break
       case 'idle':
-        fillBacklog({ world, rules, seed }, { ...profile, eventsPerRoom: eventsOfIdleRoom }, this.#origin)
+        fillBacklog(ground, { ...profile, eventsPerRoom: eventsOfIdleRoom }, this.#origin)
         break
       case 'calls':
         world.calls.addSource(new CallLoad({ seed, profile, origin: this.#origin }))
     }
     for (const call of oddCalls({ seed, oddities, origin: this.#origin })) world.calls.add(call)
     return world
+  }
+
+  #playersOf(app: string, seed: string): Players {
+    const settings = this.#settings
+    const agenda = this.#agenda
+    const notices = new Notices({ app, settings, agenda, since: this.#origin })
+    return new Players({ agenda, switches: settings.switches, notices, seed })
   }
 }

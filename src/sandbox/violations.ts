@@ -12,6 +12,10 @@ export const violationKinds = [
   'delay',
   'reach',
   'span',
+  'players-second-sliding',
+  'players-second-fixed',
+  'players-minute-sliding',
+  'players-minute-fixed',
 ] as const
 export type ViolationKind = (typeof violationKinds)[number]
 

@@ -42,6 +42,9 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
       return truncated(await bytesOf(act), line)
     case 'status':
       return failure(fault, clock.now())
+    case 'status-after-acting':
+      act({ loops: false })
+      return failure({ status: 504, ...fault }, clock.now())
     case 'redirect': {
       const location = fault.location ?? 'http://127.0.0.1:9/elsewhere'
       return new Response(null, { status: fault.status ?? 302, headers: { location } })

@@ -1,5 +1,6 @@
 import { type Call, Calls } from './calls.ts'
 import type { Oddity } from './oddities.ts'
+import type { Players } from './players/players.ts'
 
 /** All times are Unix milliseconds of the world, UTC. */
 export interface RoomEvent {
@@ -65,13 +66,49 @@ export interface Resource {
   readonly taskProgress?: object
 }
 
+export type Properties = Readonly<Record<string, unknown>>
+
+/** How a user was put out of a room. */
+export interface Kick {
+  readonly at: number
+  /** From when on the user may enter again; null: never. */
+  readonly until: number | null
+}
+
+export interface ExtApp {
+  readonly properties: Properties
+  /** Undefined while nobody has said it. */
+  readonly state: number | undefined
+}
+
+/** How a recording was asked for, or told to go on. */
+export interface RecordingRequest {
+  readonly mode?: string | undefined
+  readonly retryTimeout?: number | undefined
+  readonly webRecordConfig?: object | undefined
+}
+
+/** What operations set in a room and no event tells of. */
+export interface Held {
+  properties: Properties
+  readonly users: Map<string, Properties>
+  readonly extApps: Map<string, ExtApp>
+  /** Why properties were changed, each time that a reason was given. */
+  readonly causes: object[]
+  /** The last kick of each user. */
+  readonly kicks: Map<string, Kick>
+  /** Of the recording last started by an operation, or changed by one. */
+  recording: RecordingRequest | undefined
+}
+
 export interface Contents {
   readonly events: RoomEvent[]
   readonly widgets: Readonly<Record<Widget, WidgetEntry[]>>
   readonly recordings: Recording[]
   readonly resources: Map<string, Resource>
-  /** The call behind the class: its channel has the name of the room. */
-  readonly call: Call
+  /** The calls behind the class, the last one perhaps still going on: their channel has the name of the room. */
+  readonly calls: Call[]
+  readonly held: Held
 }
 
 /** One incarnation of a roomUuid. */
@@ -100,13 +137,21 @@ export interface Feed {
   take(now: number, most: number): readonly FeedEntry[]
 }
 
-export function emptyContents(uuid: string, callId: string, createdAt: number): Contents {
+export function emptyContents(): Contents {
   return {
     events: [],
     widgets: { popupQuiz: [], poll: [] },
     recordings: [],
     resources: new Map(),
-    call: { callId, cname: uuid, createdAt, destroyedAt: undefined, sessions: [] },
+    calls: [],
+    held: {
+      properties: {},
+      users: new Map(),
+      extApps: new Map(),
+      causes: [],
+      kicks: new Map(),
+      recording: undefined,
+    },
   }
 }
 
@@ -117,14 +162,16 @@ export class AppWorld {
   /** Every room there ever was, in the order of opening. */
   readonly rooms: Room[] = []
   readonly calls = new Calls()
+  readonly players: Players
   eventsMade = 0
   eventsFed = 0
   readonly #open = new Map<string, Room>()
   readonly #incarnations = new Map<string, number>()
 
-  constructor(id: string, feed: Feed) {
+  constructor(id: string, feed: Feed, players: Players) {
     this.id = id
     this.feed = feed
+    this.players = players
   }
 
   /** The room that has this roomUuid now. */
@@ -157,5 +204,11 @@ export class AppWorld {
 
   announce(entry: FeedEntry): void {
     this.feed.announce(entry)
+  }
+
+  /** Counts an event that was just made, and tells the feed of it. */
+  publish(room: Room, event: RoomEvent): void {
+    this.eventsMade++
+    this.announce({ room, at: event.at, event: () => event })
   }
 }

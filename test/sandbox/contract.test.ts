@@ -106,11 +106,12 @@ describe('errors', () => {
     expect([status, body.code]).toEqual([404, undefined])
   })
 
-  it('say 404 to another method and to operations that are not played', async () => {
+  it('say 404 without a code to a method that the path does not have', async () => {
     const { sandbox, running } = play()
     const url = `http://sandbox/ap/edu/apps/demo/v2/rooms/${encodeURIComponent(running().roomUuid)}/states/2`
-    const put = await sandbox.fetch(new Request(url, { method: 'PUT', headers: credentials }))
-    expect(put.status).toBe(404)
+    const post = await sandbox.fetch(new Request(url, { method: 'POST', headers: credentials }))
+    expect([post.status, Object.keys((await post.json()) as object)]).toEqual([404, ['msg', 'ts']])
+    expect(running().state).toBe(1)
   })
 
   it('count as violations where a rule was broken, and only there', async () => {

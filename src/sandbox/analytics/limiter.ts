@@ -1,8 +1,8 @@
 import type { AnalyticsGroup, LimitMessage } from '../../provider/analytics/index.ts'
 import type { Rate } from '../../provider/limits.ts'
 import type { Switches } from '../switches.ts'
+import { type Reading, Tally } from '../tally.ts'
 import type { ViolationKind } from '../violations.ts'
-import { type Reading, Tally } from './tally.ts'
 
 /** A request in the eyes of whoever counts it. */
 export interface Counted {

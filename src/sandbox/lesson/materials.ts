@@ -1,11 +1,22 @@
 import { cmds, resourceActions } from '../../provider/classroom/index.ts'
 import type { Classroom } from '../classroom.ts'
 import { documents } from '../names.ts'
-import type { Resource } from '../world.ts'
+import type { Member, Resource } from '../world.ts'
+
+/** Lets something happen later, as long as what it belongs to goes on. */
+type Later = (time: number, act: (now: number) => void) => void
+
+/** A document on its way to the whiteboard. */
+export interface Conversion {
+  readonly operator: Member
+  readonly pages: number
+  readonly done: number
+  readonly later: Later
+}
 
 /** A document for the lesson; some are converted for the whiteboard, page by page. */
 export function upload(room: Classroom, now: number): void {
-  const { draw } = room
+  const { draw, teacher } = room
   const [title, ext] = draw.pick(documents)
   const resourceUuid = `file-${draw.id().slice(0, 16)}`
   const resource: Resource = {
@@ -16,30 +27,38 @@ export function upload(room: Classroom, now: number): void {
     url: `https://files.example/${resourceUuid}.${ext}`,
     updateTime: now,
   }
-  if (ext !== 'pptx') {
-    put(room, resource, now)
-    return
+  if (ext === 'pptx') {
+    convert(room, resource, { operator: teacher, later: (time, act) => room.later(time, act) }, now)
+  } else {
+    put(room, resource, teacher, now)
   }
-  const task = { taskUuid: draw.id(), taskToken: `task-secret-${draw.id()}` }
-  convert(room, { ...resource, ...task }, { pages: draw.whole(3, 40), done: 0 }, now)
 }
 
-function convert(
+/** Uploads a document that is converted for the whiteboard; each step of that changes it. */
+export function convert(
   room: Classroom,
   resource: Resource,
-  at: { pages: number; done: number },
+  by: Pick<Conversion, 'operator' | 'later'>,
   now: number,
 ): void {
-  put(room, { ...resource, updateTime: now, taskProgress: progress(resource, at) }, now)
-  if (at.done === at.pages) return
-  const done = Math.min(at.pages, at.done + room.draw.whole(1, at.pages))
-  room.later(now + room.draw.between(3_000, 20_000), later => {
-    if (room.contents.resources.has(resource.resourceUuid))
-      convert(room, resource, { pages: at.pages, done }, later)
+  const { draw } = room
+  const task = { taskUuid: draw.id(), taskToken: `task-secret-${draw.id()}` }
+  carryOn(room, { ...resource, ...task }, { ...by, pages: draw.whole(3, 40), done: 0 }, now)
+}
+
+function carryOn(room: Classroom, resource: Resource, conversion: Conversion, now: number): void {
+  const { operator, pages, done, later } = conversion
+  const taskProgress = progress(resource, conversion)
+  put(room, { ...resource, updateTime: now, taskProgress }, operator, now)
+  if (done === pages) return
+  const next = Math.min(pages, done + room.draw.whole(1, pages))
+  later(now + room.draw.between(3_000, 20_000), then => {
+    const current = room.contents.resources.get(resource.resourceUuid)
+    if (current?.taskUuid === resource.taskUuid) carryOn(room, resource, { ...conversion, done: next }, then)
   })
 }
 
-function progress({ url }: Resource, { pages, done }: { pages: number; done: number }): object {
+function progress({ url }: Resource, { pages, done }: Conversion): object {
   return {
     totalPageSize: pages,
     convertedPageSize: done,
@@ -54,18 +73,26 @@ function progress({ url }: Resource, { pages, done }: { pages: number; done: num
 
 export function discard(room: Classroom, now: number): void {
   const kept = [...room.contents.resources.values()]
-  if (kept.length === 0) return
-  const resource = room.draw.pick(kept)
-  room.contents.resources.delete(resource.resourceUuid)
-  tell(room, resource, resourceActions.deleted, now)
+  if (kept.length > 0) remove(room, [room.draw.pick(kept)], room.teacher, now)
 }
 
-function put(room: Classroom, resource: Resource, now: number): void {
+export function put(room: Classroom, resource: Resource, operator: Member, now: number): void {
   room.contents.resources.set(resource.resourceUuid, resource)
-  tell(room, resource, resourceActions.changed, now)
+  tell(room, { resources: [resource], operator, action: resourceActions.changed }, now)
 }
 
-function tell(room: Classroom, resource: Resource, action: number, now: number): void {
-  const { userUuid, userName, role } = room.teacher
-  room.tell(cmds.resources, { resources: [resource], operator: { userUuid, userName, role }, action }, now)
+export function remove(room: Classroom, resources: readonly Resource[], operator: Member, now: number): void {
+  for (const { resourceUuid } of resources) room.contents.resources.delete(resourceUuid)
+  tell(room, { resources, operator, action: resourceActions.deleted }, now)
+}
+
+interface Change {
+  readonly resources: readonly Resource[]
+  readonly operator: Member
+  readonly action: number
+}
+
+function tell(room: Classroom, { resources, operator, action }: Change, now: number): void {
+  const { userUuid, userName, role } = operator
+  room.tell(cmds.resources, { resources, operator: { userUuid, userName, role }, action }, now)
 }

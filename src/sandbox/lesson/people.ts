@@ -1,9 +1,10 @@
 import { seededRandom } from '../../clock/seeded.ts'
 import { cmds } from '../../provider/classroom/index.ts'
-import type { CallSession } from '../calls.ts'
+import type { Call, CallSession } from '../calls.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { firstNames, lastNames } from '../names.ts'
+import type { Contents } from '../world.ts'
 
 const roles = { teacher: 1, student: 2 } as const
 
@@ -24,25 +25,40 @@ function person(draw: Draw, role: number): Pupil {
   }
 }
 
+/** Whoever is there already, or was put out and may not come back yet, does not enter. */
 export function enter(room: Classroom, pupil: Pupil, now: number): void {
-  if (room.present.has(pupil.userUuid)) return
-  room.present.set(pupil.userUuid, pupil)
+  const { userUuid } = pupil
+  if (room.present.has(userUuid) || isKeptOut(room, userUuid, now)) return
+  room.present.set(userUuid, pupil)
+  room.known.add(userUuid)
   joinCall(room, { sid: room.draw.id(), uid: pupil.uid, user: 'person', speaks: speaks(pupil) }, now)
   room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(pupil, now)], offlineUsers: [] }, now)
 }
 
+function isKeptOut({ contents }: Classroom, userUuid: string, now: number): boolean {
+  const kick = contents.held.kicks.get(userUuid)
+  return kick !== undefined && (kick.until === null || kick.until > now)
+}
+
+/** Nothing, where no call goes on: before a class begins and once everyone has left. */
 export function joinCall(
   { contents }: Classroom,
   session: Omit<CallSession, 'joinedAt' | 'leftAt'>,
   now: number,
 ): void {
-  contents.call.sessions.push({ ...session, joinedAt: now, leftAt: undefined })
+  currentCall(contents)?.sessions.push({ ...session, joinedAt: now, leftAt: undefined })
 }
 
 /** Ends the last stay of a user. */
 export function leaveCall({ contents }: Classroom, uid: number, now: number): void {
-  const session = contents.call.sessions.findLast(one => one.uid === uid)
+  const session = currentCall(contents)?.sessions.findLast(one => one.uid === uid)
   if (session) session.leftAt ??= now
+}
+
+/** The call that goes on. */
+export function currentCall({ calls }: Contents): Call | undefined {
+  const call = calls.at(-1)
+  return call?.destroyedAt === undefined ? call : undefined
 }
 
 /** The teacher speaks, and some of the students do. */

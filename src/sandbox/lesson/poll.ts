@@ -15,13 +15,13 @@ interface Poll {
 export function openPoll(room: Classroom, now: number): void {
   const students = studentsPresent(room)
   if (students.length === 0 || room.running.has('poll')) return
-  room.running.add('poll')
   const poll: Poll = {
     id: room.draw.id(),
     mode: room.draw.pick(Object.values(pollModes)),
     items: room.draw.pick(questions),
     votes: new Map(),
   }
+  room.running.set('poll', later => closePoll(room, poll, later))
   announcePoll(room, poll, now)
   const end = now + room.draw.between(45_000, 90_000)
   for (const student of students) {

@@ -16,7 +16,6 @@ interface Quiz {
 export function askQuiz(room: Classroom, now: number): void {
   const students = studentsPresent(room)
   if (students.length === 0 || room.running.has('popupQuiz')) return
-  room.running.add('popupQuiz')
   const items = room.draw.pick(questions)
   const quiz: Quiz = {
     id: room.draw.id(),
@@ -25,6 +24,7 @@ export function askQuiz(room: Classroom, now: number): void {
     totalCount: students.length,
     answers: new Map(),
   }
+  room.running.set('popupQuiz', later => endQuiz(room, quiz, later))
   announceQuiz(room, quiz, now)
   const end = now + room.draw.between(45_000, 90_000)
   for (const student of students) {

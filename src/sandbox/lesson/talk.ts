@@ -4,6 +4,7 @@ import { messages } from '../names.ts'
 import { studentsPresent } from './people.ts'
 
 export function chat(room: Classroom, now: number): void {
+  if (room.present.size === 0) return
   const { userUuid, userName, role } = room.draw.pick([...room.present.values()])
   room.tell(
     cmds.chat,

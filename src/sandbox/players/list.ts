@@ -1,0 +1,73 @@
+import { befalls, hashOf } from '../hash.ts'
+import { createTs, type Player, statusOf } from './player.ts'
+import { invalid } from './refusals.ts'
+import type { Deed, PlayerVisit } from './visit.ts'
+
+const mostOnPage = 500
+const usualOnPage = 200
+
+/** Of the entries, where some are thin. */
+const thinShare = 0.5
+
+/** What an entry carries when it is whole; an account only where the player has one. */
+const mask = ['name', 'streamUrl', 'channelName', 'uid', 'id', 'createTs', 'status'] as const
+
+/** Reads a List. Throws 400. */
+export function readList(visit: PlayerVisit): Deed {
+  const { query } = visit.request
+  const filter = query.get('filter')
+  const channel = filter === null ? undefined : /^channelName eq (.+)$/s.exec(filter)?.[1]
+  if (filter !== null && channel === undefined) throw invalid('filter')
+  const size = readSize(query.get('pageSize'))
+  const after = readToken(query.get('pageToken'), filter)
+  return ({ loops }) => {
+    const listed = visibleIn(visit).filter(player => (channel ?? player.channelName) === player.channelName)
+    const rest = listed.filter(({ number }) => number > after)
+    const page = rest.slice(0, size)
+    const last = loops ? after : page.at(-1)?.number
+    const isEnd = !loops && rest.length <= size
+    return {
+      body: {
+        totalSize: listed.length,
+        players: page.map(player => entry(player, visit)),
+        fields: page.some(({ account }) => account !== undefined)
+          ? [...mask, 'account'].join(',')
+          : mask.join(','),
+        nextPageToken: isEnd ? '' : token(last ?? after, filter),
+      },
+    }
+  }
+}
+
+/** In the order of creation; new ones are not there yet. */
+function visibleIn({ world, settings, now }: PlayerVisit): readonly Player[] {
+  const blind = settings.switches.listBlindSeconds * 1_000
+  return world.players.live.filter(({ createdAt }) => createdAt + blind <= now)
+}
+
+function entry(player: Player, { settings, now }: PlayerVisit): object {
+  const { id, name = null, streamUrl, channelName, uid, account } = player
+  const { seed, switches } = settings
+  const thin = { id, name, createTs: createTs(player) }
+  if (switches.playerList === 'thin' && befalls(thinShare, seed, id, Math.floor(now / 1_000))) return thin
+  return { ...thin, streamUrl, channelName, uid, account, status: statusOf(player) }
+}
+
+function readSize(text: string | null): number {
+  if (text === null) return usualOnPage
+  const size = Number(text)
+  if (!/^\d{1,3}$/.test(text) || size < 1 || size > mostOnPage) throw invalid('pageSize')
+  return size
+}
+
+/** Tells behind which player a page begins; it fits its own filter alone. */
+function token(number: number, filter: string | null): string {
+  return Buffer.from(`${number}.${hashOf('page', number, filter ?? '')}`).toString('base64url')
+}
+
+function readToken(text: string | null, filter: string | null): number {
+  if (text === null) return 0
+  const number = Number.parseInt(Buffer.from(text, 'base64url').toString(), 10)
+  if (!(number >= 0) || token(number, filter) !== text) throw invalid('pageToken')
+  return number
+}
