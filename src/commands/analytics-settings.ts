@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { allowanceOf } from '../config/allowance.ts'
 import { analyticsStreamsOn } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
@@ -12,6 +11,7 @@ import {
   usageInsightSeries,
 } from '../streams/series/series.ts'
 import { type DetailStreamName, type WindowStreamName, windowStreamNames } from '../streams/stream.ts'
+import { counterScope } from './scope.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
 type Details = Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
@@ -38,7 +38,7 @@ export function analyticsSettings(
   return {
     windows: kept(readWindows(app)) as Windows,
     details: kept({ 'call-sessions': place, 'call-metrics': place }) as Details,
-    limits: on.size > 0 ? groupLimits(config, app) : {},
+    limits: on.size > 0 ? analyticsGroupLimits(config, app) : {},
   }
 }
 
@@ -87,7 +87,8 @@ function realtime({ every }: { readonly every: number }) {
   return { every, finalAfter: 0, revisitEvery: every, frame: 'full' } as const
 }
 
-function groupLimits(config: Config, app: AppConfig): Readonly<Record<string, GroupLimit>> {
+/** What the plan of an app allows of call analytics, whether or not any of it is drained. */
+export function analyticsGroupLimits(config: Config, app: AppConfig): Readonly<Record<string, GroupLimit>> {
   const scope = analyticsScope(config, app)
   const limits = analyticsGroups.flatMap((group): readonly (readonly [string, GroupLimit])[] => {
     const allowance = allowanceOf(app, group)
@@ -99,15 +100,9 @@ function groupLimits(config: Config, app: AppConfig): Readonly<Record<string, Gr
   return Object.fromEntries(limits)
 }
 
-/**
- * Whose counter an app's analytics requests are debited to: the credential's, told by a digest of its key that tells
- * nothing of it, or the app's own where the operator knows that the provider counts so.
- */
-export function analyticsScope({ provider }: Config, { id, rest }: AppConfig): string {
-  if (provider.analytics?.counters === 'app' || !rest) return id
-  // Loading the configuration has read the key, wherever it lies.
-  const [key = ''] = rest.key.known()
-  return `key:${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+/** Whose counter an app's analytics requests are debited to. */
+export function analyticsScope({ provider }: Config, app: AppConfig): string {
+  return counterScope(provider.analytics?.counters, app)
 }
 
 function seconds(ms: number): number {

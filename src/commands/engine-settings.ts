@@ -5,6 +5,7 @@ import { perSecond } from '../provider/limits.ts'
 import type { Deployment } from '../streams/index.ts'
 import { type CursorStreamName, cursorStreamNames } from '../streams/stream.ts'
 import { analyticsSettings, type ReadWindows, shareWindows } from './analytics-settings.ts'
+import { playerLimits, playerStream } from './player-settings.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */
 export const shards = 64
@@ -16,13 +17,13 @@ const drainDeadline = 8_000
 
 /** What the engine needs, out of the configuration. */
 export function engineSettings(config: Config): EngineSettings {
-  const { classroom, analytics } = config.provider
+  const { classroom, analytics, players } = config.provider
   const readWindows = shareWindows()
   return {
     apps: config.apps.map(app => appSettings(config, app, readWindows)),
     harvest: { submitter: classroom.submitter, sequenceScope: classroom.sequenceScope },
     roomMemory: classroom.roomMemory,
-    deadline: Math.max(classroom.deadline, analytics?.deadline ?? 0),
+    deadline: Math.max(classroom.deadline, analytics?.deadline ?? 0, players?.deadline ?? 0),
     housekeeping: config.schedule.housekeeping,
     ...{ shards, renewEvery, drainDeadline },
   }
@@ -34,6 +35,7 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
   return {
     widgetPath: provider.classroom.widgetPath,
     words: provider.analytics ?? defaultSeriesWords,
+    playerLimits: provider.players?.limits ?? 'joint',
     serverUsers: app => {
       const settings = sessions.get(app)
       return settings === undefined || settings === 'off' ? 'include' : settings.serverUsers
@@ -43,8 +45,28 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
 
 function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): AppSettings {
   const { id, region, rooms } = app
-  const { classroom, 'classroom-feed': feed } = app.limits
-  const limits: Record<string, GroupLimit> = {
+  const streams = Object.fromEntries(
+    cursorStreamNames.flatMap(name => {
+      const settings =
+        name === 'cloud-players' ? playerStream(config, app) : classroomStream(config, app, name)
+      return settings ? [[name, settings] as const] : []
+    }),
+  )
+  const analytics = analyticsSettings(config, app, readWindows)
+  return {
+    id,
+    region,
+    rooms,
+    streams,
+    ...analytics,
+    limits: { ...classroomLimits(app), ...analytics.limits, ...playerLimits(config, app) },
+  }
+}
+
+/** No limits of the classroom service are documented: only its feed, which may consume, is counted durably. */
+export function classroomLimits({ id, limits }: AppConfig): Readonly<Record<string, GroupLimit>> {
+  const { classroom, 'classroom-feed': feed } = limits
+  return {
     classroom: {
       scope: id,
       rates: [perSecond(classroom.perSecond)],
@@ -53,21 +75,16 @@ function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): 
     },
     'classroom-feed': { scope: id, rates: [perSecond(feed.perSecond)], concurrency: 1, counted: 'ledger' },
   }
-  const streams = Object.fromEntries(
-    cursorStreamNames.flatMap(name => {
-      const settings = cursorSettings(app, name, config.provider.classroom.roomMemory)
-      return settings ? [[name, settings] as const] : []
-    }),
-  )
-  const analytics = analyticsSettings(config, app, readWindows)
-  return { id, region, rooms, streams, ...analytics, limits: { ...limits, ...analytics.limits } }
 }
 
-function cursorSettings(
+type ClassroomStreamName = Exclude<CursorStreamName, 'cloud-players'>
+
+function classroomStream(
+  { provider }: Config,
   { streams, limits }: AppConfig,
-  name: CursorStreamName,
-  memory: number,
+  name: ClassroomStreamName,
 ): StreamSettings | undefined {
+  const { roomMemory: memory } = provider.classroom
   const cadence = streams[name]
   if (cadence === 'off') return undefined
   const [activeEvery, idleEvery] =
@@ -77,6 +94,6 @@ function cursorSettings(
 }
 
 /** No stream may fill every place of the group, so that one that hangs leaves room for the others. */
-function shareOf(stream: CursorStreamName): number {
+function shareOf(stream: ClassroomStreamName): number {
   return stream === 'room-events' ? 3 / 4 : 1 / 4
 }

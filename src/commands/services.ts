@@ -14,10 +14,11 @@ const TOKEN_MAX_AGE_MS = 3_600_000
 
 /** Where the services of a configuration are, for the transport. */
 export function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
-  const { classroom, analytics } = provider
+  const { classroom, analytics, players } = provider
   return {
     classroom: settingsOf(classroom),
     ...(analytics && { analytics: settingsOf(analytics) }),
+    ...(players && { players: settingsOf(players) }),
   }
 }
 

@@ -3,6 +3,11 @@ import type { AnalyticsStreamName, AppConfig, Config } from './config.ts'
 
 type Settled = Pick<Config, 'provider' | 'apps'>
 
+/** Streams that ask for a key and a secret. */
+export type KeyedStreamName = AnalyticsStreamName | 'cloud-players'
+
+const keyedStreamNames: readonly KeyedStreamName[] = [...analyticsStreamNames, 'cloud-players']
+
 /**
  * Why a stream that nobody has switched off is not drained. `service`: there is no address; `credentials`: the app
  * has none; `plan`: its plan has no access; `calls`: the list of calls that it works on is not drained.
@@ -16,14 +21,20 @@ export function analyticsStreamsOn(config: Settled, app: AppConfig): readonly An
   )
 }
 
+/** Whether the cloud players of an app are drained. */
+export function arePlayersOn(config: Settled, app: AppConfig): boolean {
+  return app.streams['cloud-players'] !== 'off' && whyOff(config, app, 'cloud-players') === undefined
+}
+
 /** Undefined for a stream that is drained, or would be if nobody had switched it off. */
 export function whyOff(
   { provider }: Settled,
   app: AppConfig,
-  stream: AnalyticsStreamName,
+  stream: KeyedStreamName,
 ): OffReason | undefined {
-  if (!provider.analytics) return 'service'
+  if (!(stream === 'cloud-players' ? provider.players : provider.analytics)) return 'service'
   if (!app.rest) return 'credentials'
+  if (stream === 'cloud-players') return undefined
   if (!allowanceOf(app, groupOfStream[stream])) return 'plan'
   const needsCalls = stream === 'call-sessions' || stream === 'call-metrics'
   if (needsCalls && (app.streams.calls === 'off' || !allowanceOf(app, 'call-search'))) return 'calls'
@@ -37,7 +48,13 @@ const namedApps = 3
  * many there are.
  */
 export function offTexts(config: Settled): readonly string[] {
-  if (!config.provider.analytics) return ['call analytics is off: provider.analytics.url is not given']
+  const { analytics, players } = config.provider
+  const services = [
+    ...(analytics ? [] : ['call analytics is off: provider.analytics.url is not given']),
+    ...(players || config.apps.every(({ streams }) => streams['cloud-players'] === 'off')
+      ? []
+      : ['cloud players are off: provider.players.url is not given']),
+  ]
   const alike = new Map<string, string[]>()
   for (const app of config.apps) {
     for (const text of offTextsOf(config, app)) {
@@ -46,14 +63,14 @@ export function offTexts(config: Settled): readonly string[] {
       else alike.set(text, [app.id])
     }
   }
-  return [...alike].map(([text, apps]) => `${appsText(apps)}: ${text}`)
+  return [...services, ...[...alike].map(([text, apps]) => `${appsText(apps)}: ${text}`)]
 }
 
 function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
-  const byReason = new Map<OffReason, AnalyticsStreamName[]>()
-  for (const name of analyticsStreamNames) {
+  const byReason = new Map<OffReason, KeyedStreamName[]>()
+  for (const name of keyedStreamNames) {
     const reason = app.streams[name] === 'off' ? undefined : whyOff(config, app, name)
-    if (reason) byReason.set(reason, [...(byReason.get(reason) ?? []), name])
+    if (reason && reason !== 'service') byReason.set(reason, [...(byReason.get(reason) ?? []), name])
   }
   return [...byReason].map(([reason, streams]) => {
     const subject = `${streams.join(', ')} ${streams.length === 1 ? 'is' : 'are'} off`
@@ -61,7 +78,7 @@ function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
   })
 }
 
-/** Completes the sentence "is off: ...". */
+/** Completes the sentence "is off: ..." about a stream of call analytics. */
 export function reasonText(reason: OffReason, { plan }: AppConfig): string {
   switch (reason) {
     case 'service':

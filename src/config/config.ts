@@ -1,6 +1,7 @@
 import type { SeriesWords } from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/identifiers.ts'
 import type { Plan } from '../provider/limits.ts'
+import type { PlayerLimitReading } from '../provider/players/index.ts'
 import type { DetailStreamName, StreamName, WindowStreamName } from '../streams/stream.ts'
 import type { GroupLimits } from './schema/limits.ts'
 import type { logLevels } from './schema/sections.ts'
@@ -40,7 +41,7 @@ export interface DatabaseConfig {
 export interface ProviderConfig {
   readonly classroom: ClassroomService
   readonly analytics: AnalyticsService | undefined
-  readonly players: { readonly url: string } | undefined
+  readonly players: PlayersService | undefined
 }
 
 export interface ClassroomService {
@@ -67,6 +68,21 @@ export interface AnalyticsService extends SeriesWords {
   readonly counters: 'credential' | 'app'
 }
 
+export interface PlayersService {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly deadline: number
+  readonly maxBodyBytes: number
+  readonly insecure: boolean
+  /** Whose requests the provider counts together. */
+  readonly counters: 'credential' | 'app'
+  /** How the two limits of Create and of List are read. */
+  readonly limits: PlayerLimitReading
+  /** Headers of a notification that carry its HMAC, by SHA-1 and by SHA-256. */
+  readonly signatureHeader: string
+  readonly signatureHeaderV2: string
+}
+
 /** What an operator expects of an app's calls. */
 export interface ExpectedCalls {
   readonly callsPerDay: number
@@ -82,6 +98,8 @@ export interface AppConfig {
   readonly plan: Plan
   readonly rest: { readonly key: Secret; readonly secret: Secret } | undefined
   readonly classroom: { readonly uid: Secret; readonly token: Secret }
+  /** With what the provider signs notifications; undefined where none are taken. */
+  readonly notifications: { readonly secret: Secret } | undefined
   readonly rooms: readonly string[]
   /** Settings of each stream, or `off`; the app's own, else the file's, else the defaults. */
   readonly streams: StreamSettings

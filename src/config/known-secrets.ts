@@ -13,9 +13,10 @@ export function knownSecrets(config: Config): readonly string[] {
   const { database, apps } = config
   const texts = [
     ...database.url.known().flatMap(databaseSecrets),
-    ...apps.flatMap(({ classroom, rest }) => [
+    ...apps.flatMap(({ classroom, rest, notifications }) => [
       ...classroom.uid.known(),
       ...classroom.token.known(),
+      ...(notifications?.secret.known() ?? []),
       ...(rest ? [...rest.key.known(), ...rest.secret.known(), ...basic(rest.key, rest.secret)] : []),
     ]),
   ]

@@ -42,7 +42,7 @@ function databaseConfig(
 }
 
 function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
-  const { id, region, plan, rooms, classroom, rest, expect, acceptLoss } = app
+  const { id, region, plan, rooms, classroom, rest, notifications, expect, acceptLoss } = app
   const path = ['apps', i]
   return {
     id,
@@ -62,6 +62,12 @@ function appConfig(app: AppSettings, i: number, settings: Settings, collector: S
         text: classroom.token,
         file: classroom.tokenFile,
         command: classroom.tokenCommand,
+      }),
+    },
+    notifications: notifications && {
+      secret: collector.take([...path, 'notifications', 'secret'], {
+        text: notifications.secret,
+        file: notifications.secretFile,
       }),
     },
     streams: streamSettings(settings.streams, app.streams),

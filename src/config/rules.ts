@@ -87,12 +87,11 @@ function encrypted(tree: Tree, root: Mapping): readonly Problem[] {
     const url = URL.parse(service.url)
     if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return []
     const path = ['provider', name, 'url']
-    const remedy = name === 'players' ? '; use https://' : '; use https://, or set insecure: true beside it'
     return [
       {
         path,
         at: tree.placeOf(path),
-        text: `http:// to another machine would send credentials unencrypted${remedy}`,
+        text: 'http:// to another machine would send credentials unencrypted; use https://, or set insecure: true beside it',
       },
     ]
   })

@@ -25,7 +25,7 @@ const callGates: readonly Gate[] = [
 
 /** A stream is off, and others that need it are on. */
 export function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
-  const gates = [roomGate, ...(hasAnalytics(root) ? callGates : [])]
+  const gates = [roomGate, ...(hasService(root, 'analytics') ? callGates : [])]
   const reported = new Set<string>()
   return appsOf(root).flatMap((app, i) => {
     const own = streamsOf(app)
@@ -43,18 +43,30 @@ export function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
   })
 }
 
-/** Whoever gives settings to a stream of call analytics wants it drained: without an address or a key it cannot be. */
+/** Services that ask for a key, and the streams that are drained from each. */
+const keyed = { analytics: analyticsStreamNames, players: ['cloud-players'] } as const
+type Keyed = keyof typeof keyed
+
+/** Whoever gives settings to a stream wants it drained: without an address or a key it cannot be. */
 export function namedInVain(tree: Tree, root: Mapping): readonly Problem[] {
+  return [
+    ...(Object.keys(keyed) as Keyed[]).flatMap(service => namedOf(service, tree, root)),
+    ...notifiedInVain(tree, root),
+  ]
+}
+
+function namedOf(service: Keyed, tree: Tree, root: Mapping): readonly Problem[] {
   const apps = appsOf(root)
-  const hasService = hasAnalytics(root)
-  const noService = 'needs provider.analytics.url; give it, or leave this stream out'
+  const noService = `needs provider.${service}.url; give it, or leave this stream out`
   const problems = (base: Path, streams: Mapping, text: string): readonly Problem[] =>
-    namedIn(streams).map(name => {
-      const path = [...base, 'streams', name]
-      return { path, at: tree.keyOf(path), text }
-    })
+    keyed[service]
+      .filter(name => isMapping(streams[name]))
+      .map(name => {
+        const path = [...base, 'streams', name]
+        return { path, at: tree.keyOf(path), text }
+      })
   const inFile = (text: string) => problems([], streamsOf(root), text)
-  if (!hasService) {
+  if (!hasService(root, service)) {
     return [
       ...inFile(noService),
       ...apps.flatMap((app, i) => problems(['apps', i], streamsOf(app), noService)),
@@ -69,6 +81,17 @@ export function namedInVain(tree: Tree, root: Mapping): readonly Problem[] {
       return hasKey(app) ? [] : problems(['apps', i], streamsOf(app), text)
     }),
   ]
+}
+
+/** What the provider signs is told by headers of its service, and asks for a list from it. */
+function notifiedInVain(tree: Tree, root: Mapping): readonly Problem[] {
+  if (hasService(root, 'players')) return []
+  return appsOf(root).flatMap((app, i) => {
+    if (!isMapping(app) || !isMapping(app.notifications)) return []
+    const path = ['apps', i, 'notifications']
+    const text = 'needs provider.players.url; give it, or leave this section out'
+    return [{ path, at: tree.keyOf(path), text }]
+  })
 }
 
 /** The same word twice in a list of a stream would ask the same question twice. */
@@ -97,12 +120,8 @@ function repetitions(tree: Tree, path: Path, list: readonly unknown[]): readonly
   })
 }
 
-function namedIn(streams: Mapping): readonly string[] {
-  return analyticsStreamNames.filter(name => isMapping(streams[name]))
-}
-
-function hasAnalytics(root: Mapping): boolean {
-  return isMapping(root.provider) && isMapping(root.provider.analytics)
+function hasService(root: Mapping, service: Keyed): boolean {
+  return isMapping(root.provider) && isMapping(root.provider[service])
 }
 
 function hasKey(app: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { CursorStream, DetailStream, Hint, Stream, WindowStream } from '../streams/stream.ts'
+import type { CursorStream, DetailStream, Hint, Stream, StreamName, WindowStream } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
 import { type Drain, type DrainContext, startDrain } from './drain.ts'
 import { createItemSource } from './item-source.ts'
@@ -9,11 +9,13 @@ import { createRangeRules, type RangeRules } from './range-rules.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'
 import { createWindowSource } from './window-source.ts'
 
-/** Everything that keeps one app drained: a poller for its rooms, a drain for each limit group of its analytics. */
+/** Everything that keeps one app drained: a poller for its rooms and lists, a drain for each limit group of its analytics. */
 export interface RunningApp {
   /** Resolves when all of it has stopped and every page in hand is finished or given up. */
   readonly done: Promise<void>
   readonly wake: () => void
+  /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
+  readonly want: (stream: StreamName) => void
 }
 
 /** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
@@ -83,7 +85,11 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     return [createWindowSource({ context: drainContext, stream, settings, rules, details, round })]
   }
 
-  return { wake, done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}) }
+  return {
+    wake,
+    want: poller.want,
+    done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}),
+  }
 }
 
 const switchedOff: WindowSettings = {

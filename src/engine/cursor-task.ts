@@ -48,9 +48,9 @@ function parse(
   { body, answeredAt }: Answer,
   { receivedAt }: Timing,
 ): CursorPage {
-  const { items, nextId } = stream.read(body)
+  const { items, nextId, total } = stream.read(body)
   const looping = nextId !== undefined && (nextId === cursor || asked.has(nextId))
-  const found = { items, nextId: looping ? undefined : nextId, looping }
+  const found = { items, nextId: looping ? undefined : nextId, total, looping }
   return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }
 }
 

@@ -9,6 +9,11 @@ export interface Lane {
   readonly learnt: Learnt
   /** Plans a visit within `within` ms. An earlier plan stays; a series under visit is visited once more. */
   readonly want: (series: string, within: number) => void
+  /**
+   * Plans a visit for someone who may ask as often as he likes: at once, and then not again before `gap` ms have
+   * passed, so that all who ask meanwhile are served together. After a failure the next try comes when it would anyway.
+   */
+  readonly wish: (series: string, gap: number) => void
   /** Plans a visit at once, unless one is under way. */
   readonly ensure: (series: string) => void
   /** Begins the visit that is due first, unless `concurrency` are under way; undefined when there is none. */
@@ -36,20 +41,31 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
   /** Series under visit, and when they are due again by what was heard meanwhile. */
   const visiting = new Map<string, number>()
   const failures = new Map<string, number>()
+  /** When the last visits are or were due that were wished for. */
+  const wishes = new Map<string, number>()
   const readings = new Map<string, ReadonlySet<string | null>>()
 
   function plan(series: string, due: number): void {
     if (due < (agenda.dueOf(series) ?? Infinity)) agenda.put(series, due, series)
   }
 
+  function want(series: string, due: number): void {
+    const again = visiting.get(series)
+    if (again === undefined) plan(series, due)
+    else visiting.set(series, Math.min(again, due))
+  }
+
   return {
     stream,
     learnt: { refusedTails: 0 },
-    want: (series, within) => {
-      const due = clock.monotonic() + within
-      const again = visiting.get(series)
-      if (again === undefined) plan(series, due)
-      else visiting.set(series, Math.min(again, due))
+    want: (series, within) => want(series, clock.monotonic() + within),
+    wish: (series, gap) => {
+      if (failures.has(series)) return
+      const now = clock.monotonic()
+      const last = wishes.get(series) ?? Number.NEGATIVE_INFINITY
+      const due = last > now ? last : Math.max(now, last + gap)
+      wishes.set(series, due)
+      want(series, due)
     },
     ensure: series => {
       if (!visiting.has(series)) plan(series, clock.monotonic())
@@ -70,6 +86,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
       agenda.remove(series)
       if (visiting.has(series)) visiting.set(series, Infinity)
       failures.delete(series)
+      wishes.delete(series)
       readings.delete(series)
     },
     next: concurrency => (visiting.size < concurrency ? (agenda.next() ?? Infinity) : Infinity),

@@ -1,5 +1,5 @@
 import { retryDelay } from '../planning/retry.ts'
-import type { CursorStreamName } from '../streams/stream.ts'
+import type { CursorStreamName, StreamName } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
@@ -22,10 +22,18 @@ export interface Poller {
   readonly wake: () => void
   /** Rooms that others have heard of; those that are not known yet are looked at. */
   readonly discover: (rooms: readonly string[]) => void
+  /**
+   * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
+   * served together; while the provider or the database fails, the next try comes as it would without them.
+   */
+  readonly want: (stream: StreamName) => void
 }
 
 /** The poller looks at its lanes at least this often, ms, so that its gauges are never older. */
 const LONGEST_NAP_MS = 10_000
+
+/** Share of what the limits allow that is spent, at most, on what others want. */
+const SHARE_FOR_WISHES = 0.5
 
 /** The gauges of the schedule are not set more often than this, ms. */
 const GAUGE_EVERY_MS = 1_000
@@ -38,7 +46,9 @@ export function startPoller(context: PollerContext): Poller {
     ...{ app: app.id, store, fence: context.fence, clock },
     reach: settings.deadline + REACH_MARGIN_MS,
   })
-  const lanes = new Map(context.streams.map(stream => [stream.name, createLane(stream, clock)]))
+  const lanes = new Map<StreamName, Lane>(
+    context.streams.map(stream => [stream.name, createLane(stream, clock)]),
+  )
   const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
@@ -98,7 +108,7 @@ export function startPoller(context: PollerContext): Poller {
 
   function look(lane: Lane, series: string): Promise<VisitResult> {
     const { stream, learnt } = lane
-    const purpose: Purpose = stream.kind === 'feed' || stream.name === gatekeeper ? 'live' : 'revisit'
+    const purpose: Purpose = stream.scope === 'app' || stream.name === gatekeeper ? 'live' : 'revisit'
     const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
     return visit(
       { ...context, fence: context.fence(), stream, series, purpose },
@@ -159,5 +169,14 @@ export function startPoller(context: PollerContext): Poller {
     for (const name of names) if (rooms.meet(name)) want(gatekeeper, name, 0)
   }
 
-  return { wake: bell.ring, discover: discoverRooms, done: run() }
+  function wantApp(stream: StreamName): void {
+    const lane = lanes.get(stream)
+    if (lane?.stream.scope !== 'app') return
+    const rates = app.limits[lane.stream.operation.limitGroup]?.rates ?? []
+    const pace = Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
+    lane.wish('', pace / SHARE_FOR_WISHES)
+    bell.ring()
+  }
+
+  return { wake: bell.ring, discover: discoverRooms, want: wantApp, done: run() }
 }

@@ -6,6 +6,7 @@ import type { Transport } from './ports/wire.ts'
 
 export * from './ports/budget.ts'
 export * from './ports/commit-result.ts'
+export * from './ports/notifications.ts'
 export * from './ports/ownership.ts'
 export * from './ports/ranges.ts'
 export * from './ports/store.ts'

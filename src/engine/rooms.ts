@@ -1,10 +1,10 @@
 import type { Clock } from '../clock/clock.ts'
 import { hintedDelay } from '../planning/cadence.ts'
-import type { CursorStreamName, Hint } from '../streams/stream.ts'
+import { type CursorStreamName, type Hint, type RoomStreamName, roomStreamNames } from '../streams/stream.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
-export const gatekeeper: CursorStreamName = 'room-events'
+export const gatekeeper: RoomStreamName = 'room-events'
 
 /** No event announces what these streams bring, so every sign of life in the room counts for them. */
 const unannounced: ReadonlySet<CursorStreamName> = new Set(['popup-quiz', 'poll'])
@@ -67,9 +67,9 @@ export class Rooms {
 
   /** Streams that follow rooms and are on, the gatekeeper first. Without the gatekeeper none can. */
   streams(): readonly CursorStreamName[] {
-    const on = Object.keys(this.#app.streams) as CursorStreamName[]
+    const on = roomStreamNames.filter(stream => this.#app.streams[stream])
     if (!on.includes(gatekeeper)) return []
-    return [gatekeeper, ...on.filter(stream => stream !== gatekeeper && stream !== 'app-events')]
+    return [gatekeeper, ...on.filter(stream => stream !== gatekeeper)]
   }
 
   names(): Iterable<string> {

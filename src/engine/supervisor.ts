@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import { shardOf } from '../planning/shard.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream, StreamName } from '../streams/stream.ts'
 import { createAdmission } from './admission.ts'
 import { type RunningApp, startApp } from './app.ts'
 import { createBell } from './bell.ts'
@@ -17,6 +17,11 @@ import { within } from './within.ts'
 export interface Engine {
   /** What this process owns at this moment. */
   readonly owned: () => { readonly shards: number; readonly apps: readonly string[] }
+  /**
+   * Has the whole app read anew by a stream as soon as may be, because something is said to have happened. May be asked
+   * as often as one likes. Does nothing for an app that another process owns, or a stream that is off.
+   */
+  readonly want: (app: string, stream: StreamName) => void
   /** Finishes the pages in hand, gives the shards back, and resolves. */
   readonly stop: () => Promise<void>
   /** Resolves when the engine has stopped. */
@@ -147,6 +152,7 @@ export function startEngine(context: EngineContext): Engine {
   const done = run()
   return {
     owned: () => ({ shards, apps: [...running.keys()] }),
+    want: (app, stream) => running.get(app)?.drained.want(stream),
     stop: () => {
       stopping.abort()
       bell.ring()

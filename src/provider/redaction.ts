@@ -1,7 +1,11 @@
 /** What stands where a secret stood. */
 export const redacted = '[redacted]'
 
-const tokenField = /("[^"\\]{0,64}(?:token|secret|password)[^"\\]{0,64}"\s*:\s*")(?:[^"\\]|\\.)*/gi
+/** taskToken, boardToken and what encrypts a player's stream are secrets; any name like theirs is taken for one. */
+const secretName = /token|secret|password|encrypt(?:key|kdfsalt)/i
+
+const secretField =
+  /("[^"\\]{0,64}(?:token|secret|password|encrypt(?:key|kdfsalt))[^"\\]{0,64}"\s*:\s*")(?:[^"\\]|\\.)*/gi
 
 /**
  * Replaces the values of fields that are named like secrets in bytes that could not be parsed. Works byte by
@@ -9,5 +13,38 @@ const tokenField = /("[^"\\]{0,64}(?:token|secret|password)[^"\\]{0,64}"\s*:\s*"
  */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString('latin1')
-  return Buffer.from(text.replace(tokenField, `$1${redacted}`), 'latin1')
+  return Buffer.from(text.replace(secretField, `$1${redacted}`), 'latin1')
+}
+
+/**
+ * The value without its secrets, whatever their depth: each value under a secret name becomes the mark. A value
+ * that holds none is handed back as it is. Takes what a JSON reader made, no deeper than the caps of that reader.
+ */
+export function maskSecrets(value: unknown): unknown {
+  return holdsSecret(value) ? masked(value) : value
+}
+
+/** Not yet in TypeScript's library. */
+const { isRawJSON } = JSON as typeof JSON & { readonly isRawJSON: (value: unknown) => boolean }
+
+function holdsSecret(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(holdsSecret)
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner !== null && (secretName.test(key) || holdsSecret(inner))) return true
+  }
+  return false
+}
+
+/** Object.fromEntries defines own properties only, so a key `__proto__` stays a harmless name. */
+function masked(value: unknown): unknown {
+  // A number that a double cannot hold is an object by itself.
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value
+  if (Array.isArray(value)) return value.map(masked)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      inner !== null && secretName.test(key) ? redacted : masked(inner),
+    ]),
+  )
 }

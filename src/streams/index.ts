@@ -1,5 +1,6 @@
 import type { SeriesWords } from '../provider/analytics/index.ts'
 import { withRegion } from '../provider/classroom/index.ts'
+import { type PlayerLimitReading, playerGroupOf } from '../provider/players/index.ts'
 import { callMetrics } from './analytics/call-metrics.ts'
 import { askSessions, callSessions, type ServerUsers } from './analytics/call-sessions.ts'
 import { calls } from './analytics/calls.ts'
@@ -13,6 +14,7 @@ import { popupQuiz } from './classroom/popup-quiz.ts'
 import { recordings } from './classroom/recordings.ts'
 import { resources } from './classroom/resources.ts'
 import { roomEvents } from './classroom/room-events.ts'
+import { cloudPlayers } from './players/cloud-players.ts'
 import { inWords } from './series/words.ts'
 import type { Stream, StreamName } from './stream.ts'
 
@@ -24,6 +26,7 @@ export const streams = {
   poll,
   recordings,
   resources,
+  'cloud-players': cloudPlayers,
   calls,
   'usage-insight': usageInsight,
   'quality-insight': qualityInsight,
@@ -39,6 +42,8 @@ export interface Deployment {
   readonly widgetPath: 'without-region' | 'with-region'
   readonly words: SeriesWords
   readonly serverUsers: (app: string) => ServerUsers
+  /** Whose counters the lists of players are. */
+  readonly playerLimits: PlayerLimitReading
 }
 
 /** The streams as a deployment wants them asked. */
@@ -46,7 +51,7 @@ export function configuredStreams(deployment: Deployment): readonly Stream[] {
   return Object.values(streams).map(stream => configured(stream, deployment))
 }
 
-function configured(stream: Stream, { widgetPath, words, serverUsers }: Deployment): Stream {
+function configured(stream: Stream, { widgetPath, words, serverUsers, playerLimits }: Deployment): Stream {
   switch (stream.name) {
     case 'popup-quiz':
     case 'poll':
@@ -59,6 +64,10 @@ function configured(stream: Stream, { widgetPath, words, serverUsers }: Deployme
       return inWords(stream, words)
     case 'call-sessions':
       return { ...stream, request: askSessions(serverUsers) }
+    case 'cloud-players': {
+      const { group } = playerGroupOf(stream.operation, {}, playerLimits)
+      return { ...stream, operation: { ...stream.operation, limitGroup: group } }
+    }
     default:
       return stream
   }

@@ -13,14 +13,11 @@ export type Stream = CursorStream | WindowStream | DetailStream
 /** Streams whose pages follow each other by what the provider says. */
 export type CursorStream = FeedStream | QueueStream | SnapshotStream
 
-export const cursorStreamNames = [
-  'app-events',
-  'room-events',
-  'popup-quiz',
-  'poll',
-  'recordings',
-  'resources',
-] as const
+/** One series of progress for each room. */
+export const roomStreamNames = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
+export type RoomStreamName = (typeof roomStreamNames)[number]
+
+export const cursorStreamNames = ['app-events', ...roomStreamNames, 'cloud-players'] as const
 export type CursorStreamName = (typeof cursorStreamNames)[number]
 
 export const windowStreamNames = [
@@ -46,8 +43,8 @@ interface StreamBase {
 
 interface CursorStreamBase extends StreamBase {
   readonly name: CursorStreamName
-  /** Finds the items and the nextId in a checked answer. */
-  readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId'>
+  /** Finds in a checked answer the items, the nextId, and how many there are in all where it says so. */
+  readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId' | 'total'>
   /** How what it says is weighed against what is stored: the feed is a hint, a log the truth, a list a state. */
   readonly source: 'feed' | 'log' | 'list'
   /** What one series of progress stands for: the whole app, or one room of it. */
@@ -76,7 +73,6 @@ export interface QueueStream extends CursorStreamBase {
 /** The whole list, again and again; it is complete when a page has no nextId. */
 export interface SnapshotStream extends CursorStreamBase {
   readonly kind: 'snapshot'
-  readonly scope: 'room'
   readonly request: (cursor: string | null) => Parameters
   readonly harvest: (page: Page, carry: Json) => Harvest
 }
@@ -196,6 +192,8 @@ export interface Page {
   readonly purpose: 'read' | 'probe'
   readonly items: readonly unknown[]
   readonly nextId: string | undefined
+  /** How many items there are in all, where the answer says so. */
+  readonly total?: number | undefined
   /** The provider's clock when it answered, ms since the epoch; undefined where the answer has none. */
   readonly answeredAt: number | undefined
   /** Our clock when the answer arrived, ms since the epoch. */

@@ -228,6 +228,7 @@ describe('a stream that cannot be drained', () => {
     const all =
       'calls, call-sessions, call-metrics, usage-insight, quality-insight, realtime-usage, realtime-quality'
     expect(offTexts(whole)).toEqual([
+      'cloud players are off: provider.players.url is not given',
       'app own: usage-insight, quality-insight are off: the plan standard has no access',
       `app starter: ${all} are off: the plan starter has no access`,
       `app keyless: ${all} are off: the app has no rest.key and rest.secret`,
@@ -237,6 +238,7 @@ describe('a stream that cannot be drained', () => {
   it('is told of once for all apps that are alike', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => ({ ...starter, id: `app-${i}` }))
     expect(offTexts({ provider, apps: many })).toEqual([
+      'cloud players are off: provider.players.url is not given',
       expect.stringMatching(
         /^10000 apps \(app-0, app-1, app-2, \.\.\.\): calls, .* the plan starter has no access$/,
       ),
@@ -246,6 +248,7 @@ describe('a stream that cannot be drained', () => {
   it('is told of once where there is no service at all', () => {
     expect(offTexts({ apps, provider: { ...provider, analytics: undefined } })).toEqual([
       'call analytics is off: provider.analytics.url is not given',
+      'cloud players are off: provider.players.url is not given',
     ])
   })
 
@@ -266,7 +269,7 @@ describe('a stream that cannot be drained', () => {
   it('is not told of where somebody has switched it off', () => {
     const app = {
       ...own,
-      streams: { ...own.streams, 'usage-insight': 'off', 'quality-insight': 'off' },
+      streams: { ...own.streams, 'usage-insight': 'off', 'quality-insight': 'off', 'cloud-players': 'off' },
     } as const
     expect(offTexts({ provider, apps: [app] })).toEqual([])
   })

@@ -53,6 +53,7 @@ describe('the example configuration', () => {
 provider:
   classroom: { url: https://classroom.example.com }
   analytics: { url: https://analytics.example.com }
+  players: { url: https://players.example.com }
 apps:
   - id: 0a1b2c
     region: ap
@@ -92,7 +93,7 @@ describe('the JSON schema', () => {
     expect(rules).toContainEqual({
       oneOf: [{ required: ['token'] }, { required: ['tokenFile'] }, { required: ['tokenCommand'] }],
     })
-    expect(rules).toHaveLength(5)
+    expect(rules).toHaveLength(6)
   })
 
   it.each(['good/short', 'good/environment', '../../config/penstock.example'])(

@@ -88,6 +88,7 @@ describe('a good configuration', () => {
       poll: { activeEvery: 15_000, idleEvery: 3_600_000 },
       recordings: { activeEvery: 60_000, idleEvery: 3_600_000 },
       resources: { activeEvery: 60_000, idleEvery: 3_600_000 },
+      'cloud-players': { every: 15_000 },
       ...analyticsDefaults,
     })
     expect(apps[0]?.limits).toEqual({
@@ -98,6 +99,11 @@ describe('a good configuration', () => {
       'usage-insight': { concurrency: 2 },
       'quality-insight': { concurrency: 2 },
       realtime: { concurrency: 2 },
+      'players-create': { perSecond: 2, concurrency: 2 },
+      'players-create-unnamed': { perSecond: 50, concurrency: 2 },
+      'players-delete': { perSecond: 100, concurrency: 2 },
+      'players-list': { perSecond: 2, perMinute: 15, concurrency: 2 },
+      'players-list-all': { perSecond: 10, perMinute: 20, concurrency: 2 },
     })
   })
 
@@ -117,6 +123,7 @@ describe('a good configuration', () => {
     const { apps } = await loadConfig(good('layers'), { env: {} })
     expect(apps[0]?.streams).toEqual({
       ...analyticsDefaults,
+      'cloud-players': { every: 15_000 },
       'app-events': { every: 5_000 },
       'room-events': { activeEvery: 30_000, idleEvery: 3_600_000 },
       'popup-quiz': 'off',

@@ -36,6 +36,8 @@ export type Answers = (asked: Asked) => Served | FailureKind | Failure | Promise
 
 export class FakeTransport implements Transport {
   readonly asked: Asked[] = []
+  /** Paths and queries, in the same order. */
+  readonly targets: string[] = []
   answers: Answers = () => ({ items: [] })
   readonly #clock: VirtualClock
 
@@ -55,6 +57,7 @@ export class FakeTransport implements Transport {
       nextId: url.searchParams.get('nextId'),
     }
     this.asked.push(asked)
+    this.targets.push(target)
     const said = await this.answers(asked)
     const timing = { receivedAt: this.#clock.now(), elapsed: this.#clock.monotonic() - at }
     if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }

@@ -27,6 +27,7 @@ function configured(name: WindowStream['name']): WindowStream {
     widgetPath: 'without-region',
     words: others,
     serverUsers: () => 'exclude',
+    playerLimits: 'joint',
   }).find(stream => stream.name === name)
   if (found?.kind !== 'window') throw new Error(`${name} is no window stream`)
   return found
@@ -110,7 +111,7 @@ describe('the series of real-time usage', () => {
     const asked = '/beta/realtime/usage/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1'
     expect(target(streams['realtime-usage'], series[0]!)).toBe(`${asked}&productType=Native&metric=userCount`)
     expect(target(streams['realtime-usage'], series[1]!)).toBe(
-      `${asked}&productType=Native&metric=userCount&cname=algebra%2F7b`,
+      `${asked}&productType=Native&cname=algebra%2F7b&metric=userCount`,
     )
   })
 
@@ -138,7 +139,7 @@ describe('the series of real-time quality', () => {
       'Native/audioFreezeRate/algebra-7b/12%2C7',
     ])
     expect(target(streams['realtime-quality'], series[2]!)).toBe(
-      '/beta/realtime/quality/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1&productType=Native&metric=audioFreezeRate&cname=algebra-7b&uids=12%2C7',
+      '/beta/realtime/quality/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1&productType=Native&cname=algebra-7b&metric=audioFreezeRate&uids=12%2C7',
     )
   })
 
@@ -166,7 +167,11 @@ it('an answer of a series is its data, and nothing else passes for one', () => {
 })
 
 it('a deployment changes how streams are asked, never which there are', () => {
-  const deployment = { words: others, serverUsers: () => 'include' as const }
+  const deployment = {
+    words: others,
+    serverUsers: () => 'include' as const,
+    playerLimits: 'joint' as const,
+  }
   for (const widgetPath of ['without-region', 'with-region'] as const) {
     const names = configuredStreams({ ...deployment, widgetPath }).map(({ name }) => name)
     expect(names).toEqual(Object.keys(streams))
@@ -183,6 +188,7 @@ it('an app that wants no servers is asked for none', () => {
     widgetPath: 'without-region',
     words: others,
     serverUsers: app => (app === 'a1' ? 'exclude' : 'include'),
+    playerLimits: 'joint',
   }).filter(({ name }) => name === 'call-sessions')
   if (sessions?.kind !== 'detail') throw new Error('call-sessions is no detail stream')
   const item = { stream: 'call-sessions', key: 'c', part: '0', from: 1, to: 2, ask: null } as const

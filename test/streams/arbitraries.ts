@@ -87,6 +87,10 @@ export const anything = fc.oneof(
       data: fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...dataFields()), fc.jsonValue())),
       recordId: fc.oneof(fc.string(), fc.jsonValue()),
       resourceUuid: fc.oneof(fc.string(), fc.jsonValue()),
+      id: fc.oneof(fc.string(), fc.jsonValue()),
+      status: fc.oneof(fc.constantFrom('idle', 'running', ''), fc.jsonValue()),
+      createTs: fc.oneof(fc.nat(), fc.jsonValue()),
+      channelName: fc.jsonValue(),
       recordDetails: fc.array(fc.jsonValue()),
       changeProperties: fc.oneof(
         fc.jsonValue(),

@@ -1,12 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Json } from '../../src/rows/json.ts'
-import {
-  cursorStreamNames,
-  type DetailPage,
-  type Page,
-  type StreamName,
-  type WindowPage,
-} from '../../src/streams/stream.ts'
+import { streams } from '../../src/streams/index.ts'
+import type { DetailPage, Page, StreamName, WindowPage } from '../../src/streams/stream.ts'
 
 const newYear = 1_767_225_600
 
@@ -70,8 +65,7 @@ export function detailPageOf(parts: Partial<DetailPage>): DetailPage {
 const fixtures = new URL('../fixtures/', import.meta.url)
 
 function folderOf(stream: StreamName): URL {
-  const family = cursorStreamNames.some(name => name === stream) ? 'classroom' : 'analytics'
-  return new URL(`${family}/${stream}/`, fixtures)
+  return new URL(`${streams[stream].operation.family}/${stream}/`, fixtures)
 }
 
 /** Streams of all families that have fixtures. */

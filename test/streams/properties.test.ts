@@ -65,6 +65,7 @@ describe.each(cursorStreamNames)('%s', name => {
         const hidden = { taskToken: 'S3CRET', list: [{ boardToken: ['S3CRET'] }, beside] }
         const item = {
           ...{ roomUuid: 'algebra-7b', cmd: 1003, sequence, data: { resources: [hidden], ...hidden } },
+          ...{ id: 'p', encryptKey: 'S3CRET', streamOptions: [hidden, { encryptKdfSalt: 'S3CRET' }] },
           ...{ recordId: 'r', recordDetails: [hidden], resourceUuid: 'd', taskProgress: hidden, ...hidden },
           changeProperties: { 'extra.pollToken': 'S3CRET', extra: hidden },
         }

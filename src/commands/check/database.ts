@@ -40,11 +40,11 @@ async function checkMigrations(pool: pg.Pool): Promise<Finding> {
 
 const rights = `
   select (select count(*)::int from pg_class c join pg_namespace n on n.oid = c.relnamespace
-           where n.nspname in ('classroom', 'analytics', 'ingest') and c.relkind in ('r', 'p') and not c.relispartition and c.relname !~ '^migration'
+           where n.nspname in ('classroom', 'analytics', 'players', 'ingest') and c.relkind in ('r', 'p') and not c.relispartition and c.relname !~ '^migration'
              and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                       and has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update'))) as closed,
          has_schema_privilege('ingest', 'create') or has_schema_privilege('classroom', 'create')
-           or has_schema_privilege('analytics', 'create') as creates,
+           or has_schema_privilege('analytics', 'create') or has_schema_privilege('players', 'create') as creates,
          current_user as role`
 
 async function checkRole(config: Config, url: string): Promise<Finding> {

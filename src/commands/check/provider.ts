@@ -8,8 +8,10 @@ import { requestLine } from '../../provider/operation.ts'
 import { engineSettings } from '../engine-settings.ts'
 import { credentialsOf, providersOf } from '../services.ts'
 import { version } from '../version.ts'
-import { checkAnalytics } from './analytics.ts'
+import { analyticsCheck } from './analytics.ts'
+import { checkCounted } from './counted.ts'
 import type { Finding } from './finding.ts'
+import { playersCheck } from './players.ts'
 
 /** Requests under way at once. */
 const together = 4
@@ -35,7 +37,9 @@ export async function checkProvider(
   })
   try {
     const classrooms = await checkClassrooms(config, transport, random)
-    return [...classrooms, ...(await checkAnalytics(config, { ...ports, transport }))]
+    const calls = await checkCounted(config, analyticsCheck(config, clock), { ...ports, transport })
+    const players = await checkCounted(config, playersCheck(config), { ...ports, transport })
+    return [...classrooms, ...calls, ...players]
   } finally {
     await transport.close()
   }

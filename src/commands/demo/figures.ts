@@ -57,7 +57,7 @@ export async function readLag(
 /** Without the names of metrics, which nobody drains. */
 const tablesOfPeople = `
   select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('classroom', 'analytics') and c.relkind in ('r', 'p') and not c.relispartition
+  where n.nspname in ('classroom', 'analytics', 'players') and c.relkind in ('r', 'p') and not c.relispartition
     and c.oid <> to_regclass('analytics.metric') order by 1`
 
 const counts = `

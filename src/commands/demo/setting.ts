@@ -89,6 +89,7 @@ export function demoConfig(options: {
     provider: {
       classroom: { url: options.providerUrl },
       ...(isDrained && { analytics: { url: options.providerUrl } }),
+      players: { url: options.providerUrl },
     },
     streams: {
       'app-events': { every: '500ms' },
@@ -97,6 +98,7 @@ export function demoConfig(options: {
       poll: { activeEvery: '2s', idleEvery: '8s' },
       recordings: { activeEvery: '3s', idleEvery: '8s' },
       resources: { activeEvery: '3s', idleEvery: '8s' },
+      'cloud-players': { every: '5s' },
       ...(isDrained && analyticsStreams),
     },
     limits: { classroom: { perSecond: 100 }, 'classroom-feed': { perSecond: 4 } },
@@ -105,7 +107,7 @@ export function demoConfig(options: {
         id: demoApp.id,
         region: 'ap',
         plan: demoApp.plan,
-        ...(isDrained && { rest: demoApp.rest }),
+        rest: demoApp.rest,
         classroom: { uid: demoApp.uid, token: demoApp.token },
       },
     ],

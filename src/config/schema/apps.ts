@@ -43,6 +43,14 @@ const classroom = section(
   },
 )
 
+const notifications = section(
+  {
+    secret: secret('the secret').optional().describe('Secret with which the provider signs notifications.'),
+    secretFile: secretFile().optional().describe('File that holds the secret, instead of secret.'),
+  },
+  { alternatives: [{ keys: ['secret', 'secretFile'], need: 'required' }] },
+)
+
 const expected = section({
   callsPerDay: count(0, 10_000_000).describe('Calls that begin in a day.'),
   usersPerCall: count(1, 100_000).describe('Users of a call, servers included.'),
@@ -61,6 +69,11 @@ export const app = section({
   plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
   rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
   classroom: classroom.describe('Credentials of the classroom service.'),
+  notifications: notifications
+    .optional()
+    .describe(
+      'What the provider tells of players by itself, at POST /notifications; left out, none are taken.',
+    ),
   rooms: listOf(identifier('a room ID'))
     .prefault([])
     .describe('Rooms that are known beforehand. Others are discovered.'),

@@ -1,4 +1,5 @@
 import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
+import { type PlayerGroup, playerGroups, playerRates } from '../../provider/players/index.ts'
 import { section } from './leaf.ts'
 import { count, duration } from './values.ts'
 
@@ -21,14 +22,36 @@ export interface PlanOverride {
   readonly concurrency: number
 }
 
-export interface GroupLimits extends Readonly<Record<AnalyticsGroup, PlanOverride>> {
+/** How much may be asked of the cloud player service. */
+export interface PlayerLimit extends GroupLimit {
+  /** Requests in any minute; absent where the provider counts none. */
+  readonly perMinute?: number
+}
+
+export interface GroupLimits
+  extends Readonly<Record<AnalyticsGroup, PlanOverride>>,
+    Readonly<Record<PlayerGroup, PlayerLimit>> {
   /** All classroom operations of an app. */
   readonly classroom: GroupLimit
   /** The feed of an app, which may give each event once only. */
   readonly 'classroom-feed': Pick<GroupLimit, 'perSecond'>
 }
 
-/** The provider documents no limits for classrooms: these are polite. Those of call analytics follow from the plan. */
+/** Requests to the cloud player service under way at once. */
+const playerConcurrency = 2
+
+/** As documented. */
+function playerLimit(group: PlayerGroup): PlayerLimit {
+  const within = (window: number) => playerRates[group].find(rate => rate.window === window)?.requests
+  const perMinute = within(60)
+  const limit = { perSecond: within(1)!, concurrency: playerConcurrency }
+  return perMinute === undefined ? limit : { ...limit, perMinute }
+}
+
+/**
+ * The provider documents no limits for classrooms: these are polite. Those of call analytics follow from the plan,
+ * those of cloud players are the same in all.
+ */
 export const defaultLimits: GroupLimits = {
   classroom: { perSecond: 50, concurrency: 8 },
   'classroom-feed': { perSecond: 2 },
@@ -37,6 +60,11 @@ export const defaultLimits: GroupLimits = {
   'usage-insight': { concurrency: 2 },
   'quality-insight': { concurrency: 2 },
   realtime: { concurrency: 2 },
+  ...each(playerLimit),
+}
+
+function each<L>(make: (group: PlayerGroup) => L): Readonly<Record<PlayerGroup, L>> {
+  return Object.fromEntries(playerGroups.map(group => [group, make(group)])) as Record<PlayerGroup, L>
 }
 
 function perSecond(limit: number) {
@@ -71,6 +99,26 @@ function planLimits(group: AnalyticsGroup, meaning: string) {
   return section(shape, { noun: 'limit' }).optional().describe(meaning)
 }
 
+/** Those that are counted by the minute as well. */
+function listLimits(group: 'players-list' | 'players-list-all', meaning: string) {
+  const { perSecond: second, perMinute = 0, concurrency: atOnce } = defaultLimits[group]
+  const shape = {
+    perSecond: perSecond(second),
+    perMinute: count(1, 100_000)
+      .optional()
+      .describe('Requests in any minute, at most.')
+      .meta({ default: perMinute }),
+    concurrency: concurrency(atOnce),
+  }
+  return section(shape, { noun: 'limit' }).optional().describe(meaning)
+}
+
+function changeLimits(group: Exclude<PlayerGroup, `players-list${string}`>, meaning: string) {
+  const { perSecond: second, concurrency: atOnce } = defaultLimits[group]
+  const shape = { perSecond: perSecond(second), concurrency: concurrency(atOnce) }
+  return section(shape, { noun: 'limit' }).optional().describe(meaning)
+}
+
 export const limits = section(
   {
     classroom: section(
@@ -98,6 +146,23 @@ export const limits = section(
     realtime: planLimits(
       'realtime',
       'Requests of the streams realtime-usage and realtime-quality, together.',
+    ),
+    'players-create': changeLimits(
+      'players-create',
+      'Players that are created; all of them, unless provider.players.limits is split.',
+    ),
+    'players-create-unnamed': changeLimits(
+      'players-create-unnamed',
+      'Players that are created without a name, where provider.players.limits is split.',
+    ),
+    'players-delete': changeLimits('players-delete', 'Players that are destroyed.'),
+    'players-list': listLimits(
+      'players-list',
+      'Lists of players; all of them, unless provider.players.limits is split: then those of each channel.',
+    ),
+    'players-list-all': listLimits(
+      'players-list-all',
+      'Lists of all players, those of the stream cloud-players among them, where provider.players.limits is split.',
     ),
   } satisfies Readonly<Record<keyof GroupLimits, unknown>>,
   { noun: 'limit group' },

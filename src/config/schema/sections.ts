@@ -1,11 +1,13 @@
 import { analyticsService } from './analytics-service.ts'
 import { section } from './leaf.ts'
+import { playersService } from './players-service.ts'
 import {
   baseUrl,
   count,
   cron,
   duration,
   flag,
+  headerName,
   listen,
   oneOf,
   path,
@@ -67,10 +69,6 @@ export const schedule = section({
     .describe('When counts are refreshed and old bookkeeping is removed, as a cron expression in UTC.'),
 })
 
-function headerName() {
-  return text('a header name: letters, digits and -', /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/)
-}
-
 const classroomService = section({
   url: baseUrl().describe('Address of the classroom service.'),
   tokenHeader: headerName().prefault('x-svc-token').describe('Header that carries the token.'),
@@ -103,8 +101,6 @@ const classroomService = section({
       'Allow http:// to another machine: tokens would travel unencrypted. Within this machine http:// is always allowed.',
     ),
 })
-
-const playersService = section({ url: baseUrl().describe('Address of the cloud player service.') })
 
 export const provider = section({
   classroom: classroomService.describe('The classroom service.'),

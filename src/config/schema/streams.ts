@@ -5,7 +5,7 @@ import { type AnalyticsStreams, analyticsStreamShapes, defaultAnalyticsStreams }
 import { section } from './leaf.ts'
 import { duration, oneOf } from './values.ts'
 
-/** How often a feed of the whole app is asked, ms. */
+/** How often a feed or a list of the whole app is asked, ms. */
 export interface FeedCadence {
   readonly every: number
 }
@@ -16,7 +16,7 @@ export interface RoomCadence {
   readonly idleEvery: number
 }
 
-/** The settings of each stream of classrooms. */
+/** The settings of each stream whose pages follow each other. */
 export interface StreamCadences {
   readonly 'app-events': FeedCadence
   readonly 'room-events': RoomCadence
@@ -24,6 +24,7 @@ export interface StreamCadences {
   readonly poll: RoomCadence
   readonly recordings: RoomCadence
   readonly resources: RoomCadence
+  readonly 'cloud-players': FeedCadence
 }
 
 /** The settings of every stream. */
@@ -32,22 +33,32 @@ export interface AllStreams extends StreamCadences, AnalyticsStreams {}
 const second = 1_000
 const hour = 3_600_000
 
-const classroomStreams: StreamCadences & Record<CursorStreamName, object> = {
+const cursorStreams: StreamCadences & Record<CursorStreamName, object> = {
   'app-events': { every: 2 * second },
   'room-events': { activeEvery: 30 * second, idleEvery: hour },
   'popup-quiz': { activeEvery: 15 * second, idleEvery: hour },
   poll: { activeEvery: 15 * second, idleEvery: hour },
   recordings: { activeEvery: 60 * second, idleEvery: hour },
   resources: { activeEvery: 60 * second, idleEvery: hour },
+  'cloud-players': { every: 15 * second },
 }
 
-export const defaultStreams: AllStreams = { ...classroomStreams, ...defaultAnalyticsStreams }
+export const defaultStreams: AllStreams = { ...cursorStreams, ...defaultAnalyticsStreams }
 
 function feed({ every }: FeedCadence) {
   return {
     every: duration('500ms', '1m')
       .optional()
       .describe('How often the app is asked what is new in all its rooms.')
+      .meta({ default: formatDuration(every) }),
+  }
+}
+
+function list({ every }: FeedCadence) {
+  return {
+    every: duration('5s', '1h')
+      .optional()
+      .describe('How often the whole list is read. The provider allows 15 pages of 500 a minute.')
       .meta({ default: formatDuration(every) }),
   }
 }
@@ -86,6 +97,10 @@ export const streams = section(
     poll: stream(rooms(defaultStreams.poll), 'Polls and their answers.'),
     recordings: stream(rooms(defaultStreams.recordings), 'Recordings and their files.'),
     resources: stream(rooms(defaultStreams.resources), 'Shared files.'),
+    'cloud-players': stream(
+      list(defaultStreams['cloud-players']),
+      'Cloud players: what they play where, and how their status changed.',
+    ),
     calls: stream(analytics.calls.settings, analytics.calls.meaning),
     'call-sessions': stream(analytics['call-sessions'].settings, analytics['call-sessions'].meaning),
     'call-metrics': stream(analytics['call-metrics'].settings, analytics['call-metrics'].meaning),

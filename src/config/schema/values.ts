@@ -59,6 +59,11 @@ export function text(allowed: string, pattern: RegExp, json: JsonSchema = { type
   return leaf({ allowed, json }, written => (pattern.test(written) ? written : unfit))
 }
 
+/** The name of an HTTP header. */
+export function headerName() {
+  return text('a header name: letters, digits and -', /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/)
+}
+
 /** A path in the file system. */
 export function path() {
   return text('a path', /^[^\0]+$/, { type: 'string', minLength: 1 })

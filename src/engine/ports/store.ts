@@ -117,6 +117,10 @@ export interface StoreFigures {
     readonly count: number
   }[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly count: number }[]
+  /** Players that live, by their status. */
+  readonly players?: readonly { readonly app: string; readonly status: string; readonly count: number }[]
+  /** Of every app whose players are listed: how many play where no class or call goes on. */
+  readonly orphans?: readonly { readonly app: string; readonly count: number }[]
   /** What is owed of streams whose progress is time, and of those that read details. */
   readonly owed?: readonly OwedFigure[]
 }

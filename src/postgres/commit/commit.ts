@@ -1,13 +1,15 @@
 import type pg from 'pg'
 import type { CommitResult, PageCommit } from '../../engine/ports.ts'
-import type { ClassroomTables, RoomRow } from '../../rows/classroom.ts'
-import type { RowSet } from '../../rows/rows.ts'
+import type { RoomRow } from '../../rows/classroom.ts'
+import type { RowSet, TableName } from '../../rows/rows.ts'
 import { encodeJson, encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, type Values } from '../statement.ts'
 import { classroomTables } from '../tables/classroom.ts'
+import { playersTables } from '../tables/players.ts'
 import { commitFeed, commitLog } from './events.ts'
 import { commitPoll, commitQuiz, commitRecordings, commitResources } from './lists.ts'
 import { encodeRows, parameterName, rejectedValues, settledValues } from './pieces.ts'
+import { commitPlayers } from './players.ts'
 import { rehearseCommit, runCommit } from './run.ts'
 
 /** What the statements need to know besides the page. */
@@ -16,7 +18,7 @@ export interface CommitSettings {
   readonly roomMemory: number
   /** Streams that follow every room. */
   readonly roomStreams: readonly string[]
-  /** Region of an app, for the room table. */
+  /** Region of an app, for the tables of rooms and players. */
   readonly region: (app: string) => string
   /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
@@ -29,6 +31,7 @@ const statements: Readonly<Partial<Record<PageCommit['stream'], Statement>>> = {
   poll: commitPoll,
   recordings: commitRecordings,
   resources: commitResources,
+  'cloud-players': commitPlayers,
 }
 
 /** Commits one page in one statement and one round trip. Throws RefusedRows or StoreUnavailable. */
@@ -72,11 +75,11 @@ function values(page: PageCommit, settings: CommitSettings): Values {
   }
 }
 
-const roomTables = Object.keys(classroomTables) as (keyof ClassroomTables)[]
+const written = Object.keys({ ...classroomTables, ...playersTables }) as TableName[]
 
 function rowValues(page: PageCommit): Values {
   const rows: RowSet = page.source === 'log' ? { ...page.rows, 'classroom.room': touched(page) } : page.rows
-  return Object.fromEntries(roomTables.map(table => [parameterName(table), encodeRows(rows[table])]))
+  return Object.fromEntries(written.map(table => [parameterName(table), encodeRows(rows[table])]))
 }
 
 /** A page of a log is a sign of life of its room even when it holds no event. */

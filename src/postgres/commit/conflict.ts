@@ -41,6 +41,8 @@ function newValue(column: string, rule: string): string | undefined {
       return `case when ${stored} then true else coalesce(${come}, ${stored}) end`
     case 'final':
       return `case when t.finished and excluded.finished is not true then coalesce(${stored}, ${come}) else coalesce(${come}, ${stored}) end`
+    case 'alive':
+      return `case when t.destroyed_at is not null and excluded.destroyed_at is null then ${come} else coalesce(${come}, ${stored}) end`
     default:
       return come
   }

@@ -114,9 +114,12 @@ export function store(
   return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
 }
 
-/** Writes all rows of a table whose facts are of an app. */
-export function storeOfApp(table: TableName): string {
-  return insertion(table, [], [], { from: 'where exists (select from moved)', conflict: 'by table' })
+/** Writes all rows of a table whose facts are of an app; `extra` are columns of new rows that no stream brings. */
+export function storeOfApp(
+  table: TableName,
+  extra: readonly (readonly [column: string, expression: string])[] = [],
+): string {
+  return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: 'by table' })
 }
 
 function insertion(

@@ -17,7 +17,11 @@ export const callDetailsLimits: LimitsByPlan = {
   },
 }
 
-const call = { ...callRange, appid, call_id: z.string().min(1, 'must not be empty') } as const
+const call = {
+  ...callRange,
+  appid,
+  call_id: z.string().min(1, 'must not be empty').describe('ID of the call, as the search tells it'),
+} as const
 
 export const callSessions = {
   name: 'callSessions',
@@ -29,9 +33,13 @@ export const callSessions = {
   queryParams: {
     ...call,
     ...paging,
-    uids: listOf(maxima.uids).optional(),
-    /** Excludes Linux users; true unless told. */
-    exclude_server_user: z.boolean().optional(),
+    uids: listOf(maxima.uids)
+      .optional()
+      .describe(`Only these users: at most ${maxima.uids} IDs with commas between`),
+    exclude_server_user: z
+      .boolean()
+      .optional()
+      .describe('true leaves out users on Linux servers, false shows them; true unless told'),
   },
   answer: CallSessionsAnswer,
   errors: analyticsErrors,
@@ -45,7 +53,10 @@ export const callMetrics = {
   method: 'GET',
   path: '/beta/analytics/call/metrics',
   pathParams: {},
-  queryParams: { ...call, sids: listOf(maxima.sids) },
+  queryParams: {
+    ...call,
+    sids: listOf(maxima.sids).describe(`IDs of sessions: 1 to ${maxima.sids} with commas between`),
+  },
   answer: CallMetricsAnswer,
   errors: analyticsErrors,
   limitGroup: 'call-details',

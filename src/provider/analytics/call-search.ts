@@ -24,7 +24,12 @@ export const callSearch = {
   method: 'GET',
   path: '/beta/analytics/call/lists',
   pathParams: {},
-  queryParams: { ...callRange, appid, cname: z.string().optional(), ...paging },
+  queryParams: {
+    ...callRange,
+    appid,
+    cname: z.string().optional().describe('Only calls of this channel'),
+    ...paging,
+  },
   answer: CallListAnswer,
   errors: analyticsErrors,
   limitGroup: 'call-search',

@@ -2,7 +2,8 @@ import { days, hours, type LimitsByPlan, perDay, perMinute } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { SeriesAnswer } from './answers.ts'
 import { analyticsErrors } from './errors.ts'
-import { appid, type Granularity, unixSeconds, word } from './parameters.ts'
+import { qualityMetrics, usageMetrics } from './metrics.ts'
+import { appid, type Granularity, knownProducts, seriesRange, word } from './parameters.ts'
 
 /** The document's table of limits of usage insights. */
 export const usageInsightLimits: LimitsByPlan = {
@@ -20,13 +21,7 @@ export const qualityInsightLimits: LimitsByPlan = {
 export const usageGranularities: readonly Granularity[] = ['hour', 'day']
 export const qualityGranularities: readonly Granularity[] = ['minute', 'hour', 'day']
 
-const frame = {
-  startTs: unixSeconds,
-  endTs: unixSeconds,
-  appid,
-  metric: word,
-  aggregateGranularity: word,
-} as const
+const frame = { ...seriesRange, appid } as const
 
 export const usageInsight = {
   name: 'usageInsight',
@@ -35,7 +30,11 @@ export const usageInsight = {
   method: 'GET',
   path: '/beta/insight/usage/by_time',
   pathParams: {},
-  queryParams: frame,
+  queryParams: {
+    ...frame,
+    metric: word.describe(`What is measured: ${usageMetrics.join(', ')}`),
+    aggregateGranularity: word.describe('Time that one value stands for: 1d or 1h'),
+  },
   answer: SeriesAnswer,
   errors: analyticsErrors,
   limitGroup: 'usage-insight',
@@ -48,7 +47,12 @@ export const qualityInsight = {
   method: 'GET',
   path: '/beta/insight/quality/by_time',
   pathParams: {},
-  queryParams: { ...frame, productType: word },
+  queryParams: {
+    ...frame,
+    metric: word.describe(`What is measured: ${qualityMetrics.join(', ')}`),
+    aggregateGranularity: word.describe('Time that one value stands for: 1d, 1h or 1m'),
+    productType: word.describe(`Product: ${knownProducts.join(', ')}`),
+  },
   answer: SeriesAnswer,
   errors: analyticsErrors,
   limitGroup: 'quality-insight',

@@ -9,18 +9,32 @@ export const unixSeconds = z
   .min(0, 'must not be before 1970')
   .max(253_402_300_799, 'must be seconds, not milliseconds')
 
-export const appid = z.string().min(1, 'must not be empty')
+export const appid = z.string().min(1, 'must not be empty').describe('App ID of the project')
 
 /** The range of the call endpoints. */
-export const callRange = { start_ts: unixSeconds, end_ts: unixSeconds } as const
+export const callRange = {
+  start_ts: unixSeconds.describe('Begin of the range, Unix seconds; of details, begin of the call'),
+  end_ts: unixSeconds.describe('End of the range, Unix seconds; of details, end of the call'),
+} as const
+
+/** The same of insights and real-time values. */
+export const seriesRange = {
+  startTs: unixSeconds.describe('Begin of the range, Unix seconds'),
+  endTs: unixSeconds.describe('End of the range, Unix seconds'),
+} as const
 
 export const paging = {
-  page_no: z.int().min(1, 'must be 1 or more').optional(),
+  page_no: z
+    .int('must be an integer')
+    .min(1, 'must be 1 or more')
+    .optional()
+    .describe('Page, from 1; to go from page to page give page_size too'),
   page_size: z
-    .int()
+    .int('must be an integer')
     .min(1, 'must be 1 or more')
     .max(maxima.pageSize, `must be at most ${maxima.pageSize}`)
-    .optional(),
+    .optional()
+    .describe(`Entries on one page, 1 to ${maxima.pageSize}; 20 unless told`),
 } as const
 
 /** A comma-separated list of at most `most` items, each without a comma. */

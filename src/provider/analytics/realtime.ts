@@ -3,7 +3,8 @@ import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limit
 import type { Operation } from '../operation.ts'
 import { SeriesAnswer } from './answers.ts'
 import { analyticsErrors } from './errors.ts'
-import { appid, listOf, maxima, unixSeconds, word } from './parameters.ts'
+import { qualityMetrics, realtimeUsageMetrics } from './metrics.ts'
+import { appid, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
 
 /** Length of the windows that real-time values stand for, in seconds; they are aligned to midnight UTC. */
 export const realtimeWindow = 20
@@ -20,13 +21,10 @@ export const realtimeLimits: LimitsByPlan = {
 }
 
 const series = {
-  startTs: unixSeconds,
-  endTs: unixSeconds,
+  ...seriesRange,
   appid,
-  productType: word,
-  metric: word,
-  /** The whole project where it is absent. */
-  cname: z.string().optional(),
+  productType: word.describe(`Product: ${knownProducts.join(', ')}`),
+  cname: z.string().optional().describe('Channel; the whole project unless told'),
 } as const
 
 export const realtimeUsage = {
@@ -36,7 +34,10 @@ export const realtimeUsage = {
   method: 'GET',
   path: '/beta/realtime/usage/by_time_20sec',
   pathParams: {},
-  queryParams: series,
+  queryParams: {
+    ...series,
+    metric: word.describe(`What is measured: ${realtimeUsageMetrics.join(', ')}`),
+  },
   answer: SeriesAnswer,
   errors: analyticsErrors,
   limitGroup: 'realtime',
@@ -49,7 +50,13 @@ export const realtimeQuality = {
   method: 'GET',
   path: '/beta/realtime/quality/by_time_20sec',
   pathParams: {},
-  queryParams: { ...series, uids: listOf(maxima.uids).optional() },
+  queryParams: {
+    ...series,
+    metric: word.describe(`What is measured: ${qualityMetrics.join(', ')}`),
+    uids: listOf(maxima.uids)
+      .optional()
+      .describe(`Each of these users by itself: at most ${maxima.uids} IDs with commas between; needs cname`),
+  },
   answer: SeriesAnswer,
   errors: analyticsErrors,
   limitGroup: 'realtime',

@@ -3,7 +3,7 @@ import type { Operation } from '../operation.ts'
 import { Envelope } from './answers.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject } from './fields.ts'
-import { identifier, room } from './identifiers.ts'
+import { room, userUuid } from './identifiers.ts'
 import { roomStates } from './states.ts'
 
 /** The server then tells the room that the user left (cmd 20). */
@@ -14,10 +14,18 @@ export const kickUser = {
   summary: 'Puts a user out of a room',
   method: 'POST',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/exit',
-  pathParams: { ...room, userUuid: identifier },
+  pathParams: { ...room, userUuid },
   queryParams: {},
   /** `dirty` decides whether the user may come back; its fields are not documented. */
-  body: z.strictObject({ dirty: anyObject.optional() }).default({}),
+  body: z
+    .strictObject({
+      dirty: anyObject
+        .optional()
+        .describe(
+          'Whether and for how long the user may not come back, for example {"state":1,"duration":600}',
+        ),
+    })
+    .default({}),
   answer: Envelope,
   errors: classroomErrors,
   limitGroup: 'classroom',
@@ -31,7 +39,12 @@ export const setRoomState = {
   summary: 'Sets the state of a room: 0 not started, 1 started, 2 ended, 3 closed',
   method: 'PUT',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/states/{state}',
-  pathParams: { ...room, state: z.literal(Object.values(roomStates), 'must be 0, 1, 2 or 3') },
+  pathParams: {
+    ...room,
+    state: z
+      .literal(Object.values(roomStates), 'must be 0, 1, 2 or 3')
+      .describe('0 not started, 1 started, 2 ended, 3 closed: nobody can join any more'),
+  },
   queryParams: {},
   answer: Envelope,
   errors: classroomErrors,

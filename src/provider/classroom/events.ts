@@ -17,7 +17,13 @@ export const roomEvents = {
   method: 'GET',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/sequences',
   pathParams: room,
-  queryParams: { nextId, cmd: z.int('must be an integer').optional() },
+  queryParams: {
+    nextId,
+    cmd: z
+      .int('must be an integer')
+      .optional()
+      .describe('Only events of this type, for example 20 for users who enter and leave'),
+  },
   answer: BatchAnswer,
   errors: classroomErrors,
   limitGroup: 'classroom',

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 
 /** Opaque: empty or null on the first call, afterwards what the previous answer said. */
-export const nextId = z.string('must be a string').nullish()
+export const nextId = z
+  .string('must be a string')
+  .nullish()
+  .describe('Where the batch begins: nextId of the answer before; left out for the first')
 
 /** The reason of a change, handed on to the clients; its inner structure is not documented. */
-export const cause = z.looseObject({})
+export const cause = z.looseObject({}).describe('Why it is changed: any object; clients are told it as it is')

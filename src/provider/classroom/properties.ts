@@ -3,7 +3,7 @@ import type { Operation } from '../operation.ts'
 import { Envelope } from './answers.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject } from './fields.ts'
-import { identifier, room } from './identifiers.ts'
+import { identifier, room, userUuid } from './identifiers.ts'
 import { cause } from './parameters.ts'
 import { extAppStates } from './states.ts'
 
@@ -11,12 +11,22 @@ const ofRoom = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/properties'
 const ofUser = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/properties'
 const ofExtApp = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/extApps/{extAppUuid}/properties'
 
-const update = z.strictObject({ properties: anyObject, cause: cause.optional() })
-const removal = z.strictObject({ properties: z.array(z.string()), cause: cause.optional() })
+const update = z.strictObject({
+  properties: anyObject.describe('Properties and their new values: an object; any names, any values'),
+  cause: cause.optional(),
+})
+const removal = z.strictObject({
+  properties: z
+    .array(z.string(), 'must be a list of names')
+    .describe('Names of the properties to delete: a list'),
+  cause: cause.optional(),
+})
 
 const common = z.strictObject({
-  state: z.literal(Object.values(extAppStates), 'must be 0 or 1'),
+  state: z.literal(Object.values(extAppStates), 'must be 0 or 1').describe('0 disabled, 1 enabled'),
 })
+
+const extApp = { ...room, extAppUuid: identifier.describe('ID of the extension app; under 64 bytes') }
 
 const shared = {
   family: 'classroom',
@@ -55,7 +65,7 @@ export const updateUserProperties = {
   summary: 'Sets custom properties of a user in a room',
   method: 'PUT',
   path: ofUser,
-  pathParams: { ...room, userUuid: identifier },
+  pathParams: { ...room, userUuid },
   body: update,
 } as const satisfies Operation
 
@@ -66,7 +76,7 @@ export const deleteUserProperties = {
   summary: 'Deletes custom properties of a user in a room by name',
   method: 'DELETE',
   path: ofUser,
-  pathParams: { ...room, userUuid: identifier },
+  pathParams: { ...room, userUuid },
   body: removal,
 } as const satisfies Operation
 
@@ -77,8 +87,8 @@ export const updateExtAppProperties = {
   summary: 'Sets custom properties of an extension app in a room, and switches it on or off',
   method: 'PUT',
   path: ofExtApp,
-  pathParams: { ...room, extAppUuid: identifier },
-  body: update.extend({ common: common.optional() }),
+  pathParams: extApp,
+  body: update.extend({ common: common.optional().describe('Switches the app on or off: {"state":1}') }),
 } as const satisfies Operation
 
 export const deleteExtAppProperties = {
@@ -88,6 +98,6 @@ export const deleteExtAppProperties = {
   summary: 'Deletes custom properties of an extension app in a room by name',
   method: 'DELETE',
   path: ofExtApp,
-  pathParams: { ...room, extAppUuid: identifier },
+  pathParams: extApp,
   body: removal,
 } as const satisfies Operation

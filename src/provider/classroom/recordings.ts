@@ -7,7 +7,9 @@ import { room } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 import { recordingStates } from './states.ts'
 
-const state = z.literal(Object.values(recordingStates), 'must be 0 or 1')
+const state = z
+  .literal(Object.values(recordingStates), 'must be 0 or 1')
+  .describe('State of the recording: 0 stopped, 1 started')
 const statePath = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records/states/{state}'
 
 /** A web recording begins a new MP4 file at about two hours or 2 GB. The service itself retries twice. */
@@ -22,10 +24,14 @@ export const setRecordingState = {
   queryParams: {},
   body: z
     .strictObject({
-      mode: z.string().optional(),
-      webRecordConfig: anyObject.optional(),
-      /** Seconds between tries. */
-      retryTimeout: z.number().optional(),
+      mode: z.string().optional().describe('web records a web page; without it streams are recorded'),
+      webRecordConfig: anyObject
+        .optional()
+        .describe('How the page is recorded, where mode is web: an object'),
+      retryTimeout: z
+        .number()
+        .optional()
+        .describe('Seconds between tries; the service tries twice more at most'),
     })
     .default({}),
   answer: Envelope,
@@ -33,7 +39,7 @@ export const setRecordingState = {
   limitGroup: 'classroom',
 } as const satisfies Operation
 
-/** Each call replaces the configuration that was there. */
+/** Each call replaces the configuration that was there. It has the path of operation 3, where state 0 is a stop. */
 export const updateRecordingConfig = {
   name: 'updateRecordingConfig',
   family: 'classroom',
@@ -41,9 +47,20 @@ export const updateRecordingConfig = {
   summary: 'Replaces the configuration of a web recording while it runs',
   method: 'PUT',
   path: statePath,
-  pathParams: { ...room, state },
+  pathParams: {
+    ...room,
+    state: z
+      .literal(recordingStates.started, 'must be 1: the recording goes on')
+      .describe('1: the recording goes on'),
+  },
   queryParams: {},
-  body: z.strictObject({ webRecordConfig: anyObject.optional() }).default({}),
+  body: z
+    .strictObject({
+      webRecordConfig: anyObject
+        .optional()
+        .describe('How the page is recorded from now on: an object that replaces the one before whole'),
+    })
+    .default({}),
   answer: Envelope,
   errors: classroomErrors,
   limitGroup: 'classroom',

@@ -14,15 +14,16 @@ export const uploadResource = {
   summary: 'Adds a public resource to a room, or replaces it',
   method: 'PUT',
   path: `${path}/{resourceUuid}`,
-  pathParams: { ...room, resourceUuid: identifier },
+  pathParams: { ...room, resourceUuid: identifier.describe('ID of the file; under 64 bytes') },
   queryParams: {},
   body: z.strictObject({
-    resourceName: identifier.optional(),
-    /** Bytes. */
-    size: z.number('must be a number of bytes'),
-    ext: z.string(),
-    url: z.string(),
-    conversion: anyObject.optional(),
+    resourceName: identifier.optional().describe('Name that people see; under 64 bytes'),
+    size: z.number('must be a number of bytes').describe('Size in bytes'),
+    ext: z.string('must be a text').describe('Extension of the file, for example pdf'),
+    url: z.string('must be a text').describe('Where the file can be fetched'),
+    conversion: anyObject
+      .optional()
+      .describe('How a document becomes pages of the whiteboard, still or dynamic: an object'),
   }),
   answer: BatchAnswer,
   errors: classroomErrors,
@@ -38,7 +39,11 @@ export const deleteResources = {
   path,
   pathParams: room,
   queryParams: {},
-  body: z.strictObject({ resourceUuids: z.array(identifier) }),
+  body: z.strictObject({
+    resourceUuids: z
+      .array(identifier, 'must be a list of IDs')
+      .describe('IDs of the files, each under 64 bytes: a list'),
+  }),
   answer: Envelope,
   errors: classroomErrors,
   limitGroup: 'classroom',

@@ -3,15 +3,21 @@ import type { Operation } from '../operation.ts'
 import { BatchAnswer } from './answers.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject, instant, Person, sequence } from './fields.ts'
-import { appId, identifier, region } from './identifiers.ts'
+import { appId, region, roomUuid } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 
 const shared = {
   family: 'classroom',
   method: 'GET',
-  pathParams: { appId, roomUuid: identifier },
-  /** Items wanted in the batch; the provider's default is 100. */
-  queryParams: { nextId, count: z.int('must be an integer').min(1).optional() },
+  pathParams: { appId, roomUuid },
+  queryParams: {
+    nextId,
+    count: z
+      .int('must be an integer')
+      .min(1, 'must be 1 or more')
+      .optional()
+      .describe('Items wanted in the batch, 1 or more; 100 unless told'),
+  },
   answer: BatchAnswer,
   errors: classroomErrors,
   limitGroup: 'classroom',

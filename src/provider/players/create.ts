@@ -152,7 +152,7 @@ export function playTsProblem(playTs: number | undefined, now: number): string |
 /** Written as it is or in base64. */
 function isSalt(text: string): boolean {
   const plain = Buffer.from(text)
-  const bytes = plain.length === saltBytes ? plain : Buffer.from(text, 'base64')
-  const zero = plain.length === saltBytes ? 0x30 : 0
-  return bytes.length === saltBytes && !bytes.every(byte => byte === 0 || byte === zero)
+  if (plain.length === saltBytes) return !/^[\0]*$|^0*$/.test(text)
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === saltBytes && bytes.toString('base64') === text && bytes.some(byte => byte !== 0)
 }

@@ -31,7 +31,7 @@ function within(bytes: number) {
 
 export const streamUrl = within(playerBytes.streamUrl)
   .refine(
-    text => streamSchemes.test(text),
+    text => streamSchemes.test(text) && URL.canParse(text),
     'must be an address that begins with rtmp://, http:// or https://',
   )
   .describe('Address of the stream, or of a JPEG or PNG image: RTMP, HTTP or HTTPS; at most 1024 bytes')

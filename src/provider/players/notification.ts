@@ -5,7 +5,7 @@ export const notificationTypes = { created: 1, destroyed: 3, statusChanged: 4 } 
 
 /** What the provider tells of a player: may be lost, repeated and late, so it is a hint and never the truth. */
 export const Notification = z.looseObject({
-  noticeId: z.union([z.string().min(1).max(200), z.number()]).transform(String),
+  noticeId: z.union([z.string().min(1).max(200), z.number(), z.bigint()]).transform(String),
   productId: z.unknown().optional(),
   eventType: z.int(),
   /** Unix ms. */

@@ -1,0 +1,34 @@
+import { playerLimitReadings } from '../../provider/players/index.ts'
+import { section } from './leaf.ts'
+import { baseUrl, count, duration, flag, headerName, oneOf } from './values.ts'
+
+export const playersService = section({
+  url: baseUrl().describe('Address of the cloud player service.'),
+  deadline: duration('1s', '5m')
+    .prefault('30s')
+    .describe('A request that takes longer, in total, is given up.'),
+  maxBodyBytes: count(65_536, 268_435_456, 'bytes')
+    .prefault('8388608')
+    .describe('An answer longer than this is refused.'),
+  insecure: flag()
+    .prefault('false')
+    .describe(
+      'Allow http:// to another machine: credentials would travel unencrypted. Within this machine http:// is always allowed.',
+    ),
+  counters: oneOf(['credential', 'app'])
+    .prefault('credential')
+    .describe(
+      'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. credential is the stricter reading.',
+    ),
+  limits: oneOf(playerLimitReadings)
+    .prefault('joint')
+    .describe(
+      'How the two limits of Create and of List are read. joint: the smaller holds for all of them; split: players without a name and lists without a filter have the larger one for themselves, and each channel that is asked for is counted by itself.',
+    ),
+  signatureHeader: headerName()
+    .prefault('x-svc-signature')
+    .describe('Header of a notification that carries its HMAC-SHA1.'),
+  signatureHeaderV2: headerName()
+    .prefault('x-svc-signature-v2')
+    .describe('Header of a notification that carries its HMAC-SHA256.'),
+})

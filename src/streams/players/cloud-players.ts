@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { identifier } from '../../provider/classroom/index.ts'
+import {
+  ListAnswer,
+  largestPage,
+  listPlayers as operation,
+  PlayerItem,
+} from '../../provider/players/index.ts'
+import type { Json } from '../../rows/json.ts'
+import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../rows/players.ts'
+import { type HarvestWith, withCarry } from '../carry.ts'
+import { asText, fieldsWithout, isObject, isSaid, judgeEach, type Read } from '../items.ts'
+import { redact } from '../redact.ts'
+import { readOn } from '../roster/listing.ts'
+import { destroyed, type Loss, miss, Roster, type Seen, see } from '../roster/roster.ts'
+import type { Hint, Page, SnapshotStream } from '../stream.ts'
+import { arrivalTime, secondsTimestamp, timestamp } from '../times.ts'
+
+/**
+ * The cloud players of an app: the whole list, again and again. An entry may be as thin as its ID, so what it leaves
+ * out stays as it was known. What two complete listings in a row lack is gone, unless it is so new that the list may
+ * not show it yet; what comes back lives.
+ */
+export const cloudPlayers: SnapshotStream = {
+  kind: 'snapshot',
+  name: 'cloud-players',
+  title: 'Cloud players, what they play where, and how their status changed',
+  operation,
+  read,
+  source: 'list',
+  scope: 'app',
+  request: cursor => ({ pageSize: largestPage, ...(cursor !== null && { pageToken: cursor }) }),
+  harvest: withCarry(Roster, harvest),
+}
+
+/** An ID that is longer than any key of the database is none. */
+const longestId = 255
+
+const Item = PlayerItem.extend({ id: z.string().min(1).max(longestId) })
+type Item = Read<z.infer<typeof Item>>
+
+const columns = new Set([
+  ...['id', 'name', 'uid', 'account', 'channelName', 'streamUrl', 'status', 'createTs'],
+])
+
+function read(answer: unknown): Pick<Page, 'items' | 'nextId' | 'total'> {
+  const { players, nextPageToken, totalSize } = ListAnswer.parse(answer)
+  return { items: players ?? [], nextId: nextPageToken || undefined, total: totalSize ?? undefined }
+}
+
+function harvest(page: Page, roster: Roster): HarvestWith<Roster> {
+  const items = page.items.map(redact)
+  const { good, rejects } = judgeEach(Item, items)
+  const listed = oneEach(good)
+  const ids = items.flatMap(idOf)
+  const spoilt = namesOnly(ids, listed, roster)
+  const moment = {
+    now: Math.floor((page.answeredAt ?? page.receivedAt) / 1_000),
+    receivedAt: Math.trunc(page.receivedAt),
+  }
+  const seen = see(roster.players, [...listed.map(sighting), ...spoilt.map(bareSighting)], moment)
+  const progress = readOn(roster.listing, page, ids)
+  const { players, losses } = miss(seen.players, progress, moment)
+  const seenAt = arrivalTime(page)
+  return {
+    rows: {
+      'players.cloud_player': [
+        ...listed.map(item => playerRow(item, page)),
+        ...spoilt.map(id => ({ ...unsaid(id), last_seen_at: seenAt })),
+        ...losses.map(({ id, at }) => ({ ...unsaid(id), status: destroyed, destroyed_at: timestamp(at) })),
+      ],
+      'players.cloud_player_change': [
+        ...seen.changes.map(change => changeRow(change, seenAt)),
+        ...losses.map(loss => changeRow(loss, timestamp(loss.at)!)),
+      ],
+    },
+    carry: { players, listing: progress.listing },
+    room: { kind: 'current' },
+    follow: 'next',
+    rejects,
+    hints: hintsOf(listed, seen, page),
+    unfinished: false,
+  }
+}
+
+/** An entry may come again where others slipped from page to page; what either leaves out the other may say. */
+function oneEach(entries: readonly Item[]): readonly Item[] {
+  const byId = new Map<string, Item>()
+  for (const { value, raw, ordinal } of entries) {
+    const before = byId.get(value.id)
+    byId.set(value.id, {
+      value: { ...before?.value, ...said(value) },
+      raw: before ? { ...before.raw, ...said(raw) } : raw,
+      ordinal,
+    })
+  }
+  return [...byId.values()]
+}
+
+/** Null and an empty text say nothing. */
+function said<T extends object>(entry: T): T {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => isSaid(value) && value !== '')) as T
+}
+
+/** Also of an entry that cannot be read otherwise: its player is there all the same. */
+function idOf(item: Json): readonly string[] {
+  const { success, data } = Item.shape.id.safeParse(isObject(item) ? item.id : undefined)
+  return success ? [data] : []
+}
+
+/** Players that are known and stand in the list with something that cannot be read. */
+function namesOnly(ids: readonly string[], listed: readonly Item[], { players }: Roster): readonly string[] {
+  const readable = new Set(listed.map(({ value }) => value.id))
+  const known = new Set(players.map(({ id }) => id))
+  return [...new Set(ids)].filter(id => known.has(id) && !readable.has(id))
+}
+
+function sighting({ value: { id, status, createTs } }: Item) {
+  return { id, status: status ?? undefined, since: createTs ?? undefined }
+}
+
+function bareSighting(id: string) {
+  return { id, status: undefined, since: undefined }
+}
+
+function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
+  return {
+    player_id: value.id,
+    name: value.name ?? null,
+    uid: asText(value.uid),
+    account: value.account ?? null,
+    channel_name: value.channelName ?? null,
+    stream_url: value.streamUrl ?? null,
+    status: value.status ?? null,
+    created_at: secondsTimestamp(value.createTs),
+    last_seen_at: arrivalTime(page),
+    destroyed_at: null,
+    extra: fieldsWithout(columns, raw),
+  }
+}
+
+/** All else stays as it was last listed. */
+function unsaid(player_id: string): CloudPlayerRow {
+  return {
+    player_id,
+    name: null,
+    uid: null,
+    account: null,
+    channel_name: null,
+    stream_url: null,
+    status: null,
+    created_at: null,
+    last_seen_at: null,
+    destroyed_at: null,
+    extra: null,
+  }
+}
+
+function changeRow({ id, from, to }: Omit<Loss, 'at'>, changed_at: string): CloudPlayerChangeRow {
+  return { player_id: id, changed_at, from_status: from, to_status: to, source: 'list' }
+}
+
+/** The channel of a class has the roomUuid for its name. */
+function hintsOf(listed: readonly Item[], { fresh }: Seen, page: Page): readonly Hint[] {
+  const rooms = listed
+    .filter(({ value }) => fresh.has(value.id))
+    .map(({ value }) => identifier.safeParse(value.channelName).data)
+  return [...new Set(rooms)].flatMap(room =>
+    room === undefined
+      ? []
+      : [{ room, change: 'news', at: Math.trunc(page.receivedAt), streams: ['room-events'] } as const],
+  )
+}

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { defaultSeriesWords } from '../../src/provider/analytics/index.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import type { Json } from '../../src/rows/json.ts'
+import { configuredStreams, streams } from '../../src/streams/index.ts'
+import type { Harvest } from '../../src/streams/stream.ts'
+import { pageOf } from './pages.ts'
+import { begin, expected, type Listed, listed, playerIds, Tables } from './player-world.ts'
+
+const stream = streams['cloud-players']
+
+/** Reads listings one after the other; a listing that breaks off is begun anew by the next. */
+function readAll(listings: readonly Listed[], onPage: (harvest: Harvest) => void): void {
+  let carry: Json = null
+  let now = begin
+  for (const { after, pages, off, read } of listings) {
+    now += after
+    const total = new Set(pages.flat().map(({ id }) => id)).size + off
+    for (const [i, items] of pages.slice(0, read).entries()) {
+      const isLast = i === pages.length - 1
+      const page = pageOf({
+        ...{ series: '', items, total, cursor: i === 0 ? null : `t${i}` },
+        nextId: isLast ? undefined : `t${i + 1}`,
+        ...{ answeredAt: now * 1_000, receivedAt: now * 1_000 + i },
+      })
+      const harvest = stream.harvest(page, carry)
+      carry = harvest.carry
+      onPage(harvest)
+    }
+  }
+}
+
+describe('the list of players', () => {
+  it('comes to what was really said of each player, however it is cut, thinned, repeated or broken off', () => {
+    fc.assert(
+      fc.property(fc.array(listed, { minLength: 1, maxLength: 12 }), listings => {
+        const tables = new Tables()
+        readAll(listings, ({ rows }) => tables.apply(rows))
+        for (const id of playerIds) expect([id, tables.of(id)]).toEqual([id, expected(id, listings)])
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('remembers no player that has been gone for two complete listings', () => {
+    fc.assert(
+      fc.property(fc.array(listed, { minLength: 1, maxLength: 8 }), listings => {
+        const empty: Listed = { after: 15, pages: [[]], off: 0, read: 99 }
+        let last: Json = null
+        readAll([...listings, empty, empty, empty], ({ carry }) => {
+          last = carry
+        })
+        expect(last).toEqual({ players: [], listing: null })
+      }),
+    )
+  })
+
+  it('that never ends is not remembered without end', () => {
+    let carry: Json = null
+    for (let i = 0; i < 50; i++) {
+      const items = Array.from({ length: 500 }, (_, n) => ({ id: `${i}-${n}` }))
+      const cursor = i === 0 ? null : `t${i}`
+      carry = stream.harvest(pageOf({ items, cursor, nextId: `t${i + 1}`, total: 9e9 }), carry).carry
+    }
+    const { players, listing } = carry as unknown as { players: readonly unknown[]; listing: unknown }
+    expect([players.length, listing]).toEqual([20_000, null])
+  })
+
+  it('proves nothing where it does not say how many there are in all', () => {
+    const known = { id: 'p1', status: 'idle', since: 0, missed: { lists: 1, at: 0 } }
+    const { carry, rows } = stream.harvest(pageOf({ items: [] }), { players: [known], listing: null })
+    expect([carry, rows['players.cloud_player']]).toEqual([{ players: [known], listing: null }, []])
+  })
+
+  it('loses no destruction with a page of which an entry is refused and left out', () => {
+    const gone = { id: 'gone', status: 'running', since: 0, missed: { lists: 1, at: 1_000 } }
+    const page = pageOf({ items: [{ id: 'odd' }], total: 1 })
+    const whole = stream.harvest(page, { players: [gone], listing: null })
+    const kept = stream.harvest({ ...page, items: [null] }, { players: [gone], listing: null })
+    expect(kept.rows['players.cloud_player_change']).toEqual([])
+    const next = stream.harvest(page, whole.carry)
+    expect(next.rows['players.cloud_player_change']).toEqual([
+      expect.objectContaining({ player_id: 'gone', to_status: 'destroyed', from_status: null }),
+    ])
+  })
+})
+
+describe('the question', () => {
+  it('asks for the largest pages, and goes on by the token of the page before', () => {
+    const target = (cursor: string | null) =>
+      requestLine(stream.operation, { appId: 'a1', ...stream.request(cursor) }).target
+    expect([target(null), target('x/1==')]).toEqual([
+      '/v1/projects/a1/cloud-player/players?pageSize=500',
+      '/v1/projects/a1/cloud-player/players?pageSize=500&pageToken=x%2F1%3D%3D',
+    ])
+  })
+
+  it('finds the entries, the next page and the number of all in an answer', () => {
+    const players = [{ id: 'p1' }]
+    expect(stream.read({ totalSize: 7, players, fields: 'id', nextPageToken: 't1' })).toEqual({
+      ...{ items: players, nextId: 't1', total: 7 },
+    })
+    const none = { items: [], nextId: undefined, total: undefined }
+    expect([{}, { nextPageToken: '' }, { players: null, nextPageToken: null }].map(stream.read)).toEqual([
+      ...[none, none, none],
+    ])
+  })
+
+  it('is counted apart from lists of one channel only where the limits are read so', () => {
+    const groups = (['joint', 'split'] as const).map(playerLimits => {
+      const all = configuredStreams({
+        ...{ widgetPath: 'without-region', words: defaultSeriesWords, serverUsers: () => 'include' },
+        playerLimits,
+      })
+      return all.find(({ name }) => name === 'cloud-players')?.operation.limitGroup
+    })
+    expect(groups).toEqual(['players-list', 'players-list-all'])
+  })
+})
