@@ -10,6 +10,7 @@ import { createTransport } from '../http/transport.ts'
 import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
 import { createLedger } from '../postgres/ledger.ts'
 import { migrationStates } from '../postgres/migrate.ts'
+import { createNoticeBook } from '../postgres/notifications.ts'
 import { createOwnership } from '../postgres/ownership.ts'
 import { readStatus } from '../postgres/status.ts'
 import { createStore } from '../postgres/store.ts'
@@ -23,6 +24,7 @@ import { createMeter } from '../telemetry/metrics.ts'
 import { startServer } from '../telemetry/server.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
 import { CommandError, exitFailed } from './exit.ts'
+import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
 import { credentialsOf, providersOf } from './services.ts'
 import { version } from './version.ts'
 
@@ -49,6 +51,7 @@ export interface DaemonOptions {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, clock, random } = options
   const credentials = await credentialsOf(config, clock)
+  const signers = await signersIn(config)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const settings = engineSettings(config)
@@ -72,6 +75,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     streams: streams.map(stream => stream.name),
     operations: streams.map(stream => stream.operation.name),
     rejectReasons,
+    noticeOutcomes: allNoticeOutcomes,
     figures: () => store.figures(),
   })
   const ownership = createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl })
@@ -105,6 +109,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     meter,
     health: { alive: heartbeat.alive, notReady: () => notReady(pool, engine, draining.now) },
     status: async () => ({ version, ...engine.owned(), ...(await readStatus(pool)) }),
+    notifications: notificationsOf({
+      ...{ config, signers, store, meter, log },
+      book: createNoticeBook(pool),
+      want: app => engine.want(app, 'cloud-players'),
+    }),
     clock,
     log,
   }).catch(async (error: unknown) => {

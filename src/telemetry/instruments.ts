@@ -67,6 +67,11 @@ export function createInstruments(registry: Registry) {
       'Items that came again under the same key with another content',
       ['stream'],
     ),
+    notifications: counter(
+      'notifications_total',
+      'Notifications of players that arrived, by what became of them',
+      ['app', 'outcome'],
+    ),
     due: gauge('due_series', 'Series whose next visit is due', ['stream']),
     lag: gauge('lag_seconds', 'How late the latest visit is that is due, over all apps, in seconds', [
       'stream',
@@ -107,6 +112,12 @@ export function createInstruments(registry: Registry) {
     ),
     gaps: gauge('gaps', 'Rows of the gap ledger', ['stream', 'state']),
     rooms: gauge('rooms', 'Rooms known', ['state']),
+    players: gauge('players', 'Cloud players that live, as they were listed last', ['app', 'status']),
+    orphanPlayers: gauge(
+      'orphan_players',
+      'Cloud players that play, or are about to, where no class and no call goes on',
+      ['app'],
+    ),
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
     eventLoopLag: gauge(

@@ -9,6 +9,7 @@ import { createInstruments, type Instruments } from './instruments.ts'
 import { cappedLabel, closedLabel } from './labels.ts'
 import { createLagBook, type LagBook } from './lag.ts'
 import { createOwedBook, type OwedBook } from './owed.ts'
+import { setPlayers } from './player-gauges.ts'
 import { createQualityBook, type QualityBook } from './quality.ts'
 
 type StreamName = StreamLabels['stream']
@@ -21,6 +22,8 @@ export interface MeterOptions {
   readonly operations: readonly string[]
   /** Why an item is set aside, beside the failures of whole answers. */
   readonly rejectReasons: readonly string[]
+  /** What may become of a notification. */
+  readonly noticeOutcomes?: readonly string[]
   readonly figures: () => Promise<StoreFigures>
   /** How many apps have a label of their own. */
   readonly maxApps?: number
@@ -31,6 +34,8 @@ export interface PrometheusMeter extends Meter {
   readonly registry: Registry
   /** An answer that had no frame; for the transport. */
   readonly unframed: (operation: Operation) => void
+  /** What became of a notification; the app is undefined where none signed it. */
+  readonly notification: (app: string | undefined, outcome: string) => void
   /** All metrics in the text format of Prometheus. Succeeds without a database too. */
   readonly scrape: () => Promise<string>
   readonly contentType: string
@@ -82,13 +87,14 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   const app = cappedLabel(options.maxApps ?? defaultMaxApps)
   const operation = closedLabel(options.operations)
   const reason = closedLabel(reasons)
+  const noticeOutcome = closedLabel(options.noticeOutcomes ?? [])
   collectDefaultMetrics({ register: registry })
   for (const name of misnamed) registry.removeSingleMetric(name)
   beginAtZero(metrics, streams, options.operations, reasons)
   metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
 
   const scrape = async () => {
-    setFigures(metrics, streams, await figures())
+    setFigures(metrics, streams, app, await figures())
     setLags(metrics, streams, lags)
     setOwed(metrics, owed)
     setQuality(metrics, quality, app, clock.now())
@@ -130,6 +136,8 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     quality: (id, rows) => quality.note(id, rows),
     clockDoubt: ms => metrics.clockDoubt.set(ms / 1_000),
     unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
+    notification: (id, outcome) =>
+      metrics.notifications.inc({ app: id === undefined ? '' : app(id), outcome: noticeOutcome(outcome) }),
     registry,
     scrape: oneAtATime(scrape),
     contentType: registry.contentType,
@@ -192,7 +200,12 @@ function setBudgets(metrics: Instruments, budgets: ReadonlyMap<string, ReadonlyM
     metrics.budgetUsed.set({ group, window: 'day' }, Math.max(...scopes.values()))
 }
 
-function setFigures(metrics: Instruments, streams: readonly StreamName[], { up, figures }: Reading): void {
+function setFigures(
+  metrics: Instruments,
+  streams: readonly StreamName[],
+  app: (id: string) => string,
+  { up, figures }: Reading,
+): void {
   metrics.databaseUp.set(up ? 1 : 0)
   if (!figures) return
   metrics.gaps.reset()
@@ -202,6 +215,7 @@ function setFigures(metrics: Instruments, streams: readonly StreamName[], { up, 
   for (const gap of figures.gaps)
     metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
   for (const rooms of figures.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
+  setPlayers(metrics, figures, app)
 }
 
 /** Those who ask while an answer is being made get that answer. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../engine/ports.ts'
+import { createNotificationRoute, type Notifications } from './notifications.ts'
 import { statusPage } from './page.ts'
 import { toJson } from './to-json.ts'
 
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly health: Health
   /** What /status tells as JSON and the first page as a page. */
   readonly status: () => Promise<object>
+  /** Where the provider may tell what happened to players; without it there is no such address. */
+  readonly notifications?: Notifications | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -35,7 +38,13 @@ interface Answer {
   readonly body: string
 }
 
-type Route = () => Promise<Answer>
+interface Route {
+  /** As a 405 tells them. */
+  readonly methods: 'GET, HEAD' | 'POST'
+  readonly answer: (request: IncomingMessage) => Promise<Answer>
+}
+
+type Routes = ReadonlyMap<string, Route>
 
 const text = 'text/plain; charset=utf-8'
 const json = 'application/json; charset=utf-8'
@@ -56,7 +65,8 @@ const safetyHeaders = {
 
 /**
  * Serves what people, Prometheus and orchestrators ask: / /status /metrics /healthz /readyz, by GET and HEAD
- * alone. Nothing can be changed through it and queries mean nothing. Rejects when the address cannot be used.
+ * alone; queries mean nothing there. What may be posted is a signed notification, where they are configured.
+ * Rejects when the address cannot be used.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port } = parseListen(options.listen)
@@ -82,40 +92,52 @@ export function parseListen(listen: string): { readonly host: string; readonly p
   return { host, port: Number(port) }
 }
 
-function createRoutes({ meter, health, status, clock }: ServerOptions): ReadonlyMap<string, Route> {
-  const ready: Route = async () => {
+function createRoutes({ meter, health, status, notifications, clock }: ServerOptions): Routes {
+  const shown = (answer: () => Promise<Answer>): Route => ({ methods: 'GET, HEAD', answer })
+  const ready = async () => {
     const reasons = await withinPatience(health.notReady(), clock)
     const body = { ready: reasons.length === 0, reasons }
     return { status: body.ready ? 200 : 503, type: json, body: `${toJson(body)}\n` }
   }
-  return new Map<string, Route>([
-    ['/', async () => ({ status: 200, type: html, body: statusPage(await status()) })],
-    ['/status', async () => ({ status: 200, type: json, body: `${toJson(await status())}\n` })],
-    ['/metrics', async () => ({ status: 200, type: meter.contentType, body: await meter.scrape() })],
+  const routes = new Map<string, Route>([
+    ['/', shown(async () => ({ status: 200, type: html, body: statusPage(await status()) }))],
+    ['/status', shown(async () => ({ status: 200, type: json, body: `${toJson(await status())}\n` }))],
+    ['/metrics', shown(async () => ({ status: 200, type: meter.contentType, body: await meter.scrape() }))],
     [
       '/healthz',
-      async () =>
-        health.alive()
-          ? { status: 200, type: text, body: 'alive\n' }
-          : { status: 503, type: text, body: 'the event loop stands still\n' },
+      shown(async () => (health.alive() ? say(200, 'alive') : say(503, 'the event loop stands still'))),
     ],
-    ['/readyz', ready],
+    ['/readyz', shown(ready)],
   ])
+  if (!notifications) return routes
+  const receive = createNotificationRoute(notifications, clock)
+  return routes.set('/notifications', {
+    methods: 'POST',
+    answer: async request => {
+      const { status: code, text: word } = await receive(request)
+      return say(code, word)
+    },
+  })
+}
+
+function say(status: number, sentence: string): Answer {
+  return { status, type: text, body: `${sentence}\n` }
 }
 
 async function respond(
-  routes: ReadonlyMap<string, Route>,
+  routes: Routes,
   log: Log,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0]!
-  const { status, type, body } = await answer(routes, log, request.method ?? '', path)
+  const route = routes.get(path)
+  const { status, type, body } = await answer(route, { log, path, request })
   response.writeHead(status, {
     ...safetyHeaders,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
-    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...(status === 405 && route ? { allow: route.methods } : {}),
     /* Whoever sends a body would have it read to its end before the next request. */
     ...(request.method === 'GET' || request.method === 'HEAD' ? {} : { connection: 'close' }),
   })
@@ -123,19 +145,18 @@ async function respond(
 }
 
 async function answer(
-  routes: ReadonlyMap<string, Route>,
-  log: Log,
-  method: string,
-  path: string,
+  route: Route | undefined,
+  { log, path, request }: { readonly log: Log; readonly path: string; readonly request: IncomingMessage },
 ): Promise<Answer> {
-  const route = routes.get(path)
-  if (!route) return { status: 404, type: text, body: 'not found\n' }
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, type: text, body: 'only GET and HEAD\n' }
+  if (!route) return say(404, 'not found')
+  const { method = '' } = request
+  if (!route.methods.split(', ').includes(method))
+    return say(405, `only ${route.methods.replace(', ', ' and ')}`)
   try {
-    return await route()
+    return await route.answer(request)
   } catch (error) {
     log.warn('endpoint failed', { path, error })
-    return { status: 503, type: text, body: 'not available now\n' }
+    return say(503, 'not available now')
   }
 }
 

@@ -23,6 +23,8 @@ describe('the IDs by which a request is found again', () => {
   })
 
   it('what is long or not printable is no ID', () => {
-    expect(trace({ 'x-request-id': 'a\u202eb', 'x-resource-id': 'x'.repeat(129) })).toEqual({ requestId: 'sent' })
+    expect(trace({ 'x-request-id': 'a\u202eb', 'x-resource-id': 'x'.repeat(129) })).toEqual({
+      requestId: 'sent',
+    })
   })
 })

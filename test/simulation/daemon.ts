@@ -36,6 +36,8 @@ export type Alteration = (parts: EngineParts, process: Process) => EngineParts
 export type EngineParts = Pick<EngineContext, 'store' | 'ledger' | 'transport' | 'streams' | 'settings'>
 
 export interface Daemon {
+  /** Has the players of an app listed anew, because something is said to have happened. */
+  readonly want: (app: string) => void
   /** Closes what is left of its connections. */
   readonly close: () => Promise<void>
 }
@@ -86,7 +88,7 @@ export function bootDaemon(options: BootOptions): Daemon {
   const calls = throughKernel(watch.over(real), { kernel, process, setTime })
   const transport = createInProcessTransport({ kernel, process, clock, sandbox, deadline: settings.deadline })
   const { alter = (parts: EngineParts) => parts } = options
-  startEngine({
+  const engine = startEngine({
     ...alter({ ...plant('calls', calls), transport, streams: asked, settings }, process),
     ownership: calls.ownership,
     meter: noMeter,
@@ -96,6 +98,7 @@ export function bootDaemon(options: BootOptions): Daemon {
     queue: createPlainQueue(),
   })
   return {
+    want: app => engine.want(app, 'cloud-players'),
     close: async () => {
       await ownership.close()
       await pool.end()

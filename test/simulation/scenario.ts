@@ -2,7 +2,7 @@ import type { Random } from '../../src/clock/clock.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { AppOptions, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
-import { type CursorStreamName, cursorStreamNames } from '../../src/streams/stream.ts'
+import { type CursorStreamName, roomStreamNames } from '../../src/streams/stream.ts'
 import type { FaultClass } from './faults.ts'
 
 const second = 1_000
@@ -66,7 +66,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     ...demands.switches,
   }
   const apps = bothApps.slice(0, pick(1, 2))
-  const { streams = cursorStreamNames } = demands
+  const { streams = ['app-events', ...roomStreamNames] } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },

@@ -27,9 +27,12 @@ describe('the metrics', () => {
       'penstock_gaps gauge',
       'penstock_lag_seconds gauge',
       'penstock_last_success_timestamp_seconds gauge',
+      'penstock_notifications_total counter',
       'penstock_oldest_owed_expires_seconds gauge',
+      'penstock_orphan_players gauge',
       'penstock_owed_seconds gauge',
       'penstock_pages_total counter',
+      'penstock_players gauge',
       'penstock_refusals_total counter',
       'penstock_request_seconds histogram',
       'penstock_requests_total counter',
@@ -125,6 +128,20 @@ describe('labels', () => {
     ])
   })
 
+  it('count notifications by app and outcome, and those that nobody signed under none', async () => {
+    const { meter } = setUp({ maxApps: 1, noticeOutcomes: ['stored', 'unsigned'] })
+    meter.notification('app0', 'stored')
+    meter.notification('app1', 'stored')
+    meter.notification(undefined, 'unsigned')
+    meter.notification(undefined, 'user 4711')
+    expect(samples(await meter.scrape(), 'penstock_notifications_total')).toEqual([
+      'penstock_notifications_total{app="app0",outcome="stored"} 1',
+      'penstock_notifications_total{app="other",outcome="stored"} 1',
+      'penstock_notifications_total{app="",outcome="unsigned"} 1',
+      'penstock_notifications_total{app="",outcome="other"} 1',
+    ])
+  })
+
   it('hold no character that a reader of metrics could stumble over', async () => {
     const { meter } = setUp()
     meter.request('a\0b\ud800c\nd"e', 'classroom', 'roomEvents', 'ok', timing)
@@ -159,6 +176,57 @@ describe('figures of the database', () => {
     expect(text).toContain('penstock_gaps{stream="room-events",state="open"} 5')
     expect(text).toContain('penstock_rooms{state="open"} 11')
     expect(text).toContain('penstock_database_up 1')
+  })
+
+  it('count players by app and status, all of them told for an app whose list was read', async () => {
+    const read = async (): Promise<StoreFigures> => ({
+      ...{ gaps: [], rooms: [] },
+      players: [
+        { app: 'a', status: 'running', count: 3 },
+        { app: 'a', status: 'user 4711', count: 1 },
+        { app: 'b', status: 'running', count: 2 },
+        { app: 'c', status: 'running', count: 4 },
+      ],
+      orphans: [
+        { app: 'a', count: 2 },
+        { app: 'b', count: 1 },
+        { app: 'c', count: 1 },
+      ],
+    })
+    const text = await setUp({ figures: read, maxApps: 1 }).meter.scrape()
+    expect(samples(text, 'penstock_players').toSorted()).toEqual([
+      'penstock_players{app="a",status="connecting"} 0',
+      'penstock_players{app="a",status="failed"} 0',
+      'penstock_players{app="a",status="idle"} 0',
+      'penstock_players{app="a",status="other"} 1',
+      'penstock_players{app="a",status="running"} 3',
+      'penstock_players{app="a",status="unknown"} 0',
+      'penstock_players{app="other",status="connecting"} 0',
+      'penstock_players{app="other",status="failed"} 0',
+      'penstock_players{app="other",status="idle"} 0',
+      'penstock_players{app="other",status="running"} 6',
+      'penstock_players{app="other",status="unknown"} 0',
+    ])
+    expect(samples(text, 'penstock_orphan_players')).toEqual([
+      'penstock_orphan_players{app="a"} 2',
+      'penstock_orphan_players{app="other"} 2',
+    ])
+  })
+
+  it('no longer tell players of an app whose list is not read', async () => {
+    const answers: StoreFigures[] = [
+      {
+        ...{ gaps: [], rooms: [] },
+        players: [{ app: 'a', status: 'idle', count: 1 }],
+        orphans: [{ app: 'a', count: 0 }],
+      },
+      { gaps: [], rooms: [] },
+    ]
+    const { meter, clock } = setUp({ figures: async () => answers.shift()! })
+    expect(samples(await meter.scrape(), 'penstock_players')).toHaveLength(5)
+    await clock.advance(5_000)
+    const text = await meter.scrape()
+    expect([samples(text, 'penstock_players'), samples(text, 'penstock_orphan_players')]).toEqual([[], []])
   })
 
   it('are read once in five seconds, however often someone scrapes', async () => {

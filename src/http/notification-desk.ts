@@ -1,0 +1,116 @@
+import {
+  type Log,
+  type Meter,
+  type NoticeBook,
+  type PlayerNotice,
+  RefusedRows,
+  type Store,
+} from '../engine/ports.ts'
+import { redactBytes } from '../provider/redaction.ts'
+import { parseNotice, type Signatures, type Signer, signersOf } from './notifications.ts'
+
+/** What became of a notification whose body arrived whole. */
+export const noticeOutcomes = [
+  'stored',
+  'repeated',
+  'unsigned',
+  'ambiguous', // apps share the secret, and the address does not say which is meant
+  'malformed',
+  'unavailable',
+] as const
+export type NoticeOutcome = (typeof noticeOutcomes)[number]
+
+export interface DeskOptions {
+  readonly signers: readonly Signer[]
+  /** Names of the headers that hold the signatures. */
+  readonly headers: Readonly<Record<keyof Signatures, string>>
+  readonly book: NoticeBook
+  readonly store: Pick<Store, 'setAside'>
+  /** Lets the players of an app be listed at once. */
+  readonly want: (app: string) => void
+  readonly meter: Pick<Meter, 'deadLetters'> & {
+    /** The app is undefined where none signed it. */
+    readonly notification: (app: string | undefined, outcome: NoticeOutcome) => void
+  }
+  readonly log: Log
+}
+
+/** A notification as it arrived. */
+export interface Delivery {
+  /** App that the address names. */
+  readonly app: string | undefined
+  readonly header: (name: string) => string | undefined
+  readonly body: Uint8Array
+}
+
+/** Takes a notification and answers the HTTP status and a word for whoever sent it. Never throws. */
+export type Desk = (
+  delivery: Delivery,
+) => Promise<{ readonly status: 200 | 400 | 401 | 503; readonly text: string }>
+
+/** Checks, keeps and counts what the provider tells of players; only what is new makes a list due. */
+export function createDesk(options: DeskOptions): Desk {
+  const { signers, headers, want, meter, log } = options
+  return async ({ app: named, header, body }) => {
+    const signatures = { sha1: header(headers.sha1), sha256: header(headers.sha256) }
+    const signing = signersOf(signers, signatures, body)
+    const candidates = named === undefined ? signing : signing.filter(app => app === named)
+    const [app] = candidates
+    if (app === undefined) {
+      meter.notification(undefined, 'unsigned')
+      return { status: 401, text: 'the signature is missing or wrong' }
+    }
+    if (candidates.length > 1) {
+      meter.notification(undefined, 'ambiguous')
+      log.warn('apps share a secret for notifications; give each its own, or its address ?app=ID')
+      return { status: 400, text: 'say by ?app=ID which app is meant' }
+    }
+    try {
+      const outcome = await take(options, app, body)
+      meter.notification(app, outcome)
+      if (outcome === 'stored') want(app)
+      return outcome === 'malformed'
+        ? { status: 400, text: 'this is no notification' }
+        : { status: 200, text: outcome }
+    } catch (error) {
+      meter.notification(app, 'unavailable')
+      log.warn('a notification could not be kept', { app, error })
+      return { status: 503, text: 'not available now' }
+    }
+  }
+}
+
+async function take(
+  options: DeskOptions,
+  app: string,
+  body: Uint8Array,
+): Promise<'stored' | 'repeated' | 'malformed'> {
+  const parsed = parseNotice(body)
+  if (!parsed.ok) return setAside(options, app, parsed.detail, body)
+  const kept = await keep(options.book, { app, ...parsed.notice })
+  return kept ?? setAside(options, app, 'the database refuses a value of a notification', body)
+}
+
+/** Undefined where Postgres refuses a value. */
+async function keep(book: NoticeBook, notice: PlayerNotice): Promise<'stored' | 'repeated' | undefined> {
+  try {
+    return await book.keep(notice)
+  } catch (error) {
+    if (error instanceof RefusedRows) return undefined
+    throw error
+  }
+}
+
+async function setAside(
+  { store, meter, log }: DeskOptions,
+  app: string,
+  detail: string,
+  body: Uint8Array,
+): Promise<'malformed'> {
+  const labels = { app, stream: 'cloud-players' } as const
+  const reason = 'malformed'
+  const letter = { ...labels, series: '', reason, detail, body: redactBytes(body), alike: 'by body' } as const
+  if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, reason, 1)
+  log.warn('a notification could not be read', { app, reason: detail })
+  return reason
+}

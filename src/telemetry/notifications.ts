@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../clock/clock.ts'
+import { readBody } from './body.ts'
+
+/** Takes what the provider posts to /notifications. */
+export interface Notifications {
+  /** Judges one body that arrived whole. */
+  readonly take: (delivery: {
+    /** What the address says with ?app=. */
+    readonly app: string | undefined
+    readonly header: (name: string) => string | undefined
+    readonly body: Uint8Array
+  }) => Promise<{ readonly status: number; readonly text: string }>
+  /** Counts a body that was not read. */
+  readonly turnAway: (why: TurnedAway) => void
+}
+
+/** Why a body never was judged: above its cap, not whole in time, or too many others in hand. */
+export const turnedAway = ['too_large', 'incomplete', 'busy'] as const
+export type TurnedAway = (typeof turnedAway)[number]
+
+/** A notification is some hundred bytes. */
+const mostBytes = 65_536
+/** The provider waits ten seconds for its answer. */
+const patience = 5_000
+/** Bodies in hand at a time. */
+const mostInHand = 16
+
+/** Answers POSTs to /notifications: a few at a time, each within a cap and a deadline. */
+export function createNotificationRoute(
+  { take, turnAway }: Notifications,
+  clock: Clock,
+): (request: IncomingMessage) => Promise<{ readonly status: number; readonly text: string }> {
+  let inHand = 0
+  const refuse = (why: TurnedAway, status: number, text: string) => {
+    turnAway(why)
+    return { status, text }
+  }
+  return async request => {
+    if (inHand >= mostInHand) return refuse('busy', 503, 'too many at a time')
+    inHand += 1
+    try {
+      const body = await readBody(request, { most: mostBytes, patience }, clock)
+      if (body === 'too_large') return refuse(body, 413, `more than ${mostBytes} bytes`)
+      if (body === 'incomplete') return refuse(body, 408, 'not whole in time')
+      const header = (name: string) => request.headersDistinct[name.toLowerCase()]?.join(', ')
+      return await take({ app: appNamed(request.url ?? ''), header, body })
+    } finally {
+      inHand -= 1
+    }
+  }
+}
+
+function appNamed(url: string): string | undefined {
+  const [, query = ''] = url.split('?', 2)
+  return new URLSearchParams(query).get('app') ?? undefined
+}

@@ -1,0 +1,195 @@
+import type { Random } from '../../src/clock/clock.ts'
+import { ConnectionLost, type Sandbox } from '../../src/sandbox/index.ts'
+import type { Kernel } from './kernel.ts'
+
+const second = 1_000
+const minute = 60 * second
+
+/** How busy those are who make players of an app. */
+export interface Habits {
+  /** Players that are made as fast as the limit allows and made again when they are gone. */
+  readonly crowd: number
+  /** Mean time between two others, ms. */
+  readonly every: number
+  /** Mean time after which one is deleted, unless it has gone by itself, ms. */
+  readonly life: number
+}
+
+export interface DriverOptions {
+  readonly kernel: Kernel
+  readonly sandbox: Sandbox
+  readonly app: string
+  readonly habits: Habits
+  readonly random: Random
+}
+
+/** People and programs who make and delete players, without a thought for whoever watches them. */
+export interface Driver {
+  readonly start: () => void
+  /** From now on nothing is made or deleted. */
+  readonly stop: () => void
+  /** Answers by operation and status; `lost` is no answer. */
+  readonly answers: ReadonlyMap<string, number>
+}
+
+/** Two a second, any more is too many. */
+const shortestGap = 700
+const sweepEvery = 10 * minute
+const regions = ['cn', 'ap', 'na', 'eu'] as const
+
+interface Made {
+  readonly id: string
+  readonly region: string
+}
+
+export function createDriver({ kernel, sandbox, app, habits, random }: DriverOptions): Driver {
+  const answers = new Map<string, number>()
+  const crowd = new Map<string, Made>()
+  let isStopped = false
+  let madeAt = Number.NEGATIVE_INFINITY
+  let count = 0
+  const chance = (share: number) => random.next() < share
+  const between = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1))
+  const pick = <T>(...choices: readonly T[]) => choices[between(0, choices.length - 1)]!
+  const soonOrLate = (mean: number) => -Math.log(1 - random.next()) * mean
+
+  function later(ms: number, act: () => void | Promise<void>): void {
+    kernel.after(ms, undefined, async () => {
+      if (!isStopped) await act()
+    })
+  }
+
+  async function ask(
+    name: string,
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<Response | undefined> {
+    const rest = sandbox.settings.apps.find(({ id }) => id === app)!.rest!
+    const authorization = `Basic ${btoa(`${rest.key}:${rest.secret}`)}`
+    const request = new Request(`http://provider.test/${path}`, {
+      method,
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const response = await sandbox.fetch(request).catch((error: unknown) => {
+      if (error instanceof ConnectionLost) return undefined
+      throw error
+    })
+    const key = `${name} ${response?.status ?? 'lost'}`
+    answers.set(key, (answers.get(key) ?? 0) + 1)
+    return response
+  }
+
+  /** One Create at a time, and never two within half a second. */
+  function make(act: () => Promise<void>): void {
+    const wait = Math.max(0, madeAt + shortestGap - kernel.now)
+    madeAt = kernel.now + wait
+    later(wait, act)
+  }
+
+  async function create(body: object): Promise<Made | undefined> {
+    const region = pick(...regions)
+    const path = `${region}/v1/projects/${app}/cloud-player/players`
+    const response = await ask('create', 'POST', path, body)
+    if (response?.status !== 200) return undefined
+    const { player } = (await response.json()) as { readonly player: { readonly id: string } }
+    return { id: player.id, region }
+  }
+
+  async function remove({ id, region }: Made): Promise<void> {
+    await ask('delete', 'DELETE', `${region}/v1/projects/${app}/cloud-player/players/${id}`)
+  }
+
+  function draft(): object {
+    count += 1
+    const now = Math.floor(sandbox.universe.now() / second)
+    const user = pick<object>({ uid: 10_000 + count }, { uid: 0 }, { account: `bot ${count}` })
+    return {
+      streamUrl: address(),
+      channelName: `class-${between(1, 40)}`,
+      ...user,
+      ...(chance(0.6) && { name: chance(0.1) ? `player-${between(1, count)}` : `player-${count}` }),
+      ...(chance(0.3) && { token: `canary-token-${count}` }),
+      ...(chance(0.1) && {
+        ...{ encryptMode: 'aes-128-gcm2', encryptKey: `canary-key-${count}` },
+        encryptKdfSalt: `canary-salt-${String(count).padStart(20, '0')}`,
+      }),
+      ...(chance(0.5) && { idleTimeout: pick(5, 30, 60, 120, 600) }),
+      ...(chance(0.15) && { playTs: now + between(-3_600, 290) }),
+    }
+  }
+
+  function address(): string {
+    return pick(
+      `rtmp://live.example/room/${count}`,
+      `https://live.example/hls/${count}.m3u8`,
+      `http://live.example/flv/${count}?seconds=${between(20, 900)}`,
+      `https://files.example/film-${count}.mp4?seconds=${between(10, 600)}`,
+      `https://files.example/slide-${count}.png`,
+      `rtmp://unreachable.example/${count}`,
+    )
+  }
+
+  async function makeOne(): Promise<void> {
+    const made = await create(draft())
+    if (made) later(soonOrLate(habits.life), () => remove(made))
+  }
+
+  /** They play a live stream until something ends them. */
+  async function joinCrowd(): Promise<void> {
+    count += 1
+    const made = await create({
+      ...{ streamUrl: `rtmp://live.example/crowd/${count}`, channelName: `hall-${count % 50}` },
+      ...{ uid: 100_000 + count, name: `crowd-${count}` },
+    })
+    if (made) crowd.set(made.id, made)
+  }
+
+  function keepCrowd(): void {
+    if (crowd.size < habits.crowd) make(joinCrowd)
+    later(crowd.size < habits.crowd ? shortestGap : 15 * second, keepCrowd)
+  }
+
+  /** Looks at what really lives: whoever lost sight of a player deletes it some day, and the crowd learns who has gone. */
+  async function sweep(): Promise<void> {
+    const players = sandbox.players(app).filter(({ destroyedAt }) => destroyedAt === undefined)
+    const living = new Set(players.map(({ id }) => id))
+    for (const id of [...crowd.keys()]) if (!living.has(id)) crowd.delete(id)
+    const now = sandbox.universe.now()
+    for (const player of players) {
+      const age = now - player.createdAt
+      if (!crowd.has(player.id) && age > 4 * habits.life && chance(0.5)) await remove(player)
+    }
+    later(sweepEvery, sweep)
+  }
+
+  /** Several at once, as when a class ends. */
+  async function clearOut(): Promise<void> {
+    const some = [...crowd.values()].slice(0, between(2, 8))
+    for (const one of some) {
+      crowd.delete(one.id)
+      await remove(one)
+    }
+    later(soonOrLate(40 * minute), clearOut)
+  }
+
+  function makeOthers(): void {
+    make(makeOne)
+    later(soonOrLate(habits.every), makeOthers)
+  }
+
+  return {
+    answers,
+    start: () => {
+      later(0, makeOthers)
+      later(sweepEvery, sweep)
+      if (habits.crowd === 0) return
+      later(0, keepCrowd)
+      later(soonOrLate(40 * minute), clearOut)
+    },
+    stop: () => {
+      isStopped = true
+    },
+  }
+}
