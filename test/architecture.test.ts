@@ -41,7 +41,8 @@ function resolve(file: string, target: string): string {
 }
 
 function roomOf(path: string): string {
-  return path === 'src/main.ts' ? 'main' : path.split('/')[1]!
+  const [, first = ''] = path.split('/')
+  return /^(main|index)\.ts$/.test(first) ? first.replace('.ts', '') : first
 }
 
 function packageOf(target: string): string {
@@ -65,7 +66,10 @@ const rooms: Readonly<Record<string, Room>> = {
   planning: { imports: [], node: [] },
   streams: { imports: ['provider', 'planning', 'rows'], node: ['node:crypto'] },
   engine: { imports: ['streams', 'provider', 'planning', 'clock', 'rows'], node: [] },
-  postgres: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
+  client: { imports: ['engine', 'provider', 'planning', 'clock', 'rows'], node: ['node:crypto'] },
+  postgres: {
+    imports: ['engine/ports.ts', 'type:client/players/intents.ts', 'provider', 'planning', 'clock', 'rows'],
+  },
   http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   sandbox: { imports: ['provider', 'clock'] },
@@ -73,15 +77,17 @@ const rooms: Readonly<Record<string, Room>> = {
   commands: {
     imports: [
       ...['clock', 'rows', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
-      ...['sandbox', 'config'],
+      ...['sandbox', 'config', 'client'],
     ],
   },
   main: { imports: ['commands'] },
+  // The library wires like a command.
+  index: { imports: ['commands', 'client', 'config', 'clock', 'http', 'provider'] },
 }
 
 /** Who may use a package from outside. */
 const owners: Readonly<Record<string, readonly string[]>> = {
-  zod: ['src/provider/', 'src/streams/', 'src/config/'],
+  zod: ['src/provider/', 'src/streams/', 'src/config/', 'src/client/'],
   undici: ['src/http/'],
   // Commands hand a pool on and never look inside.
   pg: ['src/postgres/', 'type:src/commands/'],

@@ -1,12 +1,11 @@
 import { systemClock, systemRandom } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
-import { migrateUp, migrationStates } from '../postgres/migrate.ts'
+import { migrateUp } from '../postgres/migrate.ts'
 import { startDaemon } from './daemon.ts'
 import { openDatabase } from './database.ts'
-import { CommandError } from './exit.ts'
 import { forecastWarnings } from './forecast.ts'
+import { assertMigrated } from './migrated.ts'
 import { untilSignal } from './signals.ts'
 
 /** The daemon, until SIGTERM or SIGINT. An embedded database is migrated; any other must have been. */
@@ -30,20 +29,5 @@ export async function run({ config: path }: { readonly config: string }): Promis
     await daemon.stop()
   } finally {
     await database.stop()
-  }
-}
-
-async function assertMigrated(url: string): Promise<void> {
-  const pool = connect({ url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    const missing = (await migrationStates(pool)).filter(state => !state.appliedAt)
-    if (missing.length === 0) return
-    throw new CommandError(
-      `the database lacks migrations (${missing.map(state => state.name).join(', ')}); run \`penstock migrate up\` first`,
-    )
-  } finally {
-    await pool.end()
   }
 }

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import {
+  called,
+  type Operation,
+  ParameterError,
+  type Parameters,
+  type RequestLine,
+  requestLine,
+} from '../provider/operation.ts'
+import { bodyNames } from './describe.ts'
+
+/** Arguments as people give them: path, query and body side by side. */
+export type Given = Readonly<Record<string, unknown>>
+
+/** The project that an operation is called for. */
+export interface Project {
+  readonly id: string
+  readonly region: string
+}
+
+/** Arguments in the places where the contract has them. */
+export interface Placed {
+  readonly parameters: Parameters
+  /** Absent where the operation has no body. */
+  readonly body?: Given
+}
+
+/** Parameters that tell the project; nobody gives them by hand. */
+const projectNames: ReadonlySet<string> = new Set(['appId', 'appid'])
+
+export function isOfProject(name: string): boolean {
+  return projectNames.has(name)
+}
+
+/** Puts arguments where the contract has them; project and region come from the app, a region that is given wins. */
+export function placeArguments(operation: Operation, given: Given, project: Project): Placed {
+  const names = [...Object.keys(operation.pathParams), ...Object.keys(operation.queryParams)]
+  const parameters = Object.fromEntries(names.map(name => [name, argumentOf(name, given, project)]))
+  if (!operation.body) return { parameters }
+  const inBody = bodyNames(operation)
+  const body = Object.entries(given).filter(([name, value]) => inBody.includes(name) && value !== undefined)
+  return { parameters, body: Object.fromEntries(body) }
+}
+
+/** The same arguments side by side again, without what the app fills in. */
+export function joinArguments({ parameters, body }: Placed): Given {
+  const own = Object.entries(parameters).filter(([name, value]) => value !== undefined && !isOfProject(name))
+  return { ...Object.fromEntries(own), ...body }
+}
+
+/**
+ * Checks arguments against the contract and writes the request line. Throws ParameterError with every rule that is
+ * broken, each behind the name of its parameter; values are never told, as they may be secret.
+ */
+export function requestOf(operation: Operation, given: Given, project: Project): RequestLine {
+  const placed = placeArguments(operation, given, project)
+  const problems = [...unknownNames(operation, given), ...brokenRules(operation, placed)]
+  if (problems.length > 0) throw new ParameterError(`${called(operation)}: ${problems.join('; ')}`)
+  return requestLine(operation, placed.parameters, placed.body)
+}
+
+function argumentOf(name: string, given: Given, project: Project): unknown {
+  if (projectNames.has(name)) return project.id
+  return name === 'region' ? (given.region ?? project.region) : given[name]
+}
+
+function unknownNames(operation: Operation, given: Given): readonly string[] {
+  const known = namesOf(operation)
+  return Object.keys(given)
+    .filter(name => !known.includes(name))
+    .map(name => `${name} is no parameter of it; it has ${known.join(', ') || 'none'}`)
+}
+
+/** Names of the arguments that may be given. */
+export function namesOf(operation: Operation): readonly string[] {
+  const { pathParams, queryParams } = operation
+  const names = [...Object.keys(pathParams), ...Object.keys(queryParams), ...bodyNames(operation)]
+  return names.filter(name => !projectNames.has(name))
+}
+
+function brokenRules(operation: Operation, { parameters, body }: Placed): readonly string[] {
+  const rules = { ...operation.pathParams, ...operation.queryParams }
+  const outside = Object.entries(rules).flatMap(([name, rule]) => problemsOf(rule, parameters[name], [name]))
+  return operation.body ? [...outside, ...problemsOf(operation.body, body, [])] : outside
+}
+
+function problemsOf(rule: z.ZodType, value: unknown, at: readonly string[]): readonly string[] {
+  const { error } = rule.safeParse(value)
+  return (error?.issues ?? []).map(issue => {
+    const where = [...at, ...issue.path.map(String)].join('.')
+    const isMissing = issue.code !== 'custom' && atPath(value, issue.path) === undefined
+    return `${where}: ${isMissing ? 'is missing' : worded(issue)}`
+  })
+}
+
+/** Rules have words of ours; where one has none, what was expected is enough. */
+function worded(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
+    return `must be ${typeWords[issue.expected] ?? issue.expected}`
+  }
+  if (issue.code === 'unrecognized_keys') return `has no ${issue.keys.join(' and no ')}`
+  return issue.message
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+}
+
+function atPath(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  )
+}

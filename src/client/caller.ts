@@ -1,0 +1,137 @@
+import type { Clock, Random } from '../clock/clock.ts'
+import { type Admission, createAdmission, type Sent } from '../engine/admission.ts'
+import type { Answer, Fence, Ledger, Transport } from '../engine/ports.ts'
+import type { Queue } from '../engine/queue.ts'
+import type { GroupLimit } from '../engine/settings.ts'
+import { durationInWords } from '../planning/forecast-words.ts'
+import type { Failure } from '../provider/errors.ts'
+import type { RequestLine } from '../provider/operation.ts'
+import { CallError, callError, isQuota } from './errors.ts'
+import { silentMeter } from './meter.ts'
+import type { Fences } from './ports.ts'
+import { awaitTurn } from './turn.ts'
+import { Turns } from './turns.ts'
+
+/** Sends requests one by one through the same admission as the daemon: in its turn, debited, paced, never twice. */
+export interface Caller {
+  /** The checked answer. Rejects with CallError, or with StoreUnavailable where requests cannot be counted. */
+  readonly send: (sending: Sending) => Promise<Answer>
+  /** Ends every wait; what is under way is read to its end. */
+  readonly close: () => void
+}
+
+export interface Sending {
+  readonly app: string
+  readonly request: RequestLine
+  readonly limit: GroupLimit
+  /** For how many ms it may wait to be sent, all tries together. */
+  readonly patience: number
+}
+
+export interface CallerPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly ledger: Ledger
+  readonly fences: Fences
+  readonly queue: Queue
+  /** Total deadline of one request, ms. */
+  readonly deadline: number
+}
+
+/** Where requests are paced in this process alone, nobody checks who asks. */
+const nobody: Fence = { shard: 0, owner: '', epoch: 0 }
+
+/** How long to wait before asking again who owns an app that changes hands, ms. */
+const HANDS_MS = 500
+
+export function createCaller(ports: CallerPorts): Caller {
+  const { clock, fences } = ports
+  const closing = new AbortController()
+  const turns = new Turns(ports)
+  const admission = createAdmission({ ...ports, ...turns.decorated, meter: silentMeter }, ports.deadline)
+
+  async function attempt(sending: Sending, until: number): Promise<Sent> {
+    if (sending.limit.counted === 'process') return admit(sending, until, nobody)
+    const lent = await fences.lend(sending.app)
+    if (!lent) return { outcome: 'fenced' }
+    try {
+      return await admit(sending, until, lent.fence)
+    } finally {
+      await lent.giveBack()
+    }
+  }
+
+  async function admit(sending: Sending, until: number, lent: Fence): Promise<Sent> {
+    const { app, limit } = sending
+    // Copies, by which the ports below know whose turn it is.
+    const [fence, request] = [{ ...lent }, { ...sending.request }]
+    const turn = awaitTurn({ clock, until, closing: closing.signal })
+    turns.open(fence, request, turn)
+    turn.mustWait(turns.heldFor(limit.scope, request))
+    try {
+      const life = Number.POSITIVE_INFINITY
+      const sent = await admission.send({
+        ...{ app, fence, request, limit, life, purpose: 'live', signal: turn.signal },
+      })
+      return await settled(sent, admission, turns.failureOf(request))
+    } finally {
+      turn.end()
+    }
+  }
+
+  async function send(sending: Sending): Promise<Answer> {
+    const { request, limit, patience } = sending
+    const until = clock.monotonic() + patience
+    let last: Failure | undefined
+    for (;;) {
+      const sent = await attempt(sending, until)
+      const left = until - clock.monotonic()
+      if (sent.outcome === 'replied') {
+        if (sent.reply.ok) return sent.reply.answer
+        last = sent.reply.failure
+        if (!isWorthWaiting(request, last, left)) throw callError(request.operation, last)
+      } else if (sent.outcome === 'fenced' && left > HANDS_MS && !closing.signal.aborted) {
+        await clock.sleep(HANDS_MS, closing.signal)
+      } else {
+        throw unsent(sending, sent.outcome, last, turns.heldFor(limit.scope, request))
+      }
+    }
+  }
+
+  function unsent(sending: Sending, outcome: string, last: Failure | undefined, heldFor: number): CallError {
+    const { operation } = sending.request
+    if (last) return callError(operation, last)
+    if (closing.signal.aborted)
+      return new CallError(operation, { kind: 'closed', text: 'nothing was sent: the client was closed' })
+    if (outcome === 'fenced') {
+      const text = 'nothing was sent: the app changes hands between processes; try again'
+      return new CallError(operation, { kind: 'busy', text, retryAfter: 1 })
+    }
+    if (heldFor > 0) {
+      const retryAfter = Math.ceil(heldFor / 1_000)
+      const text = `nothing was sent: the limit of ${operation.limitGroup} is used up; it frees in ${durationInWords(retryAfter)}`
+      return new CallError(operation, { kind: 'budget', text, retryAfter })
+    }
+    const text = `nothing was sent: requests of ${operation.limitGroup} wait for longer than ${durationInWords(sending.patience / 1_000)}, after earlier refusals or behind others`
+    return new CallError(operation, { kind: 'budget', text })
+  }
+
+  return { send, close: () => closing.abort() }
+}
+
+/** An answer that was debited is settled as read by somebody else; a failure has been settled by the admission. */
+async function settled(sent: Sent, admission: Admission, failure: Failure | undefined): Promise<Sent> {
+  if (sent.outcome !== 'replied') return sent
+  if (sent.reply.ok) {
+    if (sent.grant) await admission.discard(sent.grant)
+    return sent
+  }
+  return failure ? { ...sent, reply: { ...sent.reply, failure } } : sent
+}
+
+/** Too many requests: the gate of the group waits as long as it must, and then it is tried again. */
+function isWorthWaiting(request: RequestLine, failure: Failure, left: number): boolean {
+  if (failure.kind !== 'rate_limited' && failure.kind !== 'qps_limit') return false
+  return !isQuota(request.operation, failure) && (failure.retryAfter ?? 0) * 1_000 < left
+}

@@ -1,0 +1,135 @@
+import { called, type Operation, ParameterError } from '../provider/operation.ts'
+import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
+import { type Given, requestOf } from './arguments.ts'
+import { type Caller, type CallerPorts, createCaller } from './caller.ts'
+import { CallError } from './errors.ts'
+import { operations } from './operations.ts'
+import * as creating from './players/create.ts'
+import * as deleting from './players/delete.ts'
+import type { IntentStore } from './players/intents.ts'
+import type { PlayerPorts } from './players/ports.ts'
+import type { ClientApp, Note } from './ports.ts'
+import { rangeProblem } from './range.ts'
+import type { AppClient, CallOptions } from './types.ts'
+
+/** The operations of the provider for all apps of a configuration. */
+export interface Client {
+  /** Throws where the configuration has no such app. */
+  readonly app: (id: string) => AppClient
+  /** Ends every wait and, once what is under way has been read, every connection. */
+  readonly close: () => Promise<void>
+}
+
+export interface ClientPorts extends CallerPorts {
+  readonly intents: IntentStore
+  readonly apps: readonly ClientApp[]
+  readonly tell: (note: Note) => void
+  /** Closes what the ports hold open. */
+  readonly release: () => Promise<void>
+}
+
+/** How long a request waits for its turn unless told, ms. */
+export const defaultPatience = 60_000
+
+export function createClient(ports: ClientPorts): Client {
+  const apps = new Map(ports.apps.map(app => [app.id, app]))
+  const caller = createCaller(ports)
+  return {
+    app: id => {
+      const app = apps.get(id)
+      if (!app) throw new RangeError(`the configuration has no app ${id}; it has ${someOf([...apps.keys()])}`)
+      return appClient(ports, caller, app)
+    },
+    close: async () => {
+      caller.close()
+      await ports.release()
+    },
+  }
+}
+
+function someOf(ids: readonly string[]): string {
+  return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
+}
+
+function appClient(ports: ClientPorts, caller: Caller, app: ClientApp): AppClient {
+  const calls = Object.entries(operations).map(([family, all]) => {
+    const each = Object.entries(all).map(([name, operation]) => [
+      name,
+      (given: Given = {}, options: CallOptions = {}) =>
+        perform(ports, caller, app, operation, given, options),
+    ])
+    return [family, Object.fromEntries(each)]
+  })
+  return { id: app.id, ...Object.fromEntries(calls) } as AppClient
+}
+
+/** Players are made and destroyed with an eye on what becomes of them; all else is one request. */
+async function perform(
+  ports: ClientPorts,
+  caller: Caller,
+  app: ClientApp,
+  operation: Operation,
+  given: Given,
+  options: CallOptions,
+): Promise<unknown> {
+  const ask: PlayerPorts['ask'] = (each, asked) => once(ports, caller, app, each, asked, options)
+  const providerNow = () => nowOf(ports, operation)
+  switch (operation) {
+    case createPlayer: {
+      const asked = creating.named(given, ports)
+      checked(ports, app, operation, asked)
+      return creating.createPlayer({ ...ports, ask, providerNow }, app.id, asked)
+    }
+    case deletePlayer:
+      checked(ports, app, operation, given)
+      return deleting.deletePlayer({ ...ports, ask, providerNow }, app.id, given)
+    default:
+      return ask(operation, given)
+  }
+}
+
+async function once(
+  ports: ClientPorts,
+  caller: Caller,
+  app: ClientApp,
+  operation: Operation,
+  given: Given,
+  { patience = defaultPatience }: CallOptions,
+): Promise<unknown> {
+  const { request, limit } = checked(ports, app, operation, given)
+  const { body } = await caller.send({ app: app.id, request, limit, patience })
+  return body
+}
+
+/** The request as the deployment wants it. Throws ParameterError, or CallError where the app cannot ask for it. */
+export function checked(
+  ports: Pick<ClientPorts, 'clock' | 'transport'>,
+  app: ClientApp,
+  operation: Operation,
+  given: Given,
+) {
+  // By the names of the contract first, which are the ones that the caller knows.
+  requestOf(operation, given, app)
+  const { name, filter, playTs } = given
+  const deployed = app.deploy(operation, {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof filter === 'string' ? { filter } : {}),
+  })
+  if ('off' in deployed)
+    throw new CallError(operation, { kind: 'off', text: `nothing was sent: ${deployed.off}` })
+  const now = Math.floor(nowOf(ports, operation) / 1_000)
+  const { limit, nameOf } = deployed
+  const late = operation === createPlayer ? playTsProblem(playTs as number | undefined, now) : undefined
+  const problem = late ? `playTs: ${late}` : limit.range && rangeProblem(given, limit.range, now)
+  if (problem) throw new ParameterError(`${called(operation)}: ${problem}`)
+  const renamed = Object.fromEntries(Object.entries(given).map(([each, value]) => [nameOf(each), value]))
+  return { request: requestOf(deployed.operation, renamed, app), limit }
+}
+
+/** The provider's clock as far as its answers have told it, ms since the epoch. */
+function nowOf(
+  { clock, transport }: Pick<ClientPorts, 'clock' | 'transport'>,
+  { family }: Operation,
+): number {
+  return clock.now() + (transport.clockOffset(family) ?? 0)
+}

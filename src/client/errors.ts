@@ -1,0 +1,94 @@
+import type { Failure, FailureKind, Trace } from '../provider/errors.ts'
+import { called, type Operation } from '../provider/operation.ts'
+import type { PlayerItem } from '../provider/players/index.ts'
+
+/** Why a call failed where no answer of the provider says it, or says it only in words. */
+export const clientKinds = [
+  'quota', // the project has as many players as it may have
+  'budget', // nothing was sent: the limit leaves no room for as long as the caller would wait
+  'busy', // nothing was sent: the app changes hands between processes
+  'off', // nothing was sent: the service is not configured, or the plan does not include it
+  'closed', // nothing was sent: the client was closed
+  'unsettled', // after several attempts nobody knows whether it was done
+] as const
+
+export type CallErrorKind = FailureKind | (typeof clientKinds)[number]
+
+export interface CallErrorFacts {
+  readonly kind: CallErrorKind
+  /** A clause for people; no secret, nothing of a payload. */
+  readonly text: string
+  readonly status?: number | undefined
+  readonly code?: number | undefined
+  /** Seconds until another try makes sense, where that is known. */
+  readonly retryAfter?: number | undefined
+  readonly trace?: Trace | undefined
+  /** The player that stands in the way of a new one. */
+  readonly existing?: PlayerItem | undefined
+}
+
+/** A call that did not end well. Nothing retries it: what could be done within the caller's patience has been done. */
+export class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly operation: string
+  readonly kind: CallErrorKind
+  readonly status: number | undefined
+  readonly code: number | undefined
+  readonly retryAfter: number | undefined
+  readonly trace: Trace | undefined
+  readonly existing: PlayerItem | undefined
+  constructor(operation: Operation, facts: CallErrorFacts, options?: ErrorOptions) {
+    super(`${called(operation)}: ${facts.text}`, options)
+    this.operation = called(operation)
+    this.kind = facts.kind
+    this.status = facts.status
+    this.code = facts.code
+    this.retryAfter = facts.retryAfter
+    this.trace = facts.trace
+    this.existing = facts.existing
+  }
+}
+
+/** The error that a failure becomes, with what the contract says of it. */
+export function callError(operation: Operation, failure: Failure): CallError {
+  const { status, code, retryAfter, trace } = failure
+  const kind = isQuota(operation, failure) ? 'quota' : failure.kind
+  return new CallError(operation, {
+    kind,
+    text: worded(operation, failure, kind),
+    status,
+    code,
+    retryAfter,
+    trace,
+  })
+}
+
+function worded(operation: Operation, failure: Failure, kind: CallErrorKind): string {
+  const { text, status, code } = failure
+  if (kind === 'quota') return `${text}: the project has as many players as it may have; delete one first`
+  const documented = operation.errors.find(
+    each => each.status === status && (each.code === undefined || each.code === code),
+  )
+  const exact = operation.errors.find(each => each.status === status && each.code === code) ?? documented
+  return exact ? `${text}: ${exact.meaning}` : text
+}
+
+/** How services of this kind say that there are too many players, be it with 429 or with 403. */
+const quotaWords = /quota|resources? (?:limit|exceed)/i
+
+/** A refusal that no waiting mends: there are as many players as the project may have. */
+export function isQuota(operation: Operation, { status, body }: Failure): boolean {
+  if (operation.family !== 'players' || (status !== 429 && status !== 403) || !body) return false
+  return quotaWords.test(Buffer.from(body).toString('latin1'))
+}
+
+/** Whether the provider may have done what it was asked, although no answer says so. */
+export function isUncertain(kind: CallErrorKind): boolean {
+  return uncertain.has(kind)
+}
+
+const uncertain: ReadonlySet<CallErrorKind> = new Set<CallErrorKind>([
+  ...(['network', 'timeout', 'gateway_timeout', 'server_error', 'unavailable'] as const),
+  // It answered, with something that cannot be read.
+  ...(['malformed', 'too_large'] as const),
+])

@@ -1,0 +1,108 @@
+import type { Given } from '../client/arguments.ts'
+import { type Client, checked } from '../client/client.ts'
+import { named } from '../client/players/create.ts'
+import type { Note } from '../client/ports.ts'
+import type { CallOptions } from '../client/types.ts'
+import { systemClock, systemRandom } from '../clock/system.ts'
+import type { Config } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { nearest } from '../config/suggest.ts'
+import { assertSafeEnvironment } from '../http/egress.ts'
+import type { Operation } from '../provider/operation.ts'
+import { createPlayer, deletePlayer, secretPlayerFields } from '../provider/players/index.ts'
+import { redacted } from '../provider/redaction.ts'
+import { findOperation } from './api/find.ts'
+import { listLines, operationLines } from './api/help.ts'
+import { type Format, failWith, printValue } from './api/print.ts'
+import { apiUsage } from './api/usage.ts'
+import { readValues } from './api/values.ts'
+import { type ApiWords, readWords } from './api/words.ts'
+import { clientApps } from './client-apps.ts'
+import { CommandError, exitUsage } from './exit.ts'
+
+/** Performs one operation of the provider by hand, or tells what there is. Throws where it does not end well. */
+export async function api(words: readonly string[]): Promise<void> {
+  const format = words.includes('--json') ? 'json' : 'text'
+  try {
+    const read = readWords(words)
+    if (read.operation === undefined) return tellAll(read)
+    const operation = findOperation(read.operation)
+    if (read.wants.has('help')) return say(operationLines(operation))
+    await perform(operation, read, format)
+  } catch (error) {
+    failWith(error, format)
+  }
+}
+
+function tellAll({ wants, values }: ApiWords): void {
+  const [stray] = values.keys()
+  if (stray !== undefined)
+    throw new CommandError(`--${stray} belongs to no operation: name one first`, exitUsage)
+  say(wants.has('help') ? [...listLines(), apiUsage] : listLines())
+}
+
+async function perform(operation: Operation, words: ApiWords, format: Format): Promise<void> {
+  const given = await readValues(operation, words.values, process.env)
+  assertSafeEnvironment(process.env)
+  const config = await loadConfig(words.config, { env: process.env })
+  const app = appOf(config, words.app)
+  if (words.wants.has('dry-run')) return show(config, app, operation, given, format)
+  // What help and --dry-run never need.
+  const { openConfigured } = await import('./client.ts')
+  const client = await openConfigured(config, {
+    ...{ clock: systemClock, random: systemRandom },
+    tell: note => tellNote(note, format),
+  })
+  try {
+    const { patience } = words
+    const answer = await call(client, app, operation, given, patience === undefined ? {} : { patience })
+    printValue(operation === deletePlayer ? { deleted: given.id } : answer, format)
+  } finally {
+    await client.close()
+  }
+}
+
+function call(client: Client, app: string, operation: Operation, given: Given, options: CallOptions) {
+  // What is given has the shape that the contract says; the client checks it.
+  const family = client.app(app)[operation.family] as unknown as Readonly<Record<string, UntypedCall>>
+  return family[operation.name]!(given, options)
+}
+
+type UntypedCall = (given: Given, options: CallOptions) => Promise<unknown>
+
+function appOf({ apps }: Config, id: string | undefined): string {
+  const ids = apps.map(app => app.id)
+  const [only] = ids
+  if (id === undefined && ids.length === 1 && only !== undefined) return only
+  if (id !== undefined && ids.includes(id)) return id
+  const some = `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
+  const meant = id === undefined ? undefined : nearest(id, ids)
+  const wrong = id === undefined ? '--app is missing' : `the configuration has no app ${id}`
+  throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : `it has ${some}`}`, exitUsage)
+}
+
+/** The request as it would be sent. */
+function show(config: Config, id: string, operation: Operation, given: Given, format: Format): void {
+  const app = clientApps(config).find(each => each.id === id)!
+  const asked = operation === createPlayer ? named(given, { random: systemRandom }) : given
+  const noTransport = {
+    send: () => Promise.reject(new Error('nothing is sent')),
+    clockOffset: () => undefined,
+  }
+  const { request } = checked({ clock: systemClock, transport: noTransport }, app, operation, asked)
+  const { method, target, body } = request
+  const shown = Object.entries((body ?? {}) as Given).map(([name, value]) => [
+    name,
+    operation === createPlayer && secretPlayerFields.has(name) ? redacted : value,
+  ])
+  printValue({ method, target, ...(body === undefined ? {} : { body: Object.fromEntries(shown) }) }, format)
+}
+
+function tellNote({ operation, text }: Note, format: Format): void {
+  const line = format === 'json' ? JSON.stringify({ note: { operation, text } }) : `penstock: ${text}`
+  process.stderr.write(`${line}\n`)
+}
+
+function say(lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`)
+}

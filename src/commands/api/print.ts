@@ -1,0 +1,59 @@
+import { CallError } from '../../client/errors.ts'
+import { traceInWords } from '../../client/words.ts'
+import { ParameterError } from '../../provider/operation.ts'
+import { maskSecrets } from '../../provider/redaction.ts'
+import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../exit.ts'
+import { exitCodeOfKind } from './exit-codes.ts'
+
+export type Format = 'json' | 'text'
+
+/** Prints a value as JSON without its secrets: indented for people, one line for programs. */
+export function printValue(value: unknown, format: Format): void {
+  process.stdout.write(`${jsonText(withoutSecrets(value), format)}\n`)
+}
+
+/** The token of a next page is no secret: without it nobody could turn the page. */
+function withoutSecrets(value: unknown): unknown {
+  const masked = maskSecrets(value)
+  if (!isObject(value) || !isObject(masked) || !('nextPageToken' in value)) return masked
+  return { ...masked, nextPageToken: value.nextPageToken }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a terminal would take for a command, or show backwards. Inside JSON it stands in strings only. */
+const unprintable = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+
+/** An integer above 2^53 becomes a string, which every reader keeps whole. */
+function jsonText(value: unknown, format: Format): string {
+  const plain = (_key: string, one: unknown) => (typeof one === 'bigint' ? String(one) : one)
+  const text = JSON.stringify(value, plain, format === 'json' ? undefined : 2)
+  return text.replace(unprintable, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Tells an error on standard error, as a sentence or as JSON, and ends the command with its exit code. */
+export function failWith(error: unknown, format: Format): never {
+  const exitCode = codeOf(error)
+  const text = error instanceof Error ? error.message : String(error)
+  const trace = error instanceof CallError ? error.trace : undefined
+  if (error instanceof CallError && error.existing) printValue({ existing: error.existing }, format)
+  if (format === 'json') {
+    process.stderr.write(`${jsonText({ error: { ...factsOf(error), text, exitCode } }, format)}\n`)
+    throw new Told(exitCode, { cause: error })
+  }
+  throw new CommandError(`${text}${traceInWords(trace)}`, exitCode, { cause: error })
+}
+
+function codeOf(error: unknown): ExitCode {
+  if (error instanceof CallError) return exitCodeOfKind(error.kind)
+  return error instanceof ParameterError ? exitUsage : exitCodeOf(error)
+}
+
+/** What is not known is left out. */
+function factsOf(error: unknown): object {
+  if (!(error instanceof CallError)) return { kind: error instanceof ParameterError ? 'parameter' : 'failed' }
+  const { operation, kind, status, code, retryAfter, trace } = error
+  return { operation, kind, status, code, retryAfter, ...trace }
+}

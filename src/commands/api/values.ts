@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import { isOfProject } from '../../client/arguments.ts'
+import { describeOperation, type ParameterFacts } from '../../client/describe.ts'
+import type { Environment } from '../../config/environment.ts'
+import { reasonOf } from '../../config/secret-source.ts'
+import { nearest } from '../../config/suggest.ts'
+import { called, type Operation } from '../../provider/operation.ts'
+import { CommandError, exitUsage } from '../exit.ts'
+
+type Given = Readonly<Record<string, unknown>>
+
+/** The values of a command line as the operation wants them. Throws CommandError; the text never holds a value. */
+export async function readValues(
+  operation: Operation,
+  written: ReadonlyMap<string, string>,
+  env: Environment,
+): Promise<Given> {
+  const facts = describeOperation(operation).filter(({ name }) => !isOfProject(name))
+  const entries: [string, unknown][] = []
+  for (const [name, text] of written) {
+    const fact = facts.find(each => each.name === name)
+    if (!fact) throw unknownParameter(operation, name, facts)
+    entries.push([name, readAs(operation, fact, await resolve(operation, fact, text, env))])
+  }
+  return Object.fromEntries(entries)
+}
+
+/** The text behind `@FILE`, `env:NAME` or `text:VALUE`, or the text itself. */
+async function resolve(
+  operation: Operation,
+  { name, secret }: ParameterFacts,
+  text: string,
+  env: Environment,
+): Promise<string> {
+  if (text.startsWith('@')) return readText(operation, name, text.slice(1))
+  if (text.startsWith('env:')) {
+    const value = env[text.slice(4)]
+    if (value === undefined) throw wrong(operation, name, 'there is no such variable in the environment')
+    return value
+  }
+  if (secret) {
+    throw wrong(
+      operation,
+      name,
+      'is secret, and others can read a command line: write @FILE or env:NAME, and change the secret that was written here',
+    )
+  }
+  return text.startsWith('text:') ? text.slice(5) : text
+}
+
+/** The line break at the end of a file belongs to no value. */
+async function readText(operation: Operation, name: string, path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw wrong(operation, name, `the file cannot be read: ${reasonOf(error)}`)
+  })
+  return text.replace(/\r?\n$/, '')
+}
+
+function readAs(operation: Operation, { name, kind, type }: ParameterFacts, text: string): unknown {
+  switch (kind) {
+    case 'text':
+      return text
+    case 'number':
+      if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+      throw wrong(operation, name, `must be a number (${type})`)
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true'
+      throw wrong(operation, name, 'must be true or false')
+    case 'json':
+      try {
+        return JSON.parse(text)
+      } catch {
+        throw wrong(operation, name, `must be JSON (${type})`)
+      }
+  }
+}
+
+function unknownParameter(
+  operation: Operation,
+  name: string,
+  facts: readonly ParameterFacts[],
+): CommandError {
+  if (isOfProject(name)) return wrong(operation, name, 'the project is given by --app')
+  const meant = nearest(name, [
+    ...facts.map(fact => fact.name),
+    'config',
+    'app',
+    'patience',
+    'dry-run',
+    'json',
+  ])
+  const hint = meant ? `did you mean --${meant}?` : `penstock api ${called(operation)} --help lists them`
+  return new CommandError(`${called(operation)} has no parameter ${name}; ${hint}`, exitUsage)
+}
+
+function wrong(operation: Operation, name: string, text: string): CommandError {
+  return new CommandError(`${called(operation)}: --${name}: ${text}`, exitUsage)
+}

@@ -1,0 +1,76 @@
+import type { ClientApp, Deployed } from '../client/ports.ts'
+import { reasonText } from '../config/availability.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import type { GroupLimit } from '../engine/settings.ts'
+import {
+  defaultSeriesWords,
+  type SeriesParameter,
+  type SeriesWords,
+  withParameterNames,
+} from '../provider/analytics/index.ts'
+import { poll, popupQuiz, withRegion } from '../provider/classroom/index.ts'
+import type { Operation } from '../provider/operation.ts'
+import { type PlayerQuestion, playerGroupOf } from '../provider/players/index.ts'
+import { analyticsGroupLimits } from './analytics-settings.ts'
+import { classroomLimits } from './engine-settings.ts'
+import { playerLimits } from './player-settings.ts'
+
+/** The apps of a configuration, as the client needs them: what each may ask, and how the deployment wants it asked. */
+export function clientApps(config: Config): readonly ClientApp[] {
+  return config.apps.map(app => ({
+    id: app.id,
+    region: app.region,
+    deploy: (operation, question) => deploy(config, app, operation, question),
+  }))
+}
+
+function deploy(config: Config, app: AppConfig, operation: Operation, question: PlayerQuestion): Deployed {
+  switch (operation.family) {
+    case 'classroom':
+      return ofClassroom(config, app, operation)
+    case 'analytics':
+      return ofAnalytics(config, app, operation)
+    case 'players':
+      return ofPlayers(config, app, operation, question)
+  }
+}
+
+function asItIs(name: string): string {
+  return name
+}
+
+function ofClassroom({ provider }: Config, app: AppConfig, operation: Operation): Deployed {
+  const isWidget = operation === popupQuiz || operation === poll
+  const deployed =
+    isWidget && provider.classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
+  return { operation: deployed, nameOf: asItIs, limit: classroomLimits(app)[operation.limitGroup]! }
+}
+
+function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Deployed {
+  const { analytics } = config.provider
+  if (!analytics) return { off: 'provider.analytics.url is not given' }
+  if (!app.rest) return { off: reasonText('credentials', app) }
+  const limit = analyticsGroupLimits(config, app)[operation.limitGroup]
+  if (!limit) return { off: reasonText('plan', app) }
+  const words: SeriesWords = hasSeriesWords(operation) ? analytics : defaultSeriesWords
+  const nameOf = (name: string) => words.parameters[name as SeriesParameter] ?? name
+  return { operation: withParameterNames(operation, words), nameOf, limit }
+}
+
+/** Only the names of insights and real-time values are open. */
+function hasSeriesWords({ queryParams }: Operation): boolean {
+  return 'startTs' in queryParams
+}
+
+function ofPlayers(config: Config, app: AppConfig, operation: Operation, question: PlayerQuestion): Deployed {
+  const { players } = config.provider
+  if (!players) return { off: 'provider.players.url is not given' }
+  if (!app.rest) return { off: reasonText('credentials', app) }
+  const { group, counter } = playerGroupOf(operation, question, players.limits)
+  const limit: GroupLimit = playerLimits(config, app)[group]!
+  return {
+    operation: { ...operation, limitGroup: group },
+    nameOf: asItIs,
+    limit: counter === '' ? limit : { ...limit, scope: `${limit.scope} ${counter}` },
+  }
+}

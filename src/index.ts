@@ -1,0 +1,34 @@
+/** The provider's operations as a library: typed, and through the same admission as the daemon's requests. */
+import type { Client } from './client/client.ts'
+import type { Note } from './client/ports.ts'
+import { systemClock, systemRandom } from './clock/system.ts'
+import { openConfigured } from './commands/client.ts'
+import { loadConfig, readConfig } from './config/load.ts'
+import { assertSafeEnvironment } from './http/egress.ts'
+
+export type { Client } from './client/client.ts'
+export { CallError, type CallErrorKind } from './client/errors.ts'
+export type { Operations } from './client/operations.ts'
+export type { Created } from './client/players/created.ts'
+export type { Note } from './client/ports.ts'
+export type { Answer, AppClient, Arguments, CallOptions } from './client/types.ts'
+export type { FailureKind, Trace } from './provider/errors.ts'
+export { ParameterError } from './provider/operation.ts'
+
+export interface ClientOptions {
+  /** Path of the configuration, or what would stand in it as an object. */
+  readonly config: string | object
+  /** Hears what happens on the way to an answer, such as an attempt whose answer was lost. */
+  readonly onNote?: (note: Note) => void
+}
+
+/** Opens a client. Rejects with ConfigError where the configuration is wrong. Close it when it is no longer needed. */
+export async function openClient({ config, onNote = () => {} }: ClientOptions): Promise<Client> {
+  const { env } = process
+  assertSafeEnvironment(env)
+  const read =
+    typeof config === 'string'
+      ? await loadConfig(config, { env })
+      : await readConfig(JSON.stringify(config), { name: 'config', env, folder: process.cwd() })
+  return openConfigured(read, { clock: systemClock, random: systemRandom, tell: onNote })
+}

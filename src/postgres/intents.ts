@@ -1,0 +1,62 @@
+import type pg from 'pg'
+import type { IntentStore, OpenIntent } from '../client/players/intents.ts'
+import { query } from './connect.ts'
+import { bind, statement } from './statement.ts'
+
+const find = statement(
+  'find_intent',
+  `select i.request_hash as "requestHash", i.attempts,
+          extract(epoch from ingest.clock() - i.created_at)::double precision * 1000 as age,
+          extract(epoch from ingest.clock() - i.updated_at)::double precision * 1000 as "lastAttempt"
+   from ingest.intent i where i.app_id = :app and i.name = :name and i.state = 'open'`,
+)
+
+/** A closed intent, or one for a player of another kind, gives its name to the new one. */
+const attempt = statement(
+  'attempt_intent',
+  `insert into ingest.intent as i (app_id, name, channel_name, request_hash)
+   values (:app, :name, :channel, :hash)
+   on conflict (app_id, name) do update set
+     attempts = case when i.state = 'open' and i.request_hash = excluded.request_hash then i.attempts + 1 else 1 end,
+     created_at = case when i.state = 'open' and i.request_hash = excluded.request_hash then i.created_at else excluded.created_at end,
+     channel_name = excluded.channel_name, request_hash = excluded.request_hash, state = 'open', player_id = null,
+     updated_at = excluded.updated_at`,
+)
+
+const done = statement(
+  'finish_intent',
+  `update ingest.intent i set state = 'done', player_id = :player, updated_at = ingest.clock()
+   where i.app_id = :app and i.name = :name`,
+)
+
+const failed = statement(
+  'fail_intent',
+  `update ingest.intent i set state = 'failed', updated_at = ingest.clock()
+   where i.app_id = :app and i.name = :name and i.state = 'open'`,
+)
+
+/** What is wanted of players, one row for each name. */
+export function createIntentStore(pool: pg.Pool): IntentStore {
+  return {
+    find: async (app, name) => {
+      const [row] = await query<OpenIntent & pg.QueryResultRow>(pool, bind(find, { app, name }))
+      return row
+    },
+    attempt: async ({ app, name, channel, requestHash }) => {
+      await query(pool, bind(attempt, { app, name, channel, hash: requestHash }))
+    },
+    done: async (app, name, player) => {
+      await query(pool, bind(done, { app, name, player }))
+    },
+    failed: async (app, name) => {
+      await query(pool, bind(failed, { app, name }))
+    },
+  }
+}
+
+/** Nobody takes up an intent that is this old. */
+const prune = `delete from ingest.intent i where i.updated_at < (select ingest.clock()) - interval '30 days'`
+
+export async function pruneIntents(pool: pg.Pool): Promise<void> {
+  await query(pool, { text: prune, values: [] })
+}

@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { joinArguments, namesOf, placeArguments, requestOf } from '../../src/client/arguments.ts'
+import { describeOperation } from '../../src/client/describe.ts'
+import { allOperations, operations } from '../../src/client/operations.ts'
+import { analyticsOperations } from '../../src/provider/analytics/index.ts'
+import { classroomOperations } from '../../src/provider/classroom/index.ts'
+import { called, ParameterError } from '../../src/provider/operation.ts'
+import { playerOperations } from '../../src/provider/players/index.ts'
+
+const project = { id: 'app-1', region: 'ap' }
+
+function problemOf(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ParameterError)
+    return (error as Error).message
+  }
+  throw new Error('nothing was wrong')
+}
+
+test('the client has every operation of the three documents, under its own name', () => {
+  const documented = [...classroomOperations, ...analyticsOperations, ...playerOperations]
+  expect(documented).toHaveLength(28)
+  expect(new Set(allOperations)).toEqual(new Set(documented))
+  for (const [family, all] of Object.entries(operations)) {
+    for (const [name, operation] of Object.entries(all)) expect(called(operation)).toBe(`${family}.${name}`)
+  }
+})
+
+test.each(allOperations.map(each => [called(each), each] as const))(
+  'no two parameters of %s share a name, whether in path, query or body',
+  (_name, operation) => {
+    const names = describeOperation(operation).map(({ name }) => name)
+    expect(names).toEqual([...new Set(names)])
+  },
+)
+
+describe('placing arguments', () => {
+  test('project and region come from the app', () => {
+    expect(requestOf(operations.classroom.setRoomState, { roomUuid: 'r', state: 1 }, project).target).toBe(
+      '/ap/edu/apps/app-1/v2/rooms/r/states/1',
+    )
+    expect(
+      requestOf(operations.analytics.callSearch, { start_ts: 1, end_ts: 2, cname: 'c' }, project).target,
+    ).toBe('/beta/analytics/call/lists?start_ts=1&end_ts=2&appid=app-1&cname=c')
+  })
+
+  test('a region that is given wins over that of the app', () => {
+    const { target } = requestOf(operations.players.deletePlayer, { id: 'p', region: 'eu' }, project)
+    expect(target).toBe('/eu/v1/projects/app-1/cloud-player/players/p')
+  })
+
+  test('path, query and body are told apart by the contract', () => {
+    const given = { streamIp: '10.0.0.1', streamUrl: 'rtmp://a/b', channelName: 'c', uid: 7 }
+    const { target, body } = requestOf(operations.players.createPlayer, given, project)
+    expect(target).toBe('/ap/v1/projects/app-1/cloud-player/players?streamIp=10.0.0.1')
+    expect(body).toEqual({ streamUrl: 'rtmp://a/b', channelName: 'c', uid: 7 })
+  })
+
+  test('an operation whose body may be left out sends an empty one', () => {
+    const { body } = requestOf(operations.classroom.kickUser, { roomUuid: 'r', userUuid: 'u' }, project)
+    expect(body).toEqual({})
+  })
+
+  test('an operation without a body has none', () => {
+    expect(placeArguments(operations.classroom.resources, { roomUuid: 'r' }, project)).not.toHaveProperty(
+      'body',
+    )
+  })
+
+  test('what is placed can be joined again to what was given', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...allOperations), fc.infiniteStream(fc.boolean()), (operation, chosen) => {
+        const names = namesOf(operation).filter(() => chosen.next().value)
+        const given = Object.fromEntries(names.map((name, i) => [name, `value ${i}`]))
+        const joined = joinArguments(placeArguments(operation, given, project))
+        const region = 'region' in operation.pathParams ? { region: given.region ?? project.region } : {}
+        expect(joined).toEqual({ ...given, ...region })
+      }),
+    )
+  })
+})
+
+describe('a wrong argument is refused before anything is sent', () => {
+  test('every rule that is broken is told at once, behind the name of its parameter', () => {
+    const given = { roomUuid: 'r'.repeat(64), state: 9 }
+    const message = problemOf(() => requestOf(operations.classroom.setRoomState, given, project))
+    expect(message).toBe(
+      'classroom.setRoomState: roomUuid: must be under 64 bytes in UTF-8; state: must be 0, 1, 2 or 3',
+    )
+  })
+
+  test('what is missing is said to be missing', () => {
+    expect(problemOf(() => requestOf(operations.classroom.uploadResource, { roomUuid: 'r' }, project))).toBe(
+      'classroom.uploadResource: resourceUuid: is missing; size: is missing; ext: is missing; url: is missing',
+    )
+  })
+
+  test('a rule between two fields names the one to give', () => {
+    const given = { streamUrl: 'rtmp://a/b', channelName: 'c' }
+    expect(problemOf(() => requestOf(operations.players.createPlayer, given, project))).toBe(
+      'players.createPlayer: uid: is missing; give uid or account',
+    )
+  })
+
+  test('a name that the operation does not have is told with those that it has', () => {
+    const given = { roomUuid: 'r', stat: 1 }
+    expect(problemOf(() => requestOf(operations.classroom.resources, given, project))).toBe(
+      'classroom.resources: stat is no parameter of it; it has region, roomUuid',
+    )
+  })
+
+  test('a field inside an object is found by its path', () => {
+    const given = { streamUrl: 'rtmp://a/b', channelName: 'c', uid: 1, videoOptions: { width: 5, hight: 80 } }
+    const message = problemOf(() => requestOf(operations.players.createPlayer, given, project))
+    expect(message).toBe(
+      'players.createPlayer: videoOptions.width: must be 66 or more; videoOptions: has no hight',
+    )
+  })
+
+  test('a value never shows in what is said of it', () => {
+    const given = { streamUrl: 'swordfish', channelName: 'swordfish{', uid: 'swordfish', token: 7 }
+    expect(problemOf(() => requestOf(operations.players.createPlayer, given, project))).not.toContain(
+      'swordfish',
+    )
+  })
+})

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
+import {
+  type AppClient,
+  type Arguments,
+  CallError,
+  type Client,
+  type Operations,
+  openClient,
+  ParameterError,
+} from '../../src/index.ts'
+import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../src/sandbox/index.ts'
+import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+
+let database: TestDatabase
+let sandbox: Sandbox
+let provider: Listening
+let client: Client
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  sandbox = createSandbox({
+    clock: systemClock,
+    profile: { kind: 'idle', rooms: 1 },
+    switches: { playerFailRate: 0 },
+  })
+  provider = await listen(sandbox)
+  const { id, uid, token, plan, rest } = demoApp
+  const { url } = provider
+  const config = {
+    database: { url: database.url },
+    provider: { classroom: { url }, analytics: { url }, players: { url } },
+    apps: [
+      { id, region: 'ap', plan, classroom: { uid, token }, rest },
+      { id: 'bare', region: 'eu', plan: 'starter', classroom: { uid, token } },
+    ],
+  }
+  client = await openClient({ config })
+})
+
+afterAll(async () => {
+  await client.close()
+  await provider.close()
+  await database.drop()
+})
+
+const ofRoom = () => ({ roomUuid: [...sandbox.truth()].find(line => line.kind === 'room')!.roomUuid })
+
+describe('the library', () => {
+  test('sets the state of a room', async () => {
+    const { code } = await client.app('demo').classroom.setRoomState({ ...ofRoom(), state: 2 })
+    expect(code).toBe(0)
+    expect(sandbox.room('demo', ofRoom().roomUuid)!.state).toBe(2)
+  })
+
+  test('searches calls', async () => {
+    const now = Math.floor(systemClock.now() / 1_000)
+    const answer = await client
+      .app('demo')
+      .analytics.callSearch({ start_ts: now - 7_200, end_ts: now - 3_600 })
+    expect(answer.call_lists).toEqual([])
+  })
+
+  test('makes a player once, tells what became of it, and destroys it', async () => {
+    const { players } = client.app('demo')
+    const wanted = { name: 'one', channelName: 'room', uid: 1, streamUrl: 'rtmp://media.example.com/live' }
+    const { player } = await players.createPlayer(wanted)
+    const again = await players.createPlayer({ ...wanted, uid: 2 }).catch((error: unknown) => error)
+    expect(again).toBeInstanceOf(CallError)
+    expect(again).toMatchObject({ kind: 'conflict', existing: { id: player.id } })
+    expect(await players.deletePlayer({ id: player.id })).toBeUndefined()
+    expect(sandbox.players('demo').map(({ id, destroyedAt }) => [id, destroyedAt === undefined])).toEqual([
+      [player.id, false],
+    ])
+  })
+
+  test('tells by which IDs a request that failed can be found', async () => {
+    const error = await client
+      .app('demo')
+      .classroom.resources({ roomUuid: 'none' })
+      .catch((error: unknown) => error)
+    expect(error).toMatchObject({
+      kind: 'not_found',
+      status: 404,
+      code: 20_404_100,
+      operation: 'classroom.resources',
+      trace: { requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    })
+  })
+
+  test('sends nothing that breaks a rule of the contract, nor what the app cannot ask', async () => {
+    const before = sandbox.status().requests
+    const wrong = client.app('demo').classroom.setRoomState({ roomUuid: '', state: 1 })
+    await expect(wrong).rejects.toThrow(ParameterError)
+    await expect(client.app('bare').players.listPlayers()).rejects.toMatchObject({ kind: 'off' })
+    await expect(client.app('bare').analytics.callSearch({ start_ts: 1, end_ts: 2 })).rejects.toMatchObject({
+      kind: 'off',
+    })
+    expect(sandbox.status().requests).toBe(before)
+  })
+
+  test('knows the apps of its configuration only', () => {
+    expect(() => client.app('nobody')).toThrow('the configuration has no app nobody; it has demo, bare')
+  })
+
+  test('refuses a wrong configuration', async () => {
+    await expect(openClient({ config: { apps: [] } })).rejects.toMatchObject({ name: 'ConfigError' })
+    await expect(openClient({ config: '/no/such/file' })).rejects.toMatchObject({ name: 'ConfigError' })
+  })
+
+  test('counts nothing that the provider would count otherwise', () => {
+    const { violationsByKind } = sandbox.status()
+    expect(Object.values(violationsByKind).reduce((sum, count) => sum + count, 0)).toBe(0)
+  })
+})
+
+test('arguments and answers have the types of the contract', () => {
+  expectTypeOf<Arguments<Operations['classroom']['setRoomState']>>().toEqualTypeOf<{
+    readonly roomUuid: string
+    readonly state: 0 | 1 | 2 | 3
+    readonly region?: 'cn' | 'ap' | 'eu' | 'na'
+  }>()
+  expectTypeOf<AppClient['classroom']['appEvents']>().toBeCallableWith()
+  // @ts-expect-error a room is required
+  expectTypeOf<AppClient['classroom']['resources']>().toBeCallableWith()
+  expectTypeOf<Arguments<Operations['analytics']['callSearch']>>().not.toHaveProperty('appid')
+  expectTypeOf<Arguments<Operations['players']['createPlayer']>>().toHaveProperty('streamIp')
+  expectTypeOf<Awaited<ReturnType<AppClient['analytics']['callMetrics']>>['metrics']>().toEqualTypeOf<
+    unknown[]
+  >()
+})

@@ -1,0 +1,362 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../../src/postgres/connect.ts'
+import { type ApiStage, openApiStage } from './api-stage.ts'
+import { launch, penstock } from './penstock.ts'
+
+let stage: ApiStage
+let pool: pg.Pool
+
+beforeAll(async () => {
+  stage = await openApiStage({ profile: { kind: 'idle', rooms: 2 }, switches: { playerFailRate: 0 } })
+  const session = { statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
+  pool = connect({ url: stage.database.url, poolSize: 1, ...session })
+})
+
+afterAll(async () => {
+  await pool.end()
+  await stage.close()
+})
+
+beforeEach(async () => {
+  stage.sandbox.faults.set([])
+  await pool.query('truncate ingest.debit, ingest.budget, ingest.ownership, ingest.intent')
+})
+
+/** Users of a channel must have different IDs: each player is given the next one. */
+let uid = 100
+
+const player = (name: string) => {
+  uid += 1
+  return [
+    ...['players.createPlayer', '--name', name, '--channelName', 'room', '--uid', String(uid)],
+    ...['--streamUrl', 'rtmp://media.example.com/live'],
+  ]
+}
+
+/** Requests that reached the provider. */
+const arrived = () => stage.sandbox.status().requests
+
+describe('help', () => {
+  test('alone, the command lists all 28 operations by family', async () => {
+    const { code, stdout, stderr } = await penstock(['api'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/^ {2}(classroom|analytics|players)\.\w+ {2,}\S/gm)).toHaveLength(28)
+  })
+
+  test('of an operation tells its rules, its limits and its errors, and needs no configuration', async () => {
+    const { code, stdout } = await penstock(['api', 'PLAYERS.createplayer', '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('POST /{region}/v1/projects/{appId}/cloud-player/players')
+    expect(stdout).toMatch(/--streamUrl +text +body +required +Address of the stream.*1024 bytes/)
+    expect(stdout).toMatch(/--token +text +body +Token for the channel.*secret: @FILE or env:NAME/)
+    expect(stdout).toMatch(/ {6}frameRate +integer +1 to 30 frames a second/)
+    expect(stdout).toContain('Limit: players-create: 2 a second')
+    expect(stdout).toMatch(/ 409 +5 +there is a player of the same name/)
+    expect(stdout).toMatch(/ 504 +9 .*it may have been done/)
+  })
+
+  test('names the exit codes', async () => {
+    for (const words of [
+      ['api', '--help'],
+      ['help', 'api'],
+    ]) {
+      const { code, stdout } = await penstock(words)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/3 the provider says the request is\s+wrong \(400\)/)
+    }
+  })
+})
+
+describe('a wrong command line sends nothing', () => {
+  test.each([
+    [['players.creatPlayer'], /did you mean players\.createPlayer\?/],
+    [['classroom.setRoomState', '--roomUuid', 'r', '--state', '9'], /state: must be 0, 1, 2 or 3/],
+    [['classroom.setRoomState'], /roomUuid: is missing; state: is missing/],
+    [['classroom.resources', '--app', 'dmo', '--roomUuid', 'r'], /no app dmo; did you mean demo\?/],
+    [['players.createPlayer', '--token', 'swordfish'], /--token: is secret/],
+    [[...player('x'), '--playTs', '1'], /playTs: is more than 86400 s ago/],
+    [['analytics.callSearch', '--start_ts', '1', '--end_ts', '9'], /the plan serves the last 7 days only/],
+  ])('%j', async (words, message) => {
+    const before = arrived()
+    const { code, stdout, stderr } = await stage.api(words)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toContain('swordfish')
+    expect(arrived()).toBe(before)
+  })
+})
+
+describe('--dry-run', () => {
+  test('prints the request with secrets replaced, and connects to nothing', async () => {
+    const config = join(stage.folder, 'nowhere.yaml')
+    const url = 'https://192.0.2.1'
+    const app = {
+      id: 'a',
+      region: 'eu',
+      plan: 'premium',
+      classroom: { uid: 'u', token: 't' },
+      rest: { key: 'k', secret: 's' },
+    }
+    const settings = {
+      database: { url: 'postgres://nobody@192.0.2.1/none' },
+      provider: { classroom: { url }, players: { url } },
+      apps: [app],
+    }
+    await writeFile(config, JSON.stringify(settings), { mode: 0o600 })
+    const words = ['api', ...player('x'), '--token', 'env:TOKEN', '--dry-run', '--json', '--config', config]
+    const { code, stdout, stderr } = await penstock(words, { TOKEN: 'swordfish' })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({
+      method: 'POST',
+      target: '/eu/v1/projects/a/cloud-player/players',
+      body: {
+        name: 'x',
+        channelName: 'room',
+        uid: expect.any(Number),
+        streamUrl: 'rtmp://media.example.com/live',
+        token: '[redacted]',
+      },
+    })
+  })
+
+  test('shows a player without a name under the name that it would get', async () => {
+    const words = player('x').filter(word => word !== '--name' && word !== 'x')
+    const { stdout } = await stage.api([...words, '--dry-run'])
+    expect(JSON.parse(stdout).body.name).toMatch(/^penstock-[0-9a-f-]{36}$/)
+  })
+})
+
+describe('an answer', () => {
+  test('of the classroom needs no database', async () => {
+    const { code, stdout } = await stage.api(['classroom.roomEvents', '--roomUuid', 'no-such-room'])
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    const { rows } = await pool.query('select from ingest.debit')
+    expect(rows).toEqual([])
+  })
+
+  test('is indented for people and one line for programs', async () => {
+    const { stdout: text } = await stage.api(['players.listPlayers'])
+    const { stdout: line } = await stage.api(['players.listPlayers', '--json'])
+    expect(text).toMatch(/^\{\n {2}"/)
+    expect(line.split('\n')).toHaveLength(2)
+    expect(JSON.parse(line)).toEqual(JSON.parse(text))
+  })
+
+  test('keeps the token of the next page, which is no secret', async () => {
+    await stage.api(player('page-1'))
+    await stage.api(player('page-2'))
+    const seen = async () =>
+      JSON.parse((await stage.api(['players.listPlayers', '--pageSize', '1', '--json'])).stdout)
+    let page = await seen()
+    // A new player may stay out of the lists for ten seconds.
+    for (let look = 0; page.totalSize < 2 && look < 30; look++) page = await seen()
+    expect(page.players).toHaveLength(1)
+    const next = await stage.api([
+      'players.listPlayers',
+      '--pageSize',
+      '1',
+      '--pageToken',
+      page.nextPageToken,
+      '--json',
+    ])
+    expect(JSON.parse(next.stdout).players[0].id).not.toBe(page.players[0].id)
+  })
+
+  test('that is counted is debited as the daemon would, and no shard stays owned', async () => {
+    await stage.api(['players.listPlayers'])
+    const debits = await pool.query(
+      'select limit_group, app_id, operation, outcome, settled_at is not null as settled from ingest.debit',
+    )
+    expect(debits.rows).toEqual([
+      {
+        limit_group: 'players-list',
+        app_id: 'demo',
+        operation: 'players.listPlayers',
+        outcome: 'unread',
+        settled: true,
+      },
+    ])
+    const owned = await pool.query('select from ingest.ownership where expires_at > ingest.clock()')
+    expect(owned.rows).toEqual([])
+  })
+
+  test('is asked for in the name of the daemon that runs', async () => {
+    await pool.query(
+      `insert into ingest.ownership select shard, 'host/1/abc', 7, ingest.clock() + interval '1 hour' from generate_series(0, 63) shard`,
+    )
+    expect((await stage.api(['players.listPlayers'])).code).toBe(0)
+    const { rows } = await pool.query(
+      `select epoch::int, (select count(*)::int from ingest.ownership where owner = 'host/1/abc' and epoch = 7) as theirs from ingest.debit`,
+    )
+    expect(rows).toEqual([{ epoch: 7, theirs: 64 }])
+  })
+})
+
+describe('an error', () => {
+  test('is one sentence with the IDs of the request', async () => {
+    const { code, stdout, stderr } = await stage.api([
+      'classroom.kickUser',
+      '--roomUuid',
+      'no-such-room',
+      '--userUuid',
+      'u',
+    ])
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(stderr).toMatch(
+      /^penstock: classroom\.kickUser: the provider answered HTTP 404 with code 20404100: there is no such classroom \(request [0-9a-f-]{36}\)\n$/,
+    )
+  })
+
+  test('is JSON for programs', async () => {
+    const { code, stderr } = await stage.api([
+      'classroom.kickUser',
+      '--roomUuid',
+      'none',
+      '--userUuid',
+      'u',
+      '--json',
+    ])
+    expect(code).toBe(4)
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        operation: 'classroom.kickUser',
+        kind: 'not_found',
+        status: 404,
+        code: 20_404_100,
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        text: expect.stringContaining('there is no such classroom'),
+        exitCode: 4,
+      },
+    })
+  })
+
+  test('ends with an exit code by what the provider says', async () => {
+    const codes = new Map([
+      ...([
+        [400, 3],
+        [401, 6],
+        [403, 6],
+        [409, 5],
+      ] as const),
+      ...([
+        [500, 8],
+        [503, 8],
+        [504, 9],
+      ] as const),
+    ])
+    // An operation for each, so that they can be asked at the same time.
+    const names = [
+      'resources',
+      'recordings',
+      'roomEvents',
+      'popupQuiz',
+      'poll',
+      'kickUser',
+      'setRecordingState',
+    ]
+    const cases = [...codes].map(([status, code], i) => ({ status, code, operation: names[i]! }))
+    stage.sandbox.faults.set(
+      cases.map(({ status, operation }) => ({ kind: 'status', status, operation, every: 1 })),
+    )
+    const parameters: Readonly<Record<string, readonly string[]>> = {
+      kickUser: ['--userUuid', 'u'],
+      setRecordingState: ['--state', '1'],
+    }
+    const ends = await Promise.all(
+      cases.map(async ({ operation, ...rest }) => {
+        const words = [`classroom.${operation}`, '--roomUuid', 'r', ...(parameters[operation] ?? [])]
+        return { ...rest, ended: (await stage.api(words)).code }
+      }),
+    )
+    expect(ends).toEqual(ends.map(({ status, code }) => ({ status, code, ended: code })))
+  })
+
+  test('HTTP 429 ends with 7 once patience is over', async () => {
+    stage.sandbox.faults.set([
+      { kind: 'status', status: 429, operation: 'resources', every: 1, retryAfter: '9' },
+    ])
+    const { code, stderr } = await stage.api([
+      'classroom.resources',
+      '--roomUuid',
+      'r',
+      '--patience',
+      '1s',
+      '--json',
+    ])
+    expect(code).toBe(7)
+    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'rate_limited', status: 429, retryAfter: 9 })
+  })
+
+  test('a connection that breaks leaves it open whether it was done', async () => {
+    stage.sandbox.faults.set([{ kind: 'reset', operation: 'resources', every: 1 }])
+    expect((await stage.api(['classroom.resources', '--roomUuid', 'r'])).code).toBe(9)
+  })
+
+  test('a wrong configuration ends with 78', async () => {
+    const config = join(stage.folder, 'wrong.yaml')
+    await writeFile(config, 'apps: 1\n')
+    const { code, stderr } = await penstock(['api', 'players.listPlayers', '--config', config, '--json'])
+    expect(code).toBe(78)
+    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'failed', exitCode: 78 })
+  })
+})
+
+describe('players', () => {
+  test('a name that is taken prints the player that has it', async () => {
+    const { stdout: first } = await stage.api([...player('taken'), '--json'])
+    const { id } = JSON.parse(first).player
+    const { code, stdout, stderr } = await stage.api([...player('taken'), '--json'])
+    expect(code).toBe(5)
+    expect(JSON.parse(stdout).existing.id).toBe(id)
+    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'conflict', status: 409, resourceId: id })
+  })
+
+  test('too many players are no rate', async () => {
+    const quota = await openApiStage({ profile: { kind: 'idle', rooms: 1 }, switches: { playerQuota: 0 } })
+    try {
+      const { code, stderr } = await quota.api([...player('many'), '--json'])
+      expect(code).toBe(7)
+      expect(JSON.parse(stderr).error).toMatchObject({ kind: 'quota' })
+    } finally {
+      await quota.close()
+    }
+  })
+
+  test('a Create without an answer is told step by step and found again by its name', async () => {
+    stage.sandbox.faults.set([{ kind: 'status-after-acting', operation: 'createPlayer', at: [1] }])
+    const words = player('unanswered')
+    const { code, stdout, stderr } = await stage.api([...words, '--json'])
+    expect(code).toBe(0)
+    const truth = stage.sandbox.players('demo').filter(({ name }) => name === 'unanswered')
+    expect(JSON.parse(stdout)).toMatchObject({
+      player: { id: truth[0]!.id },
+      name: 'unanswered',
+      adopted: true,
+    })
+    expect(truth).toHaveLength(1)
+    expect(JSON.parse(stderr).note.text).toMatch(/attempt 1: .*HTTP 504.*\(request .*\); looking in 12 s/)
+    const { rows } = await pool.query('select name, state, player_id, attempts from ingest.intent')
+    expect(rows).toEqual([{ name: 'unanswered', state: 'done', player_id: truth[0]!.id, attempts: 1 }])
+  })
+
+  test('a command that was killed before it knew is taken up by the next one of the same name', async () => {
+    stage.sandbox.faults.set([{ kind: 'status-after-acting', operation: 'createPlayer', at: [1] }])
+    const words = player('killed')
+    const first = launch(['api', ...words, '--config', stage.config])
+    const [said] = await once(first.process.stderr!, 'data')
+    expect(String(said)).toMatch(/looking in 12 s/)
+    first.process.kill('SIGKILL')
+    await first.ended
+    const open = await pool.query('select state, attempts, player_id from ingest.intent')
+    expect(open.rows).toEqual([{ state: 'open', attempts: 1, player_id: null }])
+    const { code, stdout } = await stage.api([...words, '--json'])
+    const truth = stage.sandbox.players('demo').filter(({ name }) => name === 'killed')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ player: { id: truth[0]!.id }, adopted: true })
+    expect(truth).toHaveLength(1)
+  })
+})

@@ -1,0 +1,164 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
+
+/** The package as somebody else installs it: packed, and unpacked into a folder of packages. */
+
+const run = promisify(execFile)
+const clone = resolve('.')
+
+let folder: string
+let installed: string
+let files: readonly string[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-package-'))
+  installed = join(folder, 'node_modules', 'penstock')
+  await mkdir(installed, { recursive: true })
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: clone,
+    maxBuffer: 2 ** 24,
+  })
+  const [packed] = JSON.parse(stdout) as readonly {
+    readonly filename: string
+    readonly files: readonly { readonly path: string }[]
+  }[]
+  files = packed!.files.map(({ path }) => path)
+  await run('tar', ['xzf', join(folder, packed!.filename), '-C', installed, '--strip-components=1'])
+  await symlink(join(clone, 'node_modules'), join(installed, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{"type": "module"}')
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const here = { env: { PATH: process.env.PATH ?? '' } }
+
+describe('the package', () => {
+  test('holds JavaScript with its types and what is read at run time, and nothing of the workshop', () => {
+    expect(files).toEqual(
+      expect.arrayContaining([
+        ...[
+          'bin/penstock.mjs',
+          'dist/main.js',
+          'dist/index.js',
+          'dist/index.d.ts',
+          'migrations/0001-roles-and-schemas.sql',
+        ],
+        ...[
+          'config/penstock.schema.json',
+          'config/penstock.example.yaml',
+          'LICENSE',
+          'README.md',
+          'package.json',
+        ],
+      ]),
+    )
+    const strange = files.filter(
+      path => !/^(bin|config|dist|docs|migrations)\/|^(LICENSE|README\.md|package\.json)$/.test(path),
+    )
+    expect(strange).toEqual([])
+    expect(files.filter(path => /(?<!\.d)\.ts$/.test(path))).toEqual([])
+  })
+
+  test('holds nothing of a build before', () => {
+    const sources = files
+      .filter(path => /^dist\/.*\.js$/.test(path))
+      .map(path => path.replace(/^dist\//, 'src/').replace(/\.js$/, '.ts'))
+    expect(sources.filter(source => !existsSync(join(clone, source)))).toEqual([])
+  })
+
+  test('is a library that can be imported', async () => {
+    const program = `import { openClient, CallError, ParameterError } from 'penstock'
+      const app = { id: 'a', region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } }
+      const client = await openClient({ config: { provider: { classroom: { url: 'http://127.0.0.1:1' } }, apps: [app] } })
+      const wrong = await client.app('a').classroom.setRoomState({ roomUuid: '', state: 1 }).catch(error => error)
+      const failed = await client.app('a').classroom.resources({ roomUuid: 'r' }).catch(error => error)
+      console.log(wrong instanceof ParameterError, failed instanceof CallError, failed.kind)
+      await client.close()`
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: folder,
+      ...here,
+    })
+    expect(stdout).toBe('true true network\n')
+  })
+
+  test('has types that a strict compiler takes', async () => {
+    await writeFile(
+      join(folder, 'use.ts'),
+      `import { type Answer, openClient, type Operations } from 'penstock'
+      const client = await openClient({ config: 'penstock.yaml' })
+      const { classroom, analytics, players } = client.app('a')
+      const { code }: { code: number } = await classroom.setRoomState({ roomUuid: 'r', state: 1 })
+      const calls: unknown[] = (await analytics.callSearch({ start_ts: 1, end_ts: 2 })).call_lists
+      const { player, adopted } = await players.createPlayer({ channelName: 'c', uid: 1, streamUrl: 'rtmp://a/b' })
+      const id: string = player.id
+      // @ts-expect-error there is no such state
+      await classroom.setRoomState({ roomUuid: 'r', state: 9 })
+      // @ts-expect-error a player needs a stream
+      await players.createPlayer({ channelName: 'c', uid: 1 })
+      export type Listed = Answer<Operations['players']['listPlayers']>
+      export const all = [code, calls, adopted, id]`,
+    )
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [
+        ...[
+          join(clone, 'node_modules/typescript/bin/tsc'),
+          '--noEmit',
+          '--strict',
+          '--module',
+          'nodenext',
+          '--target',
+          'es2024',
+        ],
+        ...['--types', 'node', '--typeRoots', join(clone, 'node_modules/@types'), 'use.ts'],
+      ],
+      { cwd: folder, encoding: 'utf8' },
+    )
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+  })
+
+  test('brings the program, which finds its files from there', async () => {
+    const program = join(installed, manifest.bin.penstock)
+    const penstock = (...words: readonly string[]) =>
+      run(process.execPath, [program, ...words], { cwd: folder, ...here })
+    expect((await penstock('--version')).stdout).toBe(`${manifest.version}\n`)
+    expect((await penstock('api', 'classroom.poll', '--help')).stdout).toContain('--roomUuid')
+    const config = JSON.parse(
+      JSON.stringify({
+        provider: { classroom: { url: 'https://192.0.2.1' } },
+        apps: [{ id: 'a', region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } }],
+      }),
+    )
+    await writeFile(join(folder, 'penstock.yaml'), JSON.stringify(config), { mode: 0o600 })
+    expect((await penstock('validate')).stdout).toContain('ok: 1 app')
+    // An address that nobody answers at: the migrations are found before it is asked.
+    const status = spawnSync(process.execPath, [program, 'migrate', 'status'], {
+      cwd: folder,
+      env: { ...here.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+      encoding: 'utf8',
+    })
+    expect(status.stderr).toContain('cannot be reached (ECONNREFUSED)')
+  })
+})
+
+describe('a clone', () => {
+  test('runs its source without a build', async () => {
+    const { stdout } = await run(process.execPath, ['bin/penstock.mjs', '--version'], { cwd: clone, ...here })
+    expect(stdout).toBe(`${manifest.version}\n`)
+    expect(await readFile('bin/penstock.mjs', 'utf8')).toContain('../src/main.ts')
+  })
+
+  test('builds nothing when its packages are installed', () => {
+    const scripts: Readonly<Record<string, string>> = manifest.scripts
+    const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'].filter(
+      name => name in scripts,
+    )
+    expect(atInstall).toEqual([])
+  })
+})
