@@ -6,15 +6,27 @@ import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 const needed = [22, 19]
-const program = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-const broughtAlong = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
+// A clone runs its source; an installed package has none, and brings it compiled.
+const [program] = filesOf('../src/main.ts', '../dist/main.js')
+// npm puts it into the folder of packages of whoever installs: here, or one that this package lies in.
+const [broughtAlong] = filesOf('../node_modules/.bin/node', '../../.bin/node')
+
+/** Those of the files that are there, seen from this one. */
+function filesOf(...files) {
+  return files.map(file => new URL(file, import.meta.url)).filter(existsSync)
+}
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 
-if (major > needed[0] || (major === needed[0] && minor >= needed[1])) {
-  await import('../src/main.ts')
-} else if (existsSync(broughtAlong)) {
-  const child = spawn(broughtAlong, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
+if (program === undefined) {
+  process.stderr.write('penstock: neither src nor dist is there: install the package again\n')
+  process.exitCode = 1
+} else if (major > needed[0] || (major === needed[0] && minor >= needed[1])) {
+  await import(program.href)
+} else if (broughtAlong) {
+  const child = spawn(fileURLToPath(broughtAlong), [fileURLToPath(program), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + constants.signals[signal]

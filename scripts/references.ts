@@ -5,8 +5,10 @@ import { jsonSchemaText } from '../src/config/json-schema.ts'
 import { configReference } from '../src/config/reference.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
 import type { Rate } from '../src/provider/limits.ts'
+import { playerGroups, playerRates } from '../src/provider/players/index.ts'
 import { streams } from '../src/streams/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
+import { helmValuesSchemaText } from './helm-values.ts'
 
 /** Every generated file of the repository, by its path. */
 export async function references(): Promise<Readonly<Record<string, string>>> {
@@ -16,6 +18,7 @@ export async function references(): Promise<Readonly<Record<string, string>>> {
     'docs/metrics.md': page('Metrics', await metricsText()),
     'docs/streams.md': page('Streams', streamsText()),
     'docs/tables.md': page('Tables', await tablesText()),
+    'helm/penstock/values.schema.json': await helmValuesSchemaText(),
   }
 }
 
@@ -67,7 +70,14 @@ strict: a range must be shorter than the longest range, begin later than the rea
 
 | limit group | plan | requests | reach | longest range of a request | delay |
 |---|---|---|---|---|---|
-${analyticsGroups.flatMap(planRows).join('\n')}`
+${analyticsGroups.flatMap(planRows).join('\n')}
+
+Cloud players are limited alike in every plan. The documents do not say what their second limits of Create and List are
+for: unless \`provider.players.limits\` is \`split\`, only those of players-create and players-list are used, for all of them.
+
+| limit group | requests |
+|---|---|
+${playerGroups.map(group => `| ${group} | ${playerRates[group].map(rateText).join(', ')} |`).join('\n')}`
 }
 
 function planRows(group: AnalyticsGroup): readonly string[] {
@@ -89,12 +99,13 @@ const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
 async function tablesText(): Promise<string> {
   const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
   const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
-  const sections: string[] = []
-  for (const [, kind, name, comment] of sql.matchAll(commented)) {
-    const text = comment!.replaceAll("''", "'")
-    if (kind === 'column') sections.push(`- \`${name!.split('.').at(-1)}\`: ${text}`)
-    else sections.push(`\n## ${name}\n\n${text}.\n`)
+  const sections = new Map<string, string[]>()
+  for (const [, kind, name = '', comment = ''] of sql.matchAll(commented)) {
+    const text = comment.replaceAll("''", "'")
+    const table = kind === 'column' ? name.slice(0, name.lastIndexOf('.')) : name
+    const line = kind === 'column' ? `- \`${name.split('.').at(-1)}\`: ${text}` : `\n## ${name}\n\n${text}.\n`
+    sections.set(table, [...(sections.get(table) ?? []), line])
   }
   return `All times are timestamptz in UTC. Keys begin with app_id. The same comments stand in the database: \`\\d+ classroom.room\`.
-${sections.join('\n')}`
+${[...sections.values()].flat().join('\n')}`
 }

@@ -45,11 +45,18 @@ export async function backfill(options: BackfillOptions): Promise<void> {
 function streamOfTime(stream: StreamName): AnalyticsStreamName {
   const found = analyticsStreamNames.find(name => name === stream)
   if (found) return found
-  const instead =
-    stream === 'app-events'
-      ? 'it hands out each event once, and the stream room-events brings by itself what it missed'
-      : 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is'
-  throw new CommandError(`${stream} does not go by time: ${instead}`, exitUsage)
+  throw new CommandError(`${stream} does not go by time: ${insteadOf(stream)}`, exitUsage)
+}
+
+function insteadOf(stream: StreamName): string {
+  switch (stream) {
+    case 'app-events':
+      return 'it hands out each event once, and the stream room-events brings by itself what it missed'
+    case 'cloud-players':
+      return 'the daemon reads the whole list again and again, and nothing else can be had'
+    default:
+      return 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is'
+  }
 }
 
 function appOf({ apps }: Config, id: string): AppConfig {

@@ -1,4 +1,4 @@
-import { analyticsStreamsOn, offTexts } from '../config/availability.ts'
+import { analyticsStreamsOn, arePlayersOn, offTexts } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { cursorStreamNames } from '../streams/stream.ts'
@@ -22,8 +22,10 @@ export function contents(config: Config): string {
 }
 
 function streamsOn(config: Config, app: AppConfig): number {
-  const ofRooms = cursorStreamNames.filter(name => app.streams[name] !== 'off')
-  return ofRooms.length + analyticsStreamsOn(config, app).length
+  const ofCursors = cursorStreamNames.filter(name =>
+    name === 'cloud-players' ? arePlayersOn(config, app) : app.streams[name] !== 'off',
+  )
+  return ofCursors.length + analyticsStreamsOn(config, app).length
 }
 
 function plural(count: number, noun: string): string {

@@ -6,6 +6,7 @@ import { commitWindow, rehearseWindow } from './commit/windows.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
+import { pruneIntents } from './intents.ts'
 import { keepPartitions, type Retention } from './partitions.ts'
 import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
@@ -93,6 +94,7 @@ const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.cl
 async function housekeeping(pool: pg.Pool, retention: Retention): Promise<void> {
   await query(pool, { text: pruneDebits, values: [] })
   await query(pool, { text: expireGaps, values: [] })
+  await pruneIntents(pool)
   await keepPartitions(pool, retention)
 }
 
@@ -100,6 +102,17 @@ const roomStates = `
   select app_id as app, case state when 0 then 'not_started' when 1 then 'started' when 2 then 'ended' when 3 then 'closed'
          else 'unknown' end as state, count(*)::int as count
   from classroom.room where forgotten_at is null and valid_to is null group by 1, 2`
+
+/** Players that live; those that are gone only ever get more. */
+const playerStates = `
+  select app_id as app, coalesce(status, 'unknown') as status, count(*)::int as count
+  from players.cloud_player where destroyed_at is null group by 1, 2`
+
+/** Of every app whose players are listed, also where there are none. */
+const orphans = `
+  select p.app_id as app, count(o.player_id)::int as count
+  from ingest.progress p left join players.orphan_player o using (app_id)
+  where p.stream = 'cloud-players' and p.caught_up_at is not null group by 1`
 
 const gapStates = `select app_id as app, stream, state, count(*)::int as count from ingest.gap group by 1, 2, 3`
 
@@ -113,6 +126,8 @@ async function readFigures(pool: pg.Pool): Promise<StoreFigures> {
   return {
     gaps: await all<{ app: string; stream: string; state: string; count: number }>(gapStates),
     rooms: await all<{ app: string; state: string; count: number }>(roomStates),
+    players: await all<{ app: string; status: string; count: number }>(playerStates),
+    orphans: await all<{ app: string; count: number }>(orphans),
     owed: await all<OwedFigure & pg.QueryResultRow>(owedByStream),
   }
 }

@@ -123,6 +123,58 @@ describe('what the engine is told of call analytics', () => {
   })
 })
 
+describe('what the engine is told of cloud players', () => {
+  const path = new URL('../config/good/players.yaml', import.meta.url).pathname
+  const load = () => loadConfig(path, { env: {} })
+
+  it('reads the list one at a time, as often as the app says, where the app has a key', async () => {
+    const { apps } = engineSettings(await load())
+    expect(apps.map(({ streams }) => streams['cloud-players'])).toEqual([
+      { activeEvery: 60_000, idleEvery: 60_000, memory: 0, concurrency: 1 },
+      { activeEvery: 20_000, idleEvery: 20_000, memory: 0, concurrency: 1 },
+      ...[undefined, undefined],
+    ])
+  })
+
+  it('names each group with the documented numbers, whatever the plan, counted in the database', async () => {
+    const [own, , keyless] = engineSettings(await load()).apps
+    expect(own!.limits).toMatchObject({
+      'players-create': { scope: 'own', rates: [{ requests: 2, window: 1 }], counted: 'ledger' },
+      'players-create-unnamed': { rates: [{ requests: 50, window: 1 }] },
+      'players-delete': { rates: [{ requests: 100, window: 1 }] },
+      'players-list': {
+        rates: [
+          { requests: 2, window: 1 },
+          { requests: 12, window: 60 },
+        ],
+      },
+      'players-list-all': {
+        rates: [
+          { requests: 4, window: 1 },
+          { requests: 20, window: 60 },
+        ],
+      },
+    })
+    expect(Object.keys(keyless!.limits)).toEqual(['classroom', 'classroom-feed'])
+  })
+
+  it('counts by credential unless the operator says otherwise', async () => {
+    const { provider, ...config } = await load()
+    const players = { ...provider.players!, counters: 'credential' as const }
+    const { apps } = engineSettings({ ...config, provider: { ...provider, players } })
+    const scopes = apps.flatMap(({ limits }) => limits['players-list']?.scope ?? [])
+    expect(scopes).toEqual(Array(3).fill(expect.stringMatching(/^key:[0-9a-f]{16}$/)))
+    expect(new Set(scopes).size).toBe(1)
+  })
+
+  it('has the limits read as the operator says, and waits for the slowest service', async () => {
+    const config = await load()
+    expect(deploymentOf(config).playerLimits).toBe('split')
+    const players = { ...config.provider.players!, deadline: 90_000 }
+    expect(engineSettings({ ...config, provider: { ...config.provider, players } }).deadline).toBe(90_000)
+  })
+})
+
 it('the configuration knows the limit group of every stream as the operations have it', () => {
   const groups = analyticsStreamNames.map(name => [name, streams[name].operation.limitGroup])
   expect(Object.fromEntries(groups)).toEqual(groupOfStream)

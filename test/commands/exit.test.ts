@@ -7,7 +7,7 @@ it.each([
   ['a wrong command line', new CommandError('usage', 2), 2],
   ['a wrong configuration', new ConfigError('penstock.yaml', []), 78],
   ['any other error', new Error('x'), 1],
-  ['an exit code that is none of ours', Object.assign(new Error('x'), { exitCode: 3 }), 1],
+  ['an exit code that is none of ours', Object.assign(new Error('x'), { exitCode: 99 }), 1],
   ['what is no error at all', 'x', 1],
 ])('%s ends with its own exit code', (_, error, code) => {
   expect(exitCodeOf(error)).toBe(code)

@@ -123,7 +123,7 @@ ${apps('one', 'two')}
     expect(await penstock(['validate', '--config', path])).toEqual({
       code: 0,
       stdout:
-        'ok: 2 apps, 5 streams each\nnote: call analytics is off: provider.analytics.url is not given\n',
+        'ok: 2 apps, 5 streams each\nnote: call analytics is off: provider.analytics.url is not given\nnote: cloud players are off: provider.players.url is not given\n',
       stderr: '',
     })
   })

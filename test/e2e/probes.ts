@@ -5,7 +5,7 @@ export async function tablesWith(databaseUrl: string, pattern: string): Promise<
   const tables = await ask(
     databaseUrl,
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('classroom', 'analytics', 'ingest') order by 1`,
+     where schemaname in ('classroom', 'analytics', 'players', 'ingest') order by 1`,
   )
   const found: string[] = []
   for (const { name } of tables) {

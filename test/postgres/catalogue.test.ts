@@ -17,6 +17,7 @@ const made: Readonly<Record<string, readonly string[]>> = {
   'analytics.call': ['first_seen_at', 'updated_at'],
   'analytics.usage_insight': ['revision'],
   'analytics.quality_insight': ['revision'],
+  'players.cloud_player': ['region', 'first_seen_at'],
 }
 /** Columns of a row that the database turns into others. */
 const consumed: Readonly<Record<string, readonly string[]>> = { 'classroom.room': ['first_event_at'] }
@@ -90,10 +91,20 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
     'bad_share',
     'audio_freeze_p95_ms',
   ],
-  'analytics.class_quality': ['incarnation', 'users', 'samples', 'bad_share', 'audio_freeze_p95_ms'],
+  'analytics.class_quality': [
+    ...['incarnation', 'users', 'samples', 'bad_share', 'audio_freeze_p95_ms', 'cloud_players'],
+  ],
   'analytics.worst_calls': ['bad_share'],
   'analytics.quality_by_hour': ['hour', 'samples', 'audio_freeze_p95_ms', 'audio_loss_avg_pct'],
   'analytics.usage_by_day': ['day', 'users', 'user_minutes', 'reported'],
+  'players.cloud_player': [
+    ...['region', 'name', 'uid', 'account', 'channel_name', 'stream_url', 'status', 'created_at'],
+    ...['first_seen_at', 'last_seen_at', 'destroyed_at', 'extra'],
+  ],
+  'players.cloud_player_change': ['changed_at', 'from_status', 'to_status', 'source'],
+  'players.notification': ['notice_id', 'event_type', 'player_id', 'notified_at', 'received_at', 'payload'],
+  'players.channel': ['players', 'player_ids', 'users', 'first_created_at'],
+  'players.orphan_player': ['room_state'],
 }
 
 /** Without the partitions, which are made of their tables. */
@@ -101,7 +112,7 @@ const ourTables = `
   select c.oid, n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid) as comment,
          pg_get_userbyid(c.relowner) as owner
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('ingest', 'classroom', 'analytics') and c.relkind in ('r', 'v', 'p') and not c.relispartition
+  where n.nspname in ('ingest', 'classroom', 'analytics', 'players') and c.relkind in ('r', 'v', 'p') and not c.relispartition
     and c.relname <> 'test_clock'`
 
 describe('the tables', () => {
@@ -142,9 +153,10 @@ describe('the tables', () => {
 
   it('of people are all written by the commit', async () => {
     const found = await db.rows(
-      `${ourTables} and n.nspname in ('classroom', 'analytics') and c.relkind in ('r', 'p')`,
+      `${ourTables} and n.nspname in ('classroom', 'analytics', 'players') and c.relkind in ('r', 'p')`,
     )
-    const written = [...Object.keys(tables), 'analytics.metric']
+    // The names of metrics are written by a migration, notifications as they arrive.
+    const written = [...Object.keys(tables), 'analytics.metric', 'players.notification']
     expect(found.map(({ name }) => name).sort()).toEqual(written.sort())
   })
 
@@ -177,7 +189,7 @@ describe('the tables', () => {
       select i.indrelid::regclass::text as name, a.attname as first
       from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-      where i.indisunique and n.nspname in ('classroom', 'analytics') and c.relname <> 'metric'`)
+      where i.indisunique and n.nspname in ('classroom', 'analytics', 'players') and c.relname <> 'metric'`)
     expect(keys.length).toBeGreaterThan(25)
     expect(keys.filter(({ first }) => first !== 'app_id')).toEqual([])
   })
@@ -190,7 +202,7 @@ describe('rights', () => {
     )
     const functions = await db.rows(`
       select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname in ('ingest', 'classroom', 'analytics') and pg_get_userbyid(proowner) <> 'penstock_migrate'`)
+      where n.nspname in ('ingest', 'classroom', 'analytics', 'players') and pg_get_userbyid(proowner) <> 'penstock_migrate'`)
     expect([strangers, functions]).toEqual([[], []])
   })
 
@@ -214,6 +226,8 @@ describe('rights', () => {
     'alter table classroom.room add column mine int',
     'drop table classroom.room',
     'create table analytics.mine (x int)',
+    'create table players.mine (x int)',
+    'truncate players.cloud_player',
     'drop table analytics.session_metric_default',
     'alter table analytics.session_metric detach partition analytics.session_metric_default',
     'truncate classroom.room',

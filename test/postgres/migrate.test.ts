@@ -17,6 +17,8 @@ const names = [
   '0005-windows-and-worklist',
   '0006-partitions',
   '0007-call-quality',
+  '0008-players',
+  '0009-intents',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
