@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { plans } from '../provider/limits.ts'
 import { streamNames } from '../streams/stream.ts'
+import { apiUsage } from './api/usage.ts'
 import {
   durationOption,
   faultOption,
@@ -9,8 +10,9 @@ import {
   speedOption,
   switchOption,
   timeOption,
+  urlOption,
 } from './arguments.ts'
-import { exitCodeOf, exitOk, exitUsage } from './exit.ts'
+import { exitCodeOf, exitOk, exitUsage, Told } from './exit.ts'
 import { version } from './version.ts'
 
 /** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
@@ -21,7 +23,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return exitOk
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitOk : exitUsage
-    process.stderr.write(`penstock: ${sentence(error)}\n`)
+    if (!(error instanceof Told)) process.stderr.write(`penstock: ${sentence(error)}\n`)
     return exitCodeOf(error)
   }
 }
@@ -43,6 +45,8 @@ function describe(): Command {
   addDaemon(program)
   addConfiguration(program)
   addDatabase(program)
+  addReplay(program)
+  addApi(program)
   addTrial(program)
   return program
 }
@@ -57,6 +61,8 @@ Examples:
   penstock run --config penstock.yaml         drain
   penstock status --config penstock.yaml      what is owed, what is missing
   penstock audit --config penstock.yaml       was every limit kept?
+  penstock replay --config penstock.yaml      are the tables what the events say?
+  penstock api                                any operation of the provider, by hand
 
 Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
 
@@ -83,6 +89,26 @@ Examples:
   DATABASE_URL=postgres://penstock:secret@db/penstock penstock run --config penstock.yaml`,
     )
     .action(async options => (await import('./run.ts')).run(options))
+
+  program
+    .command('healthcheck')
+    .description('asks the running daemon whether it is alive; for containers')
+    .addOption(configOption())
+    .option('--ready', 'ask /readyz instead of /healthz: is work being done?')
+    .option('--url <address>', 'ask a daemon elsewhere; the configuration is not read')
+    .addOption(
+      new Option('--within <duration>', 'ask again for as long, such as 30s').argParser(durationOption),
+    )
+    .addHelpText(
+      'after',
+      `
+Asks the address of http.listen and ends with 1 when the answer is not 200 or takes longer than four seconds.
+
+Examples:
+  penstock healthcheck --config penstock.yaml
+  penstock healthcheck --ready --url http://penstock:9464 --within 1m`,
+    )
+    .action(async options => (await import('./healthcheck.ts')).healthcheck(options))
 
   program
     .command('status')
@@ -218,6 +244,51 @@ Examples:
     .action(async options => (await import('./migrate.ts')).status(options))
 }
 
+/** Each operation has parameters of its own: the command reads its words by itself. */
+function addApi(program: Command): void {
+  program
+    .command('api')
+    .description('performs one of the 28 operations of the provider by hand; alone it lists them')
+    .usage('FAMILY.OPERATION --app <id> [--PARAMETER <value> ...]')
+    .argument('[words...]')
+    .allowUnknownOption()
+    .helpOption(false)
+    .addHelpText('after', apiUsage)
+    .action(async (_words, _options, command: Command) => (await import('./api.ts')).api(command.args))
+}
+
+function addReplay(program: Command): void {
+  program
+    .command('replay')
+    .description('rebuilds the derived classroom tables from what is kept raw, and tells the difference')
+    .addOption(configOption())
+    .option('--app <id>', 'one app instead of all that the file names')
+    .option('--room <uuid>', 'one room instead of all, every time that it was used')
+    .option('--write', 'make the stored rows what they should be')
+    .option('--json', 'print JSON, with the keys of the first rows that differ')
+    .addHelpText(
+      'after',
+      `
+Reads classroom.room_event and classroom.widget_event once more, as they were read when they came, room by room. No
+difference is expected; after a fix in how events are read there is one, and --write applies it. Safe beside a running
+daemon, and again and again. Ends with 1 when rows differ and --write was not given.
+
+Rebuilt: room_state_change, chat_message, attendance, recording_state_change, reward, resource_change, stage_change,
+hand_wave, quiz, quiz_submission, poll, poll_submission, poll_tally; and of room the state, its sequence, started_at,
+ended_at, valid_from and valid_to.
+Left alone: room_event and widget_event themselves; recording, recording_file and resource, which are lists as the
+provider showed them last and take nothing from events; what else a room has.
+A time that no item of a quiz or poll tells was taken from the answer that brought it, and stays as it is stored. The
+end of a class may be any that a reading of its events can have told: what the raw rows hold is the first of them.
+
+Examples:
+  penstock replay --config penstock.yaml
+  penstock replay --config penstock.yaml --app 0a1b2c --room algebra-7b --json | jq '.tables'
+  penstock replay --config penstock.yaml --write`,
+    )
+    .action(async options => (await import('./replay.ts')).replay(options))
+}
+
 function addTrial(program: Command): void {
   program
     .command('demo')
@@ -271,6 +342,9 @@ Examples:
         .choices(plans)
         .default('premium'),
     )
+    .addOption(
+      new Option('--notify <url>', 'where notifications about cloud players are posted').argParser(urlOption),
+    )
     .option('--allow-public', 'listen on all addresses: anyone who reaches the port can control it')
     .addHelpText(
       'after',
@@ -279,6 +353,7 @@ Examples:
   penstock sandbox --speed 10
   penstock sandbox --switch appFeed=consuming --switch roomReuse=on
   penstock sandbox --fault '{"kind": "status", "status": 503, "rate": 0.1}'
+  penstock sandbox --notify http://127.0.0.1:9464/notifications
   penstock sandbox --profile idle --port 0`,
     )
     .action(async options => (await import('./sandbox.ts')).sandbox(options))

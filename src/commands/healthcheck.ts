@@ -1,0 +1,85 @@
+import { systemClock } from '../clock/system.ts'
+import { loadConfig } from '../config/load.ts'
+import { CommandError, exitUsage } from './exit.ts'
+
+interface HealthcheckOptions {
+  readonly config: string
+  /** Asks whether work is done, not only whether the process lives. */
+  readonly ready?: boolean
+  /** Base address of a daemon elsewhere; the configuration is not read then. */
+  readonly url?: string
+  /** ms for which it asks again while all is not well; it asks once where this is not given. */
+  readonly within?: number
+}
+
+/** The daemon itself answers within two seconds, whatever its database does. */
+const patience = 4_000
+const pause = 500
+
+/**
+ * Asks the daemon of this configuration how it is, for whoever watches a container. Throws a CommandError that says
+ * why when the answer is not 200 or does not come within four seconds, and all the time that `within` gives is over.
+ */
+export async function healthcheck({
+  config: path,
+  ready,
+  url,
+  within = 0,
+}: HealthcheckOptions): Promise<void> {
+  const base = url === undefined ? await listeningAddress(path) : baseOf(url)
+  const address = `${base}${ready ? '/readyz' : '/healthz'}`
+  const giveUp = systemClock.monotonic() + within
+  for (;;) {
+    try {
+      process.stdout.write(`${await ask(address)}\n`)
+      return
+    } catch (error) {
+      if (systemClock.monotonic() + pause > giveUp) throw error
+      await systemClock.sleep(pause)
+    }
+  }
+}
+
+function baseOf(url: string): string {
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  throw new CommandError(
+    `--url ${url} is no address: write one such as http://penstock:9464, without a path`,
+    exitUsage,
+  )
+}
+
+/** Where a daemon of this configuration is reached from beside it. */
+async function listeningAddress(path: string): Promise<string> {
+  const { listen } = (await loadConfig(path, { env: process.env })).http
+  if (listen.port === 0) {
+    throw new CommandError('http.listen has port 0, so nobody knows where the daemon answers: give it a port')
+  }
+  const host = anyAddress[listen.host] ?? listen.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
+}
+
+/** What listens on all addresses is asked on the loopback one. */
+const anyAddress: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
+async function ask(address: string): Promise<string> {
+  const answered = new AbortController()
+  const tooLong = new AbortController()
+  void systemClock.sleep(patience, answered.signal).then(() => tooLong.abort())
+  try {
+    const response = await fetch(address, { redirect: 'manual', signal: tooLong.signal })
+    const text = (await response.text()).trim()
+    if (response.status === 200) return text
+    throw new CommandError(`${address} answers ${response.status}: ${text}`)
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause
+    throw new CommandError(`${address} does not answer (${reasonOf(cause, tooLong.signal)})`, 1, { cause })
+  } finally {
+    answered.abort()
+  }
+}
+
+function reasonOf(error: unknown, tooLong: AbortSignal): string {
+  if (tooLong.aborted) return `nothing within ${patience / 1_000} s`
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'no HTTP'
+}

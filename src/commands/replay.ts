@@ -1,0 +1,128 @@
+import type { Clock } from '../clock/clock.ts'
+import { systemClock } from '../clock/system.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { StoreUnavailable } from '../engine/ports.ts'
+import { connect, connectionProblem } from '../postgres/connect.ts'
+import { writeJson } from '../postgres/encode.ts'
+import { migrationStates } from '../postgres/migrate.ts'
+import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/replay.ts'
+import { streams } from '../streams/index.ts'
+import { connectOptions } from './daemon.ts'
+import { openDatabase } from './database.ts'
+import { engineSettings } from './engine-settings.ts'
+import { CommandError, exitUsage } from './exit.ts'
+import { type LoopProgress, replayRooms } from './replay/loop.ts'
+import { rebuildWith, type Volume } from './replay/rebuild.ts'
+import { progressLine, type ReplayReport, replayLines } from './replay/words.ts'
+import { countText } from './text-table.ts'
+
+export interface ReplayOptions {
+  readonly config: string
+  readonly app?: string
+  readonly room?: string
+  readonly write?: boolean
+  readonly json?: boolean
+}
+
+/** Rebuilds the derived tables from what is kept raw and tells or applies the difference. Throws when one is left. */
+export async function replay(options: ReplayOptions): Promise<void> {
+  const config = await loadConfig(options.config, { env: process.env })
+  const apps = appsOf(config, options.app)
+  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
+  const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
+  try {
+    const problem = await connectionProblem(pool)
+    if (problem) throw new CommandError(problem)
+    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
+    if (missing.length > 0)
+      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+    const region = (app: string) => config.apps.find(({ id }) => id === app)?.region ?? ''
+    const session = await openReplay(pool, { region, clock: systemClock }).catch(explain)
+    try {
+      tell(await run(session, config, apps, options), options)
+    } finally {
+      session.close()
+    }
+  } finally {
+    await pool.end()
+    await database.stop()
+  }
+}
+
+const MAY_NOT = '42501'
+
+function explain(error: unknown): never {
+  if (!(error instanceof StoreUnavailable) || error.code !== MAY_NOT) throw error
+  throw new CommandError(
+    'the role of database.role may not make temporary tables; grant it: grant temporary on database ... to penstock_runtime',
+  )
+}
+
+function appsOf({ apps }: Config, id: string | undefined): readonly AppConfig[] {
+  if (id === undefined) return apps
+  const found = apps.filter(app => app.id === id)
+  if (found.length > 0) return found
+  throw new CommandError(`the configuration has no app ${id}`, exitUsage)
+}
+
+async function run(
+  session: Replay,
+  config: Config,
+  apps: readonly AppConfig[],
+  { room, write }: ReplayOptions,
+): Promise<ReplayReport> {
+  const volume = { events: 0, items: 0 }
+  const onRead = ({ events, items }: Volume) => {
+    volume.events += events
+    volume.items += items
+  }
+  const ids = apps.map(({ id }) => id)
+  const progress = await openProgress(session, ids, systemClock)
+  const mode = write ? 'write' : 'compare'
+  const result = await replayRooms(session, {
+    ...{ apps: ids, room, mode, clock: systemClock, onProgress: progress.show },
+    rebuild: rebuildWith(streams, engineSettings(config).harvest, onRead),
+  }).finally(progress.clear)
+  if (room !== undefined && result.rooms === 0) {
+    throw new CommandError(`nothing is stored of room ${room} of app ${ids.join(', ')}`)
+  }
+  const { rooms, tally } = result
+  const busy = { rooms: result.busy.length, keys: result.busy.slice(0, mostKeys) }
+  return { mode, rooms, ...volume, differences: tally.rows(), tables: tally.tables(), busy }
+}
+
+/** The line is written over at most twice a second. */
+const refresh = 500
+
+/** A line for people on standard error, written over as it goes on; on anything but a terminal there is none. */
+async function openProgress(session: Replay, apps: readonly string[], clock: Clock) {
+  const { stderr } = process
+  if (!stderr.isTTY) return { show: () => {}, clear: () => {} }
+  const of = await session.rooms(apps)
+  const began = clock.monotonic()
+  let shown = began
+  return {
+    show: (progress: LoopProgress) => {
+      const now = clock.monotonic()
+      if (now - shown < refresh) return
+      shown = now
+      stderr.write(`\r\u001b[K${progressLine(progress, of, (now - began) / 1_000)}`)
+    },
+    clear: () => void stderr.write('\r\u001b[K'),
+  }
+}
+
+function tell(report: ReplayReport, { json }: ReplayOptions): void {
+  const { mode, differences, busy } = report
+  const isRight = busy.rooms === 0 && (mode === 'write' || differences === 0)
+  const lines = json ? [writeJson({ ok: isRight, ...report })] : replayLines(report)
+  for (const line of lines) process.stdout.write(`${line}\n`)
+  if (busy.rooms > 0) {
+    const seconds = usualLimits.total / 1_000
+    throw new CommandError(
+      `${countText(busy.rooms)} rooms are as they were: others wrote to them all the time, or they take longer than ${seconds} s to change; run it again`,
+    )
+  }
+  if (!isRight) throw new CommandError('stored rows are not what the raw rows say')
+}

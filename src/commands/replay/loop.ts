@@ -1,0 +1,86 @@
+import type { Clock } from '../../clock/clock.ts'
+import { RefusedRows } from '../../engine/ports.ts'
+import { beforeAll, type Incarnation, type Rebuild, type Replay } from '../../postgres/replay.ts'
+import { CommandError } from '../exit.ts'
+import { createTally, type Tally } from './tally.ts'
+
+export interface LoopOptions {
+  readonly apps: readonly string[]
+  /** One room, or every one. */
+  readonly room: string | undefined
+  /** `compare` changes nothing. */
+  readonly mode: 'compare' | 'write'
+  readonly rebuild: Rebuild
+  readonly clock: Clock
+  readonly onProgress: (progress: LoopProgress) => void
+}
+
+export interface LoopProgress {
+  /** Incarnations of rooms that were compared, and rows in which they differed. */
+  readonly rooms: number
+  readonly differences: number
+}
+
+export interface LoopResult {
+  readonly rooms: number
+  /** What differed; what was changed, where that was asked for. */
+  readonly tally: Tally
+  /** Rooms that differ and could not be changed, because someone else kept writing. */
+  readonly busy: readonly Incarnation[]
+}
+
+/** A room that is written to is compared again at once this often, and then after all others. */
+const attempts = 3
+const rounds = 5
+const pause = 1_000
+
+/** Compares room by room, incarnation by incarnation. Throws StoreUnavailable, and CommandError for a row that is refused. */
+export async function replayRooms(replay: Replay, options: LoopOptions): Promise<LoopResult> {
+  const { apps, room, mode, rebuild, clock, onProgress } = options
+  const tally = createTally()
+  let rooms = 0
+
+  /** False when someone else kept writing. */
+  async function replayRoom(place: Incarnation): Promise<boolean> {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const found = await replay.compare(place, rebuild).catch(error => refuse(error, place))
+      const isDone = mode === 'compare' || found.differences.length === 0
+      if (isDone) {
+        tally.add(place, found.differences)
+        return true
+      }
+      const mended = await replay.mend(place, found)
+      if (mended.outcome === 'mended') {
+        tally.add(place, mended.differences)
+        return true
+      }
+      if (mended.outcome === 'busy') return false
+    }
+    return false
+  }
+
+  let busy: Incarnation[] = []
+  for (const app of apps) {
+    const first = { app, ...beforeAll, ...(room !== undefined && { room }) }
+    const next = (after: Incarnation) => replay.next(after, room === undefined ? 'app' : 'room')
+    for (let place = await next(first); place; place = await next(place)) {
+      if (!(await replayRoom(place))) busy.push(place)
+      rooms += 1
+      onProgress({ rooms, differences: tally.rows() })
+    }
+  }
+  for (let round = 1; round <= rounds && busy.length > 0; round++) {
+    await clock.sleep(pause)
+    const waiting = busy
+    busy = []
+    for (const place of waiting) if (!(await replayRoom(place))) busy.push(place)
+  }
+  return { rooms, tally, busy }
+}
+
+function refuse(error: unknown, { app, room }: Incarnation): never {
+  if (!(error instanceof RefusedRows)) throw error
+  throw new CommandError(
+    `room ${room} of app ${app} cannot be rebuilt: the database refuses a row that its events now make (SQLSTATE ${error.code}); it is as it was`,
+  )
+}

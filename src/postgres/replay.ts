@@ -1,0 +1,189 @@
+import { isDeepStrictEqual } from 'node:util'
+import type pg from 'pg'
+import type { Clock } from '../clock/clock.ts'
+import { RefusedRows, StoreUnavailable } from '../engine/ports.ts'
+import type { RowSet } from '../rows/rows.ts'
+import { decodeJson } from './encode.ts'
+import { storeError } from './errors.ts'
+import { compareRows, type Difference, mendRows } from './replay/compare.ts'
+import { lockLogs, readMark } from './replay/mark.ts'
+import { placeValues, readEvents, readItems, type StoredEvent, type StoredItem } from './replay/raw.ts'
+import { openRebuilt } from './replay/rebuilt.ts'
+import {
+  addRoom,
+  countRooms,
+  mendRoom,
+  type NextRoom,
+  nextIncarnation,
+  type RoomColumn,
+  type RoomValues,
+  readNextRoom,
+  readRoom,
+  type StoredRoom,
+} from './replay/rooms.ts'
+import { askOf, atOneMoment, type Incarnation } from './replay/session.ts'
+import type { DerivedTable } from './replay/tables.ts'
+import { bind } from './statement.ts'
+
+export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'
+export type { StoredEvent, StoredItem } from './replay/raw.ts'
+export {
+  beforeAll,
+  type NextRoom,
+  type RoomColumn,
+  type RoomValues,
+  type StoredRoom,
+} from './replay/rooms.ts'
+export type { Incarnation } from './replay/session.ts'
+
+/** What is kept raw of one incarnation of a room, and what is stored of the room. */
+export interface RawRoom {
+  readonly events: AsyncIterable<readonly StoredEvent[]>
+  readonly items: (widget: 'popupQuiz' | 'poll') => AsyncIterable<readonly StoredItem[]>
+  readonly stored: StoredRoom | undefined
+  readonly next: NextRoom | undefined
+}
+
+/** What is wrong with the row of a room. `columns` of one that is there; none of one that is not. */
+export interface RoomFault {
+  readonly kind: 'missing' | 'different'
+  readonly columns: readonly RoomColumn[]
+  readonly wanted: RoomValues
+}
+
+/** Makes the derived rows out of the raw ones; answers what is wrong with the room itself. */
+export type Rebuild = (
+  place: Incarnation,
+  raw: RawRoom,
+  put: (rows: RowSet) => Promise<void>,
+) => Promise<RoomFault | undefined>
+
+export interface Comparison {
+  readonly differences: readonly Difference[]
+  readonly mark: string
+  readonly stored: StoredRoom | undefined
+  readonly fault: RoomFault | undefined
+}
+
+/**
+ * `moved`: what was compared is no longer what is stored; `busy`: someone else is writing, or it took too long. Neither
+ * changed anything.
+ */
+export type Mended =
+  | { readonly outcome: 'mended'; readonly differences: readonly Difference[] }
+  | { readonly outcome: 'moved' | 'busy' }
+
+/** A session that rebuilds derived rows beside the stored ones. All methods throw StoreUnavailable and RefusedRows. */
+export interface Replay {
+  readonly rooms: (apps: readonly string[]) => Promise<number>
+  readonly next: (after: Incarnation, within: 'app' | 'room') => Promise<Incarnation | undefined>
+  /** Reads, rebuilds and compares one incarnation as it was at one moment, whatever is written meanwhile. */
+  readonly compare: (place: Incarnation, rebuild: Rebuild) => Promise<Comparison>
+  /** Makes the stored rows of an incarnation what was rebuilt last, in one transaction. */
+  readonly mend: (place: Incarnation, found: Comparison) => Promise<Mended>
+  readonly close: () => void
+}
+
+export interface ReplaySettings {
+  /** Region of an app, for a room whose row is missing. */
+  readonly region: (app: string) => string
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly limits?: ChangeLimits
+}
+
+/** How long a change may wait for a lock and take in all, ms. */
+export interface ChangeLimits {
+  readonly lock: number
+  readonly total: number
+}
+
+/** A commit waits five seconds for a lock unless the configuration says otherwise: by then a change is over. */
+export const usualLimits: ChangeLimits = { lock: 1_000, total: 4_000 }
+
+/** Serialization failure, deadlock, lock not had in time, statement too long; a key that was not there before. */
+const busyCodes: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014', '23505'])
+
+export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promise<Replay> {
+  const { region, clock, limits = usualLimits } = settings
+  const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
+  // A connection that breaks is noticed by whoever asks next; without a listener it would end the process.
+  client.on('error', () => {})
+  const ask = askOf(client)
+  const rebuilt = await openRebuilt(ask).catch(error => {
+    client.release(true)
+    throw error
+  })
+
+  async function differencesAt(
+    place: Incarnation,
+    fault: RoomFault | undefined,
+  ): Promise<readonly Difference[]> {
+    type Row = Omit<Difference, 'keys'> & { readonly keys: string }
+    const rows = await ask<Row>(bind(compareRows, placeValues(place)))
+    const ofRows = rows.map(row => ({ ...row, keys: decodeJson(row.keys) as Difference['keys'] }))
+    if (!fault) return ofRows
+    const { kind, columns } = fault
+    return [{ table: 'classroom.room', kind, columns, rows: 1, keys: [{}] }, ...ofRows]
+  }
+
+  async function compare(place: Incarnation, rebuild: Rebuild): Promise<Comparison> {
+    await rebuilt.begin(JSON.stringify(place))
+    return atOneMoment(ask, 'look', async () => {
+      const mark = await readMark(ask, place)
+      const stored = await readRoom(ask, place)
+      const raw: RawRoom = {
+        events: readEvents(ask, place),
+        items: widget => readItems(ask, place, widget),
+        stored,
+        next: await readNextRoom(ask, place),
+      }
+      const fault = await rebuild(place, raw, rows => rebuilt.put(place.app, place.incarnation, rows))
+      return { differences: await differencesAt(place, fault), mark, stored, fault }
+    })
+  }
+
+  /** Inside a transaction that shows one moment: what anyone else writes after it began is refused, not undone. */
+  async function apply(place: Incarnation, { mark, stored, fault }: Comparison): Promise<Mended> {
+    const end = clock.monotonic() + limits.total
+    const inTime = () => {
+      const left = Math.max(1, Math.ceil(end - clock.monotonic()))
+      return ask({ text: `set local statement_timeout = ${left}`, values: [] })
+    }
+    await ask({ text: `set local lock_timeout = ${limits.lock}`, values: [] })
+    await inTime()
+    await lockLogs(ask, place)
+    const isAsFound =
+      (await readMark(ask, place)) === mark && isDeepStrictEqual(await readRoom(ask, place), stored)
+    if (!isAsFound) return { outcome: 'moved' }
+    const differences = await differencesAt(place, fault)
+    const tables = new Set(differences.map(({ table }) => table))
+    tables.delete('classroom.room')
+    for (const table of tables) {
+      await inTime()
+      await ask(bind(mendRows[table as DerivedTable], placeValues(place)))
+    }
+    // The feed writes it too: it goes last, so that the feed waits for it as shortly as can be.
+    if (fault?.kind === 'different') await mendRoom(ask, place, fault.wanted, fault.columns)
+    if (fault?.kind === 'missing') await addRoom(ask, place, region(place.app), fault.wanted)
+    return { outcome: 'mended', differences }
+  }
+
+  return {
+    rooms: apps => countRooms(ask, apps),
+    next: (after, within) => nextIncarnation(ask, after, within),
+    compare,
+    mend: async (place, found) => {
+      try {
+        return await atOneMoment(ask, 'change', () => apply(place, found))
+      } catch (error) {
+        if (isBusy(error)) return { outcome: 'busy' }
+        throw error
+      }
+    },
+    close: () => client.release(true),
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error instanceof StoreUnavailable || error instanceof RefusedRows) && busyCodes.has(error.code)
+}

@@ -1,0 +1,123 @@
+import type { Json } from '../../rows/json.ts'
+import { decodeJson, encodeText } from '../encode.ts'
+import { bind, type Statement, statement } from '../statement.ts'
+import type { Ask, Incarnation } from './session.ts'
+import { atPlace } from './tables.ts'
+
+/** An event as it is kept raw. Times are ms since the epoch. */
+export interface StoredEvent {
+  readonly sequence: number | bigint
+  readonly cmd: number
+  readonly version: number | null
+  readonly data: Json
+  readonly extra: Json
+  /** `feed`: only the app's feed has shown it; `log`: the room's log has. */
+  readonly source: 'feed' | 'log'
+  /** The provider's own time as it was read from the event. */
+  readonly ownTime: number | null
+  /** When it happened, as it was told when the event was first seen. */
+  readonly at: number
+  readonly receivedAt: number
+}
+
+/** An item of the log of a quiz or poll as it is kept raw. */
+export interface StoredItem {
+  readonly position: number | bigint
+  readonly data: Json
+  /** ms since the epoch. */
+  readonly receivedAt: number
+}
+
+const batch = 500
+
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double precision`
+
+const listEvents = statement(
+  'replay_events',
+  `select e.sequence::text, e.cmd, e.version, e.data::text, e.extra::text, e.source, ${ms('e.event_time')} as own_time,
+          ${ms('e.at')} as at, ${ms('e.received_at')} as received_at
+   from classroom.room_event e where ${atPlace('e')} and e.sequence > :after::bigint order by e.sequence limit ${batch}`,
+)
+
+const listItems = statement(
+  'replay_items',
+  `select i.position::text, i.data::text, ${ms('i.received_at')} as received_at
+   from classroom.widget_event i where ${atPlace('i')} and i.widget = :widget and i.position > :after::bigint
+   order by i.position limit ${batch}`,
+)
+
+interface EventRow {
+  readonly sequence: string
+  readonly cmd: number
+  readonly version: number | null
+  readonly data: string | null
+  readonly extra: string | null
+  readonly source: 'feed' | 'log'
+  readonly own_time: number | null
+  readonly at: number
+  readonly received_at: number
+}
+
+interface ItemRow {
+  readonly position: string
+  readonly data: string
+  readonly received_at: number
+}
+
+/** The events of one incarnation of a room in the order of its log, some hundred at a time. */
+export async function* readEvents(ask: Ask, place: Incarnation): AsyncGenerator<readonly StoredEvent[]> {
+  for await (const rows of pages<EventRow>(ask, listEvents, { ...placeValues(place) }, row => row.sequence)) {
+    yield rows.map(row => ({
+      sequence: decodeJson(row.sequence) as number | bigint,
+      cmd: row.cmd,
+      version: row.version,
+      data: decode(row.data),
+      extra: decode(row.extra),
+      source: row.source,
+      ownTime: row.own_time,
+      at: row.at,
+      receivedAt: row.received_at,
+    }))
+  }
+}
+
+/** The items of one widget of one incarnation of a room in the order of its log. */
+export async function* readItems(
+  ask: Ask,
+  place: Incarnation,
+  widget: 'popupQuiz' | 'poll',
+): AsyncGenerator<readonly StoredItem[]> {
+  const values = { ...placeValues(place), widget }
+  for await (const rows of pages<ItemRow>(ask, listItems, values, row => row.position)) {
+    yield rows.map(row => ({
+      position: decodeJson(row.position) as number | bigint,
+      data: decode(row.data),
+      receivedAt: row.received_at,
+    }))
+  }
+}
+
+/** Values that name an incarnation in a statement. */
+export function placeValues({ app, room, incarnation }: Incarnation) {
+  return { app, room: encodeText(room), incarnation }
+}
+
+async function* pages<Row extends object>(
+  ask: Ask,
+  list: Statement,
+  values: Readonly<Record<string, unknown>>,
+  placeOf: (row: Row) => string,
+): AsyncGenerator<readonly Row[]> {
+  let after = '-1'
+  for (;;) {
+    const rows = await ask<Row>(bind(list, { ...values, after }))
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (!last || rows.length < batch) return
+    after = placeOf(last)
+  }
+}
+
+function decode(text: string | null): Json {
+  return text === null ? null : (decodeJson(text) as Json)
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
+import { replayRooms } from '../../src/commands/replay/loop.ts'
+import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
+import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { openReplay } from '../../src/postgres/replay.ts'
+import { streams } from '../../src/streams/index.ts'
+import { runSimulation } from '../simulation/simulation.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+
+/** Rooms used again and a consuming feed; a sliding one with refused tails, whose rooms rest on estimates. */
+const seeds = [6, 18]
+
+it.each(seeds)(
+  'two daemons that are killed and cut off leave nothing that a replay would change, with seed %i',
+  async seed => {
+    const database = await cloneDatabase()
+    const kept = { url: database.url, drop: async () => {} }
+    const pool = connect({ ...defaultConnection, url: database.url, poolSize: 1 })
+    try {
+      const { scenario } = await runSimulation({ seed, length: 20 * 60_000, cloneDatabase: async () => kept })
+      const replay = await openReplay(pool, { region: () => 'eu', clock: systemClock })
+      const { tally, rooms } = await replayRooms(replay, {
+        ...{ apps: scenario.apps.map(({ id }) => id), room: undefined, mode: 'compare', clock: systemClock },
+        rebuild: rebuildWith(streams, scenario.settings.harvest, () => {}),
+        onProgress: () => {},
+      })
+      replay.close()
+      expect(rooms).toBeGreaterThan(2)
+      expect(tally.tables()).toEqual([])
+    } finally {
+      await pool.end()
+      await database.drop()
+    }
+  },
+  240_000,
+)

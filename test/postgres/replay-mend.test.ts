@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ReplayStreams } from '../../src/commands/replay/rebuild.ts'
+import { streams } from '../../src/streams/index.ts'
+import type { Harvest } from '../../src/streams/stream.ts'
+import { lesson, minute, openReplayRig, pollItems, quizItems, type ReplayRig } from './replay-rig.ts'
+
+let rig: ReplayRig
+/** The database as the streams have filled it. */
+let right: readonly string[]
+
+beforeAll(async () => {
+  rig = await openReplayRig()
+  for (const room of ['maths', 'music']) {
+    await rig.read('room-events', room, { items: lesson(room), answeredAt: minute(20) })
+    await rig.read('popup-quiz', room, { items: quizItems })
+    await rig.read('poll', room, { items: pollItems })
+  }
+  await rig.read('room-events', 'music', { items: lesson('music', 100, 60), answeredAt: minute(80) })
+  right = await rig.dump()
+})
+afterAll(() => rig.close())
+
+const place = `app_id = 'school' and room_uuid = 'maths' and incarnation = 1`
+const inEvent = { extra: 'sequence = sequence + 500', at: `at = at + interval '1 s'` }
+
+/** Of each table: how a row becomes one that should not be there, and some columns that may be wrong. */
+const plants: Readonly<
+  Record<
+    string,
+    { readonly extra: string; readonly different: readonly (readonly [column: string, change: string])[] }
+  >
+> = {
+  room_state_change: {
+    extra: inEvent.extra,
+    different: [
+      ['at', inEvent.at],
+      ['state', 'state = 7'],
+      ['started_at', 'started_at = now()'],
+    ],
+  },
+  chat_message: {
+    extra: inEvent.extra,
+    different: [
+      ['message', `message = 'planted'`],
+      ['extra', `extra = '{"color": "blue"}'`],
+      ['role', 'role = null'],
+    ],
+  },
+  attendance: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['action', `action = 'gone'`],
+      ['user_uuid', `user_uuid = 'zoe'`],
+    ],
+  },
+  recording_state_change: {
+    extra: inEvent.extra,
+    different: [
+      ['record_id', `record_id = 'r9'`],
+      ['sid', `sid = 'planted'`],
+    ],
+  },
+  reward: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['changed_reward', 'changed_reward = 9'],
+      ['total', 'total = null'],
+    ],
+  },
+  resource_change: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['task_progress', `task_progress = '{}'`],
+      ['size', 'size = size + 0.5'],
+    ],
+  },
+  stage_change: { extra: 'ordinal = ordinal + 9', different: [['action', `action = 'present'`]] },
+  hand_wave: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['payload', 'payload = null'],
+      ['at', inEvent.at],
+    ],
+  },
+  quiz: {
+    extra: `quiz_id = 'q' || quiz_id`,
+    different: [
+      ['items', `items = '[]'`],
+      ['state', 'state = null'],
+      ['average_accuracy', 'average_accuracy = 0.5'],
+    ],
+  },
+  quiz_submission: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['is_correct', 'is_correct = (is_correct is not true)'],
+      ['committed_at', 'committed_at = now()'],
+    ],
+  },
+  poll: {
+    extra: `poll_id = 'x'`,
+    different: [
+      ['mode', 'mode = 1'],
+      ['ended_at', 'ended_at = now()'],
+    ],
+  },
+  poll_submission: {
+    extra: 'ordinal = ordinal + 9',
+    different: [
+      ['select_index', `select_index = '{7}'`],
+      ['at', 'at = null'],
+    ],
+  },
+  poll_tally: {
+    extra: 'option_index = option_index + 9',
+    different: [
+      ['num', 'num = num + 1'],
+      ['percentage', 'percentage = 0.75'],
+    ],
+  },
+}
+
+/** The first row of the room, by its key. */
+const firstRow = (table: string) =>
+  `ctid = (select t.ctid from classroom.${table} t where ${place} order by t::text limit 1)`
+
+const plant = {
+  missing: (table: string) => `delete from classroom.${table} where ${firstRow(table)}`,
+  extra: (table: string, change: string) =>
+    `insert into classroom.${table}
+     select (jsonb_populate_record(null::classroom.${table}, to_jsonb(t) || ${change.replace(/^(\w+) = (.*)$/, `jsonb_build_object('$1', $2)`)})).*
+     from classroom.${table} t where ${firstRow(table)}`,
+  different: (table: string, change: string) =>
+    `update classroom.${table} set ${change} where ${firstRow(table)}`,
+}
+
+const cases = Object.entries(plants).flatMap(([table, { extra, different }]) => [
+  { table, kind: 'missing', statement: plant.missing(table), columns: {} },
+  { table, kind: 'extra', statement: plant.extra(table, extra), columns: {} },
+  ...different.map(([column, change]) => ({
+    ...{ table, kind: 'different', statement: plant.different(table, change), columns: { [column]: 1 } },
+  })),
+])
+
+const roomCases = [
+  ['state', 'state = 1'],
+  ['state_sequence', 'state_sequence = 1'],
+  ['started_at', `started_at = started_at + interval '1 s'`],
+  ['started_at', 'started_at = null'],
+  ['ended_at', `ended_at = last_event_at + interval '1 s'`],
+  ['ended_at', `ended_at = ended_at - interval '3 min'`],
+  ['ended_at', 'ended_at = null'],
+  ['valid_from', `valid_from = valid_from + interval '1 s'`],
+  ['valid_from', 'valid_from = null'],
+  ['valid_to', 'valid_to = now()'],
+] as const
+
+async function found() {
+  const tables = (await rig.compare()).tally.tables()
+  return tables.map(({ keys, ...counts }) => ({ ...counts, keys: Object.values(keys).flat().length }))
+}
+
+describe('a difference that was planted is told and mended', () => {
+  beforeEach(async () => {
+    expect(await rig.dump()).toEqual(right)
+  })
+
+  it.each(cases)('$table: $kind $columns', async ({ table, kind, statement, columns }) => {
+    await rig.db.rows(statement)
+    const none = { missing: 0, extra: 0, different: 0 }
+    expect(await found()).toEqual([{ table: `classroom.${table}`, ...none, [kind]: 1, columns, keys: 1 }])
+    const changed = await rig.write()
+    expect([changed.tally.rows(), changed.busy]).toEqual([1, []])
+    expect(await rig.dump()).toEqual(right)
+    expect((await rig.write()).tally.rows(), 'a second time nothing is changed').toBe(0)
+  })
+
+  it.each(roomCases)('room: %s with %s', async (column, change) => {
+    await rig.db.rows(`update classroom.room set ${change} where ${place}`)
+    expect(await found()).toMatchObject([{ table: 'classroom.room', different: 1, columns: { [column]: 1 } }])
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+
+  it('a room that has been used again ceased when the next one began', async () => {
+    const ofMusic = `room_uuid = 'music' and incarnation = 1`
+    for (const wrong of ['null', `valid_to + interval '1 s'`]) {
+      await rig.db.rows(`update classroom.room set valid_to = ${wrong} where ${ofMusic}`)
+      expect(await found()).toMatchObject([{ table: 'classroom.room', columns: { valid_to: 1 } }])
+      await rig.write()
+      expect(await rig.dump()).toEqual(right)
+    }
+  })
+
+  it('a room without a row, although its log was read', async () => {
+    await rig.db.rows(`delete from classroom.room where ${place}`)
+    expect(await found()).toMatchObject([{ table: 'classroom.room', missing: 1 }])
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+    const [room] = await rig.db.rows(
+      `select region, first_seen_at, last_event_at, verified_at::text from classroom.room where ${place}`,
+    )
+    const times = {
+      first_seen_at: new Date(minute(20) + 250),
+      last_event_at: new Date(minute(20)),
+      verified_at: '-infinity',
+    }
+    expect(room).toEqual({ region: 'ap', ...times })
+  })
+
+  it('rows under a name of which nothing is kept raw', async () => {
+    await rig.db.rows(
+      `insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, message, at) values ('school', 'nowhere', 2, 5, 'planted', now())`,
+    )
+    expect((await rig.compare()).tally.tables()).toMatchObject([
+      {
+        table: 'classroom.chat_message',
+        extra: 1,
+        keys: { extra: [{ room: 'nowhere', incarnation: 2, sequence: 5 }] },
+      },
+    ])
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+
+  it('many at once, of which only some are named', async () => {
+    await rig.db.rows(
+      `insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, message, at)
+       select 'school', 'maths', 1, 1000 + n, 'planted', now() from generate_series(1, 300) n`,
+    )
+    await rig.db.rows(`delete from classroom.attendance where ${place}`)
+    const [attendance, chat] = (await rig.compare()).tally.tables()
+    expect(attendance).toMatchObject({ missing: 3 })
+    expect(chat).toMatchObject({ extra: 300 })
+    expect(chat!.keys.extra.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 20 }, (_, n) => 1001 + n),
+    )
+    expect(JSON.stringify(chat)).not.toContain('planted')
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+})
+
+describe('a time that was taken from an answer and that nothing else tells', () => {
+  const timeless = pollItems.map(({ ts: _, ...rest }: { ts?: number }) => rest)
+  const pollOf = (room: string) =>
+    rig.db.rows(`select started_at, ended_at, mode from classroom.poll where room_uuid = '${room}'`)
+
+  it('stays as it is stored, also where its row is mended, and is unknown in a row that was missing', async () => {
+    await rig.read('room-events', 'late', { items: lesson('late'), answeredAt: minute(20) })
+    await rig.read('poll', 'late', { items: [] })
+    await rig.read('poll', 'late', { items: timeless, answeredAt: minute(30) })
+    const stored = { started_at: new Date(minute(30)), ended_at: new Date(minute(30)), mode: 2 }
+    expect(await pollOf('late')).toEqual([stored])
+    await rig.db.rows(`update classroom.poll set mode = 1 where room_uuid = 'late'`)
+    expect((await rig.write()).tally.tables()).toMatchObject([{ columns: { mode: 1 } }])
+    expect(await pollOf('late')).toEqual([stored])
+    await rig.db.rows(`delete from classroom.poll where room_uuid = 'late'`)
+    await rig.write()
+    expect(await pollOf('late')).toEqual([{ started_at: null, ended_at: null, mode: 2 }])
+    expect((await rig.write()).tally.rows()).toBe(0)
+    for (const table of [
+      'poll',
+      'poll_tally',
+      'poll_submission',
+      'room',
+      'room_event',
+      'widget_event',
+      'chat_message',
+    ])
+      await rig.db.rows(`delete from classroom.${table} where room_uuid = 'late'`)
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+})
+
+describe('after a fix in how something is read', () => {
+  const withHarvest = (
+    name: 'room-events' | 'poll',
+    alter: (harvest: Harvest) => Harvest,
+  ): ReplayStreams => ({
+    ...streams,
+    [name]: {
+      ...streams[name],
+      harvest: (...args: Parameters<(typeof streams)['poll']['harvest']>) =>
+        alter(streams[name].harvest(...args)),
+    },
+  })
+
+  /** Words for roles, no chat of bob, and one more row for each reward. */
+  const fixedEvents = withHarvest('room-events', ({ rows, ...harvest }) => ({
+    ...harvest,
+    rows: {
+      ...rows,
+      'classroom.attendance': rows['classroom.attendance']?.map(row => ({ ...row, role: 'student' })) ?? [],
+      'classroom.chat_message': [],
+      'classroom.reward':
+        rows['classroom.reward']?.flatMap(row => [row, { ...row, ordinal: row.ordinal + 1 }]) ?? [],
+    },
+  }))
+
+  it('what it changes is told, applied once, and taken back by the streams as they were', async () => {
+    const { tally } = await rig.compare(fixedEvents)
+    const counts = tally
+      .tables()
+      .map(({ table, missing, extra, different, columns }) => [table, missing, extra, different, columns])
+    expect(counts).toEqual([
+      ['classroom.attendance', 0, 0, 9, { role: 9 }],
+      ['classroom.chat_message', 0, 3, 0, {}],
+      ['classroom.reward', 3, 0, 0, {}],
+    ])
+    expect(await rig.dump(), 'a comparison changes nothing').toEqual(right)
+    expect((await rig.write(fixedEvents)).tally.rows()).toBe(15)
+    expect((await rig.write(fixedEvents)).tally.rows()).toBe(0)
+    expect(await rig.db.rows('select distinct role from classroom.attendance')).toEqual([{ role: 'student' }])
+    expect((await rig.write()).tally.rows()).toBe(15)
+    expect(await rig.dump()).toEqual(right)
+  })
+
+  it('quizzes and polls follow it too', async () => {
+    const fixedPolls = withHarvest('poll', ({ rows, ...harvest }) => ({
+      ...harvest,
+      rows: { ...rows, 'classroom.poll': rows['classroom.poll']?.map(row => ({ ...row, mode: 1 })) ?? [] },
+    }))
+    expect((await rig.write(fixedPolls)).tally.tables()).toMatchObject([
+      { table: 'classroom.poll', different: 2, columns: { mode: 2 } },
+    ])
+    expect(await rig.db.rows('select distinct mode from classroom.poll')).toEqual([{ mode: 1 }])
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+
+  it('a row that the database refuses ends the replay and names the room', async () => {
+    const broken = withHarvest('room-events', ({ rows, ...harvest }) => ({
+      ...harvest,
+      rows: {
+        ...rows,
+        'classroom.chat_message':
+          rows['classroom.chat_message']?.map(row => ({ ...row, type: 2 ** 40 })) ?? [],
+      },
+    }))
+    await expect(rig.write(broken)).rejects.toThrow(
+      /^room maths of app school cannot be rebuilt: .*SQLSTATE 22003/,
+    )
+    expect(await rig.dump()).toEqual(right)
+    expect((await rig.compare()).tally.rows()).toBe(0)
+  })
+
+  it('a time that is now read from an event moves the event’s rows, and no second time', async () => {
+    const timed = withHarvest('room-events', ({ rows, ...harvest }) => {
+      const at = new Date(minute(13)).toISOString()
+      const change = <Row extends object>(list: readonly Row[] | undefined) =>
+        list?.map(row => ({ ...row, at })) ?? []
+      return {
+        ...harvest,
+        rows: {
+          ...rows,
+          'classroom.room_event':
+            rows['classroom.room_event']?.map(row => ({
+              ...row,
+              event_time: row.cmd === 3 ? at : row.event_time,
+            })) ?? [],
+          'classroom.chat_message': change(rows['classroom.chat_message']),
+        },
+      }
+    })
+    expect((await rig.write(timed)).tally.tables()).toMatchObject([
+      { table: 'classroom.chat_message', different: 3, columns: { at: 3 } },
+    ])
+    expect((await rig.write(timed)).tally.rows()).toBe(0)
+    await rig.write()
+    expect(await rig.dump()).toEqual(right)
+  })
+})

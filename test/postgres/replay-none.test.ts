@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hour } from './harness.ts'
+import {
+  lesson,
+  minute,
+  openReplayRig,
+  pollItems,
+  pupil,
+  quizItems,
+  type ReplayRig,
+  record,
+} from './replay-rig.ts'
+
+let rig: ReplayRig
+beforeAll(async () => {
+  rig = await openReplayRig()
+})
+afterAll(() => rig.close())
+
+/** The rows that differ, by table. */
+async function differing() {
+  const { tally, rooms } = await rig.compare()
+  return { rooms, tables: tally.tables() }
+}
+
+describe('a replay of unchanged streams finds nothing to change', () => {
+  it('in a room whose log and widgets were read once', async () => {
+    await rig.read('room-events', 'once', { items: lesson('once'), answeredAt: minute(20) })
+    await rig.read('popup-quiz', 'once', { items: quizItems })
+    await rig.read('poll', 'once', { items: pollItems })
+    expect(await differing()).toEqual({ rooms: 1, tables: [] })
+    const kinds = (await rig.dump()).map(line => line.slice(0, line.indexOf(' ')))
+    expect(new Set(kinds).size, 'every derived table and the room have rows').toBe(14)
+  })
+
+  it('where the feed came first and the log confirmed it bit by bit, live and not', async () => {
+    const items = lesson('heard')
+    for (const [index, each] of items.entries()) {
+      if (index % 3 !== 2)
+        await rig.read('app-events', '', { items: [each], answeredAt: minute(1.5 + index) })
+      if (index % 4 === 3) {
+        await rig.read('room-events', 'heard', {
+          items: items.slice(0, index + 1),
+          answeredAt: minute(1.7 + index),
+        })
+      }
+    }
+    await rig.read('room-events', 'heard', { items, answeredAt: minute(40) })
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('in a room that only the feed has shown', async () => {
+    await rig.read('app-events', '', { items: lesson('unread'), answeredAt: minute(12) })
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('where the feed has told what the log does not hold', async () => {
+    const items = lesson('doubtful')
+    await rig.read('app-events', '', {
+      items: [...items.slice(0, 4), record('doubtful', 99, 1001, { state: 2 })],
+    })
+    await rig.read('room-events', 'doubtful', { items: items.slice(0, 8), answeredAt: minute(9) })
+    expect(
+      await rig.db.value(
+        `select count(*)::int from classroom.room_event where source = 'feed' and room_uuid = 'doubtful'`,
+      ),
+    ).toBe(1)
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('in rooms that one name was used for one after the other', async () => {
+    for (const [use, begins] of [0, 60, 120].entries()) {
+      await rig.db.advance(hour / 10)
+      await rig.read('room-events', 'again', {
+        items: lesson('again', use * 100, begins),
+        answeredAt: minute(begins + 20),
+      })
+      await rig.read('popup-quiz', 'again', { items: quizItems.slice(use) })
+      await rig.read('poll', 'again', { items: pollItems })
+    }
+    expect(await rig.db.value(`select max(incarnation) from classroom.room where room_uuid = 'again'`)).toBe(
+      3,
+    )
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('with pages that follow each other and numbers above 2^53', async () => {
+    const items = lesson('big', 2n ** 53n)
+    await rig.read('room-events', 'big', { items: items.slice(0, 6), nextId: 'n1', answeredAt: minute(20) })
+    await rig.read('room-events', 'big', { items: items.slice(6), cursor: 'n1', answeredAt: minute(21) })
+    await rig.read('popup-quiz', 'big', { items: quizItems.slice(0, 5), nextId: 'n1' })
+    await rig.read('popup-quiz', 'big', { items: quizItems.slice(5), cursor: 'n1' })
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('in an open room whose live end brings times that nothing else tells', async () => {
+    const timeless = pollItems.map(({ ts, ...rest }: { ts?: number }) => rest)
+    await rig.read('room-events', 'live', { items: lesson('live').slice(0, 10), answeredAt: minute(9) })
+    await rig.read('poll', 'live', { items: [] })
+    await rig.read('poll', 'live', { items: timeless, answeredAt: minute(30) })
+    expect(await rig.db.value(`select ended_at from classroom.poll where room_uuid = 'live'`)).toEqual(
+      new Date(minute(30)),
+    )
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('with items and events that could not be read', async () => {
+    const strange = [
+      record('odd', 1, 3, { fromUser: pupil('ann'), message: 42 }),
+      { ...record('odd', 2, 3, {}), version: 'two', beside: { of: 'it' } },
+      { roomUuid: 'odd', sequence: 3, cmd: 1501 },
+      { roomUuid: 'odd', sequence: 4, cmd: 1, data: { state: 'on' } },
+      { roomUuid: 'odd', sequence: 5, cmd: 'chat' },
+      record('odd', 6, 1101, {
+        rewardDetails: [{}, { userUuid: 'ann', totalReward: 3, taskToken: 'hidden' }],
+      }),
+      record('odd', 7, 20, { onlineUsers: ['nobody', { ...pupil('cat'), role: 2 }] }),
+    ]
+    await rig.read('room-events', 'odd', { items: strange, answeredAt: minute(20) })
+    await rig.read('poll', 'odd', { items: [{ changeProperties: 'none' }, 'no item' as never, ...pollItems] })
+    await rig.read('popup-quiz', 'odd', {
+      items: ['no item' as never, ...quizItems, { changeProperties: 'none' }],
+    })
+    expect((await differing()).tables).toEqual([])
+  })
+})
+
+it('an event of the feed that the log has replaced by another leaves rows behind, and a replay removes them', async () => {
+  await rig.read('app-events', '', { items: [record('replaced', 1, 1, { state: 0 })] })
+  await rig.read('room-events', 'replaced', {
+    items: [record('replaced', 1, 3, { fromUser: pupil('ann'), message: 'hello' })],
+    answeredAt: minute(1),
+  })
+  const { tables } = await differing()
+  expect(tables).toMatchObject([
+    // The event happened when it was first seen, whatever it was taken for then.
+    { table: 'classroom.chat_message', different: 1, columns: { at: 1 } },
+    { table: 'classroom.room', different: 1, columns: { state: 1, state_sequence: 1 } },
+    { table: 'classroom.room_state_change', extra: 1, missing: 0, different: 0 },
+  ])
+  await rig.write()
+  expect((await differing()).tables).toEqual([])
+  expect(await rig.db.rows(`select state from classroom.room where room_uuid = 'replaced'`)).toEqual([
+    { state: null },
+  ])
+})
