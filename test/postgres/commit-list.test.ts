@@ -119,6 +119,26 @@ describe('a page of a list', () => {
     ])
   })
 
+  it('keeps when a vote was given, although the item comes without that when it is read again', async () => {
+    const vote = {
+      room_uuid: 'room-1',
+      poll_id: 'p',
+      user_uuid: 'u',
+      ordinal: 0,
+      user_name: 'Ada',
+      extra: null,
+    }
+    const read = (choice: number, at: string | null) =>
+      list('poll', {
+        rows: rowSet({ 'classroom.poll_submission': [{ ...vote, select_index: [choice], at }] }),
+      })
+    await read(0, time(1))
+    await read(1, null)
+    expect(await db.rows('select select_index, at from classroom.poll_submission')).toEqual([
+      { select_index: [1], at: new Date(time(1)) },
+    ])
+  })
+
   it('keeps the first of two different items at one place and sets the other down', async () => {
     await list('poll', { rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-a', { a: 1 })] }) })
     const again = await list('poll', {

@@ -125,6 +125,51 @@ describe('a replay of unchanged streams finds nothing to change', () => {
   })
 })
 
+describe('the end of a class, which no event tells the time of, may be any that a reading has told', () => {
+  const endOf = (room: string) =>
+    rig.db.value(`select ended_at from classroom.room where room_uuid = $1`, [room])
+  const firstSeen = (room: string) =>
+    rig.db.value(`select min(at) from classroom.room_state_change where room_uuid = $1 and state = 2`, [room])
+  const end = 13
+
+  it('that of an event before it, where the log was read from its beginning after the feed had told it', async () => {
+    const items = lesson('sooner')
+    await rig.read('app-events', '', { items: [items[end]!], answeredAt: minute(15) })
+    await rig.read('room-events', 'sooner', { items, answeredAt: minute(40) })
+    expect([await firstSeen('sooner'), await endOf('sooner')]).toEqual([at(15), at(9)])
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('that of a later answer, where this told the whole class again', async () => {
+    const items = lesson('later')
+    await rig.read('room-events', 'later', { items: items.slice(0, 10), answeredAt: minute(9) })
+    await rig.read('app-events', '', { items: [items[end]!], answeredAt: minute(15) })
+    await rig.read('room-events', 'later', { items: items.slice(0, end + 1), answeredAt: minute(16) })
+    expect([await firstSeen('later'), await endOf('later')]).toEqual([at(15), at(16)])
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('that of the close, where the end was only read after it', async () => {
+    const items = lesson('unheard')
+    await rig.read('room-events', 'unheard', { items: items.slice(0, 10), answeredAt: minute(9) })
+    await rig.read('room-events', 'unheard', { items: items.toSpliced(end, 1), answeredAt: minute(17) })
+    await rig.read('room-events', 'unheard', { items, answeredAt: minute(19) })
+    expect([await firstSeen('unheard'), await endOf('unheard')]).toEqual([at(9), at(17)])
+    expect((await differing()).tables).toEqual([])
+  })
+
+  it('and no other: none before, none after, and not none at all', async () => {
+    for (const wrong of [`ended_at - interval '10 min'`, `last_event_at + interval '1 ms'`, 'null']) {
+      await rig.db.rows(`update classroom.room set ended_at = ${wrong} where room_uuid = 'sooner'`)
+      expect((await differing()).tables).toMatchObject([{ different: 1, columns: { ended_at: 1 } }])
+      await rig.write()
+      expect(await endOf('sooner')).toEqual(at(9))
+    }
+  })
+})
+
+const at = (minutes: number) => new Date(minute(minutes))
+
 it('an event of the feed that the log has replaced by another leaves rows behind, and a replay removes them', async () => {
   await rig.read('app-events', '', { items: [record('replaced', 1, 1, { state: 0 })] })
   await rig.read('room-events', 'replaced', {

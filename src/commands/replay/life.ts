@@ -19,8 +19,8 @@ export interface Evidence {
   /** By all events, and by those alone that the log has shown. */
   readonly all: Life
   readonly log: Life
+  /** Events that the log has shown. */
   readonly logEvents: number
-  readonly events: number
   /** Changes of state after the last one of the log that only the feed has shown. */
   readonly unconfirmed: readonly { readonly state: number | null; readonly sequence: Sequence | null }[]
   /** Whether the beginning of the class says when that was. */
@@ -43,7 +43,7 @@ export function watchLife(storedEnd: number | null): {
   readonly evidence: () => Evidence
 } {
   let [all, log] = [unborn, unborn]
-  let [events, logEvents, eventsSinceClass, eventsToEnd] = [0, 0, 0, 0]
+  let [logEvents, eventsSinceClass, eventsToEnd] = [0, 0, 0]
   let unconfirmed: Evidence['unconfirmed'] = []
   let isStartTold = false
   let [isTimeKnown, endsLikeNeighbour, isEndLate] = [false, false, false]
@@ -68,7 +68,6 @@ export function watchLife(storedEnd: number | null): {
   return {
     see: read => {
       const { event, room, ownTime } = read
-      events += 1
       eventsSinceClass += 1
       if (event.receivedAt < lastEndCame) isEndLate = true
       if (ownTime === null) firstEstimate = Math.min(firstEstimate ?? event.at, event.at)
@@ -80,7 +79,7 @@ export function watchLife(storedEnd: number | null): {
       if (room) log = grow(log, room)
     },
     evidence: () => ({
-      ...{ all, log, events, logEvents, unconfirmed, isStartTold, isEndLate, endsLikeNeighbour },
+      ...{ all, log, logEvents, unconfirmed, isStartTold, isEndLate, endsLikeNeighbour },
       ...{ eventsToEnd, firstEstimate },
     }),
   }

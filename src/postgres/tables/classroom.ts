@@ -204,6 +204,8 @@ export const classroomTables: Specs<ClassroomTables> = {
       extra: 'jsonb',
     },
     onConflict: 'replace',
+    // Only the first answer that has the item tells when it was; read again, it comes without.
+    except: { at: 'merge' },
   },
   'classroom.poll_tally': {
     within: 'room',

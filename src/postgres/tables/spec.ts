@@ -19,7 +19,9 @@ export interface TableSpec<Row = object> {
    * `finished` is not replaced by what comes without; `alive`: merged, but what was known of one that had been
    * destroyed no longer holds when it comes back.
    */
-  readonly except?: { readonly [C in keyof Row & string]?: 'keep' | 'replace' | 'latch' | 'final' | 'alive' }
+  readonly except?: {
+    readonly [C in keyof Row & string]?: 'keep' | 'replace' | 'merge' | 'latch' | 'final' | 'alive'
+  }
   /** Partitioned by time. Postgres does not tell which rows of such a table were new: changed ones count as well. */
   readonly partitioned?: true
   /** Column that the database sets to its clock when a stored row changes. */
