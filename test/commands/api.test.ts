@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../../src/postgres/connect.ts'
 import { type ApiStage, openApiStage } from './api-stage.ts'
 import { launch, penstock } from './penstock.ts'
@@ -10,20 +10,16 @@ import { launch, penstock } from './penstock.ts'
 let stage: ApiStage
 let pool: pg.Pool
 
-beforeAll(async () => {
+/** The provider counts what every test sends, so each has one of its own, and a ledger that begins with it. */
+beforeEach(async () => {
   stage = await openApiStage({ profile: { kind: 'idle', rooms: 2 }, switches: { playerFailRate: 0 } })
   const session = { statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
   pool = connect({ url: stage.database.url, poolSize: 1, ...session })
 })
 
-afterAll(async () => {
+afterEach(async () => {
   await pool.end()
   await stage.close()
-})
-
-beforeEach(async () => {
-  stage.sandbox.faults.set([])
-  await pool.query('truncate ingest.debit, ingest.budget, ingest.ownership, ingest.intent')
 })
 
 /** Users of a channel must have different IDs: each player is given the next one. */
