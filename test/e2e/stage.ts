@@ -20,7 +20,7 @@ export const speed = 60
 /** Seconds of the clock for which the provider knows a room after its class: an hour of the world. */
 const hour = 60
 /** Where a roomUuid is to be used again while someone watches, that must come sooner. */
-const short = 24
+const short = 36
 
 export interface StageOptions {
   readonly seed: string
