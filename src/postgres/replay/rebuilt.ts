@@ -6,7 +6,7 @@ import type { Ask } from './session.ts'
 import { type DerivedTable, derived, derivedTables, placeColumns } from './tables.ts'
 
 /**
- * The rebuilt rows, in tables that only this session sees: they have the columns and the keys of the stored ones, and
+ * The rebuilt rows, in tables that only this connection sees: they have the columns and the keys of the stored ones, and
  * rows meet in them by the rules of the commit.
  */
 
