@@ -6,7 +6,8 @@ import {
   seriesParameters,
 } from '../../provider/analytics/index.ts'
 import { section } from './leaf.ts'
-import { baseUrl, count, duration, flag, oneOf, text } from './values.ts'
+import { service } from './service.ts'
+import { baseUrl, oneOf, text } from './values.ts'
 
 const { parameters: names, granularities: words } = defaultSeriesWords
 
@@ -40,17 +41,7 @@ function each<K extends string, S>(keys: readonly K[], make: (key: K) => S) {
 
 export const analyticsService = section({
   url: baseUrl().describe('Address of the call analytics service.'),
-  deadline: duration('1s', '5m')
-    .prefault('30s')
-    .describe('A request that takes longer, in total, is given up.'),
-  maxBodyBytes: count(65_536, 268_435_456, 'bytes')
-    .prefault('16777216')
-    .describe('An answer longer than this is refused, and less is asked for at once.'),
-  insecure: flag()
-    .prefault('false')
-    .describe(
-      'Allow http:// to another machine: credentials would travel unencrypted. Within this machine http:// is always allowed.',
-    ),
+  ...service({ bodyBytes: '16777216', tooLong: ', and less is asked for at once', travels: 'credentials' }),
   counters: oneOf(['credential', 'app'])
     .prefault('credential')
     .describe(

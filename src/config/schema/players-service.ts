@@ -1,20 +1,11 @@
 import { playerLimitReadings } from '../../provider/players/index.ts'
 import { section } from './leaf.ts'
-import { baseUrl, count, duration, flag, headerName, oneOf } from './values.ts'
+import { service } from './service.ts'
+import { baseUrl, headerName, oneOf } from './values.ts'
 
 export const playersService = section({
   url: baseUrl().describe('Address of the cloud player service.'),
-  deadline: duration('1s', '5m')
-    .prefault('30s')
-    .describe('A request that takes longer, in total, is given up.'),
-  maxBodyBytes: count(65_536, 268_435_456, 'bytes')
-    .prefault('8388608')
-    .describe('An answer longer than this is refused.'),
-  insecure: flag()
-    .prefault('false')
-    .describe(
-      'Allow http:// to another machine: credentials would travel unencrypted. Within this machine http:// is always allowed.',
-    ),
+  ...service({ bodyBytes: '8388608', tooLong: '', travels: 'credentials' }),
   counters: oneOf(['credential', 'app'])
     .prefault('credential')
     .describe(

@@ -1,12 +1,12 @@
 import { analyticsService } from './analytics-service.ts'
 import { section } from './leaf.ts'
 import { playersService } from './players-service.ts'
+import { service } from './service.ts'
 import {
   baseUrl,
   count,
   cron,
   duration,
-  flag,
   headerName,
   listen,
   oneOf,
@@ -89,17 +89,7 @@ const classroomService = section({
     .describe(
       'How long after its last sign of life a room ID certainly still means the same room. The provider forgets a room about an hour after it ends; stay below that.',
     ),
-  deadline: duration('1s', '5m')
-    .prefault('30s')
-    .describe('A request that takes longer, in total, is given up.'),
-  maxBodyBytes: count(65_536, 268_435_456, 'bytes')
-    .prefault('8388608')
-    .describe('An answer longer than this is refused.'),
-  insecure: flag()
-    .prefault('false')
-    .describe(
-      'Allow http:// to another machine: tokens would travel unencrypted. Within this machine http:// is always allowed.',
-    ),
+  ...service({ bodyBytes: '8388608', tooLong: '', travels: 'tokens' }),
 })
 
 export const provider = section({
