@@ -3,11 +3,12 @@ import { addConfiguration, addDatabase } from './cli/configuration.ts'
 import { addDaemon } from './cli/daemon.ts'
 import { addApi, addReplay } from './cli/data.ts'
 import { addTrial } from './cli/trial.ts'
-import { exitCodeOf, exitOk, exitUsage, Told } from './exit.ts'
+import { exitCodeOf, exitFailed, exitOk, exitUsage, Told } from './exit.ts'
 import { version } from './version.ts'
 
 /** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
 export async function main(argv: readonly string[]): Promise<number> {
+  process.stdout.on('error', leaveWithoutReader)
   const program = describe()
   try {
     await program.parseAsync([...argv])
@@ -17,6 +18,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (!(error instanceof Told)) process.stderr.write(`penstock: ${sentence(error)}\n`)
     return exitCodeOf(error)
   }
+}
+
+/** Whoever read the output has gone, as `head` does when it has seen enough: there is nobody left to tell. */
+function leaveWithoutReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(exitFailed)
 }
 
 /** Errors of sockets may have nothing but a code. */

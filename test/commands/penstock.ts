@@ -25,6 +25,17 @@ export async function penstock(args: readonly string[], env: Environment = {}): 
   return { code, stdout, stderr }
 }
 
+/** Runs one command whose reader goes away before it has printed anything. */
+export async function penstockUnread(args: readonly string[]): Promise<Omit<Ended, 'stdout'>> {
+  const child = start(args, {})
+  child.stdout!.destroy()
+  const [stderr, [code]] = await Promise.all([
+    text(child.stderr!),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { code, stderr }
+}
+
 export interface Running {
   readonly process: ChildProcess
   /** Everything printed to standard output so far. */

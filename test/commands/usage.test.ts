@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { penstock } from './penstock.ts'
+import { penstock, penstockUnread } from './penstock.ts'
 
 let folder: string
 
@@ -108,6 +108,10 @@ const apps = (...ids: readonly string[]) =>
   ids
     .map(id => `  - {id: ${id}, region: ap, plan: premium, classroom: {uid: u, token: secret-of-${id}}}`)
     .join('\n')
+
+test('output that nobody reads any more ends the command without a word', async () => {
+  expect(await penstockUnread(['--help'])).toEqual({ code: 1, stderr: '' })
+})
 
 describe('validate', () => {
   test('says in one line what a right file holds, without a network and without a database', async () => {
