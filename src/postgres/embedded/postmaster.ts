@@ -44,6 +44,20 @@ async function postmasterArguments(pid: number, cluster: string): Promise<readon
   return args.includes(cluster) || (await worksIn(pid, cluster)) ? args : undefined
 }
 
+/**
+ * An ending process gives up its memory, and with that its command line, before it closes its sockets: it is gone
+ * only when it is a zombie or not there at all. Until then the next start would find its port taken.
+ */
+async function lingers(pid: number, cluster: string): Promise<boolean> {
+  if (await postmasterArguments(pid, cluster)) return true
+  const [stat, commandLine] = await Promise.all(
+    ['stat', 'cmdline'].map(file => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => undefined)),
+  )
+  if (stat === undefined || commandLine !== '') return false
+  // The state follows the name, which stands in parentheses and may hold some itself.
+  return !/^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))
+}
+
 /** A directory that was moved keeps its inode, and Postgres works inside its data directory. */
 async function worksIn(pid: number, cluster: string): Promise<boolean> {
   const [own, theirs] = await Promise.all(
@@ -90,7 +104,7 @@ export async function waitUntilGone(
 ): Promise<boolean> {
   const due = everyFiveSeconds(clock)
   const end = clock.monotonic() + patience
-  while (await postmasterArguments(pid, cluster)) {
+  while (await lingers(pid, cluster)) {
     if (clock.monotonic() >= end) return false
     if (due()) progress('waiting for the embedded Postgres to stop', { pid })
     await clock.sleep(POLL_MS)
