@@ -170,20 +170,12 @@ describe('the end of a class, which no event tells the time of, may be any that 
 
 const at = (minutes: number) => new Date(minute(minutes))
 
-it('an event of the feed that the log has replaced by another leaves rows behind, and a replay removes them', async () => {
+it('an event of the feed that the log has replaced by another leaves nothing behind', async () => {
   await rig.read('app-events', '', { items: [record('replaced', 1, 1, { state: 0 })] })
   await rig.read('room-events', 'replaced', {
     items: [record('replaced', 1, 3, { fromUser: pupil('ann'), message: 'hello' })],
     answeredAt: minute(1),
   })
-  const { tables } = await differing()
-  expect(tables).toMatchObject([
-    // The event happened when it was first seen, whatever it was taken for then.
-    { table: 'classroom.chat_message', different: 1, columns: { at: 1 } },
-    { table: 'classroom.room', different: 1, columns: { state: 1, state_sequence: 1 } },
-    { table: 'classroom.room_state_change', extra: 1, missing: 0, different: 0 },
-  ])
-  await rig.write()
   expect((await differing()).tables).toEqual([])
   expect(await rig.db.rows(`select state from classroom.room where room_uuid = 'replaced'`)).toEqual([
     { state: null },

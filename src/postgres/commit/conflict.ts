@@ -1,10 +1,13 @@
 import type { TableSpec } from '../tables/spec.ts'
 
-/** What happens to a stored row `t` when one with the same key comes, as the action of an `on conflict`. */
-export function resolution(spec: TableSpec): string {
+/**
+ * What happens to a stored row `t` when one with the same key comes, as the action of an `on conflict`. `instead` are
+ * expressions of what columns become against the rules of their table.
+ */
+export function resolution(spec: TableSpec, instead: Readonly<Record<string, string>> = {}): string {
   if (spec.onConflict === 'keep') return 'do nothing'
   if (spec.onConflict === 'revise') return revision
-  const changes = changesOf(spec)
+  const changes = changesOf(spec, instead)
   const stored = changes.map(([column]) => `t.${column}`).join(', ')
   const wanted = changes.map(([, value]) => value).join(', ')
   const touched = spec.touched ? [[spec.touched, 'ingest.clock()'] as const] : []
@@ -19,13 +22,16 @@ const revision = `do update set value = excluded.value, fetched_at = excluded.fe
         or excluded.fetched_at = t.fetched_at and excluded.value is distinct from t.value`
 
 /** Columns that may change and the expression of what they become. */
-function changesOf(spec: TableSpec): readonly (readonly [column: string, value: string])[] {
+function changesOf(
+  spec: TableSpec,
+  instead: Readonly<Record<string, string>>,
+): readonly (readonly [column: string, value: string])[] {
   const key = new Set<string>([...(spec.within === 'room' ? ['room_uuid'] : []), ...spec.key])
   const except: Readonly<Record<string, string>> = spec.except ?? {}
   return Object.keys(spec.columns)
     .filter(column => !key.has(column))
     .flatMap(column => {
-      const value = newValue(column, except[column] ?? spec.onConflict)
+      const value = instead[column] ?? newValue(column, except[column] ?? spec.onConflict)
       return value === undefined ? [] : [[column, value] as const]
     })
 }

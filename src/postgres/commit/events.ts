@@ -3,6 +3,7 @@ import { type Statement, statement } from '../statement.ts'
 import { eventTables } from '../tables/classroom.ts'
 import { tables } from '../tables.ts'
 import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
+import { isOfOther, takenBack, unlessRestated, validFrom } from './replaced.ts'
 
 /**
  * Commits a page of events. Three questions are answered inside the statement, because only there the answer
@@ -60,13 +61,17 @@ function judged(fresh: string): string {
 const feedFresh = 'p.trusted and s.source is null'
 const logFresh = `s.source is null or s.source = 'feed'`
 
+/** The first sight of an event is nearest to when it happened, if it was this event that was seen. */
+const firstSight = (column: string) => `case when ${isOfOther} then excluded.${column} else t.${column} end`
+
 function storedEvents(source: 'feed' | 'log'): string {
   const columns = Object.keys(tables['classroom.room_event'].columns)
   const conflict =
     source === 'feed'
       ? 'do nothing'
       : `do update set cmd = excluded.cmd, version = excluded.version, data = excluded.data,
-           event_time = excluded.event_time, extra = excluded.extra, source = excluded.source
+           event_time = excluded.event_time, extra = excluded.extra, source = excluded.source,
+           at = ${firstSight('at')}, at_source = ${firstSight('at_source')}, received_at = ${firstSight('received_at')}
          where t.source = 'feed'`
   return `
   stored_room_event as (
@@ -93,12 +98,14 @@ function verification(source: 'feed' | 'log'): { readonly first: string; readonl
   const brief = 'ingest.clock() - :memory::interval * 0.75'
   if (source === 'feed') return { first: brief, again: 't.verified_at' }
   const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
-  const state = `case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end`
   return {
     first: `case when ${lives('s.state')} then ingest.clock() else ${brief} end`,
-    again: `case when ${lives(state)} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
+    again: `case when ${lives(unlessRestated('state', mergedState))} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
   }
 }
+
+const mergedState =
+  'case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end'
 
 /**
  * When the class ended. What was said of an older state counts only as the end before a close; a room that was
@@ -116,6 +123,7 @@ const mergedEnd = `case
 
 function storedRooms(source: 'feed' | 'log', proven: string): string {
   const verified = verification(source)
+  const become = source === 'log' ? unlessRestated : (_column: string, usual: string) => usual
   return `
   seen_room as materialized (
     select d.*, p.incarnation from ${incoming('classroom.room')}
@@ -128,11 +136,11 @@ function storedRooms(source: 'feed' | 'log', proven: string): string {
            s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
-      state = case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end,
-      state_sequence = greatest(t.state_sequence, excluded.state_sequence),
-      started_at = least(t.started_at, excluded.started_at),
-      ended_at = ${mergedEnd},
-      valid_from = least(t.valid_from, excluded.valid_from),
+      state = ${become('state', mergedState)},
+      state_sequence = ${become('state_sequence', 'greatest(t.state_sequence, excluded.state_sequence)')},
+      started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
+      ended_at = ${become('ended_at', mergedEnd)},
+      valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
       last_event_at = greatest(t.last_event_at, excluded.last_event_at),
       verified_at = ${verified.again}
     returning (xmax = 0) as fresh
@@ -227,8 +235,9 @@ const opening = `
 
 const written = ['classroom.room', 'classroom.room_event', ...eventTables] as const
 
-function derived(conflict: 'by table' | 'keep'): string[] {
+function derived(source: 'feed' | 'log'): string[] {
   const from = 'join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh'
+  const conflict = source === 'feed' ? 'keep' : { at: firstSight('at') }
   return eventTables.map(table => store(table, { incarnation: 'j.incarnation', from, conflict }))
 }
 
@@ -270,7 +279,7 @@ export const commitFeed: Statement = statement(
     followed,
     reopened,
     diverged,
-    ...derived('keep'),
+    ...derived('feed'),
     ...shared,
   ].join(',')} ${verdict(written, counted('true'))}`,
 )
@@ -283,6 +292,7 @@ export const commitLog: Statement = statement(
     event,
     logPlaces,
     judged(logFresh),
+    ...takenBack,
     storedEvents('log'),
     storedRooms('log', 'true'),
     followed,
@@ -290,7 +300,7 @@ export const commitLog: Statement = statement(
     confirmed,
     holes,
     opening,
-    ...derived('by table'),
+    ...derived('log'),
     ...shared,
   ].join(',')} ${verdict(written, counted('stored_source is null'))}`,
 )

@@ -31,7 +31,7 @@ function listStatement(name: string, written: readonly TableName[]): Statement {
     store(table, {
       incarnation: ':incarnation::int',
       from: 'where exists (select from moved)',
-      conflict: 'by table',
+      conflict: {},
     }),
   )
   const watched = written.includes('classroom.widget_event')

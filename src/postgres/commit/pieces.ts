@@ -103,13 +103,16 @@ export function incoming(table: TableName): string {
   return `json_to_recordset(:${parameterName(table)}::json) as d(${columns.join(', ')})`
 }
 
+type Conflict = 'keep' | Readonly<Record<string, string>>
+
 /**
  * Writes the rows of a table whose facts are in a room. `incarnation` is an SQL expression; `from` joins `d` to
- * whatever decides which rows count; `conflict` says whether stored rows may change.
+ * whatever decides which rows count; `conflict` says whether stored rows may change, and what columns become of which
+ * the table's own rule does not know enough.
  */
 export function store(
   table: TableName,
-  parts: { readonly incarnation: string; readonly from: string; readonly conflict: 'by table' | 'keep' },
+  parts: { readonly incarnation: string; readonly from: string; readonly conflict: Conflict },
 ): string {
   return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
 }
@@ -119,14 +122,14 @@ export function storeOfApp(
   table: TableName,
   extra: readonly (readonly [column: string, expression: string])[] = [],
 ): string {
-  return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: 'by table' })
+  return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: {} })
 }
 
 function insertion(
   table: TableName,
   extra: readonly (readonly [column: string, expression: string])[],
   prefix: readonly string[],
-  { from, conflict }: { readonly from: string; readonly conflict: 'by table' | 'keep' },
+  { from, conflict }: { readonly from: string; readonly conflict: Conflict },
 ): string {
   const spec = tables[table] as TableSpec
   const columns = Object.keys(spec.columns)
@@ -137,7 +140,7 @@ function insertion(
     insert into ${table} as t (${names.join(', ')})
     select ${values.join(', ')}
     from ${incoming(table)} ${from}
-    on conflict (${['app_id', ...prefix, ...spec.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(spec)}
+    on conflict (${['app_id', ...prefix, ...spec.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(spec, conflict)}
     returning ${spec.partitioned ? 'true' : '(xmax = 0)'} as fresh
   )`
 }
