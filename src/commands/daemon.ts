@@ -76,6 +76,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     operations: streams.map(stream => stream.operation.name),
     rejectReasons,
     noticeOutcomes: allNoticeOutcomes,
+    noticeApps: signers.map(({ app }) => app),
     figures: () => store.figures(),
   })
   const ownership = createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl })

@@ -27,6 +27,9 @@ const LIVE_SECONDS = 6 * 3_600
 /** What has left the reach is moved to the gap ledger this often, ms. */
 const EXPIRE_EVERY_MS = 300_000
 
+/** What is owed is measured at most this often, ms: while there is much of it, the list is long. */
+const MEASURE_EVERY_MS = 30_000
+
 /** The worklist is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
 
@@ -38,15 +41,17 @@ const MOST_PAGES = 10_000
 
 /** The worklist of one stream of an app. */
 export function createItemSource({ context, stream, rules, reach, concurrency }: ItemSourceContext): Source {
-  const { app, clock, random, store, log, health } = context
+  const { app, clock, random, store, log, health, meter } = context
   const labels = { app: app.id, stream: stream.name }
   const busy = new Set<string>()
   let expiredAt = Number.NEGATIVE_INFINITY
+  let measuredAt = Number.NEGATIVE_INFINITY
 
   async function find(): Promise<Found> {
     const now = rules.now()
     const bounds = rules.bounds()
     await expire(rules.gone(1))
+    await measure(now)
     // What ends while the list is being read is in it as it was before.
     const wasBusy = new Set(busy)
     const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
@@ -67,6 +72,13 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const lost = await store.expireItems(context.fence(), app.id, stream.name, edge)
     expiredAt = clock.monotonic()
     if (lost > 0) log.warn('details of calls left the reach of the plan unread', { ...labels, gaps: lost })
+  }
+
+  async function measure(now: number): Promise<void> {
+    if (clock.monotonic() - measuredAt < MEASURE_EVERY_MS) return
+    const { seconds, oldest } = await store.owedItems(app.id, stream.name)
+    measuredAt = clock.monotonic()
+    meter.owed(labels, { seconds, expiresIn: oldest === null ? null : (oldest + reach - now) * 1_000 })
   }
 
   function jobOf(item: OpenItem, recent: number): Job {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence, ItemBounds, ItemLoss, OpenItem } from '../engine/ports.ts'
+import type { Fence, ItemBounds, ItemLoss, OpenItem, OwedItems } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
 import { worked, workValues } from './commit/work.ts'
 import { query } from './connect.ts'
@@ -27,6 +27,13 @@ const list = statement(
      and (w.not_before is null or w.not_before <= ingest.clock())
    order by w.range_from
    limit :limit::int`,
+)
+
+const owed = statement(
+  'owed_items',
+  `select coalesce(sum(extract(epoch from w.range_to - w.range_from) + 1), 0)::double precision as seconds,
+          extract(epoch from min(w.range_from))::double precision as oldest
+   from ingest.worklist w where w.app_id = :app and w.stream = :stream and w.state = 'owed'`,
 )
 
 const defer = statement(
@@ -115,6 +122,15 @@ export async function listItems(
     origin: row.origin,
     failures: row.failures,
   }))
+}
+
+export async function readOwedItems(
+  pool: pg.Pool,
+  app: string,
+  stream: OpenItem['stream'],
+): Promise<OwedItems> {
+  const [row] = await query<{ seconds: number; oldest: number | null }>(pool, bind(owed, { app, stream }))
+  return row!
 }
 
 function json(text: string | null): Json {

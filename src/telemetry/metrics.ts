@@ -24,6 +24,8 @@ export interface MeterOptions {
   readonly rejectReasons: readonly string[]
   /** What may become of a notification. */
   readonly noticeOutcomes?: readonly string[]
+  /** Apps that are notified of; none without an endpoint for notifications. */
+  readonly noticeApps?: readonly string[]
   readonly figures: () => Promise<StoreFigures>
   /** How many apps have a label of their own. */
   readonly maxApps?: number
@@ -91,6 +93,10 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   collectDefaultMetrics({ register: registry })
   for (const name of misnamed) registry.removeSingleMetric(name)
   beginAtZero(metrics, streams, options.operations, reasons)
+  const { noticeApps = [], noticeOutcomes = [] } = options
+  for (const id of noticeApps.length > 0 ? ['', ...noticeApps.map(app)] : []) {
+    for (const outcome of noticeOutcomes) metrics.notifications.inc({ app: id, outcome }, 0)
+  }
   metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
 
   const scrape = async () => {

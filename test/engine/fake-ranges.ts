@@ -133,6 +133,14 @@ export class FakeRangeStore implements RangeStore {
       .slice(0, limit)
   }
 
+  async owedItems(_app: string, stream: string) {
+    const owed = [...this.#items.values()].filter(
+      item => item.state === 'owed' && item.open.stream === stream,
+    )
+    const seconds = owed.reduce((sum, { open }) => sum + open.to - open.from + 1, 0)
+    return { seconds, oldest: owed.map(({ open }) => open.from).sort((a, b) => a - b)[0] ?? null }
+  }
+
   async commitItem(page: ItemCommit): Promise<CommitResult> {
     const item = this.#items.get(keyOf(page.item))
     if (item?.open.version !== page.item.version || item.state !== 'owed') return { outcome: 'stale' }

@@ -7,7 +7,7 @@ import type { FailureKind } from '../../src/provider/errors.ts'
 import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
 import type { WorkItem } from '../../src/streams/stream.ts'
 import { type ServedWindow, sessions } from './fake-windows.ts'
-import { appOf, createRig, fence, hour, second, settingsOf } from './rig.ts'
+import { appOf, createRig, fence, hour, minute, second, settingsOf } from './rig.ts'
 
 const day = 24 * 3_600
 const limits: RangeLimits = { reach: day, span: 3_600, delay: 300 }
@@ -102,6 +102,23 @@ describe('a worklist', () => {
     expect(await work()).toEqual([])
     expect(asked).toEqual([])
     expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['too old', 'expired']])
+  })
+
+  it('tells what is owed and when the oldest of it expires, and that nothing is when all is fetched', async () => {
+    const { put, work, source, clock, counts } = rigged()
+    put('old', 20 * 3_600)
+    put('too young', 200)
+    await source.find()
+    expect(counts.owed).toEqual([{ seconds: 2 * 601, expiresIn: 4 * hour }])
+    await work()
+    await clock.advance(minute)
+    await source.find()
+    expect(counts.owed.at(-1)).toMatchObject({ seconds: 601 })
+    await clock.advance(hour)
+    await work()
+    await clock.advance(minute)
+    await source.find()
+    expect(counts.owed.at(-1)).toEqual({ seconds: 0, expiresIn: null })
   })
 
   it('is read page by page, with what is remembered from one to the next', async () => {

@@ -136,6 +136,8 @@ export interface Counts {
   readonly letters: string[]
   readonly debits: string[]
   readonly refusals: string[]
+  /** What a stream owes, every time that it says so. */
+  readonly owed: { readonly seconds: number; readonly expiresIn: number | null }[]
 }
 
 export function fakeMeter(counts: Counts): Meter {
@@ -150,7 +152,7 @@ export function fakeMeter(counts: Counts): Meter {
     debit: (_app, group) => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
-    owed: () => {},
+    owed: (_labels, state) => counts.owed.push(state),
     budget: () => {},
     quality: () => {},
     clockDoubt: () => {},
@@ -206,7 +208,7 @@ export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
 export function createRig(roomStreams: readonly CursorStreamName[]) {
   const clock = new VirtualClock()
-  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [] }
+  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], owed: [] }
   const said: string[] = []
   return {
     clock,

@@ -186,7 +186,9 @@ describe('items that leave the reach', () => {
       ...[work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 30 }), work('c', { from: 6, to: 7 })],
       work('m', { stream: 'call-metrics', from: 0, to: 1 }),
     )
+    expect(await db.store.owedItems(app, 'call-sessions')).toEqual({ seconds: 11 + 26 + 2, oldest: at(0) })
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
+    expect(await db.store.owedItems(app, 'call-sessions')).toEqual({ seconds: 2, oldest: at(6) })
     expect(await gaps()).toMatchObject([
       { series: 'a', from: 0, to: 10, reason: 'expired', state: 'lost' },
       { series: 'b', from: 5, to: 30, reason: 'expired', state: 'lost' },
@@ -194,6 +196,7 @@ describe('items that leave the reach', () => {
     expect(await only()).toMatchObject({ key: 'c' })
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
     expect(await openItems(db, 'call-metrics')).toHaveLength(1)
+    expect(await db.store.owedItems('another app', 'call-metrics')).toEqual({ seconds: 0, oldest: null })
   })
 
   it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {

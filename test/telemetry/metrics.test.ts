@@ -128,6 +128,16 @@ describe('labels', () => {
     ])
   })
 
+  it('count notifications from 0 for every app that has them, where there are any', async () => {
+    const { meter } = setUp({ noticeOutcomes: ['stored'], noticeApps: ['app0'] })
+    expect(samples(await meter.scrape(), 'penstock_notifications_total')).toEqual([
+      'penstock_notifications_total{app="",outcome="stored"} 0',
+      'penstock_notifications_total{app="app0",outcome="stored"} 0',
+    ])
+    const { meter: without } = setUp({ noticeOutcomes: ['stored'] })
+    expect(samples(await without.scrape(), 'penstock_notifications_total')).toEqual([])
+  })
+
   it('count notifications by app and outcome, and those that nobody signed under none', async () => {
     const { meter } = setUp({ maxApps: 1, noticeOutcomes: ['stored', 'unsigned'] })
     meter.notification('app0', 'stored')

@@ -38,6 +38,8 @@ export interface RangeStore {
     bounds: ItemBounds,
     limit: number,
   ) => Promise<readonly OpenItem[]>
+  /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
+  readonly owedItems: (app: string, stream: DetailStreamName) => Promise<OwedItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
   readonly rehearseItem: (page: ItemCommit) => Promise<boolean>
   /** The item is not tried again for `wait` ms. */
@@ -48,6 +50,12 @@ export interface RangeStore {
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
   /** The same for items that begin before `edge`, Unix seconds; answers how many. */
   readonly expireItems: (fence: Fence, app: string, stream: DetailStreamName, edge: number) => Promise<number>
+}
+
+/** In seconds; `oldest` is a Unix time, null when nothing is owed. */
+export interface OwedItems {
+  readonly seconds: number
+  readonly oldest: number | null
 }
 
 /** How far a series of a window stream has come. All ranges in Unix seconds. */
