@@ -1,0 +1,33 @@
+# Penstock in a container: Node and the packages that the program needs at run time, nothing else. There is no build
+# step, because Node runs the TypeScript of src as it is.
+#
+#   docker build --tag penstock .
+#   docker run --read-only --volume ./penstock.yaml:/etc/penstock/penstock.yaml:ro penstock
+
+FROM node:24.21.0-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are a Postgres and a Node for machines that have neither.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM node:24.21.0-slim
+LABEL org.opencontainers.image.title="Penstock" \
+      org.opencontainers.image.description="Drains live-classroom REST APIs into Postgres without breaking a limit, and proves what is complete" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY migrations migrations
+COPY src src
+# Nobody in particular: any other number does as well, and nothing is ever written to the file system.
+USER 10001:10001
+EXPOSE 9464
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s --start-interval=2s --retries=3 \
+  CMD ["node", "/app/src/main.ts", "healthcheck", "--config", "/etc/penstock/penstock.yaml"]
+# Without a word from us Node takes the whole memory limit of a container for its heap, and is killed where it should
+# collect.
+ENTRYPOINT ["node", "--max-old-space-size-percentage=60", "/app/src/main.ts"]
+CMD ["run", "--config", "/etc/penstock/penstock.yaml"]
