@@ -1,0 +1,33 @@
+{{- /* What follows from the configuration. */}}
+
+{{- define "penstock.configFile" -}}
+# Written by Helm: change "config" of the values instead.
+{{ toYaml .Values.config }}
+{{- end }}
+
+{{- /*
+The migration needs the database alone. A configuration without an app is refused, so there is one that nobody asks
+anything of, and no credential of the provider is in reach.
+*/}}
+{{- define "penstock.migrationConfigFile" -}}
+{{- $database := merge (dict "urlFile" "/run/secrets/penstock/database-url") .Values.config.database }}
+{{- $provider := dict "classroom" (dict "url" .Values.config.provider.classroom.url "insecure" true) }}
+{{- $app := dict "id" "none" "region" "ap" "plan" "starter" "classroom" (dict "uid" "none" "token" "none") -}}
+# Written by Helm for the migration, which asks nothing of the provider.
+{{ toYaml (dict "database" $database "provider" $provider "apps" (list $app)) }}
+{{- end }}
+
+{{- define "penstock.port" -}}
+{{- .Values.config.http.listen | splitList ":" | last }}
+{{- end }}
+
+{{- /* The ports of the provider's services, each once. */}}
+{{- define "penstock.providerPorts" -}}
+{{- $ports := list }}
+{{- range $service := .Values.config.provider }}
+{{- $url := urlParse $service.url }}
+{{- $own := regexFind ":[0-9]+$" $url.host | trimPrefix ":" }}
+{{- $ports = append $ports ($own | default (eq $url.scheme "https" | ternary "443" "80")) }}
+{{- end }}
+{{- $ports | uniq | sortAlpha | join "," }}
+{{- end }}

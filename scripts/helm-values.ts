@@ -1,0 +1,216 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
+import { jsonSchemaText } from '../src/config/json-schema.ts'
+
+/** A JSON schema of draft-07, as far as it is looked into here. */
+interface Schema {
+  readonly type?: unknown
+  readonly pattern?: string
+  readonly properties?: Schemas
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+  readonly not?: Schema
+  readonly [keyword: string]: unknown
+}
+
+type Schemas = Readonly<Record<string, Schema>>
+
+/** Schema of the values of helm/penstock, as the text of its file: the configuration's own schema, and the chart's. */
+export async function helmValuesSchemaText(): Promise<string> {
+  const { $schema, title: _, ...config } = JSON.parse(jsonSchemaText()) as Schema
+  const known = valueSchemas(inCluster(config), await thresholdSchemas())
+  const values = { $schema, title: 'Values of the chart penstock', ...object(known) }
+  return `${JSON.stringify(values, undefined, 2).replace(/\[[^[\]{}]+\]/g, oneLine)}\n`
+}
+
+interface RuleFile {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly labels: Readonly<Record<string, string>> }[]
+  }[]
+}
+
+/** The numbers that alerts compare with, by name. */
+async function thresholdSchemas(): Promise<Schemas> {
+  const file = new URL('../helm/penstock/rules/thresholds.yaml', import.meta.url)
+  const { groups } = parse(await readFile(file, 'utf8')) as RuleFile
+  const names = groups.flatMap(({ rules }) => rules.map(({ labels }) => labels.name!))
+  return Object.fromEntries(names.map(name => [name, { type: 'number' }]))
+}
+
+/** Lists of words stand in one line, as the formatter of this repository has them. */
+function oneLine(list: string): string {
+  return list.replace(/\n\s*/g, ' ').replace('[ ', '[').replace(' ]', ']')
+}
+
+function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
+  return {
+    replicas: { ...integer(0), description: 'Processes; one works, the others wait.' },
+    image: object({
+      repository: text({ minLength: 1 }),
+      tag: text({ pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$' }),
+      digest: text({ pattern: '^(sha256:[0-9a-f]{64})?$' }),
+      pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
+    }),
+    imagePullSecrets: listOf(object({ name: text({ minLength: 1 }) }, ['name'])),
+    nameOverride: text(),
+    fullnameOverride: text(),
+    existingSecret: {
+      ...text({ minLength: 1, pattern: objectName }),
+      description: 'Secret whose keys are the files in /run/secrets/penstock; it holds database-url.',
+    },
+    config: { ...config, description: 'The configuration of Penstock, without secrets.' },
+    env: listOf({ type: 'object', required: ['name'] }),
+    migration: object({
+      enabled: boolean,
+      existingSecret: {
+        ...text({ pattern: `^$|${objectName}` }),
+        description: 'Secret with the role that may change tables; existingSecret where it is empty.',
+      },
+      key: text({ pattern: secretKey }),
+      activeDeadlineSeconds: integer(1),
+    }),
+    resources: object({ requests: map(quantity), limits: map(quantity) }),
+    securityContext: object({ runAsUser: integer(1), runAsGroup: integer(1), fsGroup: integer(1) }),
+    terminationGracePeriodSeconds: {
+      ...integer(15),
+      description: 'Longer than the pages in hand may take.',
+    },
+    pod: object({
+      annotations: map(text()),
+      labels: map(text()),
+      nodeSelector: map(text()),
+      tolerations: listOf({ type: 'object' }),
+      affinity: { type: 'object' },
+      topologySpreadConstraints: listOf({ type: 'object' }),
+      priorityClassName: text(),
+      serviceAccountName: text(),
+    }),
+    service: object({ annotations: map(text()) }),
+    podDisruptionBudget: object({ enabled: boolean }),
+    networkPolicy: object({
+      enabled: boolean,
+      ingressFrom: listOf({ type: 'object' }),
+      postgres: object({ port: integer(1, 65_535), to: listOf({ type: 'object' }) }),
+      egress: listOf({ type: 'object' }),
+    }),
+    serviceMonitor: object({
+      enabled: boolean,
+      labels: map(text()),
+      interval: text({ pattern: '^[0-9]+(ms|s|m|h)$' }),
+    }),
+    alerts: object({
+      enabled: boolean,
+      labels: map(text()),
+      thresholds: object(thresholds),
+      runbookPrefix: text({ pattern: '^(https?://.*/)?$' }),
+    }),
+    dashboards: object({ enabled: boolean, labels: map(text()), annotations: map(text()) }),
+    global: { type: 'object', description: 'Where this chart is part of another one.' },
+  }
+}
+
+const boolean: Schema = { type: 'boolean' }
+const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'
+const secretKey = '^[-._a-zA-Z0-9]+$'
+const quantity: Schema = {
+  type: ['string', 'number'],
+  pattern: '^[0-9]+([.][0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$',
+}
+
+function text(more: Schema = {}): Schema {
+  return { type: 'string', ...more }
+}
+
+function integer(minimum: number, maximum?: number): Schema {
+  return { type: 'integer', minimum, ...(maximum !== undefined && { maximum }) }
+}
+
+function listOf(items: Schema): Schema {
+  return { type: 'array', items }
+}
+
+function map(values: Schema): Schema {
+  return { type: 'object', additionalProperties: values }
+}
+
+function object(properties: Schemas, required: readonly string[] = []): Schema {
+  return { type: 'object', properties, additionalProperties: false, ...(required.length > 0 && { required }) }
+}
+
+/**
+ * The schema of the configuration, narrowed to what can be right in a cluster: every secret in a file of the Secret,
+ * endpoints that can be reached, no Postgres of its own, and no variables, since Helm has values. Texts are texts:
+ * Helm would write a long number as 1.2e+10.
+ */
+function inCluster(config: Schema): Schema {
+  const narrowed = narrow(config)
+  const { http, database, ...others } = narrowed.properties ?? {}
+  const { dataDir: _, ...kept } = database?.properties ?? {}
+  const listen = {
+    ...http?.properties?.listen,
+    default: '0.0.0.0:9464',
+    pattern: '^(0\\.0\\.0\\.0|\\[::\\]):[1-9][0-9]{0,4}$',
+  }
+  const properties = {
+    http: { ...http, properties: { ...http?.properties, listen }, required: ['listen'] },
+    database: { ...database, properties: kept },
+    ...others,
+  }
+  return { ...narrowed, properties, required: ['http', 'database', ...(narrowed.required ?? [])] }
+}
+
+function narrow(schema: Schema): Schema {
+  const { anyOf, allOf, properties, items, ...rest } = schema
+  const kept = anyOf?.filter(option => !isVariable(option)).map(narrow)
+  const [only, ...more] = kept ?? []
+  return {
+    ...rest,
+    ...(Array.isArray(rest.type) && rest.type.includes('string') && { type: 'string' }),
+    ...(only && more.length > 0 && { anyOf: [only, ...more] }),
+    ...(only && more.length === 0 && only),
+    ...(items && { items: narrow(items) }),
+    ...(properties && secretsInFiles(properties, rest.required ?? [], allOf ?? [])),
+  }
+}
+
+function isVariable({ pattern }: Schema): boolean {
+  return pattern === '\\$\\{'
+}
+
+/** A user ID alone opens nothing, so it may be written down. */
+const noSecrets: readonly string[] = ['uid']
+
+const secretFile = '^/run/secrets/penstock/[-._a-zA-Z0-9]+$'
+
+/** Of a key and its file the file alone is left, and is required where one of the two is. */
+function secretsInFiles(
+  properties: Schemas,
+  required: readonly string[],
+  choices: readonly Schema[],
+): Schema {
+  const isWithheld = (key: string) => `${key}File` in properties && !noSecrets.includes(key)
+  const left = Object.entries(properties)
+    .filter(([key]) => !isWithheld(key))
+    .map(([key, schema]) => {
+      const isFile = key.endsWith('File') && key.slice(0, -'File'.length) in properties
+      return [key, isFile ? { ...narrow(schema), pattern: secretFile } : narrow(schema)] as const
+    })
+  const decided = choices.flatMap(choice => leftOf(choice, isWithheld))
+  const musts = [...required, ...decided.flatMap(must => (must.oneOf ? [] : (must.required ?? [])))]
+  const open = decided.filter(must => must.oneOf)
+  return {
+    properties: Object.fromEntries(left),
+    ...(musts.length > 0 && { required: musts }),
+    ...(open.length > 0 && { allOf: open }),
+  }
+}
+
+/** What is left of "one of these keys" without those that are withheld. */
+function leftOf({ oneOf, not }: Schema, isWithheld: (key: string) => boolean): readonly Schema[] {
+  if (not) return [{ required: (not.required ?? []).filter(key => !isWithheld(key)) }]
+  const open = (oneOf ?? []).filter(({ required = [] }) => !required.some(isWithheld))
+  return open.length === 1 ? open : [{ oneOf: open }]
+}
