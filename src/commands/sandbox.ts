@@ -15,12 +15,14 @@ import {
   type Sandbox,
   type Switches,
 } from '../sandbox/index.ts'
+import { livelySchool } from './demo/setting.ts'
 import { CommandError } from './exit.ts'
 import { keepMoving, postTo } from './notices.ts'
 import { untilSignal } from './signals.ts'
 
 export const profiles: Readonly<Record<string, Profile>> = {
   school: defaultSchool,
+  lively: livelySchool,
   backlog: { kind: 'backlog', rooms: 1_000, eventsPerRoom: 1_000 },
   idle: { kind: 'idle', rooms: 10_000 },
   calls: { kind: 'calls', callsPerDay: 10_000, users: 8, minutes: 40, days: 15 },

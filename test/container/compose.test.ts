@@ -127,6 +127,8 @@ describe('what compose.yaml starts', () => {
     const [mount] = mountsOf(services.penstock!)
     const config = await loadConfig(at(mount!.source), { env: { DATABASE_URL: 'postgres://a:b@postgres/c' } })
     const [app] = config.apps
+    const { classroom, analytics, players } = config.provider
+    expect(new Set([classroom, analytics, players].map(service => service?.url)).size).toBe(1)
     expect({ id: app!.id, plan: app!.plan, url: config.provider.classroom.url }).toEqual({
       id: demoApp.id,
       plan: demoApp.plan,

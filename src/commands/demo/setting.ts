@@ -7,7 +7,7 @@ import { createSandbox, demoApp, type Sandbox, type SchoolProfile } from '../../
  * A school in real time, as the limits of call analytics want it. Its first classes are over, yet their rooms are
  * still remembered: the calls tell of them, so that the quality of a class stands beside it within a minute.
  */
-const livelySchool: SchoolProfile = {
+export const livelySchool: SchoolProfile = {
   kind: 'school',
   classes: 12,
   students: 10,
