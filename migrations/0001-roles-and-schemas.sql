@@ -28,7 +28,7 @@ begin
 exception when insufficient_privilege then
   raise exception 'the roles penstock_runtime and penstock_migrate must exist and % must be a member of the second', current_user
     using errcode = 'insufficient_privilege',
-      hint = 'As a superuser: create role penstock_runtime nologin; create role penstock_migrate nologin; '
+      hint = 'As a superuser: create role penstock_runtime nologin; create role penstock_read nologin; create role penstock_migrate nologin; '
       || 'grant penstock_migrate to ' || quote_ident(current_user) || '; grant create on database '
       || quote_ident(current_database()) || ' to penstock_migrate;';
 end

@@ -93,7 +93,7 @@ async function makeDatabase(server: string) {
   const [migration, runtime] = [`${name}_m`, `${name}_r`]
   const superuser = databaseUrl(server, name)
   await execute(server, `create database ${name}`)
-  for (const role of ['penstock_migrate', 'penstock_runtime']) {
+  for (const role of ['penstock_migrate', 'penstock_runtime', 'penstock_read']) {
     await execute(
       server,
       `do $$ begin create role ${role} nologin; exception when duplicate_object then null; end $$`,

@@ -19,6 +19,7 @@ const names = [
   '0007-call-quality',
   '0008-players',
   '0009-intents',
+  '0010-reading',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -26,6 +26,8 @@ export interface BootOptions {
   readonly deployment?: Deployment
   readonly watch: Watch
   readonly mutant: Mutant | undefined
+  /** How long a shard stays owned without a renewal, ms. */
+  readonly ttl?: number
   /** Changes what the engine is started with. */
   readonly alter?: Alteration | undefined
   readonly setTime: () => Promise<void>
@@ -80,7 +82,7 @@ export function bootDaemon(options: BootOptions): Daemon {
     ...connection,
     owner: process.name,
     shards: settings.shards,
-    ttl: ownershipTtl,
+    ttl: options.ttl ?? ownershipTtl,
   })
   const plant = (place: Mutant['place'], ports: Parameters<Mutant['plant']>[0]) =>
     mutant?.place === place ? mutant.plant(ports, watch.present) : ports

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs once, when the database is made: a login role for each of those who use it, with no more rights than it needs.
-# The two roles without a login are those that the migrations give the tables to, and the rights on them.
+# The three roles without a login are those that the migrations give the tables to, and the rights on them.
 set -eu
 
 psql --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
@@ -10,9 +10,10 @@ psql --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
   --set grafana_password="$GRAFANA_DB_PASSWORD" <<'SQL'
 create role penstock_migrate nologin;
 create role penstock_runtime nologin;
+create role penstock_read nologin;
 grant create on database :"database" to penstock_migrate;
 
 create role penstock_migration login password :'migration_password' in role penstock_migrate;
 create role penstock login password :'runtime_password' in role penstock_runtime;
-create role grafana login password :'grafana_password' in role pg_read_all_data;
+create role grafana login password :'grafana_password' in role penstock_read;
 SQL

@@ -1,0 +1,91 @@
+/** A mistake that somebody could make in a view. */
+export interface ViewMutant {
+  readonly view: string
+  /** As Postgres writes the view's definition. */
+  readonly from: string
+  readonly to: string
+  readonly mistake: string
+}
+
+export const mutants: readonly ViewMutant[] = [
+  {
+    mistake: 'teachers count as students',
+    ...{ view: 'classroom.class', from: 'AND classroom.is_student(a.role)', to: '' },
+  },
+  {
+    mistake: 'hands that are lowered count too',
+    ...{ view: 'classroom.class', from: `(h.action = 'add'::text)`, to: 'true' },
+  },
+  {
+    mistake: 'whoever comes back is late',
+    ...{ view: 'classroom.late_arrival', from: 'e.sequence, e.ordinal', to: 'e.sequence DESC, e.ordinal' },
+  },
+  {
+    mistake: 'late begins a minute too late',
+    ...{ view: 'classroom.late_arrival', from: '00:05:00', to: '00:06:30' },
+  },
+  {
+    mistake: 'the first half is a third',
+    ...{ view: 'classroom.attention', from: '/ (2)::double precision', to: '/ (3)::double precision' },
+  },
+  {
+    mistake: 'who leaves at the end stays in the count',
+    ...{ view: 'classroom.head_count', from: '(i.stayed IS NOT NULL)', to: '(i.left_at < i.entered_at)' },
+  },
+  {
+    mistake: 'stays are cut to whole minutes',
+    ...{
+      view: 'classroom.participation',
+      from: 'EXTRACT(epoch FROM stayed)',
+      to: `EXTRACT(epoch FROM date_trunc('minute', stayed))`,
+    },
+  },
+  {
+    mistake: 'the first answer counts instead of the last',
+    ...{ view: 'classroom.quiz_result', from: 'x.ordinal DESC', to: 'x.ordinal' },
+  },
+  {
+    mistake: 'accuracy is of those who were asked',
+    ...{ view: 'classroom.quiz_accuracy', from: 'NULLIF(sum(answered), 0)', to: 'NULLIF(sum(asked), 0)' },
+  },
+  {
+    mistake: 'options are counted from 1',
+    ...{ view: 'classroom.poll_result', from: '(t.option_index)::text', to: '(t.option_index + 1)::text' },
+  },
+  {
+    mistake: 'a call that begins with the class is of the class before',
+    ...{ view: 'analytics.class_call', from: `- '00:01:00'::interval`, to: '' },
+  },
+  {
+    mistake: 'the calls of a class are those of the class before',
+    ...{ view: 'analytics.class_quality', from: `- '00:01:00'::interval`, to: '' },
+  },
+  {
+    mistake: 'short freezes count too',
+    ...{ view: 'analytics.session_quality', from: '(200)::double precision', to: '(100)::double precision' },
+  },
+  {
+    mistake: 'the freezes of video are left out',
+    ...{ view: 'analytics.session_quality', from: 'ARRAY[20005, 20011]', to: 'ARRAY[20005, 20012]' },
+  },
+  {
+    mistake: 'only a channel that had a class can have an orphan',
+    ...{ view: 'players.orphan_player', from: 'r.state IS DISTINCT FROM 1', to: 'r.state <> 1' },
+  },
+  {
+    mistake: 'a loss begins when it is noticed',
+    ...{ view: 'ingest.loss', from: ' range_from,', to: ' first_seen_at AS range_from,' },
+  },
+  {
+    mistake: 'a day has no length',
+    ...{
+      view: 'ingest.complete_day',
+      from: `(d.begin + '24:00:00'::interval)) AS complete`,
+      to: `(d.begin - '24:00:00'::interval) + '24:00:00'::interval) AS complete`,
+    },
+  },
+  {
+    mistake: 'days are those of Kathmandu',
+    ...{ view: 'analytics.usage_by_day', from: `'UTC'::text`, to: `'Asia/Kathmandu'::text` },
+  },
+]
