@@ -8,6 +8,7 @@ import type { Rate } from '../src/provider/limits.ts'
 import { playerGroups, playerRates } from '../src/provider/players/index.ts'
 import { streams } from '../src/streams/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
+import { dashboardTexts } from './dashboards/index.ts'
 import { helmValuesSchemaText } from './helm-values.ts'
 
 /** Every generated file of the repository, by its path. */
@@ -18,6 +19,7 @@ export async function references(): Promise<Readonly<Record<string, string>>> {
     'docs/metrics.md': page('Metrics', await metricsText()),
     'docs/streams.md': page('Streams', streamsText()),
     'docs/tables.md': page('Tables', await tablesText()),
+    ...dashboardTexts(),
     'helm/penstock/values.schema.json': await helmValuesSchemaText(),
   }
 }

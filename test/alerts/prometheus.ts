@@ -20,6 +20,8 @@ export interface Prometheus {
   readonly firing: () => Promise<readonly FiringAlert[]>
   /** Names of the rules whose last evaluation failed, with the error. */
   readonly brokenRules: () => Promise<readonly string[]>
+  /** What a path of its HTTP interface answers, without the envelope. */
+  readonly ask: (path: string) => Promise<unknown>
   /** How many series an instant query answers. */
   readonly count: (query: string) => Promise<number>
   readonly close: () => Promise<void>
@@ -75,6 +77,7 @@ export async function startPrometheus(
   }
 
   return {
+    ask,
     firing: async () => {
       const { alerts } = (await ask('/api/v1/alerts')) as {
         readonly alerts: readonly (FiringAlert & { readonly state: string })[]
