@@ -1,7 +1,7 @@
 import { allowanceOf } from '../config/allowance.ts'
 import { analyticsStreamsOn } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
-import type { DetailSettings, GroupLimit, WindowSettings } from '../engine/settings.ts'
+import type { AppSettings, DetailSettings, GroupLimit, WindowSettings } from '../engine/settings.ts'
 import { analyticsGroups } from '../provider/analytics/index.ts'
 import { allCalls } from '../streams/analytics/calls.ts'
 import {
@@ -11,6 +11,7 @@ import {
   usageInsightSeries,
 } from '../streams/series/series.ts'
 import { type DetailStreamName, type WindowStreamName, windowStreamNames } from '../streams/stream.ts'
+import type { QualityQuestion } from '../telemetry/quality.ts'
 import { counterScope } from './scope.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
@@ -107,4 +108,19 @@ export function analyticsScope({ provider }: Config, app: AppConfig): string {
 
 function seconds(ms: number): number {
   return Math.ceil(ms / 1_000)
+}
+
+/** The real-time values of whole projects that are asked for, of the apps named. */
+export function qualityAsked(
+  apps: readonly AppSettings[],
+  owned: readonly string[],
+): readonly QualityQuestion[] {
+  const mine = new Set(owned)
+  return apps
+    .filter(({ id }) => mine.has(id))
+    .flatMap(({ id, windows }) =>
+      (windows['realtime-quality']?.series ?? [])
+        .filter(({ ask }) => ask.cname === undefined)
+        .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
+    )
 }

@@ -4,14 +4,15 @@ import type { Clock, Random } from '../clock/clock.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { knownSecrets } from '../config/known-secrets.ts'
+import { type Ownership, StoreUnavailable } from '../engine/ports.ts'
 import { createQueue } from '../engine/queue.ts'
 import { type Engine, startEngine } from '../engine/supervisor.ts'
 import { createTransport } from '../http/transport.ts'
 import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
+import { storeError } from '../postgres/errors.ts'
 import { createLedger } from '../postgres/ledger.ts'
-import { migrationStates } from '../postgres/migrate.ts'
 import { createNoticeBook } from '../postgres/notifications.ts'
-import { createOwnership } from '../postgres/ownership.ts'
+import { createOwnership, isAnyShardOwned } from '../postgres/ownership.ts'
 import { readStatus } from '../postgres/status.ts'
 import { createStore } from '../postgres/store.ts'
 import { called } from '../provider/operation.ts'
@@ -22,8 +23,10 @@ import type { FlushableLog } from '../telemetry/log.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMeter } from '../telemetry/metrics.ts'
 import { startServer } from '../telemetry/server.ts'
+import { qualityAsked } from './analytics-settings.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
 import { CommandError, exitFailed } from './exit.ts'
+import { missingMigrations } from './migrated.ts'
 import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
 import { credentialsOf, providersOf } from './services.ts'
 import { version } from './version.ts'
@@ -77,9 +80,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     rejectReasons,
     noticeOutcomes: allNoticeOutcomes,
     noticeApps: signers.map(({ app }) => app),
+    qualityAsked: () => qualityAsked(settings.apps, engine.owned().apps),
     figures: () => store.figures(),
   })
-  const ownership = createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl })
+  const ownership = onceMigrated(
+    createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl }),
+    pool,
+  )
   const transport = createTransport({
     clock,
     random,
@@ -108,7 +115,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const server = await startServer({
     listen: listenAddress(config),
     meter,
-    health: { alive: heartbeat.alive, notReady: () => notReady(pool, engine, draining.now) },
+    health: { alive: heartbeat.alive, notReady: () => notReady(pool, draining.now) },
     status: async () => ({ version, ...engine.owned(), ...(await readStatus(pool)) }),
     notifications: notificationsOf({
       ...{ config, signers, store, meter, log },
@@ -169,12 +176,34 @@ function unservable(config: Config, cause: unknown): unknown {
   )
 }
 
-/** Why no work is done now, as words for the readiness probe. */
-async function notReady(pool: pg.Pool, engine: Engine, draining: boolean): Promise<readonly string[]> {
+/** SQLSTATE of what migrations would have made. */
+const undefinedTable = '42P01'
+
+function refuse(error: unknown): never {
+  throw storeError(error)
+}
+
+/** A database that was away at the start is looked at once more before anything is owned in it. */
+function onceMigrated<O extends Ownership>(ownership: O, pool: pg.Pool): O {
+  let isMigrated = false
+  const claim = async () => {
+    const missing = isMigrated ? [] : await missingMigrations(pool).catch(refuse)
+    if (missing.length > 0) throw new StoreUnavailable(undefinedTable)
+    isMigrated = true
+    return await ownership.claim()
+  }
+  return { ...ownership, claim }
+}
+
+/**
+ * Why this process cannot do its work now, as words for the readiness probe. One that waits beside the owner of the
+ * apps is ready: it takes over within seconds.
+ */
+async function notReady(pool: pg.Pool, draining: boolean): Promise<readonly string[]> {
   if (draining) return ['draining']
   const problem = await connectionProblem(pool)
   if (problem) return [problem]
-  const missing = (await migrationStates(pool)).filter(state => !state.appliedAt)
-  if (missing.length > 0) return [`migrations are missing: ${missing.map(state => state.name).join(', ')}`]
-  return engine.owned().shards > 0 ? [] : ['no shard is owned']
+  const missing = await missingMigrations(pool)
+  if (missing.length > 0) return [`migrations are missing: ${missing.join(', ')}`]
+  return (await isAnyShardOwned(pool)) ? [] : ['nobody owns the apps']
 }

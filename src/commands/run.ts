@@ -5,7 +5,7 @@ import { migrateUp } from '../postgres/migrate.ts'
 import { startDaemon } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { forecastWarnings } from './forecast.ts'
-import { assertMigrated } from './migrated.ts'
+import { assertMigratedOrAway } from './migrated.ts'
 import { untilSignal } from './signals.ts'
 
 /** The daemon, until SIGTERM or SIGINT. An embedded database is migrated; any other must have been. */
@@ -17,13 +17,14 @@ export async function run({ config: path }: { readonly config: string }): Promis
   try {
     const embedded = (await config.database.url.reveal()) === 'embedded'
     if (embedded) await migrateUp({ url: database.url })
-    else await assertMigrated(database.url)
+    const away = embedded ? undefined : await assertMigratedOrAway(database.url)
     const daemon = await startDaemon({
       config,
       databaseUrl: database.url,
       clock: systemClock,
       random: systemRandom,
     })
+    if (away) daemon.log.warn('waiting for the database', { reason: away })
     for (const warning of [...config.warnings, ...forecastWarnings(config)]) daemon.log.warn(warning)
     await stopped
     await daemon.stop()

@@ -85,14 +85,30 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Why a database cannot be used, as one sentence with what to do; undefined when it can. */
-export async function connectionProblem(pool: pg.Pool): Promise<string | undefined> {
+export interface ConnectionProblem {
+  /** One sentence with what to do. */
+  readonly text: string
+  /** Whether it may pass by itself; what the configuration says wrongly does not. */
+  readonly mayPass: boolean
+}
+
+/** SQLSTATEs of a user, a password, a database or a role that is not there or has no right. */
+const lasting = new Set(['28P01', '28000', '3D000', '22023', '42501'])
+
+/** Why a database cannot be used; undefined when it can. */
+export async function findConnectionProblem(pool: pg.Pool): Promise<ConnectionProblem | undefined> {
   try {
     await pool.query('select 1')
     return undefined
   } catch (error) {
-    return explain(sqlState(error), error)
+    const code = sqlState(error)
+    return { text: explain(code, error), mayPass: code === undefined || !lasting.has(code) }
   }
+}
+
+/** The same as a sentence only. */
+export async function connectionProblem(pool: pg.Pool): Promise<string | undefined> {
+  return (await findConnectionProblem(pool))?.text
 }
 
 function explain(code: string | undefined, error: unknown): string {

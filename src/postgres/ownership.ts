@@ -83,6 +83,13 @@ export function createOwnership(
   }
 }
 
+/** Whether some process, this or another, owns apps at this moment. */
+export async function isAnyShardOwned(pool: pg.Pool): Promise<boolean> {
+  const text = 'select exists (select from ingest.ownership where expires_at > ingest.clock()) as owned'
+  const { rows } = await pool.query<{ owned: boolean }>(text)
+  return rows[0]!.owned
+}
+
 /** Ends a connection that may never answer; nobody waits for it. */
 function abandon(client: pg.Client): void {
   client.end().catch(() => {})

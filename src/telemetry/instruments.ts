@@ -103,7 +103,7 @@ export function createInstruments(registry: Registry) {
     ),
     callQualityAge: gauge(
       'call_quality_age_seconds',
-      'Age of the value in call_quality: since the end of the window that it stands for, in seconds',
+      'Age of the value in call_quality: since the end of the window that it stands for, in seconds; where none has come yet, since it is asked for',
       ['app', 'product', 'metric'],
     ),
     clockDoubt: gauge(

@@ -10,7 +10,7 @@ import { cappedLabel, closedLabel } from './labels.ts'
 import { createLagBook, type LagBook } from './lag.ts'
 import { createOwedBook, type OwedBook } from './owed.ts'
 import { setPlayers } from './player-gauges.ts'
-import { createQualityBook, type QualityBook } from './quality.ts'
+import { createQualityBook, type QualityBook, type QualityQuestion } from './quality.ts'
 
 type StreamName = StreamLabels['stream']
 
@@ -26,6 +26,8 @@ export interface MeterOptions {
   readonly noticeOutcomes?: readonly string[]
   /** Apps that are notified of; none without an endpoint for notifications. */
   readonly noticeApps?: readonly string[]
+  /** Real-time values of quality that this process reads at the moment. */
+  readonly qualityAsked?: () => readonly QualityQuestion[]
   readonly figures: () => Promise<StoreFigures>
   /** How many apps have a label of their own. */
   readonly maxApps?: number
@@ -103,7 +105,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     setFigures(metrics, streams, app, await figures())
     setLags(metrics, streams, lags)
     setOwed(metrics, owed)
-    setQuality(metrics, quality, app, clock.now())
+    setQuality(metrics, quality, app, clock.now(), options.qualityAsked?.() ?? [])
     setBudgets(metrics, budgets)
     metrics.eventLoopLag.set(loop.lag())
     return registry.metrics()
@@ -188,6 +190,7 @@ function setQuality(
   quality: QualityBook,
   app: (id: string) => string,
   now: number,
+  asked: readonly QualityQuestion[],
 ): void {
   metrics.callQuality.reset()
   metrics.callQualityAge.reset()
@@ -197,6 +200,9 @@ function setQuality(
     const labels = { app: id, product, metric }
     metrics.callQuality.set(labels, value)
     metrics.callQualityAge.set(labels, (now - at) / 1_000)
+  }
+  for (const { app: id, product, metric, age } of quality.missing(asked, now)) {
+    if (app(id) === id) metrics.callQualityAge.set({ app: id, product, metric }, age / 1_000)
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { qualityAsked } from '../../src/commands/analytics-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
@@ -120,6 +121,20 @@ describe('what the engine is told of call analytics', () => {
     const { serverUsers, words } = deploymentOf(config)
     expect([serverUsers('a'), serverUsers('somebody else')]).toEqual(['exclude', 'include'])
     expect(words.granularities).toEqual({ minute: '1m', hour: '1h', day: '1d' })
+  })
+})
+
+describe('the real-time values whose age is told', () => {
+  it('are those of whole projects, of the apps that this process owns', async () => {
+    const streams = '{ products: [Native, WebRTC], metrics: [networkDelay], channels: [algebra] }'
+    const { settings } = await settingsOf(file(`streams: { realtime-quality: ${streams} }`))
+    expect(qualityAsked(settings.apps, [])).toEqual([])
+    expect(qualityAsked(settings.apps, ['a', 'b'])).toEqual([
+      { app: 'a', product: 'Native', metric: 'networkDelay' },
+      { app: 'a', product: 'WebRTC', metric: 'networkDelay' },
+    ])
+    const standard = await settingsOf(file('', '', 'standard'))
+    expect(qualityAsked(standard.settings.apps, ['a'])).toEqual([])
   })
 })
 

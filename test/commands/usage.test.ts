@@ -174,7 +174,7 @@ apps:
 ${apps('one')}
 `,
   )
-  const commands = [['run'], ['status'], ['migrate', 'up'], ['migrate', 'status']]
+  const commands = [['status'], ['migrate', 'up'], ['migrate', 'status']]
   const ends = await Promise.all(commands.map(command => penstock([...command, '--config', path])))
   const stderr = 'penstock: the database of database.url cannot be reached (ECONNREFUSED)\n'
   expect(ends).toEqual(commands.map(() => ({ code: 1, stdout: '', stderr })))

@@ -59,6 +59,26 @@ describe('call quality', () => {
     ])
   })
 
+  it('that is asked for and never came grows old from the moment that it is asked for', async () => {
+    const asked = [
+      { app: 'a', product: 'Native', metric: 'audioFreezeRate' },
+      { app: 'a', product: 'Native', metric: 'joinSuccessRate' },
+    ]
+    const { meter, clock } = setUp({ qualityAsked: () => asked })
+    const ages = async () => lines(await meter.scrape(), 'penstock_call_quality_age_seconds').toSorted()
+    const age = (metric: string, seconds: number) =>
+      `penstock_call_quality_age_seconds{app="a",product="Native",metric="${metric}"} ${seconds}`
+    expect(await ages()).toEqual([age('audioFreezeRate', 0), age('joinSuccessRate', 0)])
+    await clock.advance(90_000)
+    meter.quality('a', [freeze(new Date(clock.now() - 30_000).toISOString(), 1)])
+    expect(await ages()).toEqual([age('audioFreezeRate', 10), age('joinSuccessRate', 90)])
+    expect(lines(await meter.scrape(), 'penstock_call_quality')).toHaveLength(1)
+    asked.length = 0
+    await meter.scrape()
+    asked.push({ app: 'a', product: 'Native', metric: 'joinSuccessRate' })
+    expect(await ages()).toEqual([age('audioFreezeRate', 10), age('joinSuccessRate', 0)])
+  })
+
   it('does not go back when an older window is read again', async () => {
     const { meter, clock } = setUp()
     meter.quality('a', [freeze(new Date(clock.now() - 60_000).toISOString(), 2)])

@@ -23,7 +23,7 @@ Examples:
     .command('healthcheck')
     .description('asks the running daemon whether it is alive; for containers')
     .addOption(configOption())
-    .option('--ready', 'ask /readyz instead of /healthz: is work being done?')
+    .option('--ready', 'ask /readyz instead of /healthz: database, migrations, owner of the apps')
     .option('--url <address>', 'ask a daemon elsewhere; the configuration is not read')
     .addOption(
       new Option('--within <duration>', 'ask again for as long, such as 30s').argParser(durationOption),

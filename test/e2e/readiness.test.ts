@@ -1,0 +1,110 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
+import { createSandbox, demoApp } from '../../src/sandbox/index.ts'
+import { databaseUrl, execute } from '../support/databases.ts'
+import { ask } from '../support/embedded.ts'
+import { openSetting } from './setting.ts'
+
+const timeout = 60_000
+
+async function openSmall() {
+  const setting = await openSetting({
+    makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 2 } }),
+    configOf: ({ databaseUrl: url, providerUrl }) => ({
+      database: { url },
+      http: { listen: '127.0.0.1:0' },
+      provider: { classroom: { url: providerUrl } },
+      streams: { 'app-events': { every: '500ms' } },
+      apps: [
+        {
+          id: demoApp.id,
+          region: 'ap',
+          plan: 'premium',
+          classroom: { uid: demoApp.uid, token: demoApp.token },
+        },
+      ],
+    }),
+  })
+  onTestFinished(() => setting.close())
+  const name = new URL(setting.databaseUrl).pathname.slice(1)
+  const elsewhere = databaseUrl(setting.databaseUrl, 'postgres')
+  const allow = (isAllowed: boolean) =>
+    execute(elsewhere, `alter database ${name} with allow_connections ${isAllowed}`)
+  onTestFinished(() => allow(true))
+  return { ...setting, allow }
+}
+
+async function readiness(
+  url: string,
+): Promise<{ readonly status: number; readonly reasons: readonly string[] }> {
+  const response = await fetch(`${url}/readyz`)
+  const { reasons } = (await response.json()) as { reasons: string[] }
+  return { status: response.status, reasons }
+}
+
+it('a daemon that starts while the database is away waits for it, says so, and drains once it is back', {
+  timeout,
+}, async () => {
+  const setting = await openSmall()
+  await setting.allow(false)
+  const daemon = setting.start()
+  const url = await daemon.ready
+  expect(await readiness(url)).toEqual({
+    status: 503,
+    reasons: ['the database of database.url cannot be reached (55000)'],
+  })
+  expect(daemon.lines.map(({ msg }) => msg)).toContain('waiting for the database')
+  await setting.allow(true)
+  await vi.waitUntil(async () => (await readiness(url)).status === 200, { timeout: 30_000 })
+  await vi.waitUntil(() => setting.sandbox.status().requests > 0, { timeout: 30_000 })
+  expect(await daemon.terminate()).toBe(0)
+})
+
+it('a database that turns out to lack migrations is left alone, and is told', { timeout }, async () => {
+  const setting = await openSmall()
+  await execute(setting.databaseUrl, `delete from ingest.migration where name like '0010-%'`)
+  await setting.allow(false)
+  const daemon = setting.start()
+  const url = await daemon.ready
+  await setting.allow(true)
+  await vi.waitUntil(
+    async () => (await readiness(url)).reasons[0]?.startsWith('migrations are missing: 0010-'),
+    {
+      timeout: 30_000,
+    },
+  )
+  await vi.waitUntil(() => daemon.lines.some(line => line.code === '42P01'), { timeout: 30_000 })
+  expect(await ask(setting.databaseUrl, 'select count(*)::int as owned from ingest.ownership')).toEqual([
+    { owned: 0 },
+  ])
+  expect(setting.sandbox.status().requests).toBe(0)
+})
+
+it('a database that does not exist ends it at once', { timeout }, async () => {
+  const setting = await openSetting({
+    makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 1 } }),
+    configOf: ({ databaseUrl: url, providerUrl }) => ({
+      database: { url: databaseUrl(url, 'there_is_none') },
+      provider: { classroom: { url: providerUrl } },
+      apps: [{ id: 'a', region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } }],
+    }),
+  })
+  onTestFinished(() => setting.close())
+  await expect(setting.start().ready).rejects.toThrow('the database named in database.url does not exist')
+})
+
+it('one that waits beside the owner of the apps is ready too, and takes over when the owner dies', {
+  timeout,
+}, async () => {
+  const setting = await openSmall()
+  const owner = setting.start()
+  const first = await owner.ready
+  await vi.waitUntil(async () => (await readiness(first)).status === 200)
+  const standby = setting.start()
+  const second = await standby.ready
+  expect(await readiness(second)).toEqual({ status: 200, reasons: [] })
+  const owned = async () => ((await (await fetch(`${second}/status`)).json()) as { shards: number }).shards
+  expect(await owned()).toBe(0)
+  await owner.kill()
+  await vi.waitUntil(async () => (await owned()) > 0, { timeout: 30_000 })
+})
