@@ -70,6 +70,10 @@ function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
         description: 'Secret with the role that may change tables; existingSecret where it is empty.',
       },
       key: text({ pattern: secretKey }),
+      files: {
+        ...listOf(text({ pattern: secretKey })),
+        description: 'More keys of that Secret which the migration sees as files, such as ca.crt.',
+      },
       activeDeadlineSeconds: integer(1),
     }),
     resources: object({ requests: map(quantity), limits: map(quantity) }),
@@ -101,12 +105,19 @@ function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
       labels: map(text()),
       interval: text({ pattern: '^[0-9]+(ms|s|m|h)$' }),
     }),
-    alerts: object({
-      enabled: boolean,
-      labels: map(text()),
-      thresholds: object(thresholds),
-      runbookPrefix: text({ pattern: '^(https?://.*/)?$' }),
-    }),
+    alerts: {
+      ...object({
+        enabled: boolean,
+        labels: map(text()),
+        thresholds: object(thresholds),
+        runbookPrefix: {
+          ...text({ pattern: '^(https?://.*/)?$' }),
+          description: 'Address of the folder that holds docs/runbook.md; alerts want one.',
+        },
+      }),
+      if: { properties: { enabled: { const: false } } },
+      else: { properties: { runbookPrefix: { minLength: 1 } } },
+    },
     dashboards: object({ enabled: boolean, labels: map(text()), annotations: map(text()) }),
     global: { type: 'object', description: 'Where this chart is part of another one.' },
   }

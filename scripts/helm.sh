@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints where helm is, and builds it first with Go's toolchain where it is not there yet: once for each version, into a
-# folder outside the repository, which takes some minutes. Where there is no Go it says so and ends with 3. With --find
-# it builds nothing.
+# folder outside the repository, which takes some minutes. Where there is no Go it says so and ends with 3, and with
+# another status where the build fails. With --find it builds nothing.
 set -eu
 version=4.3.1
 
@@ -22,6 +22,9 @@ mkdir -p "$folder"
 building=$(mktemp -d "$folder/building.XXXXXX")
 trap 'rm -rf "$building"' EXIT
 cd "$building"
-GOFLAGS=-mod=mod GOBIN="$building" go install "helm.sh/helm/v4/cmd/helm@v$version" >&2
+if ! GOFLAGS=-mod=mod GOBIN="$building" go install "helm.sh/helm/v4/cmd/helm@v$version" >&2; then
+  echo "helm $version cannot be built: mend what Go says, or take Go out of PATH to skip what needs helm" >&2
+  exit 1
+fi
 mv "$building/helm" "$folder/helm"
 echo "$folder/helm"

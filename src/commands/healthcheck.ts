@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { systemClock } from '../clock/system.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadListen } from '../config/listen.ts'
 import { CommandError, exitUsage } from './exit.ts'
 
 interface HealthcheckOptions {
@@ -19,6 +21,7 @@ const pause = 500
 /**
  * Asks the daemon of this configuration how it is, for whoever watches a container. Throws a CommandError that says
  * why when the answer is not 200 or does not come within four seconds, and all the time that `within` gives is over.
+ * Shares the memory of the daemon's container, so it loads little: no schema, and no client but Node's own.
  */
 export async function healthcheck({
   config: path,
@@ -50,7 +53,7 @@ function baseOf(url: string): string {
 
 /** Where a daemon of this configuration is reached from beside it. */
 async function listeningAddress(path: string): Promise<string> {
-  const { listen } = (await loadConfig(path, { env: process.env })).http
+  const listen = await loadListen(path, { env: process.env })
   if (listen.port === 0) {
     throw new CommandError('http.listen has port 0, so nobody knows where the daemon answers: give it a port')
   }
@@ -66,10 +69,10 @@ async function ask(address: string): Promise<string> {
   const tooLong = new AbortController()
   void systemClock.sleep(patience, answered.signal).then(() => tooLong.abort())
   try {
-    const response = await fetch(address, { redirect: 'manual', signal: tooLong.signal })
-    const text = (await response.text()).trim()
-    if (response.status === 200) return text
-    throw new CommandError(`${address} answers ${response.status}: ${text}`)
+    const response = await get(address, tooLong.signal)
+    const body = (await text(response)).trim()
+    if (response.statusCode === 200) return body
+    throw new CommandError(`${address} answers ${response.statusCode}: ${body}`)
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
     throw new CommandError(`${address} does not answer (${reasonOf(cause, tooLong.signal)})`, 1, { cause })
@@ -78,8 +81,14 @@ async function ask(address: string): Promise<string> {
   }
 }
 
+async function get(address: string, signal: AbortSignal): Promise<IncomingMessage> {
+  const client = address.startsWith('https:') ? await import('node:https') : await import('node:http')
+  return new Promise((resolve, reject) => {
+    client.get(address, { agent: false, signal }, resolve).on('error', reject)
+  })
+}
+
 function reasonOf(error: unknown, tooLong: AbortSignal): string {
   if (tooLong.aborted) return `nothing within ${patience / 1_000} s`
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'no HTTP'
+  return error instanceof Error && 'code' in error ? String(error.code) : 'no HTTP'
 }

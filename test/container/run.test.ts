@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -9,7 +10,7 @@ import { systemClock } from '../../src/clock/system.ts'
 import { createSandbox, demoApp, listen } from '../../src/sandbox/index.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type Cell, obstacle, startCell } from './cell.ts'
-import { buildImage, type Image } from './image.ts'
+import { buildImage, type Image, repository } from './image.ts'
 import { openMemoryGroup } from './memory.ts'
 
 const reason = obstacle()
@@ -17,6 +18,11 @@ if (reason) process.stderr.write(`no container is played: ${reason}\n`)
 
 /** As a platform that gives every project users of its own may run it. */
 const foreign = { uid: 1_000_730_000, gid: 1_000_730_000 }
+
+/** What the runbook lets people run in the container of a daemon. */
+const entered = [
+  ...readFileSync(join(repository, 'docs/runbook.md'), 'utf8').matchAll(/ exec .* (penstock \w+ .*)$/gm),
+].map(([, command]) => command!.split(' '))
 
 let image: Image
 let folder = ''
@@ -89,10 +95,28 @@ describe.skipIf(reason)('the image, built from the Dockerfile by hand', () => {
     expect(Number(lines[0])).toBeGreaterThan(0.5 * limit)
   })
 
-  test('says what it can do', async () => {
-    const { code, lines } = await run({ args: ['--help'], user: foreign })
+  test.each([
+    ['its entrypoint', undefined],
+    ['the name that people type who enter it', ['penstock']],
+  ])('says what it can do by %s', async (_, entrypoint) => {
+    const { code, lines } = await run({ args: ['--help'], user: foreign, ...(entrypoint && { entrypoint }) })
     expect(code).toBe(0)
     expect(lines[0]).toBe('Usage: penstock [options] [command]')
+  })
+
+  test('its health check needs little memory of its own', async () => {
+    const group = openMemoryGroup(40 * 1_048_576)
+    if (typeof group === 'string') return process.stderr.write(`${group}\n`)
+    const config = join(folder, 'healthcheck.yaml')
+    await writeFile(config, configOf(await freePort(), 'http://127.0.0.1:1'))
+    const volumes = { '/etc/penstock/penstock.yaml': config }
+    const { code, lines } = await run({ entrypoint: [], args: image.healthcheck, volumes, memory: group })
+    expect({ code, lines, kills: group.kills() }).toEqual({
+      code: 1,
+      lines: [expect.stringMatching(/\/healthz does not answer \(ECONNREFUSED\)$/)],
+      kills: 0,
+    })
+    group.close()
   })
 
   test('without a configuration it says where one belongs, and ends with 78', async () => {
@@ -106,36 +130,48 @@ describe.skipIf(reason)('the image, built from the Dockerfile by hand', () => {
   test.each([
     ['its own user', undefined],
     ['a user that nobody knows', foreign],
-  ])('drains as %s, is healthy, and ends with 0 at the signal', async (_, user) => {
-    const database = await cloneDatabase()
-    const sandbox = createSandbox({ clock: systemClock, seed: 5, speed: 30 })
-    const provider = await listen(sandbox)
-    const port = await freePort()
-    const config = join(folder, 'penstock.yaml')
-    await writeFile(config, configOf(port, provider.url))
-    const volumes = { '/etc/penstock/penstock.yaml': config }
-    const env = { DATABASE_URL: database.url }
-    const cells: Cell[] = []
-    const start = (args: readonly string[], entrypoint = image.entrypoint) => {
-      const cell = startCell({ image, args, entrypoint, volumes, env, ...(user && { user }) })
-      cells.push(cell)
-      return cell
-    }
-    try {
-      const daemon = start(image.cmd)
-      await daemon.line(/"msg":"draining"/)
-      expect(await start(image.healthcheck, []).ended).toBe(0)
-      daemon.terminate()
-      expect(await daemon.ended).toBe(0)
-      expect(daemon.lines.at(-1)).toMatch(/"msg":"stopped"/)
-      expect(await start(image.healthcheck, []).ended).toBe(1)
-    } finally {
-      for (const cell of cells) cell.kill()
-      await Promise.all(cells.map(({ ended }) => ended))
-      await provider.close()
-      await database.drop()
-    }
-  })
+  ])(
+    'drains as %s, is healthy, has room for whoever enters it, and ends with 0 at the signal',
+    async (_, user) => {
+      const database = await cloneDatabase()
+      const sandbox = createSandbox({ clock: systemClock, seed: 5, speed: 30 })
+      const provider = await listen(sandbox)
+      const port = await freePort()
+      const config = join(folder, 'penstock.yaml')
+      await writeFile(config, configOf(port, provider.url))
+      const volumes = { '/etc/penstock/penstock.yaml': config }
+      const env = { DATABASE_URL: database.url }
+      const cells: Cell[] = []
+      const group = openMemoryGroup(256 * 1_048_576)
+      const memory = typeof group === 'string' ? undefined : group
+      const start = (args: readonly string[], entrypoint = image.entrypoint) => {
+        const cell = startCell({ image, args, entrypoint, volumes, env, memory, ...(user && { user }) })
+        cells.push(cell)
+        return cell
+      }
+      try {
+        const daemon = start(image.cmd)
+        await daemon.line(/"msg":"draining"/)
+        expect(await start(image.healthcheck, []).ended).toBe(0)
+        expect(entered.length).toBeGreaterThan(0)
+        for (const command of entered) {
+          const cell = start(command, [])
+          expect(await cell.ended, cell.lines.join('\n')).toBe(0)
+        }
+        expect(memory?.kills() ?? 0).toBe(0)
+        daemon.terminate()
+        expect(await daemon.ended).toBe(0)
+        expect(daemon.lines.at(-1)).toMatch(/"msg":"stopped"/)
+        expect(await start(image.healthcheck, []).ended).toBe(1)
+      } finally {
+        for (const cell of cells) cell.kill()
+        await Promise.all(cells.map(({ ended }) => ended))
+        memory?.close()
+        await provider.close()
+        await database.drop()
+      }
+    },
+  )
 })
 
 function configOf(port: number, url: string): string {

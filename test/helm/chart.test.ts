@@ -19,7 +19,7 @@ import {
   sets,
   valuesFile,
 } from './helm.ts'
-import { daemonPod, podsOf } from './pods.ts'
+import { daemonPod, podOf, podsOf } from './pods.ts'
 import { complaintOf, misspelledIn } from './schemas.ts'
 
 const read = (path: string) => readFileSync(join(chart, path), 'utf8')
@@ -68,8 +68,8 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
   test.each([
     ['default', 7],
     ['smallest', 7],
-    ['production', 10],
-    ['everything', 10 + readdirSync(join(chart, 'dashboards')).filter(name => name.endsWith('.json')).length],
+    ['production', 11],
+    ['everything', 11 + readdirSync(join(chart, 'dashboards')).filter(name => name.endsWith('.json')).length],
   ])('the values %s make all that they ask for', (set, count) => {
     const kinds = releases.get(set)!.objects.map(({ kind }) => kind)
     expect(kinds, kinds.join(', ')).toHaveLength(count)
@@ -218,8 +218,6 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
       }
       const weight = ({ metadata }: Rendered) => Number(metadata.annotations!['helm.sh/hook-weight'])
       expect(weight(map)).toBeLessThan(weight(job))
-      const [pod] = [...podsOf({ ...release, objects: [job] }).values()]
-      expect(pod!.volumes!.find(({ name }) => name === 'secrets')!.secret!.items).toHaveLength(1)
       const text = map.data!['penstock.yaml']!
       expect(text).not.toMatch(/token:(?! none)|secretFile|keyFile|tokenFile/)
     }
@@ -234,11 +232,23 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     ][0]!
     expect(volumes!.find(({ name }) => name === 'secrets')!.secret).toMatchObject({
       secretName: 'penstock-migration',
-      items: [{ key: 'url', path: 'database-url' }],
+      items: [
+        { key: 'url', path: 'database-url' },
+        { key: 'ca.crt', path: 'ca.crt' },
+      ],
     })
     expect(daemonPod(releases.get('production')!).volumes).toContainEqual(
       expect.objectContaining({ secret: expect.objectContaining({ secretName: 'penstock-credentials' }) }),
     )
+  })
+
+  test('the migration sees of a Secret what it was given by name, by default the address alone', () => {
+    for (const set of ['default', 'smallest'] as const) {
+      const { volumes } = podOf(objectOf(releases.get(set)!, 'Job'))!
+      expect(volumes!.find(({ name }) => name === 'secrets')!.secret!.items).toEqual([
+        { key: 'database-url', path: 'database-url' },
+      ])
+    }
   })
 
   test('a pod gets longer to end than the daemon takes to drain', async () => {
@@ -253,10 +263,10 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     )
   })
 
-  test('a new process waits beside the old one, which may go before the new one is ready', () => {
+  test('a new process waits beside the old one, which goes when the new one is ready and no sooner', () => {
     for (const release of each()) {
       const { strategy } = objectOf(release, 'Deployment').spec as { strategy: { rollingUpdate: object } }
-      expect(strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 1 })
+      expect(strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 })
     }
   })
 
@@ -279,6 +289,9 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     expect(first).toContain('kubectl --namespace data create secret generic penstock')
     expect(first).toContain('Give it a Secret of its own')
     expect(first).toContain('Nobody is alerted yet: alerts.enabled.')
+    expect(first).toContain(
+      'kubectl --namespace data exec deployment/school-penstock -- penstock status --config /etc/penstock/penstock.yaml',
+    )
     const second = notesOf('production')
     expect(second).not.toMatch(/NOTHING|Give it a Secret|Nobody/)
     expect(second).toContain('create secret generic penstock-credentials')

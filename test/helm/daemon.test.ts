@@ -67,6 +67,15 @@ describe.skipIf(reason)(
       expect(cell.lines).toEqual(['nothing to do: the database is up to date'])
     })
 
+    test('daemon and migration trust the certification authority of the values', async () => {
+      for (const spec of [pod(), podOf(objectOf(trial.release, 'Job'))!]) {
+        const [container] = spec.containers
+        const command = ['node', '--print', "tls.getCACertificates('extra').length"]
+        const { ended, lines } = trial.node.start(spec, { ...container!, command, args: [] })
+        expect({ code: await ended, lines }).toEqual({ code: 0, lines: ['1'] })
+      }
+    })
+
     test('the daemon passes its probes, drains, stands the test of the release, and ends in time', async () => {
       const spec = pod()
       const { cell, memory } = start(spec)

@@ -29,6 +29,16 @@ const mistakes: readonly Mistake[] = [
     /at '\/migration\/key': 'a\/b' does not match pattern/,
   ],
   [
+    'a path in the place of a key that the migration sees',
+    { migration: { files: ['tls/ca.crt'] } },
+    /at '\/migration\/files\/0': 'tls\/ca\.crt' does not match pattern/,
+  ],
+  [
+    'a certification authority that the migration would not see',
+    { env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/run/secrets/penstock/ca.crt' }] },
+    /env: NODE_EXTRA_CA_CERTS names \/run\/secrets\/penstock\/ca\.crt, .* put "ca\.crt" into its Secret, and into migration\.files/,
+  ],
+  [
     'a digest that is none',
     { image: { digest: 'latest' } },
     /at '\/image\/digest': 'latest' does not match pattern/,
@@ -93,6 +103,11 @@ const mistakes: readonly Mistake[] = [
     'a link that is no folder',
     { alerts: { runbookPrefix: 'https://wiki' } },
     /at '\/alerts\/runbookPrefix': 'https:\/\/wiki' does not match pattern/,
+  ],
+  [
+    'alerts whose links lead nowhere',
+    { alerts: { enabled: true } },
+    /at '\/alerts\/runbookPrefix': minLength: got 0, want 1/,
   ],
 
   [

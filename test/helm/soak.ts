@@ -1,11 +1,13 @@
 /**
  * Runs the daemon as the chart does, its user, its root and its memory limit included, between a played school and a
- * database, and tells what it took:
+ * database, and tells what it took. Twice a minute the image's health check and a command of the runbook run beside it,
+ * within the same memory:
  *
  *   npm run chart-soak -- --for 10m --seed 1
  *
- * Ends with 1 where it was killed, broke a limit, or did not have everything at the end.
+ * Ends with 1 where it was killed, a visitor failed, a limit was broken, or it did not have everything at the end.
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock/system.ts'
 import { compareWith } from '../../src/commands/demo/compare.ts'
@@ -13,6 +15,8 @@ import { openWorld, type World } from '../../src/commands/demo/setting.ts'
 import { parseDuration } from '../../src/config/duration.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { type Cell, obstacle } from '../container/cell.ts'
+import { execForm, readDockerfile } from '../container/dockerfile.ts'
+import { repository, textOf } from '../container/image.ts'
 import { openMemoryGroup } from '../container/memory.ts'
 import { ask } from '../support/embedded.ts'
 import { startTestServer } from '../support/postgres.ts'
@@ -33,6 +37,8 @@ if (reason) throw new Error(`the chart's daemon cannot be started: ${reason}`)
 const lookEvery = 5_000
 const patience = 180_000
 const mebibyte = 1_048_576
+/** Looks between two visits: as often as an engine asks for the health of a container. */
+const visitEvery = 6
 
 interface Look {
   readonly residentMiB: number
@@ -61,7 +67,16 @@ async function soak(length: number, seed: number): Promise<void> {
   const daemon = trial.node.start(pod, container!, memory)
   await daemon.line(/"msg":"draining"/)
   const before = systemClock.now() - systemClock.monotonic()
-  const looks = await watch(daemon, trial, length)
+  const visits = [readHealthcheck(), ['penstock', 'status', '--config', '/etc/penstock/penstock.yaml']]
+  /** Runs what shares the container with its daemon now and then, and answers the exit codes that are not 0. */
+  const visit = async () => {
+    const codes: (number | null)[] = []
+    for (const command of visits) {
+      codes.push(await trial.node.start(pod, { ...container!, command, args: [] }, memory).ended)
+    }
+    return codes.filter(code => code !== 0)
+  }
+  const { looks, failedVisits } = await watch(daemon, trial, { length, visit })
   const jumped = systemClock.now() - systemClock.monotonic() - before
 
   world.sandbox.universe.pause()
@@ -79,6 +94,7 @@ async function soak(length: number, seed: number): Promise<void> {
     lastResidentMiB: looks.at(-1)?.residentMiB,
     peakGroupMiB: memory?.peak() && Math.round(memory.peak()! / mebibyte),
     kills: memory?.kills(),
+    failedVisits,
     ...{ rows: await rowsOf(trial), requests, violations, lost, duplicates },
     ...(kinds.length > 0 && { violationsByKind: Object.fromEntries(kinds) }),
     mostLagSeconds: mostLag(looks),
@@ -88,11 +104,23 @@ async function soak(length: number, seed: number): Promise<void> {
   }
   memory?.close()
   process.stdout.write(`${JSON.stringify(told)}\n`)
-  if (exit !== 0 || told.kills || violations || lost || duplicates) process.exitCode = 1
+  if (exit !== 0 || told.kills || failedVisits || violations || lost || duplicates) process.exitCode = 1
 }
 
-async function watch(daemon: Cell, trial: Trial, length: number): Promise<readonly Look[]> {
+/** The health check that an engine runs within the memory of the container. */
+function readHealthcheck(): readonly string[] {
+  const last = readDockerfile(join(repository, 'Dockerfile')).at(-1)!
+  return execForm(textOf(last, 'HEALTHCHECK').replace(/^CMD /, ''))
+}
+
+interface Watch {
+  readonly length: number
+  readonly visit: () => Promise<readonly (number | null)[]>
+}
+
+async function watch(daemon: Cell, trial: Trial, { length, visit }: Watch) {
   const looks: Look[] = []
+  let failedVisits = 0
   const end = systemClock.monotonic() + length
   for (let left = length; left > 0; left = end - systemClock.monotonic()) {
     await systemClock.sleep(Math.min(left, lookEvery))
@@ -102,9 +130,10 @@ async function watch(daemon: Cell, trial: Trial, length: number): Promise<readon
     )
     const residentMiB = Math.round(Number(daemon.status().VmRSS![0]) / 1_024)
     looks.push({ residentMiB, lags })
+    if (looks.length % visitEvery === 0) failedVisits += (await visit()).length
     process.stderr.write(`${Math.round((length - left) / 1_000)} s: ${residentMiB} MiB\n`)
   }
-  return looks
+  return { looks, failedVisits }
 }
 
 /** How late each stream was at worst, in tenths of a second. */

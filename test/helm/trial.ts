@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { rootCertificates } from 'node:tls'
 import { systemRandom } from '../../src/clock/system.ts'
 import { demoApp, listen, type Sandbox } from '../../src/sandbox/index.ts'
 import { buildImage } from '../container/image.ts'
@@ -17,6 +18,9 @@ export interface Trial {
   readonly databaseUrl: string
   readonly close: () => Promise<void>
 }
+
+/** Some certification authority, which no test is certified by. */
+const [authority = ''] = rootCertificates
 
 export interface TrialOptions {
   readonly set: ValueSet
@@ -39,14 +43,14 @@ export async function openTrial({ set, sandbox, server }: TrialOptions): Promise
     release,
     image,
     secrets: {
-      'penstock-migration': { url: database.migration },
+      'penstock-migration': { url: database.migration, 'ca.crt': authority },
       'penstock-credentials': {
         'database-url': database.runtime,
         'rest-key': demoApp.rest.key,
         'rest-secret': demoApp.rest.secret,
         'classroom-uid': demoApp.uid,
         'classroom-token': `${demoApp.token}\n`,
-        'ca.crt': '',
+        'ca.crt': authority,
       },
     },
   })

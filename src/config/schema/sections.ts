@@ -1,3 +1,4 @@
+import { usualListen } from '../listen.ts'
 import { analyticsService } from './analytics-service.ts'
 import { section } from './leaf.ts'
 import { playersService } from './players-service.ts'
@@ -53,7 +54,7 @@ export const database = section(
 
 export const http = section({
   listen: listen()
-    .prefault('127.0.0.1:9464')
+    .prefault(usualListen)
     .describe('Where /metrics, /healthz, /readyz and /status are served. A container needs 0.0.0.0:9464.'),
 })
 

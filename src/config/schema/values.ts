@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from '../duration.ts'
+import { listenAllowed, readListen } from '../listen.ts'
 import { type JsonSchema, leaf, leafOrList, unfit } from './leaf.ts'
 
 /** A whole number from `min` to `max`. */
@@ -89,12 +90,10 @@ export function baseUrl() {
 
 /** An address to listen on. */
 export function listen() {
-  const allowed = 'host:port, as in 127.0.0.1:9464, 0.0.0.0:9464 or [::1]:9464 (port 0 takes any free one)'
-  return leaf({ allowed, json: { type: 'string', pattern: ':[0-9]+$' } }, written => {
-    const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(written) ?? []
-    const host = bracketed ?? plain
-    return host === undefined || Number(port) > 65_535 ? unfit : { host, port: Number(port) }
-  })
+  return leaf(
+    { allowed: listenAllowed, json: { type: 'string', pattern: ':[0-9]+$' } },
+    written => readListen(written) ?? unfit,
+  )
 }
 
 const cronRanges = [
