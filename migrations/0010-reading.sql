@@ -31,8 +31,35 @@ grant select (id, app_id, stream, series, reason, detail, received_at, last_seen
 create index session_by_day on analytics.call_session (app_id, ((joined_at at time zone 'UTC')::date));
 
 create function classroom.is_student(p_role text) returns boolean language sql immutable parallel safe
-  as $$ select coalesce(p_role, '') not in ('1', '3', 'teacher', 'host', 'assistant') $$;
-comment on function classroom.is_student is 'Whether a role is not that of a teacher (1) or an assistant (3)';
+  as $$ select coalesce(lower(trim(p_role)), '') not in ('1', '3', 'teacher', 'host', 'assistant') $$;
+comment on function classroom.is_student is
+  'Whether a role is neither 1, teacher or host nor 3 or assistant, in any case of letters: one that nobody knows is a student''s';
+
+create function classroom.is_known_role(p_role text) returns boolean language sql immutable parallel safe
+  as $$ select coalesce(lower(trim(p_role)), '') in ('1', '2', '3', 'teacher', 'host', 'student', 'assistant') $$;
+comment on function classroom.is_known_role is
+  'Whether a role is 1, teacher, host, 2, student, 3 or assistant, in any case of letters';
+
+-- Whose leaving was not seen has stayed to the end of the class. Who came after it, or into a class whose end nobody saw,
+-- has stayed to the last sign of life of the room, once the room is gone.
+create or replace view classroom.attendance_interval as
+  select app_id, room_uuid, incarnation, user_uuid, user_name, role, at as entered_at, left_at,
+         coalesce(left_at, case when ended_at > at then ended_at
+                                when forgotten_at is not null or valid_to is not null then greatest(last_event_at, at) end) - at as stayed
+  from (
+    select a.*, r.ended_at, r.forgotten_at, r.valid_to, r.last_event_at, lead(a.at) over (person order by a.sequence, a.ordinal) as left_at
+    from (
+      select x.*, lag(x.action) over (
+               partition by x.app_id, x.room_uuid, x.incarnation, x.user_uuid order by x.sequence, x.ordinal) as action_before
+      from classroom.attendance x
+    ) a
+    join classroom.room r using (app_id, room_uuid, incarnation)
+    where a.action is distinct from a.action_before
+    window person as (partition by a.app_id, a.room_uuid, a.incarnation, a.user_uuid)
+  ) spans
+  where action = 'enter';
+comment on column classroom.attendance_interval.stayed is
+  'Until left_at, else until the class ended, else until the last event of a room that is gone; null of one who is still there';
 
 -- Every number is a query of its own, so that only those that are asked for cost anything.
 create view classroom.class as
@@ -60,7 +87,10 @@ create view classroom.class as
          (select count(*)::int from classroom.recording c
           where c.app_id = r.app_id and c.room_uuid = r.room_uuid and c.incarnation = r.incarnation) as recordings,
          (select count(*)::int from classroom.resource f
-          where f.app_id = r.app_id and f.room_uuid = r.room_uuid and f.incarnation = r.incarnation) as files
+          where f.app_id = r.app_id and f.room_uuid = r.room_uuid and f.incarnation = r.incarnation) as files,
+         (select count(distinct a.user_uuid)::int from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation
+            and not classroom.is_known_role(a.role)) as unknown_roles
   from classroom.room r;
 comment on view classroom.class is 'Every class: a room, when it was used, by whom, and how lively it was';
 comment on column classroom.class.incarnation is 'Counts the classes that were given under the same room_uuid';
@@ -68,10 +98,12 @@ comment on column classroom.class.state is 'not started, started, ended or close
 comment on column classroom.class.is_going_on is 'Started, and neither ended nor gone since; a class whose end nobody saw is not going on once its room is gone';
 comment on column classroom.class.minutes is 'From its start to its end, or to its last event while no end was seen';
 comment on column classroom.class.teachers is 'Names of the teachers and assistants who came';
-comment on column classroom.class.students is 'Different students who came; teachers have role 1, assistants role 3, everybody else is a student';
+comment on column classroom.class.students is 'Different people who came and are neither teachers (1, teacher, host) nor assistants (3, assistant)';
 comment on column classroom.class.hands is 'Times that a hand was raised';
 comment on column classroom.class.rewards is 'Points that were given in it';
 comment on column classroom.class.files is 'Files that were shared, those that were removed later included';
+comment on column classroom.class.unknown_roles is
+  'Different people who came with no role, or with one that is neither a teacher''s nor an assistant''s nor a student''s (2, student); they count as students';
 
 create view classroom.late_arrival as
   select r.app_id, r.room_uuid, r.incarnation, r.started_at as class_started_at, a.user_uuid, a.user_name, a.entered_at,
@@ -112,9 +144,9 @@ create view classroom.participation as
   group by i.app_id, i.room_uuid, i.incarnation, i.user_uuid;
 comment on view classroom.participation is 'What each person did in each class';
 comment on column classroom.participation.role is '1 teacher, 2 student, 3 assistant, or a word, as the provider says it';
-comment on column classroom.participation.left_at is 'End of the last stay; null of one who was never seen leaving a class that was never seen to end';
+comment on column classroom.participation.left_at is 'End of the last stay; null of one who is still there';
 comment on column classroom.participation.stays is 'Who loses the connection and comes back stays again';
-comment on column classroom.participation.minutes is 'All stays together, as far as their ends are known';
+comment on column classroom.participation.minutes is 'All stays together, as far as they are over';
 comment on column classroom.participation.hands is 'Times that the hand was raised';
 comment on column classroom.participation.rewards is 'Points that were given';
 
@@ -216,15 +248,20 @@ comment on column classroom.poll_result.share is 'Share of those who voted, 0 to
 
 -- A call belongs to the first incarnation of its room that was not over when it began. One that began less than a minute
 -- before the next incarnation belongs to that one: calls are dated in whole seconds and may begin a little before the
--- room shows its first event, and a room is used again only long after its last call. One that began more than an hour
--- after the class ended, when the room is forgotten, is of a class that was never seen, and belongs to none.
+-- room shows its first event, and a room is used again only long after its last call. Calls of classes that nobody saw
+-- belong to none: those that began more than a quarter of an hour before the first event of the room, as the calls of
+-- all days before the daemon was there, and those that began more than an hour after the class ended, when the room is
+-- forgotten. Where nobody saw the end of a room that is gone, it is the room's last event.
 create or replace view analytics.class_quality as
   select r.app_id, r.room_uuid, r.incarnation, r.started_at, r.ended_at, c.calls, c.first_call_at, c.last_call_end,
          s.users, s.sessions, s.user_minutes, q.*, p.cloud_players
   from classroom.room r
   cross join lateral (
-    select coalesce(max(b.valid_to), '-infinity') - interval '1 minute' as since,
-           least(coalesce(r.valid_to, 'infinity') - interval '1 minute', r.ended_at + interval '1 hour') as until
+    select coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity') as at
+  ) e
+  cross join lateral (
+    select greatest(max(b.valid_to) - interval '1 minute', r.valid_from - interval '15 minutes') as since,
+           least(r.valid_to - interval '1 minute', e.at + interval '1 hour') as until
     from classroom.room b
     where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation < r.incarnation
   ) b
@@ -254,13 +291,16 @@ create view analytics.class_call as
   select c.app_id, c.cname as room_uuid, r.incarnation, c.call_id, c.created_at, c.destroyed_at, c.finished
   from analytics.call c
   cross join lateral (
-    select r.incarnation, r.ended_at from classroom.room r
+    select r.incarnation, r.valid_from - interval '15 minutes' as since,
+           coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity')
+             + interval '1 hour' as until
+    from classroom.room r
     where r.app_id = c.app_id and r.room_uuid = c.cname
       and c.created_at < coalesce(r.valid_to, 'infinity') - interval '1 minute'
     order by r.incarnation limit 1
   ) r
-  where c.created_at < coalesce(r.ended_at, 'infinity') + interval '1 hour';
-comment on view analytics.class_call is 'Which calls belong to which class; a call in whose channel there was no class then is not here';
+  where c.created_at >= r.since and c.created_at < r.until;
+comment on view analytics.class_call is 'Which calls belong to which class; a call in whose channel no class was seen then is not here';
 
 create view analytics.session_quality as
   select s.app_id, s.call_id, s.sid, s.cname, s.uid, s.network, s.platform, s.device_type, s.sdk_version, s.speaker,
@@ -345,13 +385,16 @@ create view players.class_player as
          p.created_at, p.destroyed_at
   from players.cloud_player p
   cross join lateral (
-    select r.incarnation, r.ended_at from classroom.room r
+    select r.incarnation, r.valid_from - interval '15 minutes' as since,
+           coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity')
+             + interval '1 hour' as until
+    from classroom.room r
     where r.app_id = p.app_id and r.room_uuid = p.channel_name
       and coalesce(p.created_at, p.first_seen_at) < coalesce(r.valid_to, 'infinity') - interval '1 minute'
     order by r.incarnation limit 1
   ) r
-  where coalesce(p.created_at, p.first_seen_at) < coalesce(r.ended_at, 'infinity') + interval '1 hour';
-comment on view players.class_player is 'Which cloud players played in which class; one in whose channel there was no class then is not here';
+  where coalesce(p.created_at, p.first_seen_at) >= r.since and coalesce(p.created_at, p.first_seen_at) < r.until;
+comment on view players.class_player is 'Which cloud players were created in which class; one in whose channel no class was seen then is not here';
 
 create view ingest.loss as
   select g.app_id, g.stream, g.series, g.state, g.reason,
@@ -381,27 +424,81 @@ comment on column ingest.loss.first_seen_at is 'Since when it is known';
 comment on column ingest.loss.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
 comment on column ingest.loss.detail is 'What the state does not cover, where there is something to say';
 
--- From the first day of which something is owed, at most ninety days back, to today. The function runs for the days
--- that are asked for.
+create index room_by_day on classroom.room (app_id, ((coalesce(started_at, valid_from) at time zone 'UTC')::date));
+create index room_by_sight on classroom.room (app_id, first_seen_at);
+
+create function ingest.whole_days(p_from timestamptz) returns setof timestamptz language sql stable parallel safe as $$
+  select generate_series(
+    date_trunc('day', greatest(p_from, ingest.clock() - interval '90 days') + interval '24 hours' - interval '1 microsecond', 'UTC'),
+    ingest.clock(), interval '24 hours')
+$$;
+comment on function ingest.whole_days is 'Begins of the days (UTC) that do not begin before a moment, to today; at most ninety';
+
+-- Of several series, each counts from its own first whole day on, so that one that is added takes nothing from the days
+-- before it. What is of a room belongs to the day on which its class began, and cannot be whole on a day on which rooms
+-- may have been missed. Functions and look-ups run for the days that are asked for.
 create view ingest.complete_day as
-  select p.app_id, (d.begin at time zone 'UTC')::date as day, p.stream,
-         ingest.is_complete(p.stream, p.app_id, d.begin, d.begin + interval '24 hours') as complete, g.gaps, g.reasons
-  from (
-    select p.app_id, p.stream, min(p.owed_from) as owed_from from ingest.progress p
-    where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) is not null
-    group by 1, 2
-  ) p
-  cross join lateral generate_series(
-    date_trunc('day', greatest(p.owed_from, ingest.clock() - interval '90 days'), 'UTC'), ingest.clock(), interval '24 hours'
-  ) d(begin)
+  with told as not materialized (
+    select t.app_id, t.stream, t.begin, t.complete and (t.stream <> 'app-events' or g.gaps = 0) as complete, g.gaps, g.reasons
+    from (
+      select p.app_id, p.stream, d.begin,
+             bool_and(p.covered @> tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours'))) as complete
+      from ingest.progress p
+      cross join lateral ingest.whole_days(p.owed_from) d(begin)
+      where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'window'
+      group by p.app_id, p.stream, d.begin
+      union all
+      select p.app_id, p.stream, d.begin, ingest.is_complete(p.stream, p.app_id, d.begin, d.begin + interval '24 hours')
+      from ingest.progress p
+      cross join lateral (select min(c.owed_from) as owed_from from ingest.progress c where c.app_id = p.app_id and c.stream = 'calls') c
+      cross join lateral ingest.whole_days(greatest(p.owed_from, c.owed_from)) d(begin)
+      where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'detail'
+      union all
+      select p.app_id, p.stream, d.begin, coalesce(p.caught_up_at >= d.begin + interval '24 hours', false)
+      from ingest.progress p
+      cross join lateral (select min(r.first_seen_at) as at from classroom.room r where r.app_id = p.app_id) s
+      cross join lateral ingest.whole_days(s.at) d(begin)
+      where p.stream = 'app-events' and s.at is not null
+    ) t
+    cross join lateral (
+      select count(*)::int as gaps, string_agg(distinct g.reason, ', ') as reasons from ingest.gap g
+      where g.app_id = t.app_id and g.stream = t.stream and g.state in ('open', 'lost')
+        and g.range_from < t.begin + interval '24 hours' and g.range_to > t.begin
+    ) g
+  )
+  select t.app_id, (t.begin at time zone 'UTC')::date as day, t.stream, t.complete, t.gaps, t.reasons
+  from told t
+  union all
+  select t.app_id, (t.begin at time zone 'UTC')::date, s.stream, t.complete and r.whole and g.gaps = 0, g.gaps, g.reasons
+  from told t
+  cross join unnest(array['room-events', 'popup-quiz', 'poll', 'recordings', 'resources']) s(stream)
   cross join lateral (
-    select count(*)::int as gaps, string_agg(distinct g.reason, ', ') as reasons from ingest.gap g
-    where g.app_id = p.app_id and g.stream = p.stream and g.state in ('open', 'lost')
-      and g.range_from < d.begin + interval '24 hours' and g.range_to > d.begin
-  ) g;
-comment on view ingest.complete_day is 'Whether each day (UTC) of each stream is stored whole and can no longer change';
-comment on column ingest.complete_day.complete is 'What may still change is not complete: calls for an hour, insights for about two days';
-comment on column ingest.complete_day.gaps is 'Rows of the gap ledger that touch the day, open or lost; 0 and not complete: it is still being read, or not final yet';
+    select coalesce(bool_and(
+             (r.started_at is null or r.ended_at is not null and coalesce(e.source = 'log', false))
+             and (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false))
+           ), true) as whole
+    from classroom.room r
+    left join ingest.progress p on p.app_id = r.app_id and p.stream = s.stream and p.series = r.room_uuid
+    left join classroom.room_event e on e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
+      and e.sequence = r.state_sequence
+    where r.app_id = t.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (t.begin at time zone 'UTC')::date
+  ) r
+  cross join lateral (
+    select count(*)::int as gaps, string_agg(distinct g.reason, ', ') as reasons
+    from classroom.room r
+    join ingest.gap g on g.app_id = r.app_id and g.stream = s.stream and g.series = r.room_uuid
+      and coalesce(g.incarnation, r.incarnation) = r.incarnation and g.state in ('open', 'lost')
+    where r.app_id = t.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (t.begin at time zone 'UTC')::date
+  ) g
+  where t.stream = 'app-events' and exists (select from ingest.progress p where p.app_id = t.app_id and p.stream = s.stream);
+comment on view ingest.complete_day is
+  'Whether each day (UTC) of each stream is stored whole and can no longer change, from its first whole day to today, at most ninety; not of cloud players, whose list is always that of now';
+comment on column ingest.complete_day.stream is
+  'What is of a room (room-events, popup-quiz, poll, recordings, resources) belongs to the day on which its class began';
+comment on column ingest.complete_day.complete is
+  'What may still change is not complete: calls for an hour, insights for about two days, classes until they were read after their end. Nothing of rooms is complete on a day of which app-events are not: a class may be missing altogether';
+comment on column ingest.complete_day.gaps is
+  'Rows of the gap ledger that touch the day or its classes, open or lost; 0 and not complete: it is still being read, or not final yet, or it is of rooms and app-events have gaps or the end of a class was not seen';
 comment on column ingest.complete_day.reasons is 'Their reasons; ingest.loss explains them';
 
 create view ingest.dead_letter_count as
@@ -412,6 +509,31 @@ create view ingest.dead_letter_count as
 comment on view ingest.dead_letter_count is 'What arrived and could not be used, by stream and reason';
 comment on column ingest.dead_letter_count.items is 'Different items; occurrences counts how often they came';
 comment on column ingest.dead_letter_count.example is 'Detail of one of them: which field broke which rule, or how the provider refused';
+
+-- Every arm can be asked for an app and some days alone.
+create index call_by_day on analytics.call (app_id, ((created_at at time zone 'UTC')::date));
+create index usage_insight_by_day on analytics.usage_insight (app_id, ((at at time zone 'UTC')::date)) where granularity = 'day';
+
+create or replace view analytics.usage_by_day as
+  select x.app_id, x.day, count(x.call_seconds)::int as calls, coalesce(sum(x.call_seconds), 0)::double precision / 60 as call_minutes,
+         count(distinct x.person)::int as users, count(x.person)::int as sessions,
+         coalesce(sum(x.user_seconds), 0)::double precision / 60 as user_minutes,
+         jsonb_object_agg(x.metric, x.value) filter (where x.metric is not null) as reported
+  from (
+    select c.app_id, (c.created_at at time zone 'UTC')::date as day,
+           coalesce(extract(epoch from greatest(c.destroyed_at - c.created_at, interval '0')), 0) as call_seconds,
+           null::text as person, null::numeric as user_seconds, null::text as metric, null::double precision as value
+    from analytics.call c
+    union all
+    select k.app_id, (k.created_at at time zone 'UTC')::date, null, coalesce(s.uid, s.sid),
+           extract(epoch from greatest(coalesce(s.left_at, k.destroyed_at) - s.joined_at, interval '0')), null, null
+    from analytics.call k
+    join analytics.call_session s on s.app_id = k.app_id and s.call_id = k.call_id
+    union all
+    select i.app_id, (i.at at time zone 'UTC')::date, null, null, null, i.metric, i.value
+    from analytics.usage_insight i where i.granularity = 'day'
+  ) x
+  group by x.app_id, x.day;
 
 grant select on classroom.class, classroom.late_arrival, classroom.participation, classroom.head_count, classroom.attention,
   classroom.quiz_result, classroom.quiz_accuracy, classroom.poll_result, analytics.class_call, analytics.session_quality,

@@ -183,6 +183,7 @@ describe('the status and the figures', () => {
     expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
     expect(await other.store.figures()).toEqual({
       gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
+      losses: [],
       orphans: [],
       owed: [],
       players: [],

@@ -1,3 +1,5 @@
+import type pg from 'pg'
+
 /** A mistake that somebody could make in a view. */
 export interface ViewMutant {
   readonly view: string
@@ -5,6 +7,26 @@ export interface ViewMutant {
   readonly from: string
   readonly to: string
   readonly mistake: string
+}
+
+/** Runs some work while the mistake is made, and takes it back. Throws where the view has nothing to mistake. */
+export async function whileMistaken<T>(
+  client: pg.Client,
+  { view, from, to }: ViewMutant,
+  work: () => Promise<T>,
+): Promise<T> {
+  await client.query('begin')
+  try {
+    const { rows } = await client.query<{ text: string }>('select pg_get_viewdef($1::regclass) as text', [
+      view,
+    ])
+    const [{ text }] = rows as [{ text: string }]
+    if (!text.includes(from)) throw new Error(`${view} does not say ${from}: ${text}`)
+    await client.query(`create or replace view ${view} as ${text.replaceAll(from, to)}`)
+    return await work()
+  } finally {
+    await client.query('rollback')
+  }
 }
 
 export const mutants: readonly ViewMutant[] = [
@@ -61,6 +83,22 @@ export const mutants: readonly ViewMutant[] = [
     ...{ view: 'analytics.class_quality', from: `- '00:01:00'::interval`, to: '' },
   },
   {
+    mistake: 'the calls of former days are of the first class that was seen',
+    ...{ view: 'analytics.class_call', from: '>= r.since', to: ">= r.since - interval '9 days'" },
+  },
+  {
+    mistake: 'the calls of former days are of the first class that was seen',
+    ...{ view: 'analytics.class_quality', from: `'00:15:00'::interval`, to: `'9 days'::interval` },
+  },
+  {
+    mistake: 'what plays since a former day is of the first class that was seen',
+    ...{ view: 'players.class_player', from: '>= r.since', to: ">= r.since - interval '9 days'" },
+  },
+  {
+    mistake: 'the calls of a class that nobody saw are of the one before',
+    ...{ view: 'analytics.class_call', from: '< r.until', to: "< r.until + interval '6 hours'" },
+  },
+  {
     mistake: 'short freezes count too',
     ...{ view: 'analytics.session_quality', from: '(200)::double precision', to: '(100)::double precision' },
   },
@@ -80,9 +118,13 @@ export const mutants: readonly ViewMutant[] = [
     mistake: 'a day has no length',
     ...{
       view: 'ingest.complete_day',
-      from: `(d.begin + '24:00:00'::interval)) AS complete`,
-      to: `(d.begin - '24:00:00'::interval) + '24:00:00'::interval) AS complete`,
+      from: `tstzrange(d.begin, (d.begin + '24:00:00'::interval))`,
+      to: 'tstzrange(d.begin, d.begin)',
     },
+  },
+  {
+    mistake: 'a pause of the feed takes nothing from a day',
+    ...{ view: 'ingest.complete_day', from: '(g.gaps = 0)', to: '(g.gaps >= 0)' },
   },
   {
     mistake: 'days are those of Kathmandu',

@@ -1,61 +1,9 @@
-import type pg from 'pg'
-import type { Sandbox } from '../../src/sandbox/index.ts'
-import { classesOf, equipmentOn, orphansOf, type Stay, type TrueClass, useOf } from './truth.ts'
+import { compareClasses, named, type OfClass, type Oracle, rowsOf, trueName, withStart } from './oracle.ts'
+import { channelOracles } from './oracles-channels.ts'
+import { equipmentOn, orphansOf, type Stay, type TrueClass, useOf } from './truth.ts'
 import { outage } from './world.ts'
 
-/** What somebody who knows the school itself says that a view must answer. */
-export interface Oracle {
-  readonly name: string
-  readonly examine: (client: pg.Client, sandbox: Sandbox) => Promise<Verdict>
-}
-
-export interface Verdict {
-  /** Both in the same order, so that a difference shows. */
-  readonly told: readonly unknown[]
-  readonly truth: readonly unknown[]
-}
-
 const minute = 60_000
-
-async function rowsOf<Row extends pg.QueryResultRow>(
-  client: pg.Client,
-  text: string,
-): Promise<readonly Row[]> {
-  return (await client.query<Row>(text)).rows
-}
-
-interface OfClass {
-  readonly app_id: string
-  readonly room_uuid: string
-  readonly began: Date
-}
-
-const nameOf = (app: string, room: string, began: number) => `${app} ${room} ${new Date(began).toISOString()}`
-const named = ({ app_id, room_uuid, began }: OfClass) => nameOf(app_id, room_uuid, began.getTime())
-const trueName = ({ app, roomUuid, startedAt }: TrueClass) => nameOf(app, roomUuid, startedAt)
-
-/** Puts a view beside the classes that must be whole; rows of other classes are left out. */
-async function compareClasses<Row extends OfClass>(
-  client: pg.Client,
-  sandbox: Sandbox,
-  query: string,
-  tell: (row: Row) => unknown,
-  know: (one: TrueClass) => readonly unknown[],
-): Promise<Verdict> {
-  const classes = classesOf(sandbox)
-  const names = new Set(classes.map(trueName))
-  const rows = (await rowsOf<Row>(client, query)).filter(row => names.has(named(row)))
-  const pairs = (name: string, facts: readonly unknown[]) =>
-    facts.map(fact => `${name} ${JSON.stringify(fact)}`)
-  return {
-    told: rows.flatMap(row => pairs(named(row), [tell(row)])).sort(),
-    truth: classes.flatMap(one => pairs(trueName(one), know(one))).sort(),
-  }
-}
-
-/** The class of each row of a view, by the start that people know. */
-const withStart = (view: string) =>
-  `select v.*, r.started_at as began from ${view} v join classroom.room r using (app_id, room_uuid, incarnation)`
 
 const firstComings = ({ stays }: TrueClass): readonly Stay[] => [
   ...new Map(stays.toReversed().map(stay => [stay.userUuid, stay] as const)).values(),
@@ -221,31 +169,6 @@ const ofPolls: Oracle = {
     ),
 }
 
-const ofClassCalls: Oracle = {
-  name: 'analytics.class_call: which call is of which class',
-  examine: (client, sandbox) =>
-    compareClasses<OfClass & { call_id: string }>(
-      client,
-      sandbox,
-      withStart('analytics.class_call'),
-      row => row.call_id,
-      one => one.calls.map(({ callId }) => callId),
-    ),
-}
-
-/** A call that is bad is bad all the time, any other hardly ever. */
-const ofBadClasses: Oracle = {
-  name: 'analytics.class_quality: which classes could not be heard',
-  examine: (client, sandbox) =>
-    compareClasses<OfClass>(
-      client,
-      sandbox,
-      `select *, started_at as began from analytics.class_quality where bad_share > 0.2`,
-      () => 'bad',
-      one => (one.app === 'dayschool' && one.calls.some(({ isBad }) => isBad) ? ['bad'] : []),
-    ),
-}
-
 const ofOrphans: Oracle = {
   name: 'players.orphan_player: who plays where nobody can be',
   examine: async (client, sandbox) => ({
@@ -365,7 +288,7 @@ const ofCompleteness: Oracle = {
     const rows = await rowsOf<{ app_id: string; stream: string; day: string; complete: boolean }>(
       client,
       `select app_id, stream, day::text, complete from ingest.complete_day
-       where day = '2026-01-06' and stream in ('calls', 'call-sessions', 'realtime-quality') order by 1, 2`,
+       where day = '2026-01-06' and stream in ('app-events', 'calls', 'call-sessions', 'poll', 'realtime-quality') order by 1, 2`,
     )
     const stored = await rowsOf<{ app_id: string; sid: string }>(
       client,
@@ -382,14 +305,19 @@ const ofCompleteness: Oracle = {
          select count(*) as n from analytics.quality_realtime where at >= '2026-01-06Z' and at < '2026-01-07Z'
          group by product, metric, cname) x`,
     )
+    const isRead = outage.to <= Date.UTC(2026, 0, 6) || outage.from >= Date.UTC(2026, 0, 7)
     return {
       told: rows.map(({ app_id, stream, complete }) => [app_id, stream, complete]),
       truth: [
+        ['dayschool', 'app-events', isRead],
         ['dayschool', 'call-sessions', hasAll('dayschool')],
         ['dayschool', 'calls', true],
+        ['dayschool', 'poll', isRead],
         ['dayschool', 'realtime-quality', windows === 86_400 / windowSeconds],
+        ['evening', 'app-events', isRead],
         ['evening', 'call-sessions', hasAll('evening')],
         ['evening', 'calls', true],
+        ['evening', 'poll', isRead],
       ],
     }
   },
@@ -397,7 +325,8 @@ const ofCompleteness: Oracle = {
 
 export const oracles: readonly Oracle[] = [
   ...[ofClasses, ofLate, ofAttention, ofHeads, ofParticipation, ofQuizzes, ofQuizAccuracy, ofPolls],
-  ...[ofClassCalls, ofBadClasses, ofOrphans, ofUse],
+  ...channelOracles,
+  ...[ofOrphans, ofUse],
   ofEquipment('network_quality', ['network']),
   ofEquipment('device_quality', ['platform', 'deviceType']),
   ...[ofLosses, ofCompleteness],

@@ -54,6 +54,27 @@ export function classesOf({ universe }: Sandbox): readonly TrueClass[] {
   )
 }
 
+/** A class that was given under a name, whether or not anybody read anything of it. */
+export interface GivenClass {
+  readonly app: string
+  readonly roomUuid: string
+  readonly startedAt: number
+  /** Undefined of one that goes on. */
+  readonly endedAt: number | undefined
+  readonly callIds: readonly string[]
+}
+
+export function givenClasses({ universe }: Sandbox): readonly GivenClass[] {
+  return [...universe.apps].flatMap(({ id: app, rooms }) =>
+    rooms.flatMap(room => {
+      const { uuid: roomUuid, startedAt, endedAt } = room
+      if (startedAt === undefined) return []
+      const callIds = room.contents().calls.map(({ callId }) => callId)
+      return [{ app, roomUuid, startedAt, endedAt, callIds }]
+    }),
+  )
+}
+
 function isWhole({ startedAt, endedAt }: Room): boolean {
   if (startedAt === undefined || endedAt === undefined || endedAt > end - 45 * minute) return false
   return endedAt < outage.from - 45 * minute || startedAt > outage.to

@@ -1,7 +1,8 @@
 import type { Clock } from '../../src/clock/clock.ts'
+import { composedCall } from '../../src/sandbox/analytics/load.ts'
 import { isBadCall } from '../../src/sandbox/analytics/quality.ts'
 import type { Classroom } from '../../src/sandbox/classroom.ts'
-import { befalls } from '../../src/sandbox/hash.ts'
+import { befalls, hashOf } from '../../src/sandbox/hash.ts'
 import { type AppOptions, createSandbox, type Deliver, type Sandbox } from '../../src/sandbox/index.ts'
 import { currentCall, enter, leave } from '../../src/sandbox/lesson/people.ts'
 import type { AppWorld, Room } from '../../src/sandbox/world.ts'
@@ -45,7 +46,7 @@ const latestArrivals = [6, 8, 11, 15] as const
 
 /**
  * Two schools and what befalls them: students who come late, and calls that cannot be heard, in which half of the
- * students give up. Equal turns make equal worlds, whoever reads in them.
+ * students give up. Of the days before the start only calls are left, and a player that nobody has ended since. Equal turns make equal worlds, whoever reads in them.
  */
 export function openWorld(clock: Clock, deliver?: Deliver): World {
   const sandbox = createSandbox({
@@ -70,6 +71,7 @@ export function openWorld(clock: Clock, deliver?: Deliver): World {
   const { universe } = sandbox
   const begun = new WeakMap<Room, number>()
   const screens = createScreens()
+  for (const world of universe.apps) recallFormerDays(world)
 
   function turn(): void {
     const now = universe.advance()
@@ -107,10 +109,29 @@ function plant(classroom: Classroom, bell: number): void {
   }
 }
 
+/** Bells of classes that had come and gone, and were forgotten, before anybody read. */
+const formerBells = [Date.UTC(2026, 0, 2, 17), Date.UTC(2026, 0, 3, 9), Date.UTC(2026, 0, 4, 18)] as const
+
+/** The provider keeps their calls. */
+function recallFormerDays({ id, calls }: AppWorld): void {
+  for (const cname of ['algebra-7b-0', 'c#-club-2']) {
+    for (const createdAt of formerBells) {
+      const hash = hashOf('former days', id, cname, createdAt)
+      const callId = [1, 2, 3, 4].map(n => hashOf(hash, n).toString(16).padStart(8, '0')).join('')
+      const destroyedAt = createdAt + lessonMinutes * minute
+      calls.add(composedCall({ ...{ callId, cname, createdAt, destroyedAt, hash }, users: 6 }))
+    }
+  }
+}
+
 const noUsers: ReadonlySet<number> = new Set()
 
 /** Streams that somebody began to show, and has forgotten since. */
 const forgotten = [
+  {
+    ...{ at: Date.UTC(2026, 0, 4, 18, 5), app: 'dayschool', channelName: 'c#-club-2', name: 'sunday-stream' },
+    streamUrl: 'https://live.example/parliament/index.m3u8',
+  },
   {
     ...{ at: Date.UTC(2026, 0, 6, 15), app: 'dayschool', channelName: 'entrance-hall', name: 'hall-camera' },
     streamUrl: 'rtmp://live.example/school/entrance',
@@ -143,7 +164,7 @@ function createScreens(): (world: AppWorld, now: number) => void {
           ...{ idleTimeout: 300, playTs: 0, repeatTime: 1, seekPosition: 0 },
         },
         noUsers,
-        now,
+        screen.at < start ? screen.at : now,
       )
     }
   }

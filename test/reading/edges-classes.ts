@@ -1,0 +1,174 @@
+import type { Edge } from './edges.ts'
+
+/** When calls and players began, and in which class, by incarnation; undefined where no class was seen. */
+const moments: readonly (readonly [at: string, incarnation: number | undefined])[] = [
+  ['2026-01-02 10:00', undefined],
+  ['2026-01-05 09:44', undefined],
+  ['2026-01-05 09:46', 1],
+  ['2026-01-05 10:20', 1],
+  ['2026-01-05 11:29', 1],
+  ['2026-01-05 11:31', undefined],
+  ['2026-01-06 07:00', undefined],
+  ['2026-01-06 11:44', undefined],
+  ['2026-01-06 11:59', 2],
+  ['2026-01-06 13:59', 2],
+  ['2026-01-06 14:01', undefined],
+  ['2026-01-07 08:00', 3],
+  ['2026-01-09 08:00', 3],
+]
+const seen = moments.flatMap(([at, incarnation]) => (incarnation ? [[at, incarnation]] : []))
+const times = `unnest(array[${moments.map(([at]) => `'${at}'`).join(', ')}]) m(at)`
+const counts = [1, 2, 3].map(n => {
+  const { length } = moments.filter(([, incarnation]) => incarnation === n)
+  return [n, length, length]
+})
+
+/** Nobody saw the first end; the second was seen; the third class goes on. */
+export const channels: Edge = {
+  about: 'the channel of a room that is used again and again',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, state, started_at, ended_at, valid_from, valid_to,
+                                last_event_at, forgotten_at) values
+      ('reuse', 'maths', 1, 1, '2026-01-05 10:00', null, '2026-01-05 10:00', '2026-01-06 12:00', '2026-01-05 10:30', '2026-01-06 08:00'),
+      ('reuse', 'maths', 2, 3, '2026-01-06 12:00', '2026-01-06 13:00', '2026-01-06 12:00', '2026-01-07 08:00', '2026-01-06 13:05', null),
+      ('reuse', 'maths', 3, 1, '2026-01-07 08:00', null, '2026-01-07 08:00', null, '2026-01-09 09:00', null);
+    insert into analytics.call (app_id, call_id, cname, created_at) select 'reuse', m.at, 'maths', m.at::timestamptz from ${times};
+    insert into players.cloud_player (app_id, player_id, channel_name, status, created_at)
+    select 'reuse', m.at, 'maths', 'running', m.at::timestamptz from ${times}`,
+  cases: [
+    {
+      name: 'a call is of the class only when it began about when the class was',
+      query: 'select call_id, incarnation from analytics.class_call order by 1',
+      expected: seen,
+    },
+    {
+      name: 'so is a player',
+      query: 'select player_id, incarnation from players.class_player order by 1',
+      expected: seen,
+    },
+    {
+      name: 'calls and players count for no other class',
+      query: 'select incarnation, calls, cloud_players from analytics.class_quality order by 1',
+      expected: counts,
+    },
+  ],
+  mutants: ['analytics.class_call', 'players.class_player', 'analytics.class_quality'].flatMap(view => [
+    { view, mistake: 'a class has an hour before it', from: `'00:15:00'`, to: `'01:00:00'` },
+    { view, mistake: 'a class has nothing before it', from: `'00:15:00'`, to: `'00:00:00'` },
+    { view, mistake: 'a class has half an hour after it', from: `'01:00:00'`, to: `'00:30:00'` },
+    {
+      ...{ view, mistake: 'a class whose end nobody saw has no end' },
+      ...{ from: 'IS NOT NULL) THEN', to: 'IS NOT NULL AND false) THEN' },
+    },
+    {
+      ...{ view, mistake: 'a class whose end nobody saw ends when that is noticed' },
+      ...{ from: '.last_event_at', to: '.forgotten_at' },
+    },
+  ]),
+}
+
+const room = (
+  name: string,
+  state: number,
+  ended: string | null,
+  valid: string | null,
+  forgotten: string | null,
+) => {
+  const moment = (at: string | null) => (at === null ? 'null' : `'${at}'`)
+  return `('stays', '${name}', 1, ${state}, '2026-01-05 10:00', ${moment(ended)}, '2026-01-05 10:00', ${moment(valid)}, '2026-01-05 10:50', ${moment(forgotten)})`
+}
+
+export const stays: Edge = {
+  about: 'people whose leaving nobody saw',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, state, started_at, ended_at, valid_from, valid_to,
+                                last_event_at, forgotten_at) values
+      ${room('forgotten', 1, null, null, '2026-01-05 14:00')},
+      ${room('going on', 1, null, null, null)},
+      ${room('late', 2, '2026-01-05 10:30', null, null)},
+      ${room('used again', 3, '2026-01-05 10:30', '2026-01-06 10:00', null)};
+    insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, role, action, at)
+    select 'stays', r.room_uuid, 1, a.n, 0, a.who, '2', a.action, a.at::timestamptz
+    from classroom.room r
+    cross join (values (1, 'ann', 'enter', '2026-01-05 10:00'), (2, 'bob', 'enter', '2026-01-05 10:10'),
+                       (3, 'bob', 'leave', '2026-01-05 10:20'), (4, 'eve', 'enter', '2026-01-05 10:35')) a(n, who, action, at)
+    where r.app_id = 'stays'`,
+  cases: [
+    {
+      name: 'they stayed to the end of the class, or to the last event of a room that is gone',
+      query: `select room_uuid, user_uuid, minutes, to_char(left_at, 'HH24:MI') from classroom.participation
+              where app_id = 'stays' and user_uuid <> 'bob' order by 1, 2`,
+      expected: [
+        ['forgotten', 'ann', 50, '10:50'],
+        ['forgotten', 'eve', 15, '10:50'],
+        ['going on', 'ann', null, null],
+        ['going on', 'eve', null, null],
+        ['late', 'ann', 30, '10:30'],
+        ['late', 'eve', null, null],
+        ['used again', 'ann', 30, '10:30'],
+        ['used again', 'eve', 15, '10:50'],
+      ],
+    },
+    {
+      name: 'they are no longer counted then',
+      query: `select distinct on (room_uuid) room_uuid, to_char(at, 'HH24:MI'), people, students from classroom.head_count
+              where app_id = 'stays' order by room_uuid, at desc`,
+      expected: [
+        ['forgotten', '10:50', 0, 0],
+        ['going on', '10:35', 2, 2],
+        ['late', '10:35', 1, 1],
+        ['used again', '10:50', 0, 0],
+      ],
+    },
+    {
+      name: 'they were there as long for those who ask about attention',
+      query: `select room_uuid, to_char(until, 'HH24:MI'), (students_first_half + students_second_half) * 25
+              from classroom.attention where app_id = 'stays' and until > '2026-01-05 10:30' order by 1`,
+      expected: [
+        ['forgotten', '10:50', 50 + 10 + 15],
+        ['going on', '10:50', 50 + 10 + 15],
+      ],
+    },
+  ],
+  mutants: [
+    {
+      ...{
+        view: 'classroom.attendance_interval',
+        mistake: 'who came into a forgotten room is there for ever',
+      },
+      ...{ from: 'forgotten_at IS NOT NULL', to: 'false' },
+    },
+    {
+      ...{ view: 'classroom.attendance_interval', mistake: 'who came after the end is there for ever' },
+      ...{ from: 'valid_to IS NOT NULL', to: 'false' },
+    },
+    {
+      ...{ view: 'classroom.attendance_interval', mistake: 'a room that goes on is gone' },
+      ...{ from: '(forgotten_at IS NOT NULL)', to: 'true' },
+    },
+  ],
+}
+
+const roleNames = ['1', ' Teacher ', 'HOST', '3', 'Assistant', '2', 'Student', 'observer', '0', '']
+
+export const roles: Edge = {
+  about: 'roles',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, last_event_at) values ('roles', 'hall', 1, '2026-01-05');
+    insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, user_name, role, action, at)
+    select 'roles', 'hall', 1, r.n, 0, r.n, r.n, r.role, 'enter', '2026-01-05'
+    from unnest(array[${roleNames.map(name => `'${name}'`).join(', ')}, null]) with ordinality r(role, n)`,
+  cases: [
+    {
+      name: 'are read whatever their letters and blanks, and those that nobody knows are counted',
+      query: `select students, unknown_roles, cardinality(string_to_array(teachers, ', ')) from classroom.class where app_id = 'roles'`,
+      expected: [[6, 4, 5]],
+    },
+  ],
+  mutants: [
+    {
+      ...{ view: 'classroom.class', mistake: 'roles are taken by the letter' },
+      ...{ from: 'classroom.is_student(a.role)', to: `(a.role not in ('1', '3'))` },
+    },
+  ],
+}
