@@ -46,7 +46,12 @@ export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
           const asked = clock.monotonic()
           const recent = lookBack(budget)
           const spending = await ledger.budget(scope, group, window, recent)
-          meter.budget(scope, group, spending.used / requests)
+          const evenly = (requests * recent) / budget.window
+          meter.budget(scope, group, {
+            used: spending.used / requests,
+            pace: spending.recent / evenly,
+            over: recent,
+          })
           const pace = measurePace(budget, paces.get(key), spending, asked)
           paces.set(key, pace)
           return waitsOf(purpose => waitFor(budget, pace, spending, purpose))

@@ -117,6 +117,11 @@ const orphans = `
 
 const gapStates = `select app_id as app, stream, state, count(*)::int as count from ingest.gap group by 1, 2, 3`
 
+const recentLosses = `
+  select stream, (count(*) filter (where updated_at > (select ingest.clock()) - interval '1 hour'))::int as hour,
+         count(*)::int as day
+  from ingest.gap where state = 'lost' and updated_at > (select ingest.clock()) - interval '1 day' group by 1`
+
 const owedByStream = `
   select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
          extract(epoch from min(oldest))::double precision * 1000 as oldest
@@ -126,6 +131,7 @@ async function readFigures(pool: pg.Pool): Promise<StoreFigures> {
   const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
   return {
     gaps: await all<{ app: string; stream: string; state: string; count: number }>(gapStates),
+    losses: await all<{ stream: string; hour: number; day: number }>(recentLosses),
     rooms: await all<{ app: string; state: string; count: number }>(roomStates),
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),

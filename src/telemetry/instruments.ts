@@ -96,6 +96,11 @@ export function createInstruments(registry: Registry) {
       'Share of the requests of a limit group that count in its longest window; the highest of all credentials',
       ['group', 'window'],
     ),
+    budgetPace: gauge(
+      'budget_pace_ratio',
+      'How many times as fast as evenly over its longest window a limit group was spent of late, by whoever shares the budget; the highest of all credentials',
+      ['group'],
+    ),
     callQuality: gauge(
       'call_quality',
       'Latest final real-time value of a quality metric, of the whole project',
@@ -111,6 +116,11 @@ export function createInstruments(registry: Registry) {
       'How far the clock of the database jumped against what this process saw pass, in seconds; 0 while it is believed',
     ),
     gaps: gauge('gaps', 'Rows of the gap ledger', ['stream', 'state']),
+    recentLosses: gauge(
+      'recent_losses',
+      'Rows of the gap ledger that were given up, or have grown since, within the last hour or day',
+      ['stream', 'window'],
+    ),
     rooms: gauge('rooms', 'Rooms known', ['state']),
     players: gauge('players', 'Cloud players that live, as they were listed last', ['app', 'status']),
     orphanPlayers: gauge(

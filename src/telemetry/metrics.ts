@@ -3,6 +3,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { Meter, PageOutcome, StoreFigures, StreamLabels } from '../engine/ports.ts'
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Operation } from '../provider/operation.ts'
+import { type BudgetBook, createBudgetBook } from './budgets.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { createFigures, type Reading } from './figures.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
@@ -58,6 +59,8 @@ const misnamed = [
   'nodejs_active_resources_total',
 ]
 
+const lossWindows = ['hour', 'day'] as const
+
 const gapStates = ['open', 'repaired', 'absent', 'lost']
 
 const pageOutcomes: readonly PageOutcome[] = [
@@ -79,7 +82,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   const lags = createLagBook()
   const owed = createOwedBook(clock)
   const quality = createQualityBook()
-  const budgets = new Map<string, Map<string, number>>()
+  const budgets = createBudgetBook(clock)
   const loop = watchEventLoop()
   const figures = createFigures({
     clock,
@@ -137,10 +140,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
       for (const book of [lags, owed, quality, budgets]) book.clear()
     },
     owed: (labels, state) => owed.note(labels.stream, labels.app, state),
-    budget: (scope, group, used) => {
-      const scopes = budgets.get(group) ?? new Map<string, number>()
-      budgets.set(group, scopes.set(scope, used))
-    },
+    budget: (scope, group, reading) => budgets.note(scope, group, reading),
     quality: (id, rows) => quality.note(id, rows),
     clockDoubt: ms => metrics.clockDoubt.set(ms / 1_000),
     unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
@@ -206,10 +206,13 @@ function setQuality(
   }
 }
 
-function setBudgets(metrics: Instruments, budgets: ReadonlyMap<string, ReadonlyMap<string, number>>): void {
+function setBudgets(metrics: Instruments, budgets: BudgetBook): void {
   metrics.budgetUsed.reset()
-  for (const [group, scopes] of budgets)
-    metrics.budgetUsed.set({ group, window: 'day' }, Math.max(...scopes.values()))
+  metrics.budgetPace.reset()
+  for (const { group, used, pace } of budgets.all()) {
+    metrics.budgetUsed.set({ group, window: 'day' }, used)
+    metrics.budgetPace.set({ group }, pace)
+  }
 }
 
 function setFigures(
@@ -226,8 +229,21 @@ function setFigures(
   const stream = closedLabel(streams)
   for (const gap of figures.gaps)
     metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
+  setLosses(metrics, streams, figures)
   for (const rooms of figures.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
   setPlayers(metrics, figures, app)
+}
+
+function setLosses(
+  { recentLosses }: Instruments,
+  streams: readonly StreamName[],
+  { losses = [] }: StoreFigures,
+): void {
+  recentLosses.reset()
+  for (const stream of streams) for (const window of lossWindows) recentLosses.set({ stream, window }, 0)
+  const stream = closedLabel(streams)
+  for (const loss of losses)
+    for (const window of lossWindows) recentLosses.inc({ stream: stream(loss.stream), window }, loss[window])
 }
 
 /** Those who ask while an answer is being made get that answer. */

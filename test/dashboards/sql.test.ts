@@ -189,8 +189,8 @@ describe('the dashboards on a filled school', () => {
     [
       'a column that is always empty',
       quality,
-      'session_quality\\nwhere app_id',
-      'session_quality\\nwhere uid is null and app_id',
+      ') n\\nwhere app_id',
+      ') n\\nwhere uid is null and app_id',
       /By network/,
     ],
     [

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { createPacers } from '../../src/engine/pacer.ts'
+import type { BudgetReading } from '../../src/engine/ports.ts'
 import { perDay, perMinute } from '../../src/provider/limits.ts'
 import { createRig, hour, minute } from './rig.ts'
 
 function rigged() {
   const rig = createRig([])
-  const used: number[] = []
+  const measured: BudgetReading[] = []
   const meter = {
     ...rig.meter,
-    budget: (_scope: string, _group: string, share: number) => void used.push(share),
+    budget: (_scope: string, _group: string, reading: BudgetReading) => void measured.push(reading),
   }
   const limit = {
     scope: 'key:1',
@@ -17,7 +18,7 @@ function rigged() {
     counted: 'ledger',
   } as const
   const pacers = createPacers({ clock: rig.clock, ledger: rig.ledger, meter })
-  return { ...rig, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, used }
+  return { ...rig, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, measured }
 }
 
 describe('the pace of a budget', () => {
@@ -27,11 +28,22 @@ describe('the pace of a budget', () => {
   })
 
   it('makes everyone wait once the day is used up, until the oldest request stops counting', async () => {
-    const { pacer, ledger, used } = rigged()
+    const { pacer, ledger, measured } = rigged()
     ledger.state = { ...ledger.state, used: 480, freesIn: 5 * hour, recent: 0 }
     const waits = await pacer.waits()
     expect(Math.min(...Object.values(waits))).toBeGreaterThanOrEqual(5 * hour)
-    expect(used).toEqual([1])
+    expect(measured.map(({ used }) => used)).toEqual([1])
+  })
+
+  it('is measured against an even spending, over as long as a burst takes to be earned', async () => {
+    const { pacer, ledger, measured } = rigged()
+    // Of 480 a day a burst is 24 and what comes to it for repairs 2.4; 26.4 of 480 are 79.2 minutes of a day.
+    for (const recent of [0, 26, 66]) {
+      ledger.state = { ...ledger.state, recent }
+      await pacer.waits()
+    }
+    expect(measured.map(({ over }) => over)).toEqual([0, 1, 2].map(() => expect.closeTo(79.2 * minute)))
+    expect(measured.map(({ pace }) => Math.round(pace * 100) / 100)).toEqual([0, 0.98, 2.5])
   })
 
   it('keeps for new data what is long past may not use', async () => {

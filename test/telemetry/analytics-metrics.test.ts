@@ -97,11 +97,23 @@ describe('call quality', () => {
 describe('budgets and clocks', () => {
   it('tell the fullest budget of a limit group', async () => {
     const { meter } = setUp()
-    meter.budget('key:1', 'realtime', 0.25)
-    meter.budget('key:2', 'realtime', 0.75)
+    meter.budget('key:1', 'realtime', { used: 0.25, pace: 1, over: 3_600_000 })
+    meter.budget('key:2', 'realtime', { used: 0.75, pace: 0.5, over: 3_600_000 })
     expect(lines(await meter.scrape(), 'penstock_budget_used_ratio')).toEqual([
       'penstock_budget_used_ratio{group="realtime",window="day"} 0.75',
     ])
+  })
+
+  it('tell the highest pace of a limit group, and a lower one the longer nobody has counted', async () => {
+    const { meter, clock } = setUp()
+    const paceOf = async () => lines(await meter.scrape(), 'penstock_budget_pace_ratio')
+    meter.budget('key:1', 'realtime', { used: 0.25, pace: 3, over: 3_600_000 })
+    meter.budget('key:2', 'realtime', { used: 0.75, pace: 0.5, over: 3_600_000 })
+    expect(await paceOf()).toEqual(['penstock_budget_pace_ratio{group="realtime"} 3'])
+    await clock.advance(1_800_000)
+    expect(await paceOf()).toEqual(['penstock_budget_pace_ratio{group="realtime"} 2'])
+    meter.owned(0)
+    expect(await paceOf()).toEqual([])
   })
 
   it('tell how far the database’s clock jumped', async () => {

@@ -12,6 +12,7 @@ describe('the metrics', () => {
     const text = await setUp().meter.scrape()
     const types = text.split('\n').flatMap(line => /^# TYPE (penstock_\S+ \S+)$/.exec(line)?.[1] ?? [])
     expect(types.toSorted()).toEqual([
+      'penstock_budget_pace_ratio gauge',
       'penstock_budget_used_ratio gauge',
       'penstock_build_info gauge',
       'penstock_call_quality gauge',
@@ -33,6 +34,7 @@ describe('the metrics', () => {
       'penstock_owed_seconds gauge',
       'penstock_pages_total counter',
       'penstock_players gauge',
+      'penstock_recent_losses gauge',
       'penstock_refusals_total counter',
       'penstock_request_seconds histogram',
       'penstock_requests_total counter',
@@ -186,6 +188,17 @@ describe('figures of the database', () => {
     expect(text).toContain('penstock_gaps{stream="room-events",state="open"} 5')
     expect(text).toContain('penstock_rooms{state="open"} 11')
     expect(text).toContain('penstock_database_up 1')
+  })
+
+  it('tell what was lost of late of every stream, also where that is nothing', async () => {
+    const losses = [{ stream: 'room-events', hour: 2, day: 7 }]
+    const text = await setUp({ figures: async () => ({ ...figures, losses }) }).meter.scrape()
+    expect(text.split('\n').filter(line => line.startsWith('penstock_recent_losses{'))).toEqual([
+      'penstock_recent_losses{stream="app-events",window="hour"} 0',
+      'penstock_recent_losses{stream="app-events",window="day"} 0',
+      'penstock_recent_losses{stream="room-events",window="hour"} 2',
+      'penstock_recent_losses{stream="room-events",window="day"} 7',
+    ])
   })
 
   it('count players by app and status, all of them told for an app whose list was read', async () => {

@@ -5,12 +5,18 @@ import { bad } from './worst.ts'
 
 function byWhat(column: string, heading: string) {
   return sqlTable(`
-select coalesce(${column}, 'not known') as "${heading}", count(*) as "Stays", count(distinct uid) as "Users",
+select coalesce(${column}, 'not known') as "${heading}", count(*) as "Stays", count(distinct (app_id, coalesce(uid, sid))) as "Users",
        sum(bad_samples)::double precision / nullif(sum(samples), 0) as "Bad",
        sum(freezes)::double precision / nullif(sum(freeze_samples), 0) as "Freezes",
-       sum(audio_loss_avg_pct * samples) / nullif(sum(samples) filter (where audio_loss_avg_pct is not null), 0) as "Audio loss",
-       sum(rtt_avg_ms * samples) / nullif(sum(samples) filter (where rtt_avg_ms is not null), 0) as "Round trip"
-from analytics.session_quality
+       sum(audio_loss_avg_pct * n.losses) / nullif(sum(n.losses), 0) as "Audio loss",
+       sum(rtt_avg_ms * n.trips) / nullif(sum(n.trips), 0) as "Round trip"
+from analytics.session_quality q
+cross join lateral (
+  select count(*) filter (where m.mid = 20016) as losses, count(*) filter (where m.mid = 20022) as trips
+  from analytics.session_metric m
+  where m.app_id = q.app_id and m.call_id = q.call_id and m.sid = q.sid and m.mid in (20016, 20022)
+    and m.at >= q.joined_at - interval '1 day' and m.at < coalesce(greatest(q.left_at, q.joined_at), 'infinity') + interval '1 day'
+) n
 where app_id in ($app) and samples > 0 and $__timeFilter(joined_at)
   and day >= (greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '7 days') at time zone 'UTC')::date
   and day <= ($__timeTo()::timestamptz at time zone 'UTC')::date
@@ -25,7 +31,7 @@ const columns: Readonly<Record<string, Column>> = {
 }
 
 const size = { width: 8, height: 9, unit: 'none', none: 'nothing was measured in this time' }
-const rest = `Freezes is the share of values in which sound or picture stood still for at least 200 ms; loss and round trip are means. Those far above the others are to blame. ${lastWeek}`
+const rest = `Freezes is the share of values in which sound or picture stood still for at least 200 ms; loss and round trip are means of all values; a user of two apps counts twice. Those far above the others are to blame. ${lastWeek}`
 
 /** What people sit at and how they are connected. */
 export const byEquipment = {

@@ -16,8 +16,6 @@ const expiringStreams = expiring
   )
   .join(' or ')
 
-const lostGaps = of('penstock_gaps', 'state="lost"')
-
 const firing = 'ALERTS{job="$job",alertname=~"Penstock.+"}'
 
 /** What somebody looks at first who was woken up. */
@@ -90,10 +88,10 @@ export const health = {
       ...size,
       title: 'Ranges lost within 24 hours',
       description:
-        'Ranges that were given up since this time yesterday; good is 0. They cannot be had any more; ingest.gap says which and why.',
+        'Ranges that were given up, or have grown, since this time yesterday; good is 0. They cannot be had any more; ingest.gap says which and why.',
       unit: 'short',
       none: 'not known',
-      queries: [promNow(`sum(max by (stream) (${lostGaps} - min_over_time(${lostGaps}[24h])))`, 'ranges')],
+      queries: [promNow(`sum(max by (stream) (${of('penstock_recent_losses', 'window="day"')}))`, 'ranges')],
       steps: ['green', [1, 'red']],
     }),
     stat({

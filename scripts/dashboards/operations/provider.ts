@@ -71,15 +71,12 @@ export const provider = {
       ...size,
       title: 'Pace of the budgets',
       description:
-        'How many times as fast as evenly over the day a budget is spent. By itself Penstock goes at 1 or below; above the dashed line something else spends.',
+        'How many times as fast as evenly over its longest window a budget is spent of late, by whoever shares it. By itself Penstock goes at 1 or below, after a quiet time at 2; above the dashed line something else spends.',
       unit: 'short',
       none: 'nothing is counted by the day',
       decimals: 1,
       queries: [
-        promSeries(
-          `86400 * max by (group) (deriv(${of('penstock_budget_used_ratio', 'window="day"')}[30m]))`,
-          '{{group}}',
-        ),
+        promSeries(`max by (group) (${of('penstock_budget_pace_ratio')})`, '{{group}}'),
         promSeries(allowed('budget_pace'), 'allowed'),
       ],
     }),
@@ -158,12 +155,15 @@ export const callsNow = {
       ...quarter,
       title: 'Age of these values',
       description:
-        'How old the newest value is. Above the dashed line it says nothing of now, and the alerts on quality stay silent.',
+        'How old the newest value is; where none has come yet, how long the process runs. Above the dashed line it says nothing of now, and the alerts on quality stay silent.',
       unit: 's',
       none: 'no value was read since the start',
       min: 0,
       queries: [
-        promSeries(`max by (app, metric) (${of('penstock_call_quality_age_seconds')})`, '{{app}} {{metric}}'),
+        promSeries(
+          `max by (app, metric) (min by (app, product, metric) (${of('penstock_call_quality_age_seconds')}))`,
+          '{{app}} {{metric}}',
+        ),
         promSeries(allowed('quality_age_seconds'), 'allowed'),
       ],
     }),

@@ -116,6 +116,8 @@ export interface StoreFigures {
     readonly state: string
     readonly count: number
   }[]
+  /** Gaps that were given up, or have grown since, within the last hour and the last day. */
+  readonly losses?: readonly { readonly stream: string; readonly hour: number; readonly day: number }[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly count: number }[]
   /** Players that live, by their status. */
   readonly players?: readonly { readonly app: string; readonly status: string; readonly count: number }[]

@@ -36,12 +36,21 @@ export interface Meter {
     labels: StreamLabels,
     state: { readonly seconds: number; readonly expiresIn: number | null },
   ) => void
-  /** How much of a limit group's longest window is used, 0 to 1. */
-  readonly budget: (scope: string, group: string, used: number) => void
+  /** How the longest window of a limit group is spent, by whoever shares the budget. */
+  readonly budget: (scope: string, group: string, reading: BudgetReading) => void
   /** Final real-time values that were just read. */
   readonly quality: (app: string, rows: readonly QualityRealtimeRow[]) => void
   /** How far the database's clock is from what this process saw pass, ms; 0 while it is believed. */
   readonly clockDoubt: (ms: number) => void
+}
+
+export interface BudgetReading {
+  /** Share of the window's requests that count, 0 to 1. */
+  readonly used: number
+  /** How many times as fast as evenly over the window requests were spent of late. */
+  readonly pace: number
+  /** How long that is, ms. */
+  readonly over: number
 }
 
 export type PageOutcome =
