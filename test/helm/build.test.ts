@@ -27,12 +27,18 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true }))
 
-/** A Go that does to the program it was asked for what a line of shell says. */
-function playGo(install: string): void {
+/** A Go that does to the program it was asked for what a line of shell says, and finds its source or not. */
+function playGo(install: string, source: 'found' | 'out of reach' = 'found'): void {
   const file = join(home, 'bin/go')
   writeFileSync(
     file,
-    `#!/bin/sh\nif [ "$1" = version ]; then echo go version go9.9 linux; else ${install}; fi\n`,
+    `#!/bin/sh
+case "$1" in
+version) echo go version go9.9 linux ;;
+list) ${source === 'found' ? ':' : "echo 'no route' >&2; exit 1"} ;;
+*) ${install} ;;
+esac
+`,
   )
   chmodSync(file, 0o755)
 }
@@ -51,6 +57,15 @@ function build() {
 
 test('without Go the build of helm says so, and ends with the status that means: skip', () => {
   expect(build()).toEqual({ status: 3, stdout: '', stderr: expect.stringContaining('there is no Go') })
+})
+
+test('the same where Go cannot reach the source', () => {
+  playGo('exit 1', 'out of reach')
+  expect(build()).toEqual({
+    status: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/no route\n.*cannot reach its source/),
+  })
 })
 
 test('a build that fails ends with another status, whatever that of Go is, and leaves nothing behind', () => {
