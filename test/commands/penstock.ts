@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { follow, type Output } from '../support/output.ts'
 
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -36,47 +36,14 @@ export async function penstockUnread(args: readonly string[]): Promise<Omit<Ende
   return { code, stderr }
 }
 
-export interface Running {
+export interface Running extends Output {
   readonly process: ChildProcess
-  /** Everything printed to standard output so far. */
-  readonly lines: readonly string[]
-  /** Resolves with the first line that matches; rejects when the process ends without one. */
-  readonly line: (pattern: RegExp) => Promise<string>
-  readonly ended: Promise<number | null>
 }
 
 /** Starts a command that goes on until it is told to stop. */
 export function launch(args: readonly string[], env: Environment = {}): Running {
   const child = start(args, env)
-  const lines: string[] = []
-  const waiting = new Set<() => void>()
-  const tellAll = () => {
-    for (const look of waiting) look()
-  }
-  createInterface({ input: child.stdout! }).on('line', line => {
-    lines.push(line)
-    tellAll()
-  })
-  child.stderr!.on('data', (data: Buffer) => lines.push(data.toString()))
-  let isOver = false
-  const ended = once(child, 'close').then(([code]) => {
-    isOver = true
-    tellAll()
-    return code as number | null
-  })
-  const line = (pattern: RegExp) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const found = lines.find(one => pattern.test(one))
-        if (found === undefined && !isOver) return
-        waiting.delete(look)
-        if (found === undefined) reject(new Error(`no line like ${pattern} in:\n${lines.join('\n')}`))
-        else resolve(found)
-      }
-      waiting.add(look)
-      look()
-    })
-  return { process: child, lines, line, ended }
+  return { process: child, ...follow(child) }
 }
 
 function start(args: readonly string[], env: Environment): ChildProcess {

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { follow, type Output } from '../support/output.ts'
 import type { Image } from './image.ts'
 import type { MemoryGroup } from './memory.ts'
 
@@ -32,19 +31,13 @@ export interface CellOptions {
 }
 
 /** A process that has a read-only root, no rights, and the process ID 1. */
-export interface Cell {
-  /** What it wrote, line by line, to either output. */
-  readonly lines: readonly string[]
-  /** Resolves with the first line that fits; rejects when it ends without one. */
-  readonly line: (pattern: RegExp) => Promise<string>
+export interface Cell extends Output {
   /** What the system says of its process: the words of each field of /proc/PID/status. */
   readonly status: () => Readonly<Record<string, readonly string[]>>
   /** SIGTERM, as an engine sends it to process 1. */
   readonly terminate: () => void
   /** Ends whatever still runs. */
   readonly kill: () => void
-  /** The exit code. */
-  readonly ended: Promise<number | null>
 }
 
 const script = fileURLToPath(new URL('cell.sh', import.meta.url))
@@ -109,37 +102,4 @@ function statusOf(pid: number): Readonly<Record<string, readonly string[]>> {
       return [name!, words]
     }),
   )
-}
-
-function follow(child: ChildProcess): Pick<Cell, 'lines' | 'line' | 'ended'> {
-  const lines: string[] = []
-  const waiting = new Set<() => void>()
-  const tell = () => {
-    for (const look of waiting) look()
-  }
-  for (const output of [child.stdout!, child.stderr!]) {
-    createInterface({ input: output }).on('line', text => {
-      lines.push(text)
-      tell()
-    })
-  }
-  let isOver = false
-  const ended = once(child, 'close').then(([code]) => {
-    isOver = true
-    tell()
-    return code as number | null
-  })
-  const line = (pattern: RegExp) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const found = lines.find(text => pattern.test(text))
-        if (found === undefined && !isOver) return
-        waiting.delete(look)
-        if (found === undefined) reject(new Error(`no line like ${pattern} in:\n${lines.join('\n')}`))
-        else resolve(found)
-      }
-      waiting.add(look)
-      look()
-    })
-  return { lines, line, ended }
 }
