@@ -58,12 +58,13 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
     if (health.state() === 'down' || running.size >= places()) return LONGEST_NAP_MS
     const found = await Promise.all(group.sources.map(source => source.find()))
     const jobs = found.flatMap(each => each.jobs)
-    if (jobs.length === 0) return Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
+    const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
+    if (jobs.length === 0) return idle
     const waits = await group.pacer.waits()
     const ready = jobs.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon })
-    if (!choice) return Math.min(LONGEST_NAP_MS, ...jobs.map(({ purpose }) => waits[purpose]))
+    if (!choice) return Math.min(idle, ...jobs.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
     start(choice.job)
     return 0

@@ -5,7 +5,7 @@ import { afterFault } from './faults.ts'
 import { itemTask } from './item-task.ts'
 import type { Found, Job, Source } from './job.ts'
 import { poll } from './poll.ts'
-import type { ItemLoss, OpenItem } from './ports.ts'
+import type { ItemBounds, ItemLoss, OpenItem } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
 import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
@@ -64,7 +64,16 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     )
     const past = await store.items(app.id, stream.name, { ...bounds, upTo: recent }, limit)
     const free = [...live, ...past].filter(item => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)))
-    return { jobs: free.map(item => jobOf(item, recent)), again: LOOK_EVERY_MS }
+    return {
+      jobs: free.map(item => jobOf(item, recent)),
+      again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds),
+    }
+  }
+
+  /** For how many ms there is nothing to fetch. */
+  async function idle(bounds: ItemBounds): Promise<number> {
+    const wait = await store.itemDueIn(app.id, stream.name, bounds)
+    return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
   }
 
   async function expire(edge: number): Promise<void> {

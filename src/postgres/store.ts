@@ -11,7 +11,15 @@ import { keepPartitions, type Retention } from './partitions.ts'
 import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
-import { deferItem, expireItems, listItems, loseItem, readOwedItems, splitItem } from './worklist.ts'
+import {
+  deferItem,
+  expireItems,
+  listItems,
+  loseItem,
+  readItemDueIn,
+  readOwedItems,
+  splitItem,
+} from './worklist.ts'
 
 export interface StoreSettings extends CommitSettings, GapSettings {
   /** How long the tables that are partitioned by time keep their rows; absent: forever. */
@@ -40,6 +48,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     expireWindows: (fence, app, stream, series, edge) =>
       expireWindows(pool, fence, app, stream, series, edge),
     items: (app, stream, bounds, limit) => listItems(pool, app, stream, bounds, limit),
+    itemDueIn: (app, stream, bounds) => readItemDueIn(pool, app, stream, bounds),
     owedItems: (app, stream) => readOwedItems(pool, app, stream),
     commitItem: page => commitItem(pool, page),
     rehearseItem: page => rehearseItem(pool, page),

@@ -36,6 +36,16 @@ const owed = statement(
    from ingest.worklist w where w.app_id = :app and w.stream = :stream and w.state = 'owed'`,
 )
 
+/** Those that may be fetched are not looked for here; `greatest` passes over what is null. */
+const due = statement(
+  'item_due_in',
+  `select extract(epoch from min(waits.wait))::double precision * 1000 as wait
+   from ingest.worklist w,
+     greatest(w.not_before - ingest.clock(), w.range_to - to_timestamp(:before::double precision) + '1 second') as waits(wait)
+   where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+     and w.range_from > to_timestamp(:after::double precision) and waits.wait > '0 seconds'`,
+)
+
 const defer = statement(
   'defer_item',
   `update ingest.worklist w
@@ -122,6 +132,17 @@ export async function listItems(
     origin: row.origin,
     failures: row.failures,
   }))
+}
+
+/** In how many ms the first of the items that must wait may be fetched; null where none must. */
+export async function readItemDueIn(
+  pool: pg.Pool,
+  app: string,
+  stream: OpenItem['stream'],
+  { after, before }: Pick<ItemBounds, 'after' | 'before'>,
+): Promise<number | null> {
+  const [row] = await query<{ wait: number | null }>(pool, bind(due, { app, stream, after, before }))
+  return row!.wait
 }
 
 export async function readOwedItems(

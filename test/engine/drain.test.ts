@@ -21,6 +21,8 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
   const faults: Error[] = []
   const begun: string[] = []
   const waits = { ...noWaits }
+  /** In how many ms the source may have others. */
+  const again = { in: minute }
   const put = (
     name: string,
     purpose: Purpose,
@@ -42,7 +44,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
     find: async () => {
       const fault = faults.shift()
       if (fault) throw fault
-      return { jobs: [...open].filter(([name]) => !busy.has(name)).map(([, job]) => job), again: minute }
+      return { jobs: [...open].filter(([name]) => !busy.has(name)).map(([, job]) => job), again: again.in }
     },
   }
   const outages: string[] = []
@@ -67,7 +69,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
       group,
       () => 0,
     )
-  return { ...rig, put, done, waits, start, faults, begun, outages, health, controller }
+  return { ...rig, put, done, waits, again, start, faults, begun, outages, health, controller }
 }
 
 describe('one limit group of an app', () => {
@@ -88,6 +90,20 @@ describe('one limit group of an app', () => {
     start()
     await clock.advance(second)
     expect(done[0]).toBe('about to go')
+  })
+
+  it('looks again when its sources say so, although what they offer waits longer for the budget', async () => {
+    const { put, start, clock, done, waits, again } = rigged()
+    waits.backfill = 50 * second
+    again.in = 5 * second
+    put('of the past', 'backfill', 100)
+    start()
+    await clock.advance(second)
+    put('new', 'live', 200)
+    await clock.advance(3 * second)
+    expect(done).toEqual([])
+    await clock.advance(2 * second)
+    expect(done).toEqual(['new'])
   })
 
   it('ends what was begun before it begins anything else', async () => {

@@ -133,6 +133,14 @@ export class FakeRangeStore implements RangeStore {
       .slice(0, limit)
   }
 
+  async itemDueIn(_app: string, stream: string, { after, before }: ItemBounds) {
+    const waits = [...this.#items.values()]
+      .filter(({ state, open }) => state === 'owed' && open.stream === stream && open.from > after)
+      .map(({ deferred, open }) => Math.max(deferred, (open.to - before + 1) * 1_000))
+      .filter(wait => wait > 0)
+    return waits.sort((a, b) => a - b)[0] ?? null
+  }
+
   async owedItems(_app: string, stream: string) {
     const owed = [...this.#items.values()].filter(
       item => item.state === 'owed' && item.open.stream === stream,

@@ -202,6 +202,32 @@ describe('an item that was cut for a larger plan', () => {
   })
 })
 
+describe('a worklist of items that must wait', () => {
+  const offered = async ({ source }: ReturnType<typeof rigged>) => (await source.find()).again
+
+  it('is looked at again when a failed item may be tried again, not a minute later', async () => {
+    const rig = rigged(() => 'network')
+    rig.put('cut off', 3_600)
+    await rig.work()
+    expect(await offered(rig)).toBe(rig.store.deferrals[0])
+    expect(rig.store.deferrals[0]).toBeLessThanOrEqual(1.5 * second)
+  })
+
+  it('is looked at again when the provider serves what has just ended', async () => {
+    const rig = rigged()
+    rig.put('just ended', 700, { to: rig.now - 280 })
+    // Served when it is older than 300 s, of which 3 s more are kept free.
+    expect(await offered(rig)).toBe(24 * second)
+  })
+
+  it('is looked at each minute where nothing waits, or for long', async () => {
+    const rig = rigged()
+    expect(await offered(rig)).toBe(minute)
+    rig.put('still young', 700, { to: rig.now - 100 })
+    expect(await offered(rig)).toBe(minute)
+  })
+})
+
 describe('an item that cannot be had', () => {
   it('because its answer is too large is asked for in parts', async () => {
     const { put, work, asked, store } = rigged(({ from, to }) =>

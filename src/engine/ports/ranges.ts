@@ -38,6 +38,11 @@ export interface RangeStore {
     bounds: ItemBounds,
     limit: number,
   ) => Promise<readonly OpenItem[]>
+  /**
+   * In how many ms the first of the items may be fetched that must wait by now: for another try, or until the provider
+   * serves it. Null where none must.
+   */
+  readonly itemDueIn: (app: string, stream: DetailStreamName, bounds: ItemBounds) => Promise<number | null>
   /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
   readonly owedItems: (app: string, stream: DetailStreamName) => Promise<OwedItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
