@@ -122,7 +122,7 @@ function tellWindows(subject: string, marked: number, requests: number): void {
 }
 
 const next =
-  'the running daemon fetches it within the share of its budget for such work; `penstock status` tells what is still owed'
+  'the running daemon sees it within a minute and fetches it within the share of its budget for such work; `penstock status` tells what is still owed'
 
 function outsideInWords({ range, why }: Outside, { plan }: AppConfig, { reach, delay }: PlanLimits): string {
   const reason =

@@ -4,7 +4,7 @@ import { drainWorld } from './analytics/drain.ts'
 import type { CallWorld } from './analytics/stage.ts'
 
 const kills = 6
-const timeout = 170_000
+const timeout = 220_000
 
 const badness = [
   { kind: 'latency', rate: 0.25, ms: 200 },
