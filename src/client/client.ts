@@ -131,5 +131,5 @@ function nowOf(
   { clock, transport }: Pick<ClientPorts, 'clock' | 'transport'>,
   { family }: Operation,
 ): number {
-  return clock.now() + (transport.clockOffset(family) ?? 0)
+  return clock.now() + (transport.clockOffset(family)?.ahead ?? 0)
 }

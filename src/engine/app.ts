@@ -5,6 +5,7 @@ import { createItemSource } from './item-source.ts'
 import type { Source } from './job.ts'
 import type { Pacers } from './pacer.ts'
 import { startPoller } from './poller.ts'
+import type { ClockOffset } from './ports.ts'
 import { createRangeRules, type RangeRules } from './range-rules.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'
 import { createWindowSource } from './window-source.ts'
@@ -36,7 +37,7 @@ export interface AppOptions {
   readonly streams: readonly Stream[]
   readonly pacers: Pacers
   /** How far the clock of the analytics service is ahead of ours, ms. */
-  readonly clockOffset: () => number | undefined
+  readonly clockOffset: () => ClockOffset | undefined
 }
 
 export function startApp({ context, streams, pacers, clockOffset }: AppOptions): RunningApp {

@@ -4,7 +4,7 @@ import type { WindowRules } from '../planning/windows.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import type { Bounds } from '../streams/stream.ts'
-import type { ItemBounds } from './ports.ts'
+import type { ClockOffset, ItemBounds } from './ports.ts'
 
 /** How the windows of a series are cut; the bounds of the plan come to it. */
 export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'finalAfter'>
@@ -34,7 +34,10 @@ const startMargin = 15
 const endMargin = 3
 const wayMargin = 5
 
-/** Before the provider has told the time, its clock may be this far from ours, seconds. */
+/** Of a clock that is told to the second, ms: the margins above allow for it. */
+const allowedDoubt = 1_000
+
+/** Before the provider has told the time, or where its answers are at odds, its clock may be this far off, seconds. */
 const unknownClock = 120
 
 /** What one refusal moves a bound by, seconds, and how far refusals can move it. */
@@ -46,13 +49,18 @@ const shortestSpan = 60
 export function createRangeRules(
   limits: RangeLimits,
   clock: Clock,
-  clockOffset: () => number | undefined,
+  clockOffset: () => ClockOffset | undefined,
 ): RangeRules {
   let { span } = limits
   const tightened = { start: 0, end: 0 }
-  const now = () => Math.floor((clock.now() + (clockOffset() ?? 0)) / 1_000)
+  const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
-  const unsure = () => (clockOffset() === undefined ? unknownClock : 0)
+  /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
+  const unsure = () => {
+    const known = clockOffset()
+    if (!known) return unknownClock
+    return Math.min(unknownClock, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000)))
+  }
 
   function margin(): WindowRules['margin'] {
     const start = startMargin + tightened.start + unsure()

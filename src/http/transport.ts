@@ -54,6 +54,8 @@ const defaultBodyBytes = 8 * 1_048_576
 interface Sending {
   readonly request: RequestLine
   readonly id: string
+  /** Monotonic ms. */
+  readonly startedAt: number
 }
 
 interface Provider {
@@ -100,10 +102,11 @@ export function createTransport(options: TransportOptions): HttpTransport {
     const id = options.random.uuid()
     const trace: Trace = { requestId: id }
     try {
-      const arrival = await perform(provider, app, { request, id }, deadline)
+      const sending = { request, id, startedAt }
+      const arrival = await perform(provider, app, sending, deadline)
       const timing = timingSince(clock, startedAt)
       if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
-      const reply = understand(provider, { request, id }, arrival, timing)
+      const reply = understand(provider, sending, arrival, timing)
       if (reply.ok || arrival.status !== 401) return reply
       return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
     } catch (error) {
@@ -119,14 +122,14 @@ export function createTransport(options: TransportOptions): HttpTransport {
 
   const understand = (
     provider: Provider,
-    { request, id }: Sending,
+    { request, id, startedAt }: Sending,
     arrival: Arrival,
     timing: Timing,
   ): Reply => {
     const { operation } = request
     const verdict = classify(operation, arrival, timing.receivedAt)
     const { answeredAt } = verdict
-    if (answeredAt !== undefined) provider.clock.observe(answeredAt, clock.monotonic() - timing.elapsed / 2)
+    if (answeredAt !== undefined) provider.clock.observe(answeredAt, startedAt, startedAt + timing.elapsed)
     const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
     if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
     if (isUnframed(arrival)) options.onUnframed?.(operation)

@@ -36,7 +36,7 @@ export function createRig() {
       if (script.takesLong > 0) await clock.sleep(script.takesLong)
       return replyOf(script.answer(one), clock, one.at)
     },
-    clockOffset: () => script.offset,
+    clockOffset: () => (script.offset === undefined ? undefined : { ahead: script.offset, doubt: 0 }),
   }
   let n = 0
   const ledger: Ledger = {

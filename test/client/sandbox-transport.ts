@@ -53,7 +53,7 @@ export function sandboxTransport(
         }
       }
     },
-    clockOffset: () => 0,
+    clockOffset: () => ({ ahead: 0, doubt: 0 }),
   }
 }
 

@@ -32,7 +32,7 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
   const app = { ...blank, limits: { ...blank.limits, 'call-details': group } }
   const settings = settingsOf([app])
   const asked: Asked[] = []
-  rig.transport.clockOffset = () => 0
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
   rig.transport.send = async (_app, { target }) => {
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))

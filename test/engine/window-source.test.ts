@@ -38,7 +38,7 @@ function rigged(answers: Answers = () => ({ items: [] })) {
   const app = { ...blank, limits: { ...blank.limits, 'call-search': group } }
   const engine = settingsOf([app])
   const asked: { from: number; to: number; page: number; at: number }[] = []
-  rig.transport.clockOffset = () => 0
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
   rig.transport.send = async (_app, { target }) => {
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))

@@ -2,73 +2,131 @@ import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/clock/clock.ts'
 import { createServerClock, type ServerClockOptions } from '../../src/http/server-clock.ts'
 
-/** Our wall clock and our monotonic clock, each set by hand. */
+/** Half a millisecond: a time that is told in ms may be up to one ms old. */
+const half = 0.5
+const day = 86_400_000
+
+/** Our wall clock and our monotonic clock, each set by hand; neither ever shows a whole second. */
 function rigged(options: Partial<ServerClockOptions> = {}) {
-  const time = { wall: 1_000_000_000, monotonic: 500 }
+  const time = { wall: 1_000_000_123, monotonic: 500 }
   const clock: Clock = {
     now: () => time.wall,
     monotonic: () => time.monotonic,
     sleep: () => Promise.reject(new Error('nobody sleeps here')),
   }
   const server = createServerClock({ clock, ...options })
-  /** An answer of a provider whose clock is `ahead` ms ahead of ours. */
-  const answer = (ahead: number) => server.observe(time.wall + ahead, time.monotonic)
   const pass = (ms: number) => {
     time.wall += ms
     time.monotonic += ms
   }
-  return { time, server, answer, pass }
+  /**
+   * An answer of a provider whose clock is `ahead` ms ahead of ours, which it gave `before` ms after the request was
+   * sent and `after` ms before the answer was read.
+   */
+  const answer = (ahead: number, { before = 0, after = 0 } = {}) => {
+    const from = time.monotonic
+    pass(before)
+    const told = time.wall + ahead
+    pass(after)
+    server.observe(told, from, time.monotonic)
+  }
+  const ahead = () => server.offset()!.ahead
+  return { time, server, answer, pass, ahead }
 }
 
-describe('the estimate of a provider clock', () => {
-  it('is unknown before the first answer', () => {
+describe('what is known of a provider clock', () => {
+  it('is nothing before the first answer', () => {
     expect(rigged().server.offset()).toBeUndefined()
   })
 
-  it('is the median, so one wild answer moves nothing', () => {
+  it('is what an answer says, given or taken the time that it took', () => {
     const { server, answer } = rigged()
-    for (const ahead of [100, 110, 90, 86_400_000, 105]) answer(ahead)
-    expect(server.offset()).toBe(105)
+    answer(40, { before: 300, after: 100 })
+    const { ahead, doubt } = server.offset()!
+    expect(ahead - doubt).toBeCloseTo(40 - 100, 6)
+    expect(ahead + doubt).toBeCloseTo(40 + 300 + 2 * half, 6)
   })
 
-  it('lies between the two middle answers of an even number', () => {
+  it('is told to the second, where whole seconds are told', () => {
+    const { server, time } = rigged()
+    server.observe(time.wall - 123, time.monotonic, time.monotonic)
+    expect(server.offset()).toEqual({ ahead: -123 + 500, doubt: 500 })
+  })
+
+  it('is never moved by an answer that lies, nor by several that contradict each other', () => {
+    const { answer, ahead } = rigged()
+    for (const one of [100, 100, day, 100, -day]) answer(one)
+    expect(ahead()).toBeCloseTo(100 + half, 6)
+  })
+
+  it('is never wrong by an answer that a stopped process read late, nor by two', () => {
     const { server, answer } = rigged()
-    for (const ahead of [10, 20, 40, 50]) answer(ahead)
-    expect(server.offset()).toBe(30)
+    answer(0, { before: 20, after: 60_000 })
+    answer(0, { before: 20, after: 61_000 })
+    expect(Math.abs(server.offset()!.ahead)).toBeLessThanOrEqual(server.offset()!.doubt)
+    expect(server.offset()!.doubt).toBeGreaterThan(25_000)
+    answer(0, { before: 20, after: 20 })
+    expect(server.offset()!.doubt).toBeLessThan(30)
+    for (let n = 0; n < 40; n++) answer(0, { after: 45_000 })
+    expect(Math.abs(server.offset()!.ahead)).toBeLessThanOrEqual(server.offset()!.doubt)
+  })
+
+  it('is narrowed down by answers that were slow in different ways', () => {
+    const { server, answer } = rigged()
+    answer(10, { before: 8_000 })
+    answer(10, { after: 8_000 })
+    expect(server.offset()!.ahead).toBeCloseTo(10, 0)
+    // What two clocks may have drifted apart in eight seconds.
+    expect(server.offset()!.doubt).toBeLessThan(2)
+  })
+
+  it('is of two answers at odds what is nearer to our own clock', () => {
+    const { answer, ahead } = rigged()
+    answer(50)
+    answer(-600_000)
+    expect(ahead()).toBeCloseTo(50 + half, 6)
   })
 
   it('forgets all but the latest answers', () => {
-    const { server, answer } = rigged({ samples: 3 })
-    for (const ahead of [900, 900, 900, 20, 20]) answer(ahead)
-    expect(server.offset()).toBe(20)
+    const { answer, ahead } = rigged({ samples: 3 })
+    for (const one of [900, 900, 900, 20, 20]) answer(one)
+    expect(ahead()).toBeCloseTo(20 + half, 6)
+  })
+
+  it('becomes doubtful with time', () => {
+    const { server, answer, pass } = rigged()
+    answer(0)
+    pass(3_600_000)
+    expect(server.offset()!.doubt).toBeCloseTo(360 + half, 6)
   })
 
   it('is never believed beyond its bound', () => {
-    const { server, answer } = rigged({ bound: 60_000 })
-    answer(-172_800_000)
-    expect(server.offset()).toBe(-60_000)
+    const { answer, ahead } = rigged({ bound: 60_000 })
+    answer(-2 * day)
+    expect(ahead()).toBe(-60_000)
   })
 
   it('stays the provider’s time when our own wall clock is set', () => {
-    const { server, answer, pass, time } = rigged()
+    const { answer, pass, time, ahead } = rigged()
     for (let n = 0; n < 10; n++) {
       answer(200)
       pass(1_000)
     }
     time.wall += 600_000
-    expect(time.wall + server.offset()!).toBe(time.wall - 600_000 + 200)
+    expect(time.wall + ahead()).toBeCloseTo(time.wall - 600_000 + 200 + half, 4)
   })
 
   it('follows a provider whose clock was set, from its second answer on', () => {
-    const { server, answer, pass } = rigged()
+    const { answer, pass, ahead } = rigged()
     for (let n = 0; n < 31; n++) {
       answer(0)
       pass(1_000)
     }
     answer(120_000)
-    expect(server.offset()).toBe(0)
+    expect(ahead()).toBeCloseTo(half, 4)
     pass(1_000)
     answer(120_300)
-    expect(server.offset()).toBe(120_150)
+    expect(ahead()).toBeGreaterThanOrEqual(120_000)
+    expect(ahead()).toBeLessThanOrEqual(120_301)
   })
 })

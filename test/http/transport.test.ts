@@ -60,12 +60,12 @@ describe('a request', () => {
   })
 
   it('teaches the transport how far the provider clock is ahead', async () => {
-    const { transport } = await setUp(socket => socket.write(framed('{"code":0,"ts":1767225660000}')), {
+    const { transport } = await setUp(socket => socket.write(framed('{"code":0,"ts":1767225660250}')), {
       clock: { now: () => 1767225600000, monotonic: () => 0, sleep: async () => {} },
     })
     expect(transport.clockOffset('classroom')).toBeUndefined()
     await transport.send('app1', readRoom)
-    expect(transport.clockOffset('classroom')).toBe(60_000)
+    expect(transport.clockOffset('classroom')).toEqual({ ahead: 60_250.5, doubt: 0.5 })
     expect(transport.clockOffset('players')).toBeUndefined()
   })
 })

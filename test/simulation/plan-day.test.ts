@@ -67,6 +67,20 @@ describe('hours of a plan, in virtual time', () => {
   )
 
   it(
+    'standing still for a minute again and again, with answers in hand and debits unused, breaks no limit',
+    async () => {
+      const profile = { callsPerDay: 2_000, users: 6, minutes: 20, days: 0.5 }
+      const result = await play({ seed: 6, length: hour, profile, delay: 1_000, stalls: 1 / 60 })
+      expect(result.violations).toEqual({})
+      expect(result.refusals).toBe(0)
+      expect(result.letters).toEqual({})
+      expect(result.requests['call-details']).toBeGreaterThan(20)
+      expect(result.requests.realtime).toBeGreaterThan(5)
+    },
+    patience,
+  )
+
+  it(
     'starter: without access nothing is asked at all',
     async () => {
       const result = await play({ plan: 'starter' })

@@ -68,7 +68,13 @@ export const planMutants = {
   },
   'immortal-grants': {
     title: 'a grant that was void, as the process stood still, is used all the same',
-    run: { ...busy, length: hour, stalls: 1 / 60 },
+    run: {
+      plan: 'premium',
+      length: hour,
+      profile: { ...few, callsPerDay: 2_000 },
+      delay: 1_000,
+      stalls: 1 / 60,
+    },
     plant: () => ({ alter: parts => ({ ...parts, ledger: immortal(parts.ledger) }) }),
   },
   'late-by-the-delay': {
@@ -81,7 +87,7 @@ export const planMutants = {
           ...parts.transport,
           clockOffset: family => {
             const offset = parts.transport.clockOffset(family)
-            return offset === undefined ? undefined : offset + minute
+            return offset && { ...offset, ahead: offset.ahead + minute }
           },
         },
       }),

@@ -44,7 +44,7 @@ export function createInProcessTransport(options: InProcessOptions): Transport {
         const { family } = request.operation
         const known = clocks.get(family) ?? createServerClock({ clock })
         clocks.set(family, known)
-        if (dated !== undefined) known.observe(dated, clock.monotonic() - reply.elapsed / 2)
+        if (dated !== undefined) known.observe(dated, startedAt, startedAt + reply.elapsed)
         return understand(request, arrival, reply)
       } catch (error) {
         return { ok: false, failure: breakdown(error, undefined), timing: timing() }

@@ -7,8 +7,14 @@ export interface Transport {
    * redirect, retries nothing, caps the body, and ends by its total deadline.
    */
   readonly send: (app: string, request: RequestLine, signal?: AbortSignal) => Promise<Reply>
-  /** How far the provider's clock is ahead of ours, ms; undefined before its first answer. */
-  readonly clockOffset: (family: Family) => number | undefined
+  /** Undefined before the provider's first answer. */
+  readonly clockOffset: (family: Family) => ClockOffset | undefined
+}
+
+/** How far a provider's clock is ahead of ours: `ahead`, give or take `doubt`, both in ms. */
+export interface ClockOffset {
+  readonly ahead: number
+  readonly doubt: number
 }
 
 export type Reply =
