@@ -4,7 +4,6 @@ import {
   chat,
   event,
   eventRows,
-  feedPage,
   hour,
   listPage,
   logPage,
@@ -17,39 +16,20 @@ import {
   type TestStore,
   time,
 } from './harness.ts'
+import { feed, freshRoom, roomOf } from './rooms.ts'
 
 let db: TestStore
-let turn = 0
 beforeAll(async () => {
   db = await openStore()
   await db.store.follow(me, app, 'app-events', '')
 })
 afterAll(() => db.close())
 
-/** A room of its own, followed by every stream. */
-async function freshRoom(): Promise<string> {
-  const room = `room-${++turn}`
-  await db.store.discoverRooms(me, app, [room])
-  return room
-}
-
-async function feed(more: Parameters<typeof feedPage>[1]) {
-  const { version } = (await db.store.progress(app, 'app-events', ''))!
-  return db.store.commit(feedPage(version, more))
-}
-
 const progressOf = (room: string) => db.store.progress(app, 'room-events', room)
-const roomOf = async (room: string, incarnation = 1) =>
-  (
-    await db.rows('select * from classroom.room where room_uuid = $1 and incarnation = $2', [
-      room,
-      incarnation,
-    ])
-  )[0]!
 
 describe('a page of a log', () => {
   it('moves rows, carry and progress together', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const rows = eventRows([event(room, 1), event(room, 2)])
     const result = await db.store.commit(logPage(room, 0, { rows, cursor: 'next', carry: { seen: 2 } }))
     const stored = { 'classroom.room': 1, 'classroom.room_event': 2, 'classroom.chat_message': 2 }
@@ -61,7 +41,7 @@ describe('a page of a log', () => {
   })
 
   it('writes nothing at all when it was read from another version', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const page = logPage(room, 0, { rows: eventRows([event(room, 1)]), carry: 1, cursor: 'a' })
     await db.store.commit(page)
     const late = { ...page, rows: eventRows([event(room, 2)]), carry: 2, cursor: 'b' }
@@ -73,13 +53,13 @@ describe('a page of a log', () => {
   })
 
   it('without a row still moves on, and is a sign of life', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     expect(await db.store.commit(logPage(room, 0))).toMatchObject({ outcome: 'committed', version: 1 })
-    expect(await roomOf(room)).toMatchObject({ verified_at: new Date(start), state: null, region: 'ap' })
+    expect(await roomOf(db, room)).toMatchObject({ verified_at: new Date(start), state: null, region: 'ap' })
   })
 
   it('told again changes nothing and counts nothing', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const rows = eventRows([event(room, 1), event(room, 2)])
     await db.store.commit(logPage(room, 0, { rows }))
     const again = await db.store.commit(logPage(room, 1, { rows }))
@@ -88,7 +68,7 @@ describe('a page of a log', () => {
   })
 
   it('with another event at a known place keeps the first and sets the other down', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { data: { a: 1 } })]) }))
     const other = eventRows([event(room, 1, { own: 5, data: { a: 2 } })])
     expect(await db.store.commit(logPage(room, 1, { rows: other }))).toMatchObject({ diverged: 1 })
@@ -104,13 +84,13 @@ describe('a page of a log', () => {
   })
 
   it('keeps the time at which a derived row was first seen, and renews the rest', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const told = (message: string, at: number) =>
       rowSet({
         'classroom.room_event': [event(room, 1, { own: null, at })],
         'classroom.chat_message': [chat(room, 1, message, at)],
       })
-    await feed({
+    await feed(db, {
       rows: { ...told('draft', 1), 'classroom.room': eventRows([event(room, 1)])['classroom.room']! },
     })
     await db.store.commit(logPage(room, 0, { rows: told('final', 9) }))
@@ -121,8 +101,8 @@ describe('a page of a log', () => {
 
 describe('the log and the feed', () => {
   it('agree: the log confirms what the feed showed', async () => {
-    const room = await freshRoom()
-    await feed({ rows: eventRows([event(room, 1)]) })
+    const room = await freshRoom(db)
+    await feed(db, { rows: eventRows([event(room, 1)]) })
     expect(await db.value('select source from classroom.room_event where room_uuid = $1', [room])).toBe(
       'feed',
     )
@@ -131,17 +111,17 @@ describe('the log and the feed', () => {
   })
 
   it('agree: the feed changes nothing that the log told', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { data: { by: 'log' } })]) }))
-    const told = await feed({ rows: eventRows([event(room, 1, { data: { by: 'feed' } })]) })
+    const told = await feed(db, { rows: eventRows([event(room, 1, { data: { by: 'feed' } })]) })
     expect(told).toMatchObject({ outcome: 'committed', diverged: 0, stored: { 'classroom.room_event': 0 } })
     const [row] = await db.rows('select source, data from classroom.room_event where room_uuid = $1', [room])
     expect(row).toEqual({ source: 'log', data: { by: 'log' } })
   })
 
   it('differ: the log replaces what the feed showed and notes it', async () => {
-    const room = await freshRoom()
-    await feed({ rows: eventRows([event(room, 1, { cmd: 3 })]) })
+    const room = await freshRoom(db)
+    await feed(db, { rows: eventRows([event(room, 1, { cmd: 3 })]) })
     const result = await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { cmd: 20 })]) }))
     expect(result).toMatchObject({ diverged: 1 })
     const [row] = await db.rows('select source, cmd from classroom.room_event where room_uuid = $1', [room])
@@ -155,9 +135,9 @@ describe('the log and the feed', () => {
   })
 
   it('differ: what the feed says against the log waits until the log says it too', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1, { cmd: 20 })]) }))
-    await feed({ rows: eventRows([event(room, 1, { cmd: 3, own: 7 })]) })
+    await feed(db, { rows: eventRows([event(room, 1, { cmd: 3, own: 7 })]) })
     const waiting = 'select count(*)::int from ingest.divergence where series = $1 and resolved_at is null'
     expect(await db.value(waiting, [room])).toBe(1)
     expect(await db.value('select cmd from classroom.room_event where room_uuid = $1', [room])).toBe(20)
@@ -169,7 +149,7 @@ describe('the log and the feed', () => {
   })
 
   it('differ no longer: what waited beside an earlier page is settled by the next one', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
     await db.rows(
       `insert into ingest.divergence (app_id, stream, series, key, other)
@@ -186,17 +166,17 @@ describe('the log and the feed', () => {
 
 describe('the feed', () => {
   it('makes every stream follow a room that it is the first to name', async () => {
-    await feed({ rows: eventRows([event('first-seen', 4)]) })
+    await feed(db, { rows: eventRows([event('first-seen', 4)]) })
     const followed = await db.rows(`select stream, carry from ingest.progress where series = 'first-seen'`)
     expect(followed.map(({ stream }) => stream).sort()).toEqual([...roomStreams].sort())
     expect(followed[0]!.carry).toEqual({ incarnation: 1 })
   })
 
   it('is not believed about a room that was not seen alive for longer than the provider remembers', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
     await db.advance(hour)
-    const told = await feed({ rows: eventRows([event(room, 2, { own: 61 })]) })
+    const told = await feed(db, { rows: eventRows([event(room, 2, { own: 61 })]) })
     await db.setTime(start)
     expect(told).toMatchObject({ outcome: 'committed', diverged: 1, stored: { 'classroom.room_event': 0 } })
     const [held] = await db.rows('select key, kept, resolved_at from ingest.divergence where series = $1', [
@@ -211,22 +191,22 @@ describe('the feed', () => {
 
 describe('a room that is used again', () => {
   it('is another incarnation: the former one ends, its holes are lost, the other streams start over', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const events = [1, 2, 5].map(sequence => event(room, sequence))
     const holes = [{ from: 3, to: 4, state: 'open' }] as const
     await db.store.commit(logPage(room, 0, { rows: eventRows(events), holes }))
-    await feed({ rows: eventRows([event(room, 9)]) })
+    await feed(db, { rows: eventRows([event(room, 9)]) })
     await db.store.commit(listPage('resources', room, 0, { carry: { known: 1 }, cursor: 'x' }))
     const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
     const rows = eventRows([event(room, 1, { own: 90 })], [roomRow(room, { first: 90, last: 90 })])
     expect(await db.store.commit(logPage(room, 1, { room: opens, rows }))).toMatchObject({
       outcome: 'committed',
     })
-    expect(await roomOf(room, 1)).toMatchObject({
+    expect(await roomOf(db, room, 1)).toMatchObject({
       valid_from: new Date(time(0)),
       valid_to: new Date(time(90)),
     })
-    expect(await roomOf(room, 2)).toMatchObject({ valid_from: new Date(time(90)), valid_to: null })
+    expect(await roomOf(db, room, 2)).toMatchObject({ valid_from: new Date(time(90)), valid_to: null })
     expect(
       await db.value('select count(*)::int from classroom.room_event where room_uuid = $1', [room]),
     ).toBe(5)

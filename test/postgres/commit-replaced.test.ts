@@ -4,7 +4,6 @@ import {
   chat,
   event,
   eventRows,
-  feedPage,
   logPage,
   me,
   openStore,
@@ -13,34 +12,14 @@ import {
   type TestStore,
   time,
 } from './harness.ts'
+import { feed, freshRoom, roomOf } from './rooms.ts'
 
 let db: TestStore
-let turn = 0
 beforeAll(async () => {
   db = await openStore()
   await db.store.follow(me, app, 'app-events', '')
 })
 afterAll(() => db.close())
-
-/** A room of its own, followed by every stream. */
-async function freshRoom(): Promise<string> {
-  const room = `room-${++turn}`
-  await db.store.discoverRooms(me, app, [room])
-  return room
-}
-
-async function feed(more: Parameters<typeof feedPage>[1]) {
-  const { version } = (await db.store.progress(app, 'app-events', ''))!
-  return db.store.commit(feedPage(version, more))
-}
-
-const roomOf = async (room: string, incarnation = 1) =>
-  (
-    await db.rows('select * from classroom.room where room_uuid = $1 and incarnation = $2', [
-      room,
-      incarnation,
-    ])
-  )[0]!
 
 describe('what the log takes back of the feed', () => {
   const enter = (room: string, sequence: number, ordinal: number, user: string, at: number) => ({
@@ -54,7 +33,7 @@ describe('what the log takes back of the feed', () => {
     )
 
   it('leaves no row of an event that was another one, and the times are those of the right one', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const wrong = [0, 1, 2].map(ordinal => enter(room, 1, ordinal, `old-${ordinal}`, 1))
     const kept = enter(room, 3, 0, 'kept', 3)
     const feedRows = {
@@ -67,7 +46,7 @@ describe('what the log takes back of the feed', () => {
       'classroom.attendance': [...wrong, kept],
       'classroom.chat_message': [chat(room, 2, 'of the former room', 2)],
     }
-    await feed({ rows: rowSet(feedRows) })
+    await feed(db, { rows: rowSet(feedRows) })
     const logRows = {
       'classroom.room': [roomRow(room, { first: 21, last: 22 })],
       'classroom.room_event': [
@@ -92,18 +71,18 @@ describe('what the log takes back of the feed', () => {
         ...{ sequence: index + 1, at: new Date(time(minute)), received_at: new Date(time(minute)) },
       })),
     )
-    expect(await roomOf(room)).toMatchObject({ valid_from: new Date(time(3)), started_at: null })
+    expect(await roomOf(db, room)).toMatchObject({ valid_from: new Date(time(3)), started_at: null })
   })
 
   it('leaves the items that both tell, with the time of the first sight, and none that only the feed told', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const told = (users: readonly string[], at: number) =>
       rowSet({
         'classroom.room': [roomRow(room, { first: 0, last: 0 })],
         'classroom.room_event': [event(room, 1, { cmd: 20, own: null, at, data: users })],
         'classroom.attendance': users.map((user, ordinal) => enter(room, 1, ordinal, user, at)),
       })
-    await feed({ rows: told(['ann', 'bob'], 1) })
+    await feed(db, { rows: told(['ann', 'bob'], 1) })
     expect(await db.store.commit(logPage(room, 0, { rows: told(['ann'], 9) }))).toMatchObject({ diverged: 0 })
     expect(await attendance(room)).toEqual([
       { sequence: 1, ordinal: 0, user_uuid: 'ann', at: new Date(time(1)) },
@@ -111,7 +90,7 @@ describe('what the log takes back of the feed', () => {
   })
 
   it('makes the room what the changes of state say that are left', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const change = (sequence: number, state: number, at: number) => ({
       ...{ room_uuid: room, sequence, state, at: time(at), extra: null },
       started_at: state === 1 ? time(at) : null,
@@ -125,7 +104,7 @@ describe('what the log takes back of the feed', () => {
     const started = roomRow(room, { state: 1, stateSequence: 1, started: 10, first: 10, last: 10 })
     await db.store.commit(logPage(room, 0, { rows: changed(1, 1, 10, started) }))
     const former = [change(7, 1, 1), change(8, 2, 5)]
-    await feed({
+    await feed(db, {
       rows: rowSet({
         'classroom.room': [
           roomRow(room, {
@@ -137,7 +116,7 @@ describe('what the log takes back of the feed', () => {
         'classroom.room_state_change': former,
       }),
     })
-    expect(await roomOf(room)).toMatchObject({ state: 2, ended_at: new Date(time(5)) })
+    expect(await roomOf(db, room)).toMatchObject({ state: 2, ended_at: new Date(time(5)) })
 
     const messages = [event(room, 7, { own: 17 }), event(room, 8, { own: 18 })]
     await db.store.commit(
@@ -149,15 +128,19 @@ describe('what the log takes back of the feed', () => {
       ended_at: null,
       valid_from: new Date(time(10)),
     }
-    expect(await roomOf(room)).toMatchObject({ ...living, state_sequence: '1' })
+    expect(await roomOf(db, room)).toMatchObject({ ...living, state_sequence: '1' })
 
     const ended = roomRow(room, { state: 2, stateSequence: 9, ended: 30, first: 30, last: 30 })
     await db.store.commit(logPage(room, 2, { rows: changed(9, 2, 30, ended) }))
-    expect(await roomOf(room)).toMatchObject({ state: 2, state_sequence: '9', ended_at: new Date(time(30)) })
+    expect(await roomOf(db, room)).toMatchObject({
+      state: 2,
+      state_sequence: '9',
+      ended_at: new Date(time(30)),
+    })
   })
 
   it('counts a change of state that stands in the place of a mistaken one', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const told = (state: number, at: number, more: object) =>
       rowSet({
         'classroom.room': [roomRow(room, { state, stateSequence: 4, first: at, last: at, ...more })],
@@ -166,9 +149,9 @@ describe('what the log takes back of the feed', () => {
           { room_uuid: room, sequence: 4, state, started_at: null, at: time(at), extra: null },
         ],
       })
-    await feed({ rows: told(3, 2, { ended: 2 }) })
+    await feed(db, { rows: told(3, 2, { ended: 2 }) })
     await db.store.commit(logPage(room, 0, { rows: told(1, 40, { started: 40 }) }))
-    expect(await roomOf(room)).toMatchObject({
+    expect(await roomOf(db, room)).toMatchObject({
       ...{ state: 1, state_sequence: '4', ended_at: null },
       ...{ started_at: new Date(time(40)), valid_from: new Date(time(40)) },
     })

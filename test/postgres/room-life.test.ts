@@ -12,23 +12,13 @@ import {
   type TestStore,
   time,
 } from './harness.ts'
+import { freshRoom, roomOf } from './rooms.ts'
 
 let db: TestStore
-let turn = 0
 beforeAll(async () => {
   db = await openStore()
 })
 afterAll(() => db.close())
-
-/** A room of its own, followed by every stream. */
-async function freshRoom(): Promise<string> {
-  const room = `room-${++turn}`
-  await db.store.discoverRooms(me, app, [room])
-  return room
-}
-
-const roomOf = async (room: string) =>
-  (await db.rows('select * from classroom.room where room_uuid = $1', [room]))[0]!
 
 describe('the life of a room', () => {
   const change = (room: string, sequence: number, state: number) => ({
@@ -45,7 +35,7 @@ describe('the life of a room', () => {
       readonly changes: readonly [number, number][]
     }[]
   ) {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     for (const [version, { room: row, changes }] of pages.entries()) {
       const rows = rowSet({
         'classroom.room': [roomRow(room, row)],
@@ -54,7 +44,7 @@ describe('the life of a room', () => {
       })
       await db.store.commit(logPage(room, version, { rows }))
     }
-    const { state, ended_at } = await roomOf(room)
+    const { state, ended_at } = await roomOf(db, room)
     return [state, ended_at]
   }
   const started = {
@@ -96,7 +86,7 @@ describe('holes of a log', () => {
     )
 
   it('are open until the log fills them or has shown them often enough', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     const hole = (from: number, to: number, state: 'open' | 'absent') => ({ from, to, state })
     await db.store.commit(logPage(room, 0, { holes: [hole(3, 4, 'open'), hole(7, 7, 'open')] }))
     expect(await gaps(room)).toEqual([
@@ -112,7 +102,7 @@ describe('holes of a log', () => {
 
 describe('a room whose visits have ended', () => {
   it('is followed again when the feed brings news of it, even where no process was there to hear them', async () => {
-    const room = await freshRoom()
+    const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
     await db.store.closeSeries(me, app, 'room-events', room)
     const open = async () => (await db.store.openSeries(app, 'room-events')).map(({ series }) => series)
