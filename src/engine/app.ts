@@ -36,7 +36,7 @@ export interface AppOptions {
   readonly context: AppContext
   readonly streams: readonly Stream[]
   readonly pacers: Pacers
-  /** How far the clock of the analytics service is ahead of ours, ms. */
+  /** How far the clock of the analytics service is ahead of ours. */
   readonly clockOffset: () => ClockOffset | undefined
 }
 

@@ -56,6 +56,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const wasBusy = new Set(busy)
     const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
     const limit = concurrency + busy.size
+    const since = clock.monotonic()
     const live = await store.items(
       app.id,
       stream.name,
@@ -66,13 +67,13 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const free = [...live, ...past].filter(item => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)))
     return {
       jobs: free.map(item => jobOf(item, recent)),
-      again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds),
+      again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds, since),
     }
   }
 
-  /** For how many ms there is nothing to fetch. */
-  async function idle(bounds: ItemBounds): Promise<number> {
-    const wait = await store.itemDueIn(app.id, stream.name, bounds)
+  /** For how many ms there is nothing to fetch, where there was nothing `since` (monotonic ms). */
+  async function idle(bounds: ItemBounds, since: number): Promise<number> {
+    const wait = await store.itemDueIn(app.id, stream.name, bounds, clock.monotonic() - since)
     return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
   }
 

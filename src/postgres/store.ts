@@ -48,7 +48,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     expireWindows: (fence, app, stream, series, edge) =>
       expireWindows(pool, fence, app, stream, series, edge),
     items: (app, stream, bounds, limit) => listItems(pool, app, stream, bounds, limit),
-    itemDueIn: (app, stream, bounds) => readItemDueIn(pool, app, stream, bounds),
+    itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
     owedItems: (app, stream) => readOwedItems(pool, app, stream),
     commitItem: page => commitItem(pool, page),
     rehearseItem: page => rehearseItem(pool, page),

@@ -36,14 +36,16 @@ const owed = statement(
    from ingest.worklist w where w.app_id = :app and w.stream = :stream and w.state = 'owed'`,
 )
 
-/** Those that may be fetched are not looked for here; `greatest` passes over what is null. */
+/** What came due while the list was read stands neither there nor among those that wait; `greatest` passes over null. */
 const due = statement(
   'item_due_in',
-  `select extract(epoch from min(waits.wait))::double precision * 1000 as wait
-   from ingest.worklist w,
-     greatest(w.not_before - ingest.clock(), w.range_to - to_timestamp(:before::double precision) + '1 second') as waits(wait)
+  `select extract(epoch from min(greatest(
+            w.not_before - ingest.clock(), w.range_to - to_timestamp(:before::double precision) + '1 second'
+          )))::double precision * 1000 as wait
+   from ingest.worklist w
    where w.app_id = :app and w.stream = :stream and w.state = 'owed'
-     and w.range_from > to_timestamp(:after::double precision) and waits.wait > '0 seconds'`,
+     and w.range_from > to_timestamp(:after::double precision)
+     and (w.not_before > ingest.clock() - :ago::interval or w.range_to >= to_timestamp(:before::double precision))`,
 )
 
 const defer = statement(
@@ -134,15 +136,21 @@ export async function listItems(
   }))
 }
 
-/** In how many ms the first of the items that must wait may be fetched; null where none must. */
+/**
+ * In how many ms the first of the items may be fetched that had to wait `ago` ms before now; 0 where one came due since,
+ * null where none had to.
+ */
 export async function readItemDueIn(
   pool: pg.Pool,
   app: string,
   stream: OpenItem['stream'],
-  { after, before }: Pick<ItemBounds, 'after' | 'before'>,
+  { after, before }: ItemBounds,
+  ago: number,
 ): Promise<number | null> {
-  const [row] = await query<{ wait: number | null }>(pool, bind(due, { app, stream, after, before }))
-  return row!.wait
+  const values = { app, stream, after, before, ago: `${ago} milliseconds` }
+  const [row] = await query<{ wait: number | null }>(pool, bind(due, values))
+  const { wait } = row!
+  return wait === null ? null : Math.max(0, wait)
 }
 
 export async function readOwedItems(

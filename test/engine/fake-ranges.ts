@@ -133,7 +133,7 @@ export class FakeRangeStore implements RangeStore {
       .slice(0, limit)
   }
 
-  async itemDueIn(_app: string, stream: string, { after, before }: ItemBounds) {
+  async itemDueIn(_app: string, stream: string, { after, before }: ItemBounds, _ago: number) {
     const waits = [...this.#items.values()]
       .filter(({ state, open }) => state === 'owed' && open.stream === stream && open.from > after)
       .map(({ deferred, open }) => Math.max(deferred, (open.to - before + 1) * 1_000))

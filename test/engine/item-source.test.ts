@@ -220,6 +220,26 @@ describe('a worklist of items that must wait', () => {
     expect(await offered(rig)).toBe(24 * second)
   })
 
+  it('is looked at again at once when an item came due while the list was read', async () => {
+    const rig = rigged(() => 'network')
+    const reading = 2 * second
+    rig.put('cut off', 3_600)
+    await rig.work()
+    const [wait] = rig.store.deferrals
+    const asked: number[] = []
+    rig.store.items = async () => {
+      await rig.clock.advance(reading)
+      return []
+    }
+    rig.store.itemDueIn = async (_app, _stream, _bounds, ago) => {
+      asked.push(ago)
+      return wait! < ago ? 0 : null
+    }
+    expect(await offered(rig)).toBe(0)
+    // The newer items and the older ones are two lists.
+    expect(asked).toEqual([2 * reading])
+  })
+
   it('is looked at each minute where nothing waits, or for long', async () => {
     const rig = rigged()
     expect(await offered(rig)).toBe(minute)

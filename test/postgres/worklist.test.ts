@@ -142,19 +142,24 @@ describe('an item', () => {
   })
 
   it('that must wait tells for how long: for its next try, or until it is old enough, whichever is later', async () => {
-    const dueIn = (before: number) =>
-      db.store.itemDueIn(app, 'call-sessions', { after: at(-1), before: at(before) })
+    const dueIn = (before: number, ago = 0) =>
+      db.store.itemDueIn(app, 'call-sessions', { after: at(-1), before: at(before) }, ago)
     expect(await dueIn(10)).toBeNull()
     await add(work('a', { from: 0, to: 9 }))
     expect(await dueIn(10)).toBeNull()
+    expect(await dueIn(10, 60_000)).toBeNull()
     await db.store.deferItem(me, app, await only(), 5_000)
     expect(await dueIn(10)).toBe(5_000)
     expect(await dueIn(2)).toBe(8_000)
     await add(work('b', { from: 3, to: 12 }), work('c', { from: -1, to: 11 }))
     expect(await dueIn(10)).toBe(3_000)
-    expect(await db.store.itemDueIn(app, 'call-metrics', { after: at(-1), before: at(10) })).toBeNull()
+    expect(await db.store.itemDueIn(app, 'call-metrics', { after: at(-1), before: at(10) }, 0)).toBeNull()
     await db.advance(5_000)
     expect(await dueIn(10)).toBe(3_000)
+    expect(await dueIn(10, 1)).toBe(0)
+    await db.advance(40)
+    expect(await dueIn(10, 39)).toBe(3_000)
+    expect(await dueIn(10, 41)).toBe(0)
   })
 
   it('that is split is replaced by its parts, which keep where it came from', async () => {

@@ -39,10 +39,15 @@ export interface RangeStore {
     limit: number,
   ) => Promise<readonly OpenItem[]>
   /**
-   * In how many ms the first of the items may be fetched that must wait by now: for another try, or until the provider
-   * serves it. Null where none must.
+   * In how many ms the first of the items may be fetched that had to wait `ago` ms before now: for another try, or until
+   * the provider serves it. 0 where one came due since, null where none had to.
    */
-  readonly itemDueIn: (app: string, stream: DetailStreamName, bounds: ItemBounds) => Promise<number | null>
+  readonly itemDueIn: (
+    app: string,
+    stream: DetailStreamName,
+    bounds: ItemBounds,
+    ago: number,
+  ) => Promise<number | null>
   /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
   readonly owedItems: (app: string, stream: DetailStreamName) => Promise<OwedItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
