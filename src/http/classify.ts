@@ -88,7 +88,7 @@ function refusedByStatus(
   return { ok: false, failure, answeredAt }
 }
 
-/** The body of a refusal of call analytics says more than its status, which is not documented. */
+/** The body of a refusal of call analytics says more than its status, which is not documented: 300 may stand beside 300. */
 function kindBehindStatus(
   operation: Operation,
   status: number,
@@ -96,7 +96,7 @@ function kindBehindStatus(
   body: unknown,
 ): FailureKind {
   const ofStatus = kindOfStatus(status)
-  if (operation.family !== 'analytics' || code === undefined || ofStatus === 'redirect') return ofStatus
+  if (operation.family !== 'analytics' || code === undefined) return ofStatus
   return kindOfCode(operation, code, body) ?? ofStatus
 }
 

@@ -107,7 +107,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
       const timing = timingSince(clock, startedAt)
       if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
       const reply = understand(provider, sending, arrival, timing)
-      if (reply.ok || arrival.status !== 401) return reply
+      if (reply.ok || reply.failure.kind !== 'unauthorized') return reply
       return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
     } catch (error) {
       return {

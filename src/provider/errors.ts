@@ -6,7 +6,7 @@
 export const failureKinds = [
   'network', // refused, reset, name not found, TLS: nothing is known of what the provider did
   'timeout', // the total deadline passed
-  'redirect', // any 3xx: never followed
+  'redirect', // any 3xx whose body does not say more: never followed
   'too_large', // the body passed its cap
   'malformed', // not UTF-8, not JSON, too deep, or not of the operation's shape
   'bad_request', // 400: our request is wrong

@@ -21,7 +21,7 @@ const refusals = {
   time_range_limit: {
     operation: 'callSearch',
     message: 'query time range limit error',
-    status: 200,
+    status: 300,
     // Of what is about to leave the reach.
     meets: ({ start }, now) => start < now - 14 * day,
   },

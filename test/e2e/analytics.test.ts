@@ -35,7 +35,7 @@ const worlds: readonly CallWorld[] = [
   },
   {
     name: 'a provider that answers badly, and users of a channel one by one',
-    switches: { limitStatus: '429', realtimeEnd: 'inclusive', realtimeUid: 'string', limiter: 'fixed' },
+    switches: { limitStatus: '300', realtimeEnd: 'inclusive', realtimeUid: 'string', limiter: 'fixed' },
     watch: 'channel',
     faults: badness,
   },

@@ -132,7 +132,7 @@ describe('a limit of a plan', () => {
 
   it.each(messages)('%j is %s, whatever HTTP status stands beside it', (message, kind) => {
     const body = JSON.stringify({ code: 300, message, requestId: 'r' })
-    for (const status of [200, 400, 429]) {
+    for (const status of [200, 300, 302, 400, 401, 404, 429, 500, 503]) {
       expect(failureOf(arrive(status, body), callSearch)).toMatchObject({ kind, code: 300, status })
       expect(failureOf(arrive(status, body), realtimeQuality).kind).toBe(kind)
     }
@@ -161,6 +161,23 @@ describe('a limit of a plan', () => {
     [777, 'unexpected_code'],
   ])('code %i in a body with HTTP 200 is %s', (code, kind) => {
     expect(failureOf(arrive(200, `{"code":${code},"message":"x"}`), callSearch).kind).toBe(kind)
+  })
+
+  it.each<[number, number, FailureKind]>([
+    [300, 401, 'unauthorized'],
+    [302, 404, 'not_found'],
+    [400, 403, 'forbidden'],
+    [404, 401, 'unauthorized'],
+    [500, 400, 'bad_request'],
+    [300, 777, 'redirect'],
+    [404, 200, 'not_found'],
+  ])('HTTP %i with code %i in its body is %s', (status, code, kind) => {
+    expect(failureOf(arrive(status, `{"code":${code},"message":"x"}`), callSearch).kind).toBe(kind)
+  })
+
+  it('a status beside a body that is no JSON is what it says', () => {
+    expect(failureOf(arrive(300, '<html>'), callSearch).kind).toBe('redirect')
+    expect(failureOf(arrive(302, ''), callSearch).kind).toBe('redirect')
   })
 
   it.each([200, 0])('code %i is an answer', code => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCredentials, fixedToken } from '../../src/http/authentication.ts'
 import { createTransport } from '../../src/http/transport.ts'
+import { callSearch } from '../../src/provider/analytics/index.ts'
 import { roomEvents, setRecordingState } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { canaryToken, emptyPage, readRoom, setUp, staticCredentials } from './harness.ts'
@@ -97,6 +98,25 @@ describe('credentials on the way', () => {
     expect([server.requests.length, refreshed]).toEqual([1, 1])
     await transport.send('app1', readRoom)
     expect(server.requests[1]).toContain('x-svc-token: new\r\n')
+  })
+
+  it('are read again after code 401 in a body, whatever HTTP status stands beside it', async () => {
+    const { server } = await setUp(socket => socket.write(framed('{"code":401,"message":"Unauthorized"}')))
+    const refreshed: string[] = []
+    const transport = createTransport({
+      clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+      random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
+      providers: { analytics: { url: server.url } },
+      credentials: {
+        ...staticCredentials,
+        refresh: async (app, family) => refreshed.push(`${app} ${family}`) > 0,
+      },
+    })
+    const search = requestLine(callSearch, { start_ts: 1, end_ts: 2, appid: 'app1' })
+    const reply = await transport.send('app1', search)
+    await transport.close()
+    expect(reply).toMatchObject({ ok: false, failure: { kind: 'unauthorized', status: 200, code: 401 } })
+    expect(refreshed).toEqual(['app1 analytics'])
   })
 
   it('that cannot be sent stop the request before it leaves', async () => {

@@ -39,6 +39,7 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       countersPer: 'app',
       day: 'rolling',
       limiter: 'sliding',
+      limitStatus: '300',
       realtimeEnd: 'inclusive',
     },
   ],

@@ -23,7 +23,7 @@ export const analyticsSwitches = {
     'whether a part of a call may be read, or only the whole of it',
   ),
   metricSeconds: quantity(2, 'seconds', 'between two values of a metric of a session, at least 1'),
-  limitStatus: choice('200', ['200', '400', '429'], 'HTTP status beside code 300'),
+  limitStatus: choice('200', ['200', '300', '400', '429'], 'HTTP status beside code 300'),
   limitsOutsideSearch: choice(
     '300',
     ['300', '429'],

@@ -12,7 +12,7 @@ export interface Refusal {
     | 'realtimeQuality'
   readonly message: string
   /** HTTP status beside the code, which no document names. */
-  readonly status: 200 | 400 | 429
+  readonly status: 200 | 300 | 400 | 429
   /** Which of the questions meets it; the first where it is not said. */
   readonly meets?: (asked: Asked, now: number) => boolean
 }
