@@ -4,26 +4,27 @@ import { addDaemon } from './cli/daemon.ts'
 import { addApi, addReplay } from './cli/data.ts'
 import { addTrial } from './cli/trial.ts'
 import { exitCodeOf, exitFailed, exitOk, exitUsage, Told } from './exit.ts'
+import { outputLost, watchOutput } from './output.ts'
 import { version } from './version.ts'
 
 /** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
 export async function main(argv: readonly string[]): Promise<number> {
-  process.stdout.on('error', leaveWithoutReader)
+  watchOutput()
   const program = describe()
   try {
     await program.parseAsync([...argv])
-    return exitOk
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitOk : exitUsage
-    if (!(error instanceof Told)) process.stderr.write(`penstock: ${sentence(error)}\n`)
-    return exitCodeOf(error)
+    if (error instanceof CommanderError && error.exitCode !== 0) return exitUsage
+    // What was asked for, such as the help, was told.
+    if (!(error instanceof CommanderError)) return told(error)
   }
+  return outputLost.aborted ? exitFailed : exitOk
 }
 
-/** Whoever read the output has gone, as `head` does when it has seen enough: there is nobody left to tell. */
-function leaveWithoutReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(exitFailed)
+/** Tells an error that was not told yet; answers the exit code that it asks for. */
+function told(error: unknown): number {
+  if (!(error instanceof Told)) process.stderr.write(`penstock: ${sentence(error)}\n`)
+  return exitCodeOf(error)
 }
 
 /** Errors of sockets may have nothing but a code. */

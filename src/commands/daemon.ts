@@ -29,6 +29,7 @@ import { CommandError, exitFailed } from './exit.ts'
 import { missingMigrations } from './migrated.ts'
 import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
 import { credentialsOf, providersOf } from './services.ts'
+import type { Ending } from './signals.ts'
 import { version } from './version.ts'
 
 /** A running daemon with its endpoints. */
@@ -37,8 +38,8 @@ export interface Daemon {
   readonly url: string
   readonly engine: Engine
   readonly log: FlushableLog
-  /** Drains, gives everything back, and resolves. A second call waits for the first. */
-  readonly stop: () => Promise<void>
+  /** Says why, drains, gives everything back, and resolves. A second call waits for the first. */
+  readonly stop: (why?: Ending) => Promise<void>
 }
 
 export interface DaemonOptions {
@@ -132,9 +133,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   log.info('draining', { url: server.url, apps: config.apps.length, version })
 
   let stopping: Promise<void> | undefined
-  const stop = async () => {
+  const stop = async (why?: Ending) => {
     draining.now = true
-    log.info('stopping: pages in hand are finished first')
+    log.info('stopping: pages in hand are finished first', why && { why })
     await release()
     await server.close()
     log.info('stopped')
@@ -144,8 +145,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     url: server.url,
     engine,
     log,
-    stop: () => {
-      stopping ??= stop()
+    stop: why => {
+      stopping ??= stop(why)
       return stopping
     },
   }

@@ -18,7 +18,8 @@ import { head, openScreen, progressLine, type Screen, summaryLines } from './dem
 import { demoConfig, openWorld, type World } from './demo/setting.ts'
 import { type Summary, summarise } from './demo/summary.ts'
 import { CommandError } from './exit.ts'
-import { untilSignal } from './signals.ts'
+import { outputLost } from './output.ts'
+import { type Ending, untilToldToStop } from './signals.ts'
 
 export interface DemoOptions {
   /** ms after which it ends by itself. */
@@ -30,7 +31,7 @@ export interface DemoOptions {
 }
 
 /** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
-const patience = { aborted: 20_000, signal: 8_000 } as const
+const patience = { timeUp: 20_000, told: 8_000 } as const
 
 /** A call that began longer than this before the demo, ms, could be found in a search all the time. */
 const callsServedAfter = 120_000
@@ -38,12 +39,12 @@ const callsServedAfter = 120_000
 /** The port of Penstock's endpoints; any other is taken where this one is not free. */
 const usualPort = 9464
 
-/** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM or the end of `for`. */
+/** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM, SIGHUP or the end of `for`. */
 export async function demo(options: DemoOptions): Promise<void> {
   const clock = systemClock
   const screen = openScreen(options.json ? 'json' : 'text')
   const timeUp = new AbortController()
-  const stopped = untilSignal(timeUp.signal)
+  const stopped = untilToldToStop(timeUp.signal)
   await using stack = new AsyncDisposableStack()
 
   screen.say(`starting Postgres in ${options.dataDir}`)
@@ -61,7 +62,8 @@ export async function demo(options: DemoOptions): Promise<void> {
     ...{ dataDir: options.dataDir, analytics: world.analytics },
     ...{ providerUrl: provider.url, databaseUrl, log, clock },
   })
-  stack.defer(() => daemon.stop())
+  let why: Ending | undefined
+  stack.defer(() => daemon.stop(why))
   const pool = connect({
     url: databaseUrl,
     poolSize: 2,
@@ -76,11 +78,13 @@ export async function demo(options: DemoOptions): Promise<void> {
   const ended = new AbortController()
   if (options.for !== undefined) void clock.sleep(options.for, ended.signal).then(() => timeUp.abort())
   const telling = tellProgress({ screen, daemon, pool, world, clock, signal: ended.signal })
-  const reason = await stopped
+  why = await stopped
   ended.abort()
   await telling
 
-  const summary = await finish({ screen, pool, world, clock }, patience[reason])
+  if (why === 'SIGHUP') screen.say('hung up: the demo ends as at Ctrl-C')
+  const enough = why === 'time is up' ? patience.timeUp : patience.told
+  const summary = await finish({ screen, pool, world, clock }, enough)
   await stack.disposeAsync()
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`)
   const { warnings, errors } = log.counts()
@@ -173,7 +177,7 @@ function recently({ sandbox, speed, origin }: World): number {
   return Math.max(origin, sandbox.universe.now() - 10_000 * speed)
 }
 
-/** Lets the world stand still, waits until the daemon has everything or patience ends, and counts. */
+/** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
 async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   const { screen, pool, world, clock } = scene
   const { sandbox, origin, analytics } = world
@@ -185,7 +189,7 @@ async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   })
   const giveUp = clock.monotonic() + patienceMs
   let difference: Difference = await check()
-  while (difference.lost > 0 && clock.monotonic() < giveUp) {
+  while (difference.lost > 0 && clock.monotonic() < giveUp && !outputLost.aborted) {
     await clock.sleep(250)
     difference = await check()
   }

@@ -6,13 +6,17 @@ import { startDaemon } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { forecastWarnings } from './forecast.ts'
 import { assertMigratedOrAway } from './migrated.ts'
-import { untilSignal } from './signals.ts'
+import { untilToldToStop } from './signals.ts'
 
-/** The daemon, until SIGTERM or SIGINT. An embedded database is migrated; any other must have been. */
+/**
+ * The daemon, until SIGTERM, SIGINT or SIGHUP. An embedded database is migrated; any other must have been. It also ends
+ * when nobody reads its log any more: one that runs mute would hide what goes wrong, and whoever started it starts it
+ * anew, with a log.
+ */
 export async function run({ config: path }: { readonly config: string }): Promise<void> {
   assertSafeEnvironment(process.env)
   const config = await loadConfig(path, { env: process.env })
-  const stopped = untilSignal()
+  const stopped = untilToldToStop()
   const database = await openDatabase(config, { clock: systemClock, whenOwned: 'refuse' })
   try {
     const embedded = (await config.database.url.reveal()) === 'embedded'
@@ -26,8 +30,7 @@ export async function run({ config: path }: { readonly config: string }): Promis
     })
     if (away) daemon.log.warn('waiting for the database', { reason: away })
     for (const warning of [...config.warnings, ...forecastWarnings(config)]) daemon.log.warn(warning)
-    await stopped
-    await daemon.stop()
+    await daemon.stop(await stopped)
   } finally {
     await database.stop()
   }

@@ -18,7 +18,7 @@ import {
 import { livelySchool } from './demo/setting.ts'
 import { CommandError } from './exit.ts'
 import { keepMoving, postTo } from './notices.ts'
-import { untilSignal } from './signals.ts'
+import { untilToldToStop } from './signals.ts'
 
 export const profiles: Readonly<Record<string, Profile>> = {
   school: defaultSchool,
@@ -40,9 +40,9 @@ export interface SandboxCommandOptions {
   readonly allowPublic?: boolean
 }
 
-/** Plays the provider until SIGINT or SIGTERM. */
+/** Plays the provider until SIGINT, SIGTERM or SIGHUP. */
 export async function sandbox(options: SandboxCommandOptions): Promise<void> {
-  const stopped = untilSignal()
+  const stopped = untilToldToStop()
   const { seed, speed, switch: switches, fault: faults, notify } = options
   const profile = profiles[options.profile]!
   const apps = [{ ...demoApp, plan: options.plan }]

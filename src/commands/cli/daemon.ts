@@ -6,12 +6,13 @@ import { configOption } from './flags.ts'
 export function addDaemon(program: Command): void {
   program
     .command('run')
-    .description('the daemon: drains until SIGTERM or SIGINT')
+    .description('the daemon: drains until SIGTERM, SIGINT or SIGHUP')
     .addOption(configOption())
     .addHelpText(
       'after',
       `
 A database with url: embedded is started and migrated by itself; any other must have been migrated.
+Ends with 1, when it has drained, once nobody reads its log any more (standard output).
 
 Examples:
   penstock run --config penstock.yaml
