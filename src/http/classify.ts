@@ -140,6 +140,7 @@ interface Issue {
   readonly code?: string | undefined
   readonly path: readonly PropertyKey[]
   readonly expected?: unknown
+  readonly message?: string | undefined
 }
 
 /** Longest path that is worth reading; keys of a path may come from the provider. */
@@ -148,9 +149,13 @@ const longestPath = 120
 function brokenRule(issues: readonly Issue[]): string {
   const [issue] = issues
   const path = issue?.path.map(String).join('.').slice(0, longestPath) || 'the whole body'
-  const rule =
-    issue?.code === 'invalid_type' ? `must be ${String(issue.expected)}` : (issue?.code ?? 'custom')
+  const rule = issue?.code === 'invalid_type' ? `must be ${String(issue.expected)}` : ruleOf(issue)
   return `the answer is not of its documented shape: ${path}: ${rule}`
+}
+
+/** What a rule of ours says in words; the words of the library may name what came. */
+function ruleOf(issue: Issue | undefined): string {
+  return issue?.code === 'custom' ? (issue.message ?? 'custom') : (issue?.code ?? 'custom')
 }
 
 function retryField(arrival: Arrival, now: number): Pick<Failure, 'retryAfter'> {

@@ -5,6 +5,7 @@ import type { Room } from './world.ts'
 export interface Page<Item> {
   readonly total: number
   readonly count: number
+  /** Null where the listing ends. */
   readonly nextId: string | number | null
   readonly list: readonly Item[]
 }
@@ -43,8 +44,10 @@ export class Pager {
     const { reading, position } = this.#enter(readings, request.nextId)
     const list = items.slice(position, position + request.most)
     const end = position + list.length
-    const next = request.loops ? position : end < items.length ? end : undefined
-    if (next === undefined) readings.open.delete(reading)
+    const hasMore = end < items.length || this.#switches.logEnd === 'same'
+    const next = request.loops ? position : hasMore ? end : undefined
+    if (next === undefined || (list.length === 0 && request.nextId !== undefined))
+      readings.open.delete(reading)
     const nextId = next === undefined ? null : this.#ticket(reading * positions + next)
     return { total: items.length, count: list.length, nextId, list }
   }

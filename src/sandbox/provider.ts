@@ -7,7 +7,7 @@ import { addPlayers } from './players/provider.ts'
 import { readingPlays } from './reading.ts'
 import { notAuthenticated, notFound, Refusal } from './refusal.ts'
 import { type Asking, arrive, reply, type SandboxApp, type Stage, serve } from './stage.ts'
-import type { Play, Sent } from './visit.ts'
+import { Beside, type Play, type Sent } from './visit.ts'
 import { ConnectionLost } from './wire.ts'
 import type { AppWorld } from './world.ts'
 
@@ -62,7 +62,8 @@ function perform(context: Asking, stage: Stage, { operation, act }: Play, sent: 
     try {
       const world = authenticate(context, stage, params.appId)
       const data = act({ world, params, query, sent, loops, now: stage.universe.advance() })
-      return envelope(stage, 200, { code: successCode, msg: 'Success', data })
+      const fields = data instanceof Beside ? data.fields : { data }
+      return envelope(stage, 200, { code: successCode, msg: 'Success', ...fields })
     } catch (error) {
       if (error instanceof Refusal) return refuse(stage, error)
       throw error

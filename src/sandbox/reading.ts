@@ -9,9 +9,10 @@ import {
   withRegion,
 } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
-import type { Page, Pager } from './paging.ts'
+import type { Pager } from './paging.ts'
 import { breaksRule } from './refusal.ts'
 import { servedEvent, servedWidgetItem } from './served.ts'
+import { batch, most, wholeList } from './shapes.ts'
 import type { Switches } from './switches.ts'
 import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
 import type { Widget } from './world.ts'
@@ -22,37 +23,39 @@ export function readingPlays(switches: Switches, pager: Pager): readonly Play[] 
     switches.widgetPath === 'with-region' ? withRegion(operation) : operation
   const widget = (name: Widget) => (visit: Visit) => widgetData(visit, name, switches, pager)
   return [
-    { operation: recordings, act: visit => recordingList(visit, pager) },
-    { operation: resources, act: resourceList },
-    { operation: roomEvents, act: visit => eventsOfRoom(visit, pager) },
+    { operation: recordings, act: visit => recordingList(visit, switches, pager) },
+    { operation: resources, act: visit => resourceList(visit, switches) },
+    { operation: roomEvents, act: visit => eventsOfRoom(visit, switches, pager) },
     { operation: appEvents, act: visit => eventsOfApp(visit, switches) },
     { operation: atPath(popupQuiz), act: widget('popupQuiz') },
     { operation: atPath(poll), act: widget('poll') },
   ]
 }
 
-function recordingList(visit: Visit, pager: Pager): unknown {
+function recordingList(visit: Visit, switches: Switches, pager: Pager): unknown {
   const room = roomOf(visit)
-  return pager.page(room, 'recordings', room.contents().recordings, pageRequest(visit, batchSize))
+  const { recordings: all } = room.contents()
+  return batch(pager.page(room, 'recordings', all, pageRequest(visit, batchSize, switches)), switches)
 }
 
-function resourceList(visit: Visit): unknown {
-  return [...roomOf(visit).contents().resources.values()]
+function resourceList(visit: Visit, switches: Switches): unknown {
+  return wholeList([...roomOf(visit).contents().resources.values()], switches)
 }
 
-function eventsOfRoom(visit: Visit, pager: Pager): unknown {
+function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
   const room = roomOf(visit)
   const cmd = integer(visit, 'cmd')
   const { events } = room.contents()
   const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
-  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(visit, batchSize))
-  return mapPage(page, event => servedEvent(room, event))
+  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(visit, batchSize, switches))
+  return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
 }
 
 /** The document shows no batch limit here. */
 function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): unknown {
   checkRegion(params)
-  const entries = world.feed.take(now, feedShape === 'object' ? 1 : Number.POSITIVE_INFINITY)
+  const isOne = feedShape === 'object' || feedShape === 'object-with-next-id'
+  const entries = world.feed.take(now, isOne ? 1 : Number.POSITIVE_INFINITY)
   world.eventsFed += entries.length
   const list = entries.map(({ room, event }) => servedEvent(room, event()))
   switch (feedShape) {
@@ -60,6 +63,8 @@ function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): un
       return list
     case 'object':
       return list[0] ?? null
+    case 'object-with-next-id':
+      return { ...list[0], nextId: `e${world.eventsFed}` }
     case 'list':
       return { total: list.length, count: list.length, nextId: null, list }
   }
@@ -71,17 +76,14 @@ function widgetData(visit: Visit, widget: Widget, switches: Switches, pager: Pag
   const count = integer(visit, 'count') ?? batchSize
   if (count < 1) throw breaksRule('count must be positive')
   const log = room.contents().widgets[widget]
-  const page = pager.page(room, widget, log, pageRequest(visit, Math.min(count, batchSize)))
-  return mapPage(page, entry => servedWidgetItem(entry, switches))
+  const page = pager.page(room, widget, log, pageRequest(visit, Math.min(count, batchSize), switches))
+  return batch({ ...page, list: page.list.map(entry => servedWidgetItem(entry, switches)) }, switches)
 }
 
-function mapPage<From, To>(page: Page<From>, change: (item: From) => To): Page<To> {
-  return { ...page, list: page.list.map(change) }
-}
-
-function pageRequest({ query, loops }: Visit, most: number) {
+function pageRequest({ query, loops }: Visit, batch: number, switches: Switches) {
   const nextId = query.get('nextId')
-  return { nextId: nextId === null || nextId === '' || nextId === 'null' ? undefined : nextId, most, loops }
+  const isFirst = nextId === null || nextId === '' || nextId === 'null'
+  return { nextId: isFirst ? undefined : nextId, most: most(batch, switches), loops }
 }
 
 function integer({ query }: Visit, name: string): number | undefined {

@@ -14,8 +14,18 @@ export const switchTable = {
   ),
   feedShape: choice(
     'array',
-    ['array', 'object', 'list'],
-    'data of the app events; object serves one at a time',
+    ['array', 'object', 'object-with-next-id', 'list'],
+    'data of the app events; an object is one event at a time',
+  ),
+  listShape: choice(
+    'list',
+    ['list', 'records', 'beside', 'item'],
+    'data of room events, recordings, quizzes and polls: an object with list, with a list of another name, an array beside its nextId, or one item with the nextId among its fields',
+  ),
+  logEnd: choice(
+    'null',
+    ['null', 'empty', 'absent', 'same'],
+    'nextId where a listing ends; same names a page without items that names itself',
   ),
   feedWindowSeconds: quantity(30, 'seconds', 'length of the sliding window of the app events'),
   feedMemorySeconds: quantity(

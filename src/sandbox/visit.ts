@@ -20,11 +20,19 @@ export interface Visit {
   readonly loops: boolean
 }
 
+/** An answer that has more than `data` beside its code. */
+export class Beside {
+  readonly fields: object
+  constructor(fields: object) {
+    this.fields = fields
+  }
+}
+
 export interface Play {
   readonly operation: Operation
   /** Of operations that share method and path: whether this one is meant. The first that says so is played. */
   readonly isMeant?: (request: Pick<Visit, 'params' | 'sent'>) => boolean
-  /** The `data` of the answer. Throws Refusal. */
+  /** The `data` of the answer, or Beside. Throws Refusal. */
   readonly act: (visit: Visit) => unknown
 }
 

@@ -83,6 +83,16 @@ describe('an answer', () => {
     )
   })
 
+  it('of which cannot be told what it holds is no empty page, and keeps its bytes', () => {
+    const body = '{"code":0,"data":{"hasMore":"canary","nextId":null}}'
+    const failure = failureOf(arrive(200, body), recordings)
+    expect(failure).toMatchObject({
+      kind: 'malformed',
+      text: 'the answer is not of its documented shape: data: cannot be told what it holds',
+    })
+    expect(Buffer.from(failure.body ?? []).toString()).toBe(body)
+  })
+
   it('that is not JSON keeps its bytes for the dead letters and says nothing of them', () => {
     const failure = failureOf(arrive(200, '<html>canary</html>'))
     expect(failure).toMatchObject({ kind: 'malformed', text: 'the body is not JSON' })

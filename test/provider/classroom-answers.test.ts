@@ -1,35 +1,64 @@
 import { describe, expect, it } from 'vitest'
 import {
-  BatchAnswer,
   EventRecord,
+  eventBatch,
   eventData,
   PollChange,
   QuizChange,
   RecordingItem,
   ResourceItem,
-  readBatch,
+  recordingBatch,
+  resourceBatch,
   WidgetItem,
+  widgetBatch,
 } from '../../src/provider/classroom/index.ts'
 
 const envelope = { code: 0, msg: 'Success', ts: 1_767_600_000_000 }
 
-function read(data: unknown) {
-  return readBatch(BatchAnswer.parse({ ...envelope, data }))
+const event = { roomUuid: 'r', cmd: 3, sequence: 1, version: 1, data: { message: 'hi' } }
+const other = { ...event, sequence: 2 }
+const record = { recordId: 'a', status: 2, recordDetails: [{ url: 'u' }] }
+const resource = { resourceUuid: 'f', taskProgress: { convertedFileList: [{}] } }
+const quiz = { action: 1, changeProperties: { state: 1 }, cause: {}, operator: { userUuid: 'tom' } }
+const end = { nextId: undefined }
+
+function read(data: unknown, { batch = eventBatch, beside = {} as object } = {}) {
+  const answer = { ...envelope, data, ...beside }
+  return batch.answer.safeParse(answer).success ? batch.read(answer) : 'cannot be read'
 }
 
 describe('a batch', () => {
   it.each([
-    ['an array', [{ cmd: 1 }, { cmd: 3 }], [{ cmd: 1 }, { cmd: 3 }], undefined],
-    ['one object', { cmd: 20, data: { total: 1 } }, [{ cmd: 20, data: { total: 1 } }], undefined],
-    ['a list', { total: 2, count: 1, list: [{ cmd: 1 }], nextId: 'n1' }, [{ cmd: 1 }], 'n1'],
-    ['a list of one object', { list: { cmd: 1 }, nextId: '' }, [{ cmd: 1 }], undefined],
-    ['no list', { total: 0, count: 0, nextId: null }, [], undefined],
-    ['a null list', { list: null, nextId: 'n2' }, [], 'n2'],
-    ['an empty object', {}, [], undefined],
-    ['null', null, [], undefined],
-    ['nothing', undefined, [], undefined],
-  ])('is read from %s', (_, data, items, nextId) => {
-    expect(read(data)).toEqual({ items, nextId })
+    ['an array', [event, other], { items: [event, other], ...end }],
+    ['an array beside its nextId', [event], { items: [event], nextId: 'n1' }, { nextId: 'n1' }],
+    ['one object', event, { items: [event], ...end }],
+    ['one object and the nextId', { ...event, nextId: 7 }, { items: [event], nextId: '7' }],
+    ['a list', { total: 2, count: 1, list: [event], nextId: 'n1' }, { items: [event], nextId: 'n1' }],
+    ['a list beside its nextId', { list: [event] }, { items: [event], nextId: '3' }, { nextId: 3 }],
+    ['a list of one object', { list: event, nextId: '' }, { items: [event], ...end }],
+    ['a list of another name', { records: [event], nextId: 'n1' }, { items: [event], nextId: 'n1' }],
+    ['the list that holds events', { sequences: [event], users: [{}, {}] }, { items: [event], ...end }],
+    ['items that nobody knows', { found: [{ id: 1 }], tags: ['a'] }, { items: [{ id: 1 }], ...end }],
+    ['one event of any name', { event, nextId: null }, { items: [event], ...end }],
+    ['events by name', { first: event, second: other, nextId: 'n' }, { items: [event, other], nextId: 'n' }],
+    ['no list', { total: 0, count: 0, nextId: null }, { items: [], ...end }],
+    ['a null list', { list: null, total: 9, count: 0, nextId: 'n2' }, { items: [], nextId: 'n2' }],
+    ['an empty list of another name', { records: [], page: { size: 9 }, total: 9 }, { items: [], ...end }],
+    ['an empty object', {}, { items: [], ...end }],
+    ['null', null, { items: [], ...end }],
+    ['nothing', undefined, { items: [], ...end }],
+  ])('is read from %s', (_, data, expected, beside?: object) => {
+    expect(read(data, { beside: beside ?? {} })).toEqual(expected)
+  })
+
+  it.each([
+    ['recording', recordingBatch, record],
+    ['resource', resourceBatch, resource],
+    ['change of a quiz or poll', widgetBatch, quiz],
+  ])('of a %s may be the item itself, though it holds a list of its own', (_, batch, item) => {
+    expect(read({ ...item, nextId: 'n1' }, { batch })).toEqual({ items: [item], nextId: 'n1' })
+    expect(read({ list: [item] }, { batch })).toEqual({ items: [item], ...end })
+    expect(read({ data: [item, item] }, { batch })).toEqual({ items: [item, item], ...end })
   })
 
   it.each([
@@ -39,19 +68,33 @@ describe('a batch', () => {
     ['', undefined],
     [null, undefined],
   ])('makes a string of the nextId %s', (nextId, expected) => {
-    expect(read({ list: [], nextId }).nextId).toBe(expected)
+    expect(read({ list: [], nextId })).toMatchObject({ nextId: expected })
   })
 
   it('keeps items that are no objects, so that someone can set them aside', () => {
-    expect(read({ list: [7, { cmd: 1 }, null] }).items).toEqual([7, { cmd: 1 }, null])
+    expect(read({ list: [7, { cmd: 1 }, null] })).toMatchObject({ items: [7, { cmd: 1 }, null] })
   })
 
-  it.each([7, 'nothing', { list: 7 }, { list: [], nextId: {} }])('is no batch when data is %j', data => {
-    expect(BatchAnswer.safeParse({ ...envelope, data }).success).toBe(false)
+  it.each([
+    ['a number', 7],
+    ['a word', 'nothing'],
+    ['a list that is none', { list: 7 }],
+    ['a nextId that is none', { list: [], nextId: {} }],
+    ['unknown fields and no list', { hasMore: false, size: 100 }],
+    ['an empty list and an unknown object', { records: [], found: { a: { id: 1 } } }],
+    ['words instead of items', { records: ['a', 'b'] }],
+    ['two lists, neither of events', { found: [{ id: 1 }], dropped: [{ id: 2 }] }],
+    ['two lists of events', { old: [event], young: [other] }],
+    ['a count and no list', { total: 0, count: 3 }],
+    ['a total and no list', { total: 3, count: 0, nextId: null }],
+    ['a count and an empty list of another name', { records: [], count: 3 }],
+  ])('is not taken for empty when data is %s', (_, data) => {
+    expect(read(data)).toBe('cannot be read')
   })
 
   it('passes unknown fields of the envelope', () => {
-    expect(BatchAnswer.parse({ ...envelope, data: [], requestId: 'q' })).toMatchObject({ requestId: 'q' })
+    const answer = { ...envelope, data: [], requestId: 'q' }
+    expect(eventBatch.answer.parse(answer)).toMatchObject({ requestId: 'q' })
   })
 })
 

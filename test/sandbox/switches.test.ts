@@ -190,3 +190,47 @@ it.each(['2', '0'] as const)(
     expect(new Set(states)).toEqual(new Set([1, Number(recordingEndState)]))
   },
 )
+
+describe('listShape', () => {
+  const first = async (listShape: 'list' | 'records' | 'beside' | 'item') => {
+    const { get, running } = play({ switches: { listShape } })
+    const { body } = await get(at(running().roomUuid).events)
+    return body as { readonly data: object; readonly nextId?: unknown }
+  }
+
+  it('list, records, beside and item: the same items in four shapes, each with its nextId', async () => {
+    const [list, records, beside, item] = await Promise.all([
+      first('list'),
+      first('records'),
+      first('beside'),
+      first('item'),
+    ])
+    const { list: items, nextId } = list.data as { list: readonly object[]; nextId: string }
+    expect(records.data).toEqual({ records: items, nextId })
+    expect(beside).toMatchObject({ data: items, nextId })
+    expect(item.data).toEqual({ ...items[0], nextId: expect.any(String) })
+  })
+})
+
+describe('logEnd', () => {
+  it.each([
+    ['null', { nextId: null }],
+    ['empty', { nextId: '' }],
+    ['absent', {}],
+  ] as const)('%s: a listing ends with %j', async (logEnd, expected) => {
+    const { get, running } = play({ switches: { logEnd, listShape: 'records' } })
+    const { body } = await get(at(running().roomUuid).recordings)
+    expect(body.data).toEqual({ records: expect.any(Array), ...expected })
+  })
+
+  it('same: a listing ends with a page without items that names itself, and goes on from there', async () => {
+    const { get, running, clock } = play({ switches: { logEnd: 'same' } })
+    const { events } = at(running().roomUuid)
+    let page = listing(await get(events))
+    while (page.list.length > 0) page = listing(await get(`${events}?nextId=${page.nextId}`))
+    const again = `${events}?nextId=${page.nextId}`
+    expect(listing(await get(again))).toEqual(page)
+    await clock.advance(minutes)
+    expect(listing(await get(again)).list.length).toBeGreaterThan(0)
+  })
+})

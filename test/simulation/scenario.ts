@@ -55,6 +55,8 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
   const switches: Partial<Switches> = {
     appFeed: pick('consuming', 'sliding-window', 'redelivering'),
     feedShape: pick('array', 'list'),
+    listShape: pick('list', 'records', 'beside', 'item'),
+    logEnd: pick('null', 'empty', 'absent', 'same'),
     tail: pick('valid', 'refused'),
     nextIdType: pick('string', 'number'),
     sequence: pick('contiguous', 'holes'),

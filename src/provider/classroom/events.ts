@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { BatchAnswer } from './answers.ts'
+import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject, instant, Person, sequence } from './fields.ts'
 import { appId, identifier, region, room } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 import { ResourceItem } from './resources.ts'
 import { cmds } from './states.ts'
+
+/** Events come with the room that they are of, or without it where it is asked for. */
+export const eventBatch = batchOf('cmd', 'sequence')
 
 /** Replayable: may be read again from the start as long as the provider remembers the room. */
 export const roomEvents = {
@@ -24,7 +27,7 @@ export const roomEvents = {
       .optional()
       .describe('Only events of this type, for example 20 for users who enter and leave'),
   },
-  answer: BatchAnswer,
+  answer: eventBatch.answer,
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const satisfies Operation
@@ -39,7 +42,7 @@ export const appEvents = {
   path: '/{region}/edu/polling/apps/{appId}/v2/rooms/sequences',
   pathParams: { region, appId },
   queryParams: {},
-  answer: BatchAnswer,
+  answer: eventBatch.answer,
   errors: classroomErrors,
   limitGroup: 'classroom-feed',
 } as const satisfies Operation

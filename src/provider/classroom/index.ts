@@ -14,6 +14,7 @@ import { deleteResources, resources, uploadResource } from './resources.ts'
 import { poll, popupQuiz } from './widgets.ts'
 
 export * from './answers.ts'
+export * from './batches.ts'
 export * from './control.ts'
 export * from './errors.ts'
 export * from './events.ts'

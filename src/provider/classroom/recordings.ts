@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { BatchAnswer, Envelope } from './answers.ts'
+import { Envelope } from './answers.ts'
+import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject, instant } from './fields.ts'
 import { room } from './identifiers.ts'
@@ -66,6 +67,8 @@ export const updateRecordingConfig = {
   limitGroup: 'classroom',
 } as const satisfies Operation
 
+export const recordingBatch = batchOf('recordId')
+
 export const recordings = {
   name: 'recordings',
   family: 'classroom',
@@ -75,7 +78,7 @@ export const recordings = {
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records',
   pathParams: room,
   queryParams: { nextId },
-  answer: BatchAnswer,
+  answer: recordingBatch.answer,
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const satisfies Operation

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { BatchAnswer, Envelope } from './answers.ts'
+import { Envelope } from './answers.ts'
+import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject, instant } from './fields.ts'
 import { identifier, room } from './identifiers.ts'
+
+export const resourceBatch = batchOf('resourceUuid')
 
 const path = '/{region}/edu/apps/{appId}/v1/rooms/{roomUuid}/resources'
 
@@ -25,7 +28,7 @@ export const uploadResource = {
       .optional()
       .describe('How a document becomes pages of the whiteboard, still or dynamic: an object'),
   }),
-  answer: BatchAnswer,
+  answer: Envelope,
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const satisfies Operation
@@ -58,7 +61,7 @@ export const resources = {
   path,
   pathParams: room,
   queryParams: {},
-  answer: BatchAnswer,
+  answer: resourceBatch.answer,
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const satisfies Operation

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { BatchAnswer } from './answers.ts'
+import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
 import { anyObject, instant, Person, sequence } from './fields.ts'
 import { appId, region, roomUuid } from './identifiers.ts'
 import { nextId } from './parameters.ts'
+
+/** Every item has a cause and an operator, and says what changed. */
+export const widgetBatch = batchOf('action', 'changeProperties', 'cause', 'operator', 'fromUser')
 
 const shared = {
   family: 'classroom',
@@ -18,7 +21,7 @@ const shared = {
       .optional()
       .describe('Items wanted in the batch, 1 or more; 100 unless told'),
   },
-  answer: BatchAnswer,
+  answer: widgetBatch.answer,
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const

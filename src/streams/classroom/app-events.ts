@@ -1,6 +1,5 @@
-import { batchSize, cmds, appEvents as operation } from '../../provider/classroom/index.ts'
+import { batchSize, cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
 import type { RoomRow } from '../../rows/classroom.ts'
-import { readAnswer } from '../answer.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
 import { type EventPlace, type RoomEvent, readEvents } from '../events/read-events.ts'
@@ -18,7 +17,8 @@ export const appEvents: FeedStream = {
   name: 'app-events',
   title: 'Events of all rooms of an app, as they happen',
   operation,
-  read: readAnswer,
+  // It cannot be asked with a nextId: one that comes leads nowhere.
+  read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
   source: 'feed',
   scope: 'app',
   harvest,

@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import { recordings as operation, RecordingItem, recordingStatuses } from '../../provider/classroom/index.ts'
+import {
+  recordings as operation,
+  RecordingItem,
+  recordingBatch,
+  recordingStatuses,
+} from '../../provider/classroom/index.ts'
 import type { RecordingFileRow, RecordingRow } from '../../rows/classroom.ts'
-import { readAnswer } from '../answer.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
 import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
@@ -18,7 +22,7 @@ export const recordings: SnapshotStream = {
   name: 'recordings',
   title: 'Recordings of each room, with their files',
   operation,
-  read: readAnswer,
+  read: recordingBatch.read,
   source: 'list',
   scope: 'room',
   request: cursor => (cursor === null ? {} : { nextId: cursor }),

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { resources as operation, ResourceItem } from '../../provider/classroom/index.ts'
+import { resources as operation, ResourceItem, resourceBatch } from '../../provider/classroom/index.ts'
 import type { ResourceRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
-import { readAnswer } from '../answer.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
 import { receivedTime } from '../events/event-time.ts'
 import { fieldsWithout, isObject, judgeEach, type Read } from '../items.ts'
@@ -28,7 +27,7 @@ export const resources: SnapshotStream = {
   name: 'resources',
   title: 'Public resources of each room',
   operation,
-  read: readAnswer,
+  read: resourceBatch.read,
   source: 'list',
   scope: 'room',
   request: () => ({}),

@@ -1,5 +1,4 @@
-import { roomEvents as operation } from '../../provider/classroom/index.ts'
-import { readAnswer } from '../answer.ts'
+import { eventBatch, roomEvents as operation } from '../../provider/classroom/index.ts'
 import { type HarvestWith, readCarry, withCarry } from '../carry.ts'
 import { extendFingerprint, recognise } from '../events/fingerprint.ts'
 import { beginning, LogCarry } from '../events/log-carry.ts'
@@ -18,7 +17,7 @@ export const roomEvents: QueueStream = {
   name: 'room-events',
   title: 'The log of each room',
   operation,
-  read: readAnswer,
+  read: eventBatch.read,
   source: 'log',
   scope: 'room',
   request: cursor => (cursor === null ? {} : { nextId: cursor }),

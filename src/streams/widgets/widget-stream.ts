@@ -1,5 +1,5 @@
+import { widgetBatch } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
-import { readAnswer } from '../answer.ts'
 import { readCarry, withCarry } from '../carry.ts'
 import type { CursorStreamName, QueueStream } from '../stream.ts'
 import { WidgetCarry } from './widget-carry.ts'
@@ -13,7 +13,7 @@ export function widgetStream<T>(
   return {
     ...named,
     kind: 'queue',
-    read: readAnswer,
+    read: widgetBatch.read,
     source: 'log',
     scope: 'room',
     request: cursor => (cursor === null ? {} : { nextId: cursor }),

@@ -1,0 +1,34 @@
+import type { Page } from './paging.ts'
+import type { Switches } from './switches.ts'
+import { Beside } from './visit.ts'
+
+/** Items of one batch: where an answer has room for one only, that is all. */
+export function most(batch: number, { listShape }: Switches): number {
+  return listShape === 'item' ? 1 : batch
+}
+
+/** One batch as the document may mean it: "data (Object) holding the items and the next nextId". */
+export function batch({ list, ...counts }: Page<object>, { listShape, logEnd }: Switches): unknown {
+  const nextId = endOr(counts.nextId, logEnd)
+  switch (listShape) {
+    case 'list':
+      return { ...counts, ...nextId, list }
+    case 'records':
+      return { records: list, ...nextId }
+    case 'beside':
+      return new Beside({ data: list, ...nextId })
+    case 'item':
+      return { ...list[0], ...nextId }
+  }
+}
+
+/** A list that comes whole, without a nextId. */
+export function wholeList(list: readonly object[], { listShape }: Switches): unknown {
+  if (listShape === 'records') return { records: list }
+  return listShape === 'item' && list.length === 1 ? list[0] : list
+}
+
+function endOr(nextId: Page<object>['nextId'], logEnd: Switches['logEnd']): object {
+  if (nextId !== null) return { nextId }
+  return logEnd === 'absent' ? {} : { nextId: logEnd === 'empty' ? '' : null }
+}
