@@ -49,8 +49,10 @@ function parse(
   { receivedAt }: Timing,
 ): CursorPage {
   const { items, nextId, total } = stream.read(body)
-  const looping = nextId !== undefined && (nextId === cursor || asked.has(nextId))
-  const found = { items, nextId: looping ? undefined : nextId, total, looping }
+  // Some logs end with a page that names itself: what comes later will be found there.
+  const isEnd = nextId === undefined || (nextId === cursor && items.length === 0)
+  const looping = !isEnd && (nextId === cursor || asked.has(nextId))
+  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
   return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }
 }
 

@@ -127,6 +127,29 @@ describe('where a visit ends', () => {
     expect(counts.pages).toContain('room-events looped')
   })
 
+  it('a page without items that names itself is the end, and the place is kept for what comes', async () => {
+    const { go, asked, transport, store } = rigged()
+    transport.answers = ({ nextId }) =>
+      nextId === null ? { items: [{ id: 1 }], nextId: 'b' } : { items: [], nextId: 'b' }
+    expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
+    expect(asked()).toEqual([null, 'b'])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: 'b', caughtUp: true })
+    transport.answers = ({ nextId }) =>
+      nextId === 'b' ? { items: [{ id: 2 }], nextId: 'c' } : { items: [], nextId: 'c' }
+    expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
+    expect(asked().slice(2)).toEqual(['b', 'c'])
+  })
+
+  it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
+    const { go, transport, store } = rigged(roomLog, { cursor: 'b', certain: true })
+    transport.answers = () => ({ items: [{ id: 1 }], nextId: 'b' })
+    expect(await go()).toMatchObject({ end: 'looped' })
+    transport.answers = ({ nextId }) =>
+      nextId === 'b' ? { items: [{ id: 1 }], nextId: 'c' } : { items: [], nextId: 'b' }
+    expect(await go()).toMatchObject({ end: 'looped' })
+    expect(store.commits.every(({ caughtUp }) => !caughtUp)).toBe(true)
+  })
+
   it('after two hundred pages the others have their turn, and what was asked is remembered', async () => {
     const { go, transport } = rigged()
     transport.answers = ({ nextId }) => ({ items: [], nextId: String(Number(nextId) + 1) })
