@@ -1,10 +1,10 @@
 import type { Random } from '../clock/clock.ts'
-import type { Fence, Ownership } from '../engine/ports.ts'
+import type { Fence } from '../engine/ports.ts'
 import { shardOf } from '../planning/shard.ts'
 import type { ConnectOptions } from '../postgres/connect.ts'
 import { connect } from '../postgres/connect.ts'
 import { storeError } from '../postgres/errors.ts'
-import { createOwnership } from '../postgres/ownership.ts'
+import { createOwnership, type OwnershipSession } from '../postgres/ownership.ts'
 import { ownershipTtl, shards } from './engine-settings.ts'
 
 /** The right to debit requests without being the daemon. */
@@ -20,19 +20,19 @@ export interface BorrowedFences {
 }
 
 const owners = `
-  select shard, owner, epoch::float8 as epoch from ingest.ownership
+  select shard, owner, epoch::float8 as epoch from ingest.ownership join ingest.lease using (shard)
   where shard = $1 and expires_at > ingest.clock()`
 
 const nothingToGiveBack = async () => {}
 
 /**
- * Debits of a command count as those of whoever owns the shard. Shards that nobody owns are taken as long as one of
- * them is lent, so that a daemon that starts meanwhile waits for a request at most.
+ * Debits of a command count as those of whoever owns the shard. One that nobody owns is taken as long as it is lent, so
+ * that a daemon that starts meanwhile waits for a request at most, and for that shard alone.
  */
 export function borrowFences(connection: ConnectOptions, random: Random): BorrowedFences {
   const pool = connect({ ...connection, poolSize: 1 })
   const owner = `command/${process.pid}/${random.uuid().slice(0, 8)}`
-  let own: (Ownership & { readonly close: () => Promise<void> }) | undefined
+  let own: OwnershipSession | undefined
   let lent = 0
   /** Taking and giving back go one after the other. */
   let last: Promise<unknown> = Promise.resolve()
@@ -52,8 +52,8 @@ export function borrowFences(connection: ConnectOptions, random: Random): Borrow
 
   async function take(shard: number): Promise<Fence | undefined> {
     own ??= createOwnership({ ...connection, owner, shards, ttl: ownershipTtl })
-    const fences = await own.claim()
-    return fences.find(fence => fence.shard === shard)
+    const [fence] = await own.claim([shard])
+    return fence
   }
 
   async function release(): Promise<void> {

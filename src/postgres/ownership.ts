@@ -11,14 +11,19 @@ export interface OwnershipOptions extends ConnectOptions {
   readonly ttl: number
 }
 
+export interface OwnershipSession extends Ownership {
+  /** The same for some of the shards alone. */
+  readonly claim: (wanted?: readonly number[]) => Promise<readonly Fence[]>
+  readonly close: () => Promise<void>
+}
+
 /**
  * Ownership by lease and by session. The lease holds as long as it is renewed; besides, its connection keeps an
  * advisory lock on the owner's name, which the database drops the moment the process dies, so that the next one
  * need not wait for the lease. Needs a direct connection: a pooler that shares sessions would drop the lock.
  */
-export function createOwnership(
-  options: OwnershipOptions,
-): Ownership & { readonly close: () => Promise<void> } {
+export function createOwnership(options: OwnershipOptions): OwnershipSession {
+  const everyShard = [...Array(options.shards).keys()]
   let session: Promise<pg.Client> | undefined
 
   function forget(broken: Promise<pg.Client>): void {
@@ -65,10 +70,10 @@ export function createOwnership(
   }
 
   return {
-    claim: async () => {
+    claim: async (wanted = everyShard) => {
       const rows = await ask<{ shard: number; epoch: string }>(
-        'select * from ingest.claim($1, $2, $3::interval)',
-        [options.owner, options.shards, `${options.ttl} milliseconds`],
+        'select * from ingest.claim($1, $2::int[], $3::interval)',
+        [options.owner, wanted, `${options.ttl} milliseconds`],
       )
       return rows.map(({ shard, epoch }): Fence => ({ shard, owner: options.owner, epoch: Number(epoch) }))
     },
@@ -85,7 +90,7 @@ export function createOwnership(
 
 /** Whether some process, this or another, owns apps at this moment. */
 export async function isAnyShardOwned(pool: pg.Pool): Promise<boolean> {
-  const text = 'select exists (select from ingest.ownership where expires_at > ingest.clock()) as owned'
+  const text = 'select exists (select from ingest.lease where expires_at > ingest.clock()) as owned'
   const { rows } = await pool.query<{ owned: boolean }>(text)
   return rows[0]!.owned
 }

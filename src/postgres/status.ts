@@ -97,7 +97,7 @@ const letters = `
 
 const owners = `
   select owner, count(*)::int as shards, ${iso('min(expires_at)')} as "expiresAt"
-  from ingest.ownership where expires_at > ingest.clock() group by 1 order by 1`
+  from ingest.ownership join ingest.lease using (shard) where expires_at > ingest.clock() group by 1 order by 1`
 
 /** Reads the status. Throws StoreUnavailable. */
 export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {

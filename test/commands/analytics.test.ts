@@ -31,7 +31,9 @@ afterAll(async () => {
 })
 
 beforeEach(() =>
-  pool.query('truncate ingest.debit, ingest.budget, ingest.ownership, ingest.progress, ingest.worklist'),
+  pool.query(
+    'truncate ingest.debit, ingest.budget, ingest.ownership, ingest.lease, ingest.progress, ingest.worklist',
+  ),
 )
 
 async function config(app: object = {}, url = provider.url) {
@@ -81,13 +83,14 @@ describe('check', () => {
 
   test('leaves no shard owned, so that a daemon may begin at once', async () => {
     await checked(await config())
-    const { rows } = await pool.query('select from ingest.ownership where expires_at > ingest.clock()')
+    const { rows } = await pool.query('select from ingest.lease where expires_at > ingest.clock()')
     expect(rows).toEqual([])
   })
 
   test('takes nothing away from the daemon that runs', async () => {
     await pool.query(
-      `insert into ingest.ownership select shard, 'host/1/abc', 7, ingest.clock() + interval '1 hour' from generate_series(0, 63) shard`,
+      `with owned as (insert into ingest.ownership select shard, 'host/1/abc', 7 from generate_series(0, 63) shard returning shard)
+       insert into ingest.lease select shard, ingest.clock() + interval '1 hour' from owned`,
     )
     expect(await checked(await config())).toMatchObject({ code: 0, last: { result: 'ok' } })
     const { rows } = await pool.query('select distinct owner, epoch::int from ingest.ownership')

@@ -122,7 +122,8 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
      insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, state)
        values ('demo', 'room-events', 'algebra', 'sequence', 4, 5, 'room_forgotten', 'lost');
      insert into ingest.dead_letter (app_id, stream, series, reason, body) values ('demo', 'poll', 'algebra', 'malformed', '{');
-     insert into ingest.ownership values (0, 'host/1/abc', 1, ingest.clock() + interval '1 hour')`,
+     insert into ingest.ownership values (0, 'host/1/abc', 1);
+     insert into ingest.lease values (0, ingest.clock() + interval '1 hour')`,
   )
   const path = await config()
   const { stdout } = await penstock(['status', '--config', path])

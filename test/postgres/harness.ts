@@ -29,7 +29,8 @@ export const standStill = `
   insert into ingest.test_clock values ('${start}');
   create or replace function ingest.clock() returns timestamptz language sql volatile
     as 'select at from ingest.test_clock';
-  insert into ingest.ownership values (0, 'me', 1, '2030-01-01')`
+  insert into ingest.ownership values (0, 'me', 1);
+  insert into ingest.lease values (0, '2030-01-01')`
 
 export interface TestStore {
   readonly url: string

@@ -20,6 +20,7 @@ const names = [
   '0008-players',
   '0009-intents',
   '0010-reading',
+  '0011-leases',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
@@ -127,7 +128,7 @@ describe('migrations', () => {
     expect(await migrateUp({ url: migrator.url })).toEqual(names)
     expect(await migrateUp({ url: migrator.url })).toEqual([])
 
-    await execute(prepared, `insert into ingest.ownership values (0, 'me', 1, 'infinity')`)
+    await execute(prepared, `insert into ingest.ownership values (0, 'me', 1)`)
     const pool = connect({ ...defaultConnection, url: daemon.url })
     const store = createStore(pool, {
       roomMemory: hour,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createOwnership } from '../../src/postgres/ownership.ts'
-import { openStore, session, start, type TestStore } from './harness.ts'
+import { logPage, openStore, session, start, type TestStore } from './harness.ts'
 
 const ttl = 12_000
 let db: TestStore
@@ -8,7 +8,7 @@ beforeAll(async () => {
   db = await openStore()
 })
 beforeEach(async () => {
-  await db.rows('delete from ingest.ownership')
+  await db.rows('truncate ingest.ownership, ingest.lease')
   await db.setTime(start)
 })
 afterAll(() => db.close())
@@ -26,6 +26,13 @@ async function breakSession(name: string): Promise<void> {
   const pid = await db.value(holder, [name])
   await db.value('select pg_terminate_backend($1)', [pid])
   while ((await db.value(holder, [name])) !== undefined) await Promise.resolve()
+}
+
+/** Another session holds the fence of a shard, as a commit does until it ends. */
+async function holdFence(shard: number) {
+  const commit = await session(db.url)
+  await commit.query(`begin; select from ingest.ownership where shard = ${shard} for share`)
+  return commit
 }
 
 const epochs = (fences: readonly { readonly shard: number; readonly epoch: number }[]) =>
@@ -49,7 +56,7 @@ describe('ownership', () => {
     await first.claim()
     await db.advance(ttl - 1)
     expect(epochs(await first.claim())).toEqual([[0, 1]])
-    expect(await db.value('select expires_at from ingest.ownership')).toEqual(
+    expect(await db.value('select expires_at from ingest.lease')).toEqual(
       new Date(Date.parse(start) + ttl - 1 + ttl),
     )
   })
@@ -104,8 +111,7 @@ describe('ownership', () => {
 
   it('never makes a claim wait for the commits of others', async () => {
     await owner('first', 2).claim()
-    const commit = await session(db.url)
-    await commit.query('begin; select from ingest.ownership where shard = 0 for share')
+    const commit = await holdFence(0)
     expect(await owner('second', 2).claim()).toEqual([])
     await commit.query('rollback')
   })
@@ -118,13 +124,50 @@ describe('ownership', () => {
     const released = first.release()
     const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted`
     while ((await db.value(waiting)) === 0) await Promise.resolve()
-    const untouched = `select count(*)::int from (select from ingest.ownership for update nowait) o`
-    expect(await db.value(untouched)).toBe(2)
+    expect(await db.value('select count(*)::int from ingest.lease')).toBe(2)
     await claiming.query('commit')
     await released
-    expect(await db.value(`select count(*)::int from ingest.ownership where expires_at = '-infinity'`)).toBe(
-      2,
-    )
+    expect(await db.value('select count(*)::int from ingest.lease')).toBe(0)
+  })
+
+  it('is renewed and given back at once while a commit holds the fence', async () => {
+    const [first, second] = [owner('first', 2), owner('second', 2)]
+    await first.claim()
+    const commit = await holdFence(0)
+    expect(epochs(await first.claim())).toEqual([
+      [0, 1],
+      [1, 1],
+    ])
+    await first.release()
+    expect(await db.value('select count(*)::int from ingest.lease')).toBe(0)
+    await commit.query('rollback')
+    expect(epochs(await second.claim())).toEqual([
+      [0, 2],
+      [1, 2],
+    ])
+  })
+
+  it('goes to the next when the last commit of the former owner is over, who is fenced then', async () => {
+    const [first, second] = [owner('first', 2), owner('second', 2)]
+    const [fence] = await first.claim()
+    const commit = await holdFence(0)
+    await db.advance(ttl)
+    expect(epochs(await second.claim())).toEqual([[1, 2]])
+    await commit.query('rollback')
+    expect(epochs(await second.claim())).toEqual([
+      [0, 2],
+      [1, 2],
+    ])
+    expect(await db.store.commit(logPage('r', 0, { fence: fence! }))).toEqual({ outcome: 'fenced' })
+    expect(await first.claim()).toEqual([])
+  })
+
+  it('is of the wanted shards alone, or of none where they are not to be had', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    expect(epochs(await first.claim([2]))).toEqual([[2, 1]])
+    expect(await second.claim([2])).toEqual([])
+    expect(await db.rows('select shard, owner from ingest.ownership')).toEqual([{ shard: 2, owner: 'first' }])
+    expect(await db.rows('select shard from ingest.lease')).toEqual([{ shard: 2 }])
   })
 
   it('tells an outage from a refusal', async () => {

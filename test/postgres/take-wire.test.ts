@@ -14,7 +14,7 @@ let db: TestStore
 beforeAll(async () => {
   db = await openStore()
   // Clocks are set far ahead; the shard is ours until long after that.
-  await db.rows(`update ingest.ownership set expires_at = '2040-01-01'`)
+  await db.rows(`update ingest.lease set expires_at = '2040-01-01'`)
 })
 afterAll(() => db.close())
 

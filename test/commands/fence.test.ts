@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { systemRandom } from '../../src/clock/system.ts'
+import { shards } from '../../src/commands/engine-settings.ts'
+import { borrowFences } from '../../src/commands/fence.ts'
+import { shardOf } from '../../src/planning/shard.ts'
+import { openStore, session, type TestStore } from '../postgres/harness.ts'
+
+let db: TestStore
+beforeAll(async () => {
+  db = await openStore()
+})
+beforeEach(() => db.rows('truncate ingest.ownership, ingest.lease'))
+afterAll(() => db.close())
+
+const app = 'school'
+const shard = shardOf(app, shards)
+const held = async () => (await db.rows('select shard from ingest.lease order by 1')).map(row => row.shard)
+
+function borrow() {
+  const fences = borrowFences(db.connection, systemRandom)
+  onTestFinished(() => fences.close())
+  return fences
+}
+
+it('lends the shard of an app and leaves all others free', async () => {
+  const fences = borrow()
+  const lent = await fences.lend(app)
+  expect(lent!.fence).toMatchObject({ shard, epoch: 1 })
+  expect(await held()).toEqual([shard])
+  const neighbour = await fences.lend('college')
+  expect(await held()).toEqual([shard, shardOf('college', shards)].sort((a, b) => a - b))
+  await lent!.giveBack()
+  await neighbour!.giveBack()
+  expect(await held()).toEqual([])
+})
+
+it('keeps nothing where the shard changes hands', async () => {
+  await db.rows(`insert into ingest.ownership values ($1, 'gone', 3)`, [shard])
+  const commit = await session(db.url)
+  await commit.query(`begin; select from ingest.ownership where shard = ${shard} for share`)
+  const fences = borrow()
+  expect(await fences.lend(app)).toBeUndefined()
+  expect(await held()).toEqual([])
+  await commit.query('rollback')
+  expect((await fences.lend(app))!.fence).toMatchObject({ shard, epoch: 4 })
+})
