@@ -151,7 +151,9 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
       return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')
     }
-    await store.deferItem(fence, app.id, item, questionPause(failure, item.failures + 1, random.next()))
+    const chance = random.next()
+    const pause = questionPause(failure, item.failures + 1, { available: reach, chance })
+    await store.deferItem(fence, app.id, item, pause)
   }
 
   /** It was cut for a longer span than is allowed by now. */

@@ -113,14 +113,32 @@ const behindTheGroup: Backoff = { first: second, cap: minute }
 /** A question that fails each time costs what others need: soon it is asked a few times a day only. */
 const failingQuestion: Backoff = { first: minute, cap: 12 * hour, factor: 5 }
 
+/** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
+const PAUSE_SHARE = 0.1
+
+/** By how much chance lengthens a wait at most. */
+const LONGEST_SPREAD = 1.5
+
 /**
  * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
- * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time.
+ * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
+ * tenth of the time for which its data are available (`available`, seconds).
  */
-export function questionPause(failure: Failure, failures: number, chance: number): number {
-  const reaction = reactions[failure.kind]
-  if (reaction.scope === 'group' || reaction === overstepped) return seriesPause(failure, failures, chance)
-  return retryDelay(failingQuestion, failures, chance, failure.retryAfter)
+export function questionPause(
+  failure: Failure,
+  failures: number,
+  { available, chance }: { readonly available: number; readonly chance: number },
+): number {
+  if (!isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
+  const longest = (available * second * PAUSE_SHARE) / LONGEST_SPREAD
+  const backoff = { ...failingQuestion, cap: Math.min(failingQuestion.cap, longest) }
+  return retryDelay(backoff, failures, chance, failure.retryAfter)
+}
+
+/** Whether it is this question that fails, as far as can be told: neither the whole group nor a bound of the plan. */
+export function isOfTheQuestion(kind: FailureKind): boolean {
+  const reaction = reactions[kind]
+  return reaction.scope === 'series' && reaction !== overstepped
 }
 
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */

@@ -4,17 +4,26 @@ import type { DrainContext } from './drain.ts'
 import { SOON_MS } from './faults.ts'
 import type { Purpose } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
-import { questionPause } from './reactions.ts'
+import { isOfTheQuestion, questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
 import type { WindowSettings } from './settings.ts'
 import type { WindowResult } from './window-reading.ts'
-import { noteOverfull, noteTooLong, noteWhole, type SeriesState } from './window-series.ts'
+import {
+  noteMalformed,
+  noteOverfull,
+  noteTooLong,
+  noteWhole,
+  type SeriesState,
+  trustOthers,
+} from './window-series.ts'
 import type { WindowReading } from './window-task.ts'
 
 export interface OutcomeContext {
   readonly context: DrainContext
   readonly settings: WindowSettings
   readonly rules: RangeRules
+  /** The series of the stream. */
+  readonly followed: () => Iterable<SeriesState>
 }
 
 /** A reading that has ended, and what it was for. */
@@ -27,10 +36,7 @@ export interface Ended {
   readonly result: WindowResult
 }
 
-/** Answers that cannot be used, though the question was allowed: a part of the range may be what spoils them. */
-const unreadable: ReadonlySet<FailureKind> = new Set<FailureKind>(['malformed', 'too_large'])
-
-/** After so many of them in a row the range is asked for in parts. */
+/** After so many answers in a row that cannot be used, though the question was allowed, it is asked in parts. */
 const FAILURES_THAT_PART = 2
 
 /** What the end of a reading means for the windows to come. Throws StoreUnavailable. */
@@ -48,13 +54,14 @@ export async function settleWindow(outcome: OutcomeContext, ended: Ended): Promi
         context.log.error('one second holds more than the provider lists; it is in the gap ledger', labels)
       }
       context.health.worked()
-      state.failures = 0
+      noteAnswered(outcome, state)
       noteWhole(state, range)
       if (purpose === 'live') state.liveAt = began + settings.every
       if (purpose === 'revisit') state.revisitedTo = range.to
       return
     case 'narrow':
       context.health.worked()
+      noteAnswered(outcome, state)
       noteOverfull(state, range, series.step)
       if (purpose === 'live') state.liveAt = began + settings.every
       return
@@ -76,19 +83,38 @@ export async function settleWindow(outcome: OutcomeContext, ended: Ended): Promi
   }
 }
 
+function noteAnswered({ context, followed }: OutcomeContext, state: SeriesState): void {
+  const wasFailing = state.isFailing
+  state.failures = 0
+  state.isFailing = false
+  state.wasTrusted = false
+  if (wasFailing) trustOthers(followed(), context.clock.monotonic())
+}
+
 async function afterFailure(
   { context, rules }: OutcomeContext,
-  { reading, state }: Ended,
+  ended: Ended,
   failure: Failure,
 ): Promise<void> {
+  const { reading, state } = ended
   const { stream, series, range } = reading
   state.failures += 1
+  state.isFailing = isOfTheQuestion(failure.kind)
   rules.tighten(failure.kind, boundsOf(reading.rules, range))
-  state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, context.random.next())
+  const patience = { available: reading.rules.reach, chance: context.random.next() }
+  state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, patience)
   await reportFailure({ ...context, stream, series: series.key }, failure)
-  if (!unreadable.has(failure.kind) || state.failures < FAILURES_THAT_PART) return
-  if (range.to - range.from > series.step) noteOverfull(state, range, series.step)
-  else await giveUp(context, reading)
+  if (state.failures < FAILURES_THAT_PART) return
+  if (isUnreadable(failure.kind, ended)) await giveUp(context, reading)
+}
+
+/** Asks for less where that may be read; whether it is one step that cannot be. */
+function isUnreadable(kind: FailureKind, { reading: { range, series }, state }: Ended): boolean {
+  if (kind === 'malformed') return noteMalformed(state, range, series.step) === 'spoilt'
+  if (kind !== 'too_large') return false
+  if (range.to - range.from <= series.step) return true
+  noteOverfull(state, range, series.step)
+  return false
 }
 
 /** One step that can never be read must not keep the others from being read. */

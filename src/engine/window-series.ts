@@ -13,8 +13,16 @@ export interface SeriesState {
   /** Nothing is asked before. */
   notBefore: number
   failures: number
-  /** Halves of windows that held more than is listed, still to be read. */
+  /** The question itself failed last: until it is answered, asking it is repair. */
+  isFailing: boolean
+  /** It was tried as one that is well since it last was, because another one of its stream was answered again. */
+  wasTrusted: boolean
+  /** Halves of windows that held more than is listed, or could not be read, still to be read. */
   parts: Range[]
+  /** Something was read since a window was last parted because it could not be read. */
+  readBeside: boolean
+  /** Parts that could not be read either, in a row. */
+  unreadableParts: number
   /** Longest window that is planned, seconds; shrinks where windows overflow again and again. */
   longest: number
   /** Windows in a row that held more than is listed, and that did not. */
@@ -37,7 +45,11 @@ export function newSeries(at: number): SeriesState {
     revisitedTo: 0,
     notBefore: at,
     failures: 0,
+    isFailing: false,
+    wasTrusted: false,
     parts: [],
+    readBeside: true,
+    unreadableParts: 0,
     longest: Number.POSITIVE_INFINITY,
     overfull: 0,
     well: 0,
@@ -46,6 +58,7 @@ export function newSeries(at: number): SeriesState {
 
 /** A window was read to its end. */
 export function noteWhole(state: SeriesState, range: Range): void {
+  state.readBeside = true
   const wasPart = dropPart(state, range)
   if (wasPart) return
   state.overfull = 0
@@ -55,17 +68,50 @@ export function noteWhole(state: SeriesState, range: Range): void {
   state.well = 0
 }
 
+/**
+ * A question that failed is answered again: what ailed the others of its stream may be over too. Each of them is
+ * tried as one that is well, once until it is.
+ */
+export function trustOthers(others: Iterable<SeriesState>, at: number): void {
+  for (const state of others) {
+    if (!state.isFailing || state.wasTrusted) continue
+    state.isFailing = false
+    state.wasTrusted = true
+    state.failures = 0
+    state.notBefore = at
+  }
+}
+
 /** A window held more than the provider lists: its halves are read instead. `step`: shortest window, seconds. */
 export function noteOverfull(state: SeriesState, range: Range, step: number): void {
-  const wasPart = dropPart(state, range)
-  const halves = halve(range, step)
-  // One after the other to its end, so that the list of parts stays short.
-  if (halves) state.parts.unshift(...halves)
+  const wasPart = partWindow(state, range, step)
   if (wasPart) return
   state.well = 0
   state.overfull += 1
   if (state.overfull >= OVERFULL_TEACHES)
     state.longest = Math.max(step, Math.floor((range.to - range.from) / 2))
+}
+
+/**
+ * The answer about a window was malformed. Where a part of the range is what spoils it, the rest can be read: it is
+ * parted, and a part is parted further only once something else was read. Where nothing can be read, it is the
+ * provider, and the window is asked for whole again. `spoilt`: this step can never be read, though others can.
+ */
+export function noteMalformed(state: SeriesState, range: Range, step: number): 'asked again' | 'spoilt' {
+  const isPart = state.parts.some(part => isSame(part, range))
+  if (isPart && !state.readBeside) {
+    state.unreadableParts += 1
+    dropPart(state, range)
+    const isHopeless = state.unreadableParts > state.parts.length
+    state.parts = isHopeless ? [] : [...state.parts, range]
+    return 'asked again'
+  }
+  if (isPart && range.to - range.from <= step) return 'spoilt'
+  if (!isPart && state.parts.length > 0) return 'asked again'
+  partWindow(state, range, step)
+  state.readBeside = false
+  state.unreadableParts = 0
+  return 'asked again'
 }
 
 /** A window has so many pages that it leaves what may be asked for before they are read: shorter ones are planned. */
@@ -75,8 +121,19 @@ export function noteTooLong(state: SeriesState, range: Range, step: number): voi
   state.longest = Math.max(step, Math.floor((range.to - range.from) / 2))
 }
 
+/** Whether it was a part itself. Parts are read one after the other to their ends, so that the list stays short. */
+function partWindow(state: SeriesState, range: Range, step: number): boolean {
+  const wasPart = dropPart(state, range)
+  state.parts.unshift(...(halve(range, step) ?? []))
+  return wasPart
+}
+
 function dropPart(state: SeriesState, range: Range): boolean {
   const before = state.parts.length
-  state.parts = state.parts.filter(part => part.from !== range.from || part.to !== range.to)
+  state.parts = state.parts.filter(part => !isSame(part, range))
   return state.parts.length < before
+}
+
+function isSame(a: Range, b: Range): boolean {
+  return a.from === b.from && a.to === b.to
 }

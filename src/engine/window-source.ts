@@ -6,7 +6,7 @@ import { detailStreamNames, type WindowSeries, type WindowStream } from '../stre
 import type { DrainContext } from './drain.ts'
 import { afterFault } from './faults.ts'
 import type { Found, Job, Source } from './job.ts'
-import type { WindowProgress } from './ports.ts'
+import type { Purpose, WindowProgress } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
 import type { WindowSettings } from './settings.ts'
 import { type Offer, offersOf, waitOf } from './window-offers.ts'
@@ -106,16 +106,20 @@ export function createWindowSource(source: WindowSourceContext): Source {
     const at = clock.monotonic()
     if (state.isBusy || state.notBefore > at) return []
     const offers = offersOf({ progress, state, rules: rulesOf(one), settings, now: rules.now(), at })
-    return offers.map(offer => ({
-      ...{ purpose: offer.purpose, expiresAt: offer.expiresAt },
-      ...{ completes: false, isFailing: state.failures > 0 },
-      run: () => run({ one, state }, offer, progress),
-    }))
+    return offers.map(offer => {
+      // What fails is asked again at the cost of repairs, and not of the series that are well.
+      const purpose = state.isFailing ? 'repair' : offer.purpose
+      return {
+        ...{ purpose, expiresAt: offer.expiresAt, completes: false, isFailing: state.failures > 0 },
+        run: () => run({ one, state }, offer, purpose, progress),
+      }
+    })
   }
 
   async function run(
     { one, state }: Followed,
     { purpose, range }: Offer,
+    paidFor: Purpose,
     { version }: WindowProgress,
   ): Promise<void> {
     state.isBusy = true
@@ -125,8 +129,16 @@ export function createWindowSource(source: WindowSourceContext): Source {
         ...{ stream, series: one, rules: rulesOf(one), range, version, details },
         ...{ plannedAt: rules.now(), unfinished: [], number: 1 },
       }
-      const result = await readWindow({ ...context, fence: context.fence(), purpose }, rules, reading)
-      await settleWindow({ context, settings, rules }, { reading, state, purpose, began, result })
+      const result = await readWindow(
+        { ...context, fence: context.fence(), purpose: paidFor },
+        rules,
+        reading,
+      )
+      const states = () => followed.values().map(each => each.state)
+      await settleWindow(
+        { context, settings, rules, followed: states },
+        { reading, state, purpose, began, result },
+      )
     } catch (error) {
       state.notBefore = clock.monotonic() + afterFault(context, stream.name, error, () => ++state.failures)
     } finally {

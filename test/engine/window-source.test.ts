@@ -19,13 +19,30 @@ const settings: WindowSettings = {
   frame: 'needed',
 }
 
+const ofCalls = { limits, settings }
+
 type Answers = (asked: {
   readonly from: number
   readonly to: number
   readonly page: number
 }) => ServedWindow | FailureKind
 
-function rigged(answers: Answers = () => ({ items: [] })) {
+/** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
+const realtime = {
+  limits: { reach: 2_400, span: 2_400, delay: 40 },
+  settings: {
+    series: [{ key: '', ask: {}, step: 20 }],
+    every: 5 * minute,
+    finalAfter: 0,
+    revisitEvery: 5 * minute,
+    frame: 'full',
+  },
+} as const
+
+function rigged(
+  answers: Answers = () => ({ items: [] }),
+  { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
+) {
   const rig = createRig([])
   const blank = appOf('a1', [])
   const group = {
@@ -330,16 +347,70 @@ describe('a refusal', () => {
     expect(rig.counts.refusals).toEqual([`callSearch ${kind}`])
   })
 
-  it('of the question itself stops the series for longer and longer', async () => {
-    const rig = rigged(() => 'bad_request')
+  it.each(['malformed', 'bad_request', 'not_found', 'unexpected_status', 'unexpected_code'] as const)(
+    '%s: a question that fails is asked less and less, but again within a tenth of what is available',
+    async kind => {
+      const rig = rigged(() => kind)
+      await rig.source.begin()
+      for (let n = 0; n < 3 * 24 * 12; n++) {
+        await rig.work()
+        await rig.clock.advance(5 * minute)
+      }
+      const pauses = rig.asked.slice(1).map(({ at }, n) => at - rig.asked[n]!.at)
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(limits.reach / 10 + 5 * 60)
+      expect(pauses.at(-1)).toBeGreaterThan(pauses[0]!)
+      expect(rig.asked.length).toBeLessThanOrEqual(20)
+    },
+  )
+
+  it('is asked again at the cost of repairs, until it is answered', async () => {
+    let isWell = false
+    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'))
     await rig.source.begin()
-    const began = nowOf(rig)
-    for (let n = 0; n < 3 * 24 * 12; n++) {
+    const [asked] = await rig.work()
+    expect(asked).not.toBe('repair')
+    await rig.clock.advance(10 * minute)
+    isWell = true
+    const [again, ...others] = await rig.work()
+    expect(again).toBe('repair')
+    expect(others).not.toContain('repair')
+  })
+})
+
+describe('questions of a stream that fail together', () => {
+  const series = ['a', 'b', 'c'].map(key => ({ key, ask: {}, step: 20 }))
+  const three = { limits: realtime.limits, settings: { ...realtime.settings, series } }
+
+  it('are all tried as if they were well once one of them is', async () => {
+    let isWell = false
+    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'), three)
+    await rig.source.begin()
+    await rig.work()
+    await rig.clock.advance(2 * minute)
+    isWell = true
+    const done = await rig.work()
+    expect(done.filter(purpose => purpose === 'repair')).toHaveLength(1)
+    expect(done.length).toBeGreaterThanOrEqual(3)
+  })
+})
+
+describe('answers that are all malformed', () => {
+  it('give nothing up that could be read later', async () => {
+    let isWell = false
+    const rig = rigged(() => (isWell ? { items: [] } : 'malformed'), realtime)
+    await rig.source.begin()
+    for (let n = 0; n < 120; n++) {
       await rig.work()
-      await rig.clock.advance(5 * minute)
+      await rig.clock.advance(minute)
     }
-    expect(rig.asked.length).toBeLessThanOrEqual(10)
-    expect(rig.asked.length).toBeGreaterThanOrEqual(3)
-    expect(nowOf(rig) - began).toBeGreaterThan(2 * day)
+    isWell = true
+    await rig.clock.advance(4 * minute)
+    const before = rig.asked.length
+    await rig.work()
+    expect(rig.store.gaps.filter(({ reason }) => reason === 'refused')).toEqual([])
+    const { covered } = rig.progress()
+    expect(covered).toHaveLength(1)
+    expect(covered[0]!.from).toBeLessThan(nowOf(rig) - 38 * 60)
+    expect(rig.asked.length - before).toBeLessThan(8)
   })
 })

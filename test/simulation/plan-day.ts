@@ -4,7 +4,13 @@ import { deploymentOf, engineSettings } from '../../src/commands/engine-settings
 import { readConfig } from '../../src/config/load.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
-import { type CallsProfile, createSandbox, type Sandbox, type Switches } from '../../src/sandbox/index.ts'
+import {
+  type CallsProfile,
+  createSandbox,
+  type FaultRule,
+  type Sandbox,
+  type Switches,
+} from '../../src/sandbox/index.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
@@ -25,6 +31,8 @@ export interface PlanDayOptions {
   readonly kills?: number
   /** Nothing runs between these moments, ms from the beginning. */
   readonly outage?: { readonly from: number; readonly to: number }
+  /** Rules of faults, each in force between these moments, ms from the beginning. */
+  readonly faults?: readonly FaultWindow[]
   /** Processes at once on one database; each app is drained by one of them. */
   readonly processes?: number
   /** Projects that share one credential. */
@@ -42,6 +50,12 @@ export interface PlanDayOptions {
   /** A bug, to see whether it is found. */
   readonly bug?: PlantedBug
   readonly cloneDatabase: () => Promise<TestDatabase>
+}
+
+export interface FaultWindow {
+  readonly from: number
+  readonly to: number
+  readonly rules: readonly FaultRule[]
 }
 
 /** Changes to the functions in the database, and to what the engine of each process is made of. */
@@ -139,6 +153,7 @@ class PlanDay {
         this.#restart(slot, random.next()),
       )
     }
+    this.#scheduleFaults()
     const { outage } = this.#options
     if (outage) {
       await this.#kernel.runUntil(outage.from)
@@ -161,6 +176,18 @@ class PlanDay {
       await daemon.close()
     }
     return { ...findings, breaches: this.#watch.breaches, boots: this.#boots }
+  }
+
+  #scheduleFaults(): void {
+    const { faults = [] } = this.#options
+    const arm = () => {
+      const { now } = this.#kernel
+      const inForce = faults.filter(({ from, to }) => from <= now && now < to)
+      this.#sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
+    }
+    for (const moment of faults.flatMap(({ from, to }) => [from, to])) {
+      this.#kernel.after(moment, undefined, arm)
+    }
   }
 
   /** Like kill -9, and whatever starts it again comes back a little later. */

@@ -24,6 +24,8 @@ export interface PlanFindings {
   readonly gaps: Readonly<Record<string, number>>
   /** Where the gap ledger says something else of real-time data than the answers that were given; none are expected. */
   readonly wrongGaps: readonly string[]
+  /** Seconds of each real-time series that are lost, where there are any. */
+  readonly realtimeLost: Readonly<Record<string, number>>
   readonly worklist: Readonly<Record<string, number>>
   readonly letters: Readonly<Record<string, number>>
   /** Requests for sessions and metrics that were made, and the fewest that could have brought the same. */
@@ -90,6 +92,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     complete: await completeness(examination),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
     wrongGaps: await wrongGaps(examination),
+    realtimeLost: await realtimeLost(examination),
     worklist: await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist'),
     letters: await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
   }
@@ -218,6 +221,15 @@ async function counted(
   return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
 }
 
+async function realtimeLost({ database }: Examination): Promise<Readonly<Record<string, number>>> {
+  const rows = await database.rows<{ series: string; seconds: number }>(
+    `select app_id || ' ' || stream || ' ' || series as series,
+            sum(extract(epoch from range_to - range_from))::float8 as seconds
+     from ingest.gap where stream like 'realtime-%' and state = 'lost' group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ series, seconds }) => [series, seconds]))
+}
+
 /**
  * Holds the gap ledger of the real-time streams against the arrivals: a window of twenty seconds is lost exactly
  * when no question about it was ever answered. Shares nothing with the arithmetic of ranges.
@@ -226,9 +238,9 @@ async function wrongGaps({ sandbox, database, end, limits }: Examination): Promi
   const { realtime } = limits
   if (!realtime) return []
   const answered = new Map<string, Set<number>>()
-  for (const { app, operation, target, status } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+  for (const { app, operation, target, status, fault } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     const stream = operation?.endsWith('realtimeUsage') ? 'realtime-usage' : 'realtime-quality'
-    if (!operation?.includes('realtime') || status !== 200) continue
+    if (!operation?.includes('realtime') || status !== 200 || fault !== undefined) continue
     const query = new URL(target, 'http://provider').searchParams
     const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')}`
     const windows = answered.get(key) ?? new Set<number>()

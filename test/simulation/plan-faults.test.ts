@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import type { FaultRule } from '../../src/sandbox/index.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const patience = 240_000
+
+/** Real-time values alone: what is available of them is the shortest. */
+const realtimeAlone = `  calls: off
+  call-sessions: off
+  call-metrics: off
+  usage-insight: off
+  quality-insight: off
+  realtime-usage: { metrics: [userCount] }
+  realtime-quality: { metrics: [networkDelay] }`
+
+function play(parts: Partial<PlanDayOptions>) {
+  return runPlanDay({
+    plan: 'premium',
+    seed: 1,
+    length: 2.75 * hour,
+    profile: { callsPerDay: 50, users: 3, minutes: 30, days: 0.1 },
+    delay: 500,
+    streams: realtimeAlone,
+    cloneDatabase,
+    ...parts,
+  })
+}
+
+const faults: readonly FaultRule[] = [
+  { kind: 'malformed' },
+  { kind: 'status', status: 400 },
+  { kind: 'status', status: 200, code: 777 },
+]
+
+describe('forty-five minutes in which every answer is of no use', () => {
+  it.each(faults)(
+    '%o: little more is lost than cannot be had when they are over',
+    async fault => {
+      const from = hour
+      const window = { from, to: from + 45 * minute, rules: [{ ...fault, rate: 1 }] }
+      const { realtimeLost, wrongGaps, violations, gaps } = await play({ faults: [window] })
+      for (const seconds of Object.values(realtimeLost)) expect(seconds).toBeLessThan(25 * 60)
+      expect(wrongGaps).toEqual([])
+      expect(Object.keys(gaps).filter(gap => !gap.includes('expired'))).toEqual([])
+      expect(violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
+    'of one series, cost the others nothing',
+    async () => {
+      const rule: FaultRule = { kind: 'status', status: 400, operation: 'realtimeQuality', rate: 1 }
+      const result = await play({ faults: [{ from: hour, to: 2 * hour, rules: [rule] }] })
+      expect(Object.keys(result.realtimeLost)).toEqual(['app0 realtime-quality Native/networkDelay'])
+      expect(result.wrongGaps).toEqual([])
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+})
