@@ -36,6 +36,9 @@ const LOOK_EVERY_MS = 60_000
 /** An item that the provider rejects so often is given up: by the pauses between, that takes hours. */
 const MOST_REJECTIONS = 5
 
+/** An answer that was served but not understood in whole is met like one that was not understood at all. */
+const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
+
 /** Pages of one item at most. */
 const MOST_PAGES = 10_000
 
@@ -119,6 +122,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   /** Fetches an item page by page. */
   async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
     let item = first
+    const again = pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const fence = context.fence()
       if (item.to - item.from >= rules.span()) return await shorten(item)
@@ -126,7 +130,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       if (life <= 0 || context.signal.aborted) return
       const result = await poll(
         { ...context, fence, purpose },
-        itemTask({ ...context, fence, purpose }, stream, item, life),
+        itemTask({ ...context, fence, purpose }, stream, item, { life, again }),
       )
       if (result.outcome === 'failed') return afterFailure(item, result.failure)
       if (result.outcome === 'fenced') return context.onFenced()
@@ -151,9 +155,12 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
       return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')
     }
-    const chance = random.next()
-    const pause = questionPause(failure, item.failures + 1, { available: reach, chance })
-    await store.deferItem(fence, app.id, item, pause)
+    await store.deferItem(fence, app.id, item, pauseOf(item, failure))
+  }
+
+  /** For how long an item that could not be had now is not asked for, ms. */
+  function pauseOf({ failures }: OpenItem, failure: Failure): number {
+    return questionPause(failure, failures + 1, { available: reach, chance: random.next() })
   }
 
   /** It was cut for a longer span than is allowed by now. */

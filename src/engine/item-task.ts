@@ -4,12 +4,18 @@ import type { PageContext } from './context.ts'
 import type { Grant, ItemCommit, OpenItem } from './ports.ts'
 import type { Task } from './task.ts'
 
-/** A page of an item of the worklist. `life` in ms: for how long the item may still be asked for. */
+/** For how many ms an item may still be asked for, and when it is asked for again if not all of it can be read. */
+export interface ItemTimes {
+  readonly life: number
+  readonly again: number
+}
+
+/** A page of an item of the worklist. */
 export function itemTask(
   context: PageContext,
   stream: DetailStream,
   item: OpenItem,
-  life: number,
+  { life, again }: ItemTimes,
 ): Task<DetailPage, DetailHarvest> {
   const { app, store } = context
   return {
@@ -20,8 +26,9 @@ export function itemTask(
     }),
     parse: ({ body }, { receivedAt }) => ({ ...stream.read(body), item, number: item.page, receivedAt }),
     harvest: page => stream.harvest(page, item.carry),
-    commit: (_, harvest, grant) => store.commitItem(itemCommit(context, item, harvest, grant)),
-    rehearse: (_, harvest, grant) => store.rehearseItem(itemCommit(context, item, harvest, grant)),
+    commit: (_, harvest, grant) => store.commitItem({ ...itemCommit(context, item, harvest, grant), again }),
+    rehearse: (_, harvest, grant) =>
+      store.rehearseItem({ ...itemCommit(context, item, harvest, grant), again }),
   }
 }
 
@@ -30,7 +37,7 @@ function itemCommit(
   item: OpenItem,
   harvest: DetailHarvest,
   grant: Grant | undefined,
-): ItemCommit {
+): Omit<ItemCommit, 'again'> {
   const { rows, rejects, carry, reading } = harvest
   const work = harvest.work.filter(made => app.details[made.stream])
   return {

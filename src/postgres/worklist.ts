@@ -95,8 +95,8 @@ const expire = statement(
      update ingest.worklist w ${given}
      where w.app_id = :app and w.stream = :stream and w.state = 'owed'
        and w.range_from < to_timestamp(:edge::double precision) and ${owned}
-     returning w.item, w.range_from, w.range_to
-   ), ${recorded(`'expired'`)}
+     returning w.item, w.range_from, w.range_to, w.set_aside
+   ), ${recorded(`case when bool_and(l.set_aside > 0) then 'unreadable' else 'expired' end`)}
    select count(*)::int as lost from lost`,
 )
 

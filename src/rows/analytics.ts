@@ -43,6 +43,8 @@ export interface SessionMetricRow {
   /** Unix seconds, UTC; as many as `value`, each at most once. */
   readonly at: readonly number[]
   readonly value: readonly number[]
+  /** What else came with each value, null with most; absent where nothing came with any. */
+  readonly extra?: readonly Json[]
 }
 
 interface Measured {

@@ -155,7 +155,11 @@ export class FakeRangeStore implements RangeStore {
     this.itemCommits.push(page)
     const version = item.open.version + 1
     item.open = { ...item.open, version, page: page.nextPage ?? 1, carry: page.carry, failures: 0 }
-    if (page.nextPage === null) item.state = 'done'
+    if (page.nextPage === null && page.rejects.length === 0) item.state = 'done'
+    if (page.nextPage === null && page.rejects.length > 0) {
+      item.open = { ...item.open, failures: page.item.failures + 1 }
+      item.deferred = page.again
+    }
     for (const work of page.work) if (!this.#items.has(keyOf(work))) this.putItem(work)
     return { outcome: 'committed', version, stored: {}, diverged: 0, setAside: {} }
   }

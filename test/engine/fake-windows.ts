@@ -34,7 +34,7 @@ export const calls: WindowStream = {
   },
 }
 
-/** A stream like the one of sessions: an item has as many pages as it says. */
+/** A stream like the one of sessions: an item has as many pages as it says; numbers below 0 cannot be read. */
 export const sessions: DetailStream = {
   kind: 'detail',
   part: 'begins',
@@ -56,7 +56,9 @@ export const sessions: DetailStream = {
     const read = ((carry as number | null) ?? 0) + items.length
     return {
       rows: {},
-      rejects: [],
+      rejects: (items as readonly number[])
+        .filter(item => item < 0)
+        .map(item => ({ reason: 'out_of_range', detail: 'below 0', item })),
       carry: read,
       reading: items.length === pageSize ? 'next' : 'whole',
       work: [],

@@ -282,6 +282,22 @@ describe('an item that cannot be had', () => {
     expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
   })
 
+  it('because it was served in no shape that is understood is stored as far as it is, and asked again ever later', async () => {
+    const { put, work, store } = rigged(({ call }) => ({ items: call === 'odd' ? [-1, 1] : [1] }))
+    put('odd', 3_600)
+    put('plain', 3_000)
+    expect(await work()).toEqual(['live', 'live'])
+    expect(store.states()).toEqual({ 'call-sessions odd ': 'owed', 'call-sessions plain ': 'done' })
+    for (let n = 0; n < 3; n++) {
+      store.undefer()
+      expect(await work()).toEqual(['repair'])
+    }
+    const pauses = store.itemCommits.filter(({ item }) => item.key === 'odd').map(({ again }) => again)
+    expect(pauses).toHaveLength(4)
+    expect(pauses[0]).toBeGreaterThanOrEqual(30 * second)
+    for (const [n, pause] of pauses.entries()) if (n > 0) expect(pause).toBeGreaterThan(pauses[n - 1]!)
+  })
+
   it('for now is tried again later, and the others go on', async () => {
     let isDown = true
     const { put, work, asked, store } = rigged(({ call }) =>

@@ -111,6 +111,30 @@ describe('values of a session', () => {
     ])
   })
 
+  it('keep what else came with some of them', async () => {
+    const extra = [null, ['third', 2n ** 60n], { unit: '%' }]
+    const three = samples('c', 'more', 20_001, [
+      [0, 1],
+      [2, 2],
+      [4, 3],
+    ])
+    const kept = () =>
+      db.rows(`select extra::text from analytics.session_metric where sid = 'more' order by at`)
+    await fetchItem('call-metrics', rows({ ...three, extra }, samples('c', 'more', 20_002, [[6, 4]])))
+    expect(await kept()).toEqual([
+      { extra: null },
+      { extra: '["third", 1152921504606846976]' },
+      { extra: '{"unit": "%"}' },
+      { extra: null },
+    ])
+    expect(
+      await fetchItem('call-metrics', rows({ ...three, extra: [['new'], ...extra.slice(1)] })),
+    ).toMatchObject({
+      stored: { 'analytics.session_metric': 1 },
+    })
+    expect((await kept())[0]).toEqual({ extra: '["new"]' })
+  })
+
   it('that two items bring at once are stored once, the same values or others', async () => {
     const shared = (first: number, value: number) =>
       rows(

@@ -44,7 +44,18 @@ export function work(key: string, options: WorkOptions = {}): WindowCommit['work
 }
 
 export function itemPage(item: OpenItem, more: Partial<ItemCommit> = {}): ItemCommit {
-  return { app, fence: me, item, nextPage: null, carry: null, rows: {}, rejects: [], work: [], ...more }
+  return {
+    app,
+    fence: me,
+    item,
+    nextPage: null,
+    carry: null,
+    rows: {},
+    rejects: [],
+    again: 60_000,
+    work: [],
+    ...more,
+  }
 }
 
 /** Items that may be fetched, whatever their range. */

@@ -119,5 +119,5 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
     ...{ at, value: at.map(time => time % 97) },
   }))
   const rowSet = { 'analytics.session_metric': rows }
-  return { app, fence, item, nextPage: 2, carry: null, rows: rowSet, rejects: [], work: [] }
+  return { app, fence, item, nextPage: 2, carry: null, rows: rowSet, rejects: [], again: 0, work: [] }
 }

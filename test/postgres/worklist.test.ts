@@ -129,7 +129,7 @@ describe('an item', () => {
     ])
   })
 
-  it('that is deferred waits, and counts its failures until a page is stored', async () => {
+  it('that is deferred waits, and counts its failures until it is done', async () => {
     await add(work('a'))
     await db.store.deferItem(me, app, await only(), 5_000)
     expect(await openItems(db)).toEqual([])
@@ -138,7 +138,46 @@ describe('an item', () => {
     await db.advance(1)
     expect(await only()).toMatchObject({ failures: 1 })
     await db.store.commitItem(itemPage(await only(), { nextPage: 2 }))
-    expect(await only()).toMatchObject({ failures: 0, page: 2 })
+    expect(await only()).toMatchObject({ failures: 1, page: 2 })
+    await db.store.commitItem(itemPage(await only()))
+    expect(await states()).toMatchObject([{ state: 'done', failures: 0 }])
+  })
+
+  it('of which something was set aside is asked again from its first page, later each time, until nothing is', async () => {
+    const bad = [{ reason: 'wrong_type', detail: 'kvs', item: { sid: 's' } }] as const
+    await add(work('a', { stream: 'call-metrics' }))
+    const next = async () => (await openItems(db, 'call-metrics'))[0]!
+    const result = await db.store.commitItem(itemPage(await next(), { rejects: bad, nextPage: 2 }))
+    expect(result).toMatchObject({ outcome: 'committed', setAside: { wrong_type: 1 } })
+    // Nothing is set aside of the last page, and yet not all could be read.
+    await db.store.commitItem(itemPage(await next(), { again: 5_000 }))
+    expect(await openItems(db, 'call-metrics')).toEqual([])
+    await db.advance(4_999)
+    expect(await openItems(db, 'call-metrics')).toEqual([])
+    await db.advance(1)
+    expect(await next()).toMatchObject({ page: 1, carry: null, failures: 1 })
+    await db.store.commitItem(itemPage(await next(), { nextPage: 2 }))
+    await db.store.commitItem(itemPage(await next(), { rejects: bad, again: 6_000 }))
+    await db.advance(6_000)
+    expect(await next()).toMatchObject({ page: 1, failures: 2 })
+    await db.store.commitItem(itemPage(await next()))
+    expect(await states()).toMatchObject([{ state: 'done', failures: 0 }])
+  })
+
+  it('of which something was set aside to the end is a gap of its own kind, and repaired once it can be read', async () => {
+    const bad = [{ reason: 'wrong_type', detail: 'kvs', item: { sid: 's' } }] as const
+    await add(work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 10 }))
+    const [first] = await openItems(db)
+    await db.store.commitItem(itemPage(first!, { rejects: bad }))
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
+    expect(await gaps()).toMatchObject([
+      { series: 'a', from: 0, to: 10, reason: 'unreadable', state: 'lost' },
+      { series: 'b', from: 5, to: 10, reason: 'expired', state: 'lost' },
+    ])
+    await db.rows(`update ingest.worklist set state = 'owed' where item = 'a'`)
+    await db.advance(60_000)
+    await db.store.commitItem(itemPage(await only()))
+    expect(await gaps()).toMatchObject([{ series: 'a', state: 'repaired' }, { state: 'lost' }])
   })
 
   it('that must wait tells for how long: for its next try, or until it is old enough, whichever is later', async () => {

@@ -342,3 +342,40 @@ it.each(['number', 'string'] as const)(
     expect(uids).toEqual(type === 'number' ? [7, 8] : ['7', '8'])
   },
 )
+
+describe('kvs', () => {
+  const first = async (kvs: Switches['kvs']) => {
+    const stage = playAnalytics({ switches: { kvs } })
+    const call = await someCall(stage)
+    const { call_info } = (await stage.ask('sessions', frameOf(call))).body
+    const { body } = await stage.ask('metrics', { ...frameOf(call), sids: call_info[0]!.sid })
+    return body.metrics[0]!.data[0]!.kvs[0] as unknown
+  }
+
+  it('says the same value in the form of the deployment', async () => {
+    const [moment, value] = (await first('pairs')) as [number, number]
+    expect(await first('objects')).toEqual({ k: moment, v: value })
+    expect(await first('triples')).toEqual([moment, value, expect.any(Number)])
+  })
+})
+
+describe('emptyLists', () => {
+  const lists = async (emptyLists: Switches['emptyLists']) => {
+    const stage = playAnalytics({ switches: { emptyLists } })
+    const end = stage.now() - hour
+    const nobody = { call_id: 'nobody', start_ts: end - 60, end_ts: end }
+    const { body: search } = await stage.ask('search', { start_ts: end - 60, end_ts: end, cname: 'nobody' })
+    const { body: sessions } = await stage.ask('sessions', nobody)
+    const { body: metrics } = await stage.ask('metrics', { ...nobody, sids: 's' })
+    expect([search.total_size, sessions.total_size]).toEqual([0, 0])
+    return [search.call_lists, sessions.call_info, metrics.metrics]
+  }
+
+  it.each([
+    ['array', [[], [], []]],
+    ['null', [null, null, null]],
+    ['absent', [undefined, undefined, []]],
+  ] as const)('%s: is how a list without items is said', async (way, said) => {
+    expect(await lists(way)).toEqual(said)
+  })
+})

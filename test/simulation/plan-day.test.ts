@@ -30,6 +30,8 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       day: 'utc-calendar',
       limiter: 'fixed',
       limitStatus: '429',
+      emptyLists: 'absent',
+      kvs: 'objects',
     },
   ],
   [
@@ -40,6 +42,8 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       day: 'rolling',
       limiter: 'sliding',
       limitStatus: '300',
+      emptyLists: 'null',
+      kvs: 'triples',
       realtimeEnd: 'inclusive',
     },
   ],

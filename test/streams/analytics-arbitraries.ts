@@ -58,13 +58,16 @@ const goodPair = fc
         { time: at, v: value },
         { t: at, value },
         { timestamp: at, v: value },
+        { k: at, v: value },
+        { key: at, value },
+        [at, value, 'more'],
       )
       .map(pair => ({ pair, at, value })),
   )
 
-/** A pair that says nothing: to be passed over (null) or set aside. */
+/** A pair that says nothing that can be stored. */
 const otherPair = fc.oneof(
-  second.map(at => ({ pair: [at, null], kind: 'none' as const })),
+  second.map(at => ({ pair: [at, null], kind: 'bad' as const })),
   fc
     .constantFrom<unknown>(
       null,

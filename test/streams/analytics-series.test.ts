@@ -162,7 +162,7 @@ it('an answer of a series is its data, and nothing else passes for one', () => {
       items: [1],
       hasMore: false,
     })
-    expect(() => streams[name].read({ code: 200, message: null, data: null })).toThrow()
+    expect(() => streams[name].read({ code: 200, message: null, data: {} })).toThrow()
   }
 })
 

@@ -125,11 +125,13 @@ export interface ItemCommit {
   readonly app: string
   readonly fence: Fence
   readonly item: OpenItem
-  /** Null when the item is done. */
+  /** Null when there is none: then the item is done, unless something of it was set aside. */
   readonly nextPage: number | null
   readonly carry: Json
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
+  /** An item of which something was set aside is not asked for again for so long, ms. */
+  readonly again: number
   readonly work: readonly WorkItem[]
   readonly settles?: Grant
 }

@@ -19,13 +19,22 @@ import { encodeSamples, storedSamples } from './samples.ts'
 import { refuseOthers } from './windows.ts'
 import { worked, workValues } from './work.ts'
 
-/** Commits a page of an item of the worklist. An item that has grown since it was read is read again. */
+/** What was set aside of the item so far, this page included. */
+const aside = `(case when w.page > 1 then w.set_aside else 0 end + :set_aside::int)`
+
+/**
+ * Commits a page of an item of the worklist. An item that has grown since it was read is read again, and so is one of
+ * which something was set aside: the next answer may be one that can be read.
+ */
 const moved = `
   moved as (
     update ingest.worklist w
-    set version = w.version + 1, failures = 0, not_before = null, updated_at = ingest.clock(),
-        state = case when :next_page::int is null then 'done' else 'owed' end,
-        page = coalesce(:next_page::int, w.page), carry = case when :next_page::int is not null then :carry::jsonb end
+    set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
+        state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'owed' end,
+        page = coalesce(:next_page::int, case when ${aside} > 0 then 1 else w.page end),
+        carry = case when :next_page::int is not null then :carry::jsonb end,
+        failures = case when :next_page::int is not null then w.failures when ${aside} > 0 then w.failures + 1 else 0 end,
+        not_before = case when :next_page::int is null and ${aside} > 0 then ingest.clock() + :again::interval end
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
       and w.state = 'owed' and exists (select from fence)
     returning w.version, w.range_from, w.state
@@ -84,12 +93,14 @@ function bindItem(page: ItemCommit): BoundStatement {
   }
 }
 
-function values({ app, fence, item, nextPage, carry, work, rejects, settles }: ItemCommit) {
+function values({ app, fence, item, nextPage, carry, work, rejects, again, settles }: ItemCommit) {
   return {
     ...{ app, stream: item.stream, series: encodeText(item.key), part: encodeText(item.part) },
     ...fence,
     version: item.version,
     next_page: nextPage,
+    set_aside: rejects.length,
+    again: `${again} milliseconds`,
     carry: encodeJson(carry),
     ...workValues(work),
     ...rejectedValues(rejects),

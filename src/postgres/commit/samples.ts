@@ -7,9 +7,10 @@ import { cteName, parameterName } from './pieces.ts'
 
 const table = 'analytics.session_metric'
 
-const insertion = `insert into ${table} as t (app_id, call_id, sid, peer_uid, mid, at, value)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value
-    from sample s cross join lateral unnest(s.at, s.value) as v(at, value)`
+/** The array of what else came is absent as a rule, and unnest makes null of what an array has not. */
+const insertion = `insert into ${table} as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
+    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra)`
 
 /**
  * Writes the values of metrics of sessions, hundreds of thousands in one statement. The times and the values of a
@@ -25,7 +26,7 @@ export const storedSamples = `
                and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
     from json_to_recordset(:${parameterName(table)}::json)
       as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
-           first double precision, last double precision)
+           extra text[], first double precision, last double precision)
     where exists (select from moved)
   ), added as (
     ${insertion} where not s.known
@@ -43,9 +44,11 @@ export function encodeSamples(rows: readonly SessionMetricRow[] | undefined): st
   return encodeJson((rows ?? []).map(encodeRow))
 }
 
-function encodeRow({ at, value, ...row }: SessionMetricRow): object {
+/** JSON inside an array would be taken for one more dimension of it, so it goes as text. */
+function encodeRow({ at, value, extra, ...row }: SessionMetricRow): object {
   const [first, last] = bounds(at)
-  return { ...row, at: arrayText(at), value: arrayText(value), first, last }
+  const more = extra?.map(each => (each === null ? null : encodeJson(each)))
+  return { ...row, at: arrayText(at), value: arrayText(value), extra: more, first, last }
 }
 
 /** Not by Math.min of all, which takes no more arguments than the stack holds. */

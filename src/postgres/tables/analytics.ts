@@ -53,6 +53,7 @@ export const analyticsTables: Specs<AnalyticsTables> = {
       mid: 'int',
       at: 'timestamptz',
       value: 'double precision',
+      extra: 'jsonb',
     },
     onConflict: 'replace',
     partitioned: true,

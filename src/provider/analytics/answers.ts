@@ -3,30 +3,63 @@ import { z } from 'zod'
 /** Whether a class succeeded stands in `code`; 200 is documented and 0 has been seen. */
 export const successCodes: readonly number[] = [200, 0]
 
-/** What every answer begins with. */
-export const Envelope = z.looseObject({
-  code: z.number(),
-  message: z.string().nullish(),
-  requestId: z.string().nullish(),
-})
+/** What every answer begins with; what else it says beside its list is for people, and may have any type. */
+export const Envelope = z.looseObject({ code: z.number() })
 
-const total = {
-  total_size: z.number().nullish(),
-  page_no: z.number().nullish(),
-  page_size: z.number().nullish(),
+const list = z.array(z.unknown())
+
+type Counts = Readonly<Record<string, unknown>>
+
+/**
+ * The list of one page. null stands for an empty list as long as the answer does not count something in it. An answer
+ * without the list is another one than the document shows, so only the count itself can say that there is nothing.
+ */
+function listOfPage(value: unknown[] | null | undefined, said: Counts): unknown[] | undefined {
+  if (value) return value
+  const { total_size: total } = said
+  const isEmpty = value === undefined ? total === 0 : isNoMoreThan(total, before(said))
+  return isEmpty ? [] : undefined
+}
+
+/** Whether the total is of this page or of all pages is not said: what the pages before held may be in it. */
+function before({ page_no: number, page_size: size }: Counts): number {
+  return typeof number === 'number' && typeof size === 'number' ? (number - 1) * size : 0
+}
+
+function isNoMoreThan(total: unknown, most: number): boolean {
+  return total === undefined || total === null || (typeof total === 'number' && total <= most)
+}
+
+function notEmpty(context: z.RefinementCtx, name: string): never {
+  context.addIssue({
+    code: 'custom',
+    path: [name],
+    message: 'must be there, for the answer may hold something',
+  })
+  return z.NEVER
 }
 
 /** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */
 export const CallListAnswer = Envelope.extend({
-  ...total,
   /** Some matching calls are not listed, so the search should be narrowed. */
   has_more: z.boolean().nullish(),
-  call_lists: z.array(z.unknown()),
+  call_lists: list.nullish(),
+}).transform((answer, context) => {
+  const call_lists = listOfPage(answer.call_lists, answer) ?? notEmpty(context, 'call_lists')
+  return { ...answer, call_lists }
 })
 
-export const CallSessionsAnswer = Envelope.extend({ ...total, call_info: z.array(z.unknown()) })
+export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() }).transform(
+  (answer, context) => {
+    const call_info = listOfPage(answer.call_info, answer) ?? notEmpty(context, 'call_info')
+    return { ...answer, call_info }
+  },
+)
 
-export const CallMetricsAnswer = Envelope.extend({ metrics: z.array(z.unknown()) })
+/** A list that nothing counts: null says that it is empty, without it the answer is another one. */
+const uncounted = list.nullable().transform(items => items ?? [])
+
+export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
 
 /** Answer of the insights and of the real-time endpoints. */
-export const SeriesAnswer = Envelope.extend({ data: z.array(z.unknown()) })
+export const SeriesAnswer = Envelope.extend({ data: uncounted })

@@ -2,6 +2,7 @@ import { maxima } from '../../provider/analytics/index.ts'
 import { type Call, type CallSession, past } from '../calls.ts'
 import { befalls, hashOf, hashOn, shareOf } from '../hash.ts'
 import type { Settings } from '../options.ts'
+import type { Switches } from '../switches.ts'
 import { isBadCall } from './quality.ts'
 import type { Asked } from './ranges.ts'
 import { invalid } from './refusals.ts'
@@ -86,8 +87,16 @@ function dataOf(session: CallSession, reading: Reading): readonly object[] {
       if (isWord?.(moment)) return 'n/a'
       return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
     }
-    return { mid, kvs: moments.map(moment => [moment, valueAt(moment)]), peer_uid: peer }
+    const form = forms[settings.switches.kvs]
+    return { mid, kvs: moments.map(moment => form(moment, valueAt(moment))), peer_uid: peer }
   })
+}
+
+/** The document does not show what a pair looks like. */
+const forms: Readonly<Record<Switches['kvs'], (moment: number, value: number | string) => unknown>> = {
+  pairs: (moment, value) => [moment, value],
+  objects: (k, v) => ({ k, v }),
+  triples: (moment, value) => [moment, value, moment % 7],
 }
 
 function seriesOf(session: CallSession, reading: Reading): readonly Series[] {

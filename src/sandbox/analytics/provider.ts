@@ -1,6 +1,7 @@
 import { seededRandom } from '../../clock/seeded.ts'
 import type { Arrival } from '../arrivals.ts'
 import { type Asking, reply, type SandboxApp, type Stage, serve } from '../stage.ts'
+import type { Switches } from '../switches.ts'
 import { Judge } from './judge.ts'
 import { analyticsPlays, type Play } from './plays.ts'
 
@@ -34,10 +35,21 @@ function perform(
       arrival.refusal = message
       return reply(stage, status, { code, message, requestId })
     }
-    const code = Number(stage.settings.switches.successCode)
+    const { successCode, emptyLists } = stage.settings.switches
+    const code = Number(successCode)
     // Services of this kind have been seen to send no message beside data.
     const message = 'data' in verdict.answer ? null : 'success'
-    return reply(stage, 200, { code, message, requestId, ...verdict.answer })
+    return reply(stage, 200, { code, message, requestId, ...sayEmpty(verdict.answer, emptyLists) })
   }
   return serve(context, stage, { operation: play.operation, app, act })
+}
+
+/** The answer with its empty lists as the deployment says them. */
+function sayEmpty(answer: object, way: Switches['emptyLists']): object {
+  if (way === 'array' || (way === 'absent' && !('total_size' in answer))) return answer
+  const members = Object.entries(answer).flatMap(([name, value]) => {
+    if (!Array.isArray(value) || value.length > 0) return [[name, value]]
+    return way === 'null' ? [[name, null]] : []
+  })
+  return Object.fromEntries(members)
 }

@@ -22,6 +22,16 @@ export const analyticsSwitches = {
     ['served', 'refused'],
     'whether a part of a call may be read, or only the whole of it',
   ),
+  emptyLists: choice(
+    'array',
+    ['array', 'null', 'absent'],
+    'how a list without items is said; absent where a count beside it says 0, else by an empty array',
+  ),
+  kvs: choice(
+    'pairs',
+    ['pairs', 'objects', 'triples'],
+    'a value of a metric of a session: [time, value], {k, v}, or [time, value] with a third element behind',
+  ),
   metricSeconds: quantity(2, 'seconds', 'between two values of a metric of a session, at least 1'),
   limitStatus: choice('200', ['200', '300', '400', '429'], 'HTTP status beside code 300'),
   limitsOutsideSearch: choice(

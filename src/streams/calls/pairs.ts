@@ -1,11 +1,15 @@
-import { isObject } from '../items.ts'
+import type { Json } from '../../rows/json.ts'
+import { fieldsWithout, isObject } from '../items.ts'
 import { isUnixSecond, readNumber } from '../numbers.ts'
+import { redact } from '../redact.ts'
 import type { RejectReason } from '../stream.ts'
 
 /** The pairs of one metric: as many seconds as values, in the order they came. */
 export interface Pairs {
   readonly at: readonly number[]
   readonly value: readonly number[]
+  /** What else stood in each pair, null in most; undefined where it is null in all. */
+  readonly extra: readonly Json[] | undefined
   readonly bad: readonly unknown[]
   /** What the first bad pair breaks, and its place. */
   readonly reason: RejectReason
@@ -13,24 +17,32 @@ export interface Pairs {
 }
 
 /** Names under which an object in the place of a pair may hold its parts. */
-const timeNames = ['ts', 'time', 't', 'timestamp'] as const
+const timeNames = ['ts', 'timestamp', 'time', 't', 'key', 'k'] as const
 const valueNames = ['value', 'v'] as const
 
+interface Parts {
+  readonly time: unknown
+  readonly value: unknown
+  readonly extra: Json
+}
+
 /**
- * Reads the pairs of `kvs`: [Unix seconds, value], or objects of the two. A value null says that there is none,
- * and the pair is passed over; of any other that is no finite number the pair is bad.
+ * Reads the pairs of `kvs`: [Unix seconds, value], or objects of the two; what else stands in one is kept beside it.
+ * A pair whose value is no finite number is bad, also where it is null: a metric has no fixed number of values, so a
+ * value that is not there yet cannot be told from one that never was.
  */
 export function readPairs(kvs: readonly unknown[]): Pairs {
   const at: number[] = []
   const value: number[] = []
   const bad: unknown[] = []
+  const extra = new Map<number, Json>()
   let why: { readonly reason: RejectReason; readonly first: number } | undefined
   for (const [index, pair] of kvs.entries()) {
     const parts = partsOf(pair)
-    if (parts?.[1] === null) continue
-    const second = readNumber(parts?.[0])
-    const number = readNumber(parts?.[1])
-    if (second !== undefined && number !== undefined && isUnixSecond(second)) {
+    const second = readNumber(parts?.time)
+    const number = readNumber(parts?.value)
+    if (parts && second !== undefined && number !== undefined && isUnixSecond(second)) {
+      if (parts.extra !== null) extra.set(at.length, redact(parts.extra))
       at.push(second)
       value.push(number)
     } else {
@@ -38,7 +50,8 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
       why ??= { reason: reasonOf(parts, second), first: index }
     }
   }
-  return { at, value, bad, ...(why ?? { reason: 'wrong_type', first: -1 }) }
+  const extras = extra.size > 0 ? at.map((_, index) => extra.get(index) ?? null) : undefined
+  return { at, value, extra: extras, bad, ...(why ?? { reason: 'wrong_type', first: -1 }) }
 }
 
 /** Whether each second is later than the one before it. */
@@ -47,19 +60,22 @@ export function isRising(at: readonly number[]): boolean {
   return true
 }
 
-function partsOf(pair: unknown): readonly [unknown, unknown] | undefined {
-  if (Array.isArray(pair)) return [pair[0], pair[1]]
+function partsOf(pair: unknown): Parts | undefined {
+  if (Array.isArray(pair)) {
+    return { time: pair[0], value: pair[1], extra: pair.length > 2 ? (pair.slice(2) as Json) : null }
+  }
   if (!isObject(pair)) return undefined
-  return [firstOf(pair, timeNames), firstOf(pair, valueNames)]
+  const time = nameOf(pair, timeNames)
+  const value = nameOf(pair, valueNames)
+  return { time: pair[time], value: pair[value], extra: fieldsWithout(new Set([time, value]), pair) }
 }
 
-function firstOf(pair: object, names: readonly string[]): unknown {
-  const name = names.find(each => Object.hasOwn(pair, each))
-  return name === undefined ? undefined : Reflect.get(pair, name)
+function nameOf(pair: object, names: readonly [string, ...(readonly string[])]): string {
+  return names.find(each => Object.hasOwn(pair, each)) ?? names[0]
 }
 
-function reasonOf(parts: readonly [unknown, unknown] | undefined, second: number | undefined): RejectReason {
+function reasonOf(parts: Parts | undefined, second: number | undefined): RejectReason {
   if (!parts) return 'not_an_object'
-  if (parts.includes(undefined)) return 'missing_key'
+  if (parts.time === undefined || parts.value === undefined || parts.value === null) return 'missing_key'
   return second !== undefined && !isUnixSecond(second) ? 'out_of_range' : 'wrong_type'
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
 import type { SessionMetricRow } from '../../rows/analytics.ts'
+import type { Json } from '../../rows/json.ts'
 import { asText, judgeEach } from '../items.ts'
 import { redact } from '../redact.ts'
 import type { Reject } from '../stream.ts'
@@ -10,7 +11,11 @@ import { isRising, readPairs } from './pairs.ts'
 const Series = MetricSeries.extend({ mid: z.int().min(0).max(2_147_483_647) })
 type Series = z.infer<typeof Series>
 
-type Found = Omit<SessionMetricRow, 'at' | 'value'> & { readonly at: number[]; readonly value: number[] }
+interface Found extends Omit<SessionMetricRow, 'at' | 'value' | 'extra'> {
+  readonly at: number[]
+  readonly value: number[]
+  extra?: Json[]
+}
 
 /**
  * The values of each metric of each session. A series that comes twice is one; of two values of the same second
@@ -48,8 +53,11 @@ function add(
     const peer = asText(peer_uid) ?? '0'
     const key = JSON.stringify([sid, mid, peer])
     const row = rows.get(key) ?? { call_id, sid, peer_uid: peer, mid, at: [], value: [] }
+    const before = row.at.length
     for (const second of read.at) row.at.push(second)
     for (const value of read.value) row.value.push(value)
+    if (read.extra) row.extra = [...filled(row.extra, before), ...read.extra]
+    else if (row.extra) row.extra = filled(row.extra, row.at.length)
     rows.set(key, row)
   }
   if (read.bad.length === 0) return undefined
@@ -61,6 +69,11 @@ function add(
   }
 }
 
+/** What stood beside the first values of a series, as long as there are values. */
+function filled(extra: readonly Json[] = [], length: number): Json[] {
+  return Array.from({ length }, (_, index) => extra[index] ?? null)
+}
+
 /** What is set aside has the shape of an entry of the answer, so that it can be read once more by itself. */
 function entryOf(sid: string, series: unknown): unknown {
   return redact({ sid, data: [series] })
@@ -69,6 +82,12 @@ function entryOf(sid: string, series: unknown): unknown {
 /** Each second once. Values come in order as a rule, and then there is nothing to do. */
 function once(row: Found): SessionMetricRow {
   if (isRising(row.at)) return row
-  const last = new Map(row.at.map((second, index) => [second, row.value[index]!]))
-  return { ...row, at: [...last.keys()], value: [...last.values()] }
+  const last = new Map(row.at.map((second, index) => [second, index]))
+  const places = [...last.values()]
+  const { extra } = row
+  return {
+    ...row,
+    ...{ at: [...last.keys()], value: places.map(index => row.value[index]!) },
+    ...(extra && { extra: places.map(index => extra[index]!) }),
+  }
 }

@@ -60,7 +60,7 @@ export function cutAt(now: number): Cut {
   return { listed: now - 65_000, ended: now - 65_000, measured: now - 305_000 }
 }
 
-/** Waits until everything is there that must be, or until patience is over: the comparison tells then what is not. */
+/** Waits until everything is there that can be read, or until patience is over: the comparison tells then what is not. */
 export async function settle(stage: CallStage, cut: Cut): Promise<void> {
   const deadline = systemClock.monotonic() + patience
   while (systemClock.monotonic() < deadline) {
@@ -78,7 +78,7 @@ async function isSettled(stage: CallStage, cut: Cut): Promise<boolean> {
     `select coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call), '{}') as listed,
             coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call where finished), '{}') as ended,
             (select count(*)::int from ingest.worklist
-             where state = 'owed' and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
+             where state = 'owed' and set_aside = 0 and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
             (select count(*)::int from ingest.progress
              where owed_from is not null and stream <> all ('{${without.join()}}') and case
                when stream in ('call-sessions', 'call-metrics') then false
