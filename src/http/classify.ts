@@ -3,10 +3,11 @@ import { kindOfLimitMessage, limitCode } from '../provider/analytics/errors.ts'
 import { successCode } from '../provider/classroom/errors.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
-import { type Arrival, isIdentity } from './exchange.ts'
+import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
 import { parseHttpDate } from './http-date.ts'
-import { decodeJson, JsonError } from './json.ts'
+import { decodeJson, decodeSteps, JsonError, JsonTooLarge } from './json.ts'
 import { retryAfterSeconds } from './retry-after.ts'
+import { atOnce, type Steps } from './steps.ts'
 
 export type Verdict =
   | { readonly ok: true; readonly body: unknown; readonly answeredAt: number | undefined }
@@ -27,6 +28,11 @@ const plausible = { from: 946_684_800_000, to: 7_258_118_400_000 }
  * an answer has no date. Texts name statuses, codes, paths and rules; never a value that was received.
  */
 export function classify(operation: Operation, arrival: Arrival, now: number): Verdict {
+  return atOnce(classifySteps(operation, arrival, now))
+}
+
+/** The same a step at a time, since a long body takes long to read. */
+export function* classifySteps(operation: Operation, arrival: Arrival, now: number): Steps<Verdict> {
   const dated = parseHttpDate(arrival.header('date'))
   const { status } = arrival
   if (status < 200 || status >= 300) return refusedByStatus(operation, arrival, dated, now)
@@ -42,10 +48,10 @@ export function classify(operation: Operation, arrival: Arrival, now: number): V
   }
   let body: unknown
   try {
-    body = decodeJson(arrival.bytes)
+    body = yield* decodeSteps(arrival.bytes)
   } catch (error) {
-    if (error instanceof JsonError) return fail('malformed', error.message)
-    throw error
+    if (!(error instanceof JsonError)) throw error
+    return fail(error instanceof JsonTooLarge ? 'too_large' : 'malformed', error.message)
   }
   const answeredAt = envelopeTime(body) ?? dated
   const code = businessCode(body)
@@ -108,6 +114,7 @@ function statusText(status: number, code: number | undefined): string {
 /** The body of a refusal as far as it can be read: an error page of a gateway is not JSON, and that is well. */
 export function errorBody(arrival: Arrival): unknown {
   if (!isIdentity(arrival.header('content-encoding')) || arrival.end !== 'whole') return undefined
+  if (arrival.bytes.length > keptBytes) return undefined
   try {
     return decodeJson(arrival.bytes)
   } catch {
@@ -164,5 +171,7 @@ function retryField(arrival: Arrival, now: number): Pick<Failure, 'retryAfter'> 
 }
 
 function bodyField(body: Uint8Array): Pick<Failure, 'body'> {
-  return body.length === 0 ? {} : { body }
+  if (body.length === 0) return {}
+  // A copy, since a view would keep all of it.
+  return { body: body.length > keptBytes ? Uint8Array.from(body.subarray(0, keptBytes)) : body }
 }

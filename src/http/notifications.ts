@@ -53,7 +53,7 @@ export type ParsedNotice =
   | { readonly ok: false; readonly detail: string }
 
 /** Nothing that is told of one player is deeper or has more parts. */
-const noticeCaps = { depth: 32, nodes: 4_096 }
+const noticeCaps = { depth: 32, nodes: 4_096, scalars: 4_096, members: 4_096, precious: 64 }
 
 /** Reads the body of a notification; what is kept of it holds no secret. */
 export function parseNotice(body: Uint8Array): ParsedNotice {

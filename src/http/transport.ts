@@ -4,11 +4,12 @@ import type { Failure, Trace } from '../provider/errors.ts'
 import type { Family, Operation, RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
 import { breakdown } from './breakdown.ts'
-import { classify, errorBody } from './classify.ts'
+import { classifySteps, errorBody } from './classify.ts'
 import { type Deadline, startDeadline, unlessAborted } from './deadline.ts'
 import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
 import { type Arrival, type ConnectionLimits, createAgent, exchange } from './exchange.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
+import { inTurns } from './steps.ts'
 import { traceOf } from './trace.ts'
 
 export interface ProviderSettings {
@@ -106,7 +107,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
       const arrival = await perform(provider, app, sending, deadline)
       const timing = timingSince(clock, startedAt)
       if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
-      const reply = understand(provider, sending, arrival, timing)
+      const reply = await understand(provider, sending, arrival, timing)
       if (reply.ok || reply.failure.kind !== 'unauthorized') return reply
       return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
     } catch (error) {
@@ -120,14 +121,14 @@ export function createTransport(options: TransportOptions): HttpTransport {
     }
   }
 
-  const understand = (
+  const understand = async (
     provider: Provider,
     { request, id, startedAt }: Sending,
     arrival: Arrival,
     timing: Timing,
-  ): Reply => {
+  ): Promise<Reply> => {
     const { operation } = request
-    const verdict = classify(operation, arrival, timing.receivedAt)
+    const verdict = await inTurns(classifySteps(operation, arrival, timing.receivedAt))
     const { answeredAt } = verdict
     if (answeredAt !== undefined) provider.clock.observe(answeredAt, startedAt, startedAt + timing.elapsed)
     const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeJson } from '../../src/http/json.ts'
+import { decodeJson, decodeSteps, JsonTooLarge } from '../../src/http/json.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const decode = (text: string) => decodeJson(utf8(text))
@@ -69,6 +69,16 @@ describe('decoding JSON', () => {
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'the body is nested deeper than 64'],
     [`[${'{"k":'.repeat(64)}`, 'the body is nested deeper than 64'],
     [`[${'[],'.repeat(500_000)}0]`, 'the body has more than 500000 parts'],
+    [`[${'1,'.repeat(1_000_000)}0]`, 'the body has more than 1000000 values'],
+    [`["a",${'true,"b",'.repeat(500_000)}0]`, 'the body has more than 1000000 values'],
+    [`{${Array.from({ length: 50_001 }, (_, i) => `"${i}":0`)}}`, 'has more than 50000 members'],
+    [`[${'1e400,'.repeat(100_000)}1e400]`, 'more than 100000 numbers that a double may not hold'],
+    ['[1}', 'the body is not JSON'],
+    [']', 'the body is not JSON'],
+    ['[012345678901234567]', 'the body is not JSON'],
+    ['[1.e999]', 'the body is not JSON'],
+    ['{9007199254740993:1}', 'the body is not JSON'],
+    ['[9007199254740993 9007199254740993]', 'the body is not JSON'],
   ])('refuses %.20j', (text, message) => {
     expect(() => decode(text)).toThrow(message)
   })
@@ -76,6 +86,72 @@ describe('decoding JSON', () => {
   it('refuses bytes that are not UTF-8 instead of guessing', () => {
     expect(() => decodeJson(new Uint8Array([0x22, 0xff, 0x22]))).toThrow('the body is not UTF-8')
     expect(() => decodeJson(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]))).toThrow('the body is not UTF-8')
+  })
+
+  it('refuses a body that is too large by a word of its own, since less may be asked for', () => {
+    expect(() => decode(`[${'1,'.repeat(1_000_000)}0]`)).toThrow(JsonTooLarge)
+    expect(() => decode('[1}')).not.toThrow(JsonTooLarge)
+  })
+
+  it('takes the largest page of metrics, of doubles in all their digits', () => {
+    const pair = '[1763809200,0.30000000000000004]'
+    const page = decode(`{"kvs":[${`${pair},`.repeat(479_999)}${pair}]}`) as { readonly kvs: unknown[] }
+    expect(page.kvs).toHaveLength(480_000)
+    expect(page.kvs[479_999]).toEqual([1763809200, 0.30000000000000004])
+  })
+
+  it('takes nothing in a body for a mark of its own', () => {
+    const body = '[9007199254740993,[1e999,1],"[1e999,1]",["1e999",1],{"a":[-1e999,0]}]'
+    expect(
+      JSON.stringify(decode(body), (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one)),
+    ).toBe('["9007199254740993",[1e999,1],"[1e999,1]",["1e999",1],{"a":[-1e999,0]}]')
+  })
+
+  describe('in a body that is long enough to be read in parts', () => {
+    const many = (text: string, times: number) => Array.from({ length: times }, () => text).join()
+    const long = many('"Zürich, [\\"{"', 20_000)
+
+    it.each([
+      `[${long}]`,
+      `{"a":[${long}],"b":{"c":[[${long}],[${long}]]},"d":1}`,
+      `[[${many('[1,2.5]', 40_000)}],[],[${many('{"k":[true,null]}', 20_000)}],7]`,
+      `[${many(`[${many('1', 40_000)}]`, 12)}]`,
+      `{"a":"${'x'.repeat(300_000)}","__proto__":[${long}],"c":[]}`,
+    ])('reads %.30j as JSON.parse does', text => {
+      expect(decode(text)).toEqual(JSON.parse(text))
+    })
+
+    it('puts exact numbers back wherever they stand', () => {
+      const list = decode(
+        `[1,9007199254740993,${many('"xxxxxxxxxx"', 30_000)},{"a":[9007199254740995]}]`,
+      ) as unknown[]
+      expect([list.length, list[1], list.at(-1)]).toEqual([
+        30_003,
+        9007199254740993n,
+        { a: [9007199254740995n] },
+      ])
+    })
+
+    it.each([
+      `["${'x'.repeat(140_000)}",]`,
+      `[${long},]`,
+      `[${long},,1]`,
+      `[,${long}]`,
+      `{"a":[${long}],}`,
+      `[${long}] 1`,
+      `[${long}]]`,
+      `[[${long}}]`,
+    ])('refuses %.10j, whatever is wrong in it', text => {
+      expect(() => decode(text)).toThrow('the body is not JSON')
+    })
+
+    it('reads it a few milliseconds at a time', () => {
+      const page = utf8(`{"a":[${many(`[${many('[1763809200,0.1]', 1_000)}]`, 100)}]}`)
+      const steps = decodeSteps(page)
+      let count = 1
+      while (!steps.next().done) count++
+      expect(count).toBeGreaterThan(page.length / 300_000)
+    })
   })
 
   it('takes sixty-four levels, and brackets inside strings for text', () => {

@@ -1,0 +1,158 @@
+import { endOfNumber } from './json-number.ts'
+
+export interface JsonCaps {
+  /** Deepest nesting of objects and arrays. JSON.stringify dies at some thousand levels, JSON.parse does not. */
+  readonly depth: number
+  /** Most object keys, arrays and objects together: what costs memory far beyond its bytes. */
+  readonly nodes: number
+  /** Most numbers, texts and words in the place of a value: each takes eight bytes and more, however short it is. */
+  readonly scalars: number
+  /** Most members of one object, which is parsed in one go. */
+  readonly members: number
+  /** Most numbers that a double may not hold. */
+  readonly precious: number
+}
+
+/** A body that is no acceptable JSON. The text is a clause of ours and holds nothing of the body. */
+export class JsonError extends Error {
+  override readonly name: string = 'JsonError'
+}
+
+/** A body that may be well, but has more parts than there is memory for: less must be asked for. */
+export class JsonTooLarge extends JsonError {
+  override readonly name = 'JsonTooLarge'
+}
+
+/** What is parsed in one go: a value, or some elements of an array that is too long for that. */
+export interface Part {
+  readonly holds: 'value' | 'elements'
+  readonly from: number
+  readonly to: number
+  /** Number of the value that it is, or belongs to. */
+  readonly of: number
+  /** Begin, end and number of each value inside that stands elsewhere. */
+  readonly marks: readonly number[]
+}
+
+export interface Scan {
+  /** In the order in which they can be parsed: what is inside another comes before it. The last one is the body. */
+  readonly parts: readonly Part[]
+  /** Begin, end and number of each number that no double holds. */
+  readonly precious: readonly number[]
+  /** How many values have a number. */
+  readonly values: number
+}
+
+const quote = 0x22
+const comma = 0x2c
+const minus = 0x2d
+const zero = 0x30
+const nine = 0x39
+const colon = 0x3a
+const openArray = 0x5b
+const backslash = 0x5c
+const closeArray = 0x5d
+const openObject = 0x7b
+const closeObject = 0x7d
+
+/** Bytes of a part, more or less: some milliseconds, whatever they hold. */
+const PART_BYTES = 131_072
+
+/**
+ * One pass over the bytes before anything is built of them; no byte of a longer UTF-8 character looks like these.
+ * Counts what the caps are about, finds the numbers that need care, and cuts a long body into parts. Whether it is JSON
+ * is for JSON.parse to say; brackets alone must match, since parts are cut by them.
+ */
+export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
+  const parts: Part[] = []
+  const precious: number[] = []
+  /** Marks of the part that is open, those of the containers around it before them. */
+  const marks: number[] = []
+  /** For each open container: its first byte, where its open part begins, how many marks and cut bytes precede them. */
+  const opened: number[] = []
+  const before: number[] = []
+  const begun: number[] = []
+  const marked: number[] = []
+  const gone: number[] = []
+  /** Number of its value where it is cut; 0 while it is not. */
+  const split: number[] = []
+  const members: number[] = [0]
+  let [depth, nodes, scalars, values, cut] = [0, 0, 0, 0, 0]
+
+  const close = (holds: Part['holds'], from: number, to: number, of: number, inside: number) => {
+    parts.push({ holds, from, to, of, marks: marks.splice(inside) })
+  }
+
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if ((byte >= zero && byte <= nine) || byte === minus) {
+      scalars++
+      const end = endOfNumber(bytes, i)
+      if (end < 0) {
+        marks.push(i, -end, ++values)
+        precious.push(i, -end, values)
+        if (precious.length > 3 * caps.precious) {
+          throw new JsonTooLarge(`the body has more than ${caps.precious} numbers that a double may not hold`)
+        }
+      }
+      i = Math.abs(end) - 1
+    } else if (byte === comma) {
+      if (depth === 0 || i - begun[depth]! - (cut - gone[depth]!) < PART_BYTES) continue
+      if (bytes[opened[depth]!] !== openArray) continue
+      split[depth] ||= ++values
+      close('elements', begun[depth]!, i, split[depth]!, marked[depth]!)
+      begun[depth] = i + 1
+      gone[depth] = cut
+    } else if (byte === quote) {
+      i = endOfString(bytes, i + 1)
+      scalars++
+    } else if (byte === openArray || byte === openObject) {
+      nodes++
+      if (++depth > caps.depth) throw new JsonError(`the body is nested deeper than ${caps.depth}`)
+      opened[depth] = i
+      begun[depth] = i + 1
+      marked[depth] = marks.length
+      before[depth] = cut
+      gone[depth] = cut
+      split[depth] = 0
+      members[depth] = 0
+    } else if (byte === closeArray || byte === closeObject) {
+      const first = opened[depth]!
+      // The codes of a bracket and of the one that closes it are two apart.
+      if (depth === 0 || bytes[first] !== byte - 2) throw new JsonError('the body is not JSON')
+      let of = split[depth]!
+      if (of > 0) {
+        close('elements', begun[depth]!, i, of, marked[depth]!)
+      } else if (i - first - (cut - gone[depth]!) >= PART_BYTES) {
+        of = ++values
+        close('value', first, i + 1, of, marked[depth]!)
+      }
+      if (of > 0) {
+        marks.push(first, i + 1, of)
+        cut = before[depth]! + i + 1 - first
+      }
+      depth--
+    } else if (byte === colon) {
+      nodes++
+      // What stands before it was a key, which has been counted as one.
+      scalars--
+      if (++members[depth]! > caps.members) {
+        throw new JsonTooLarge(`an object of the body has more than ${caps.members} members`)
+      }
+    } else if (byte > 0x60) {
+      while (bytes[i + 1]! > 0x60 && bytes[i + 1]! < openObject) i++
+      scalars++
+    }
+    if (nodes > caps.nodes) throw new JsonTooLarge(`the body has more than ${caps.nodes} parts`)
+    if (scalars > caps.scalars) throw new JsonTooLarge(`the body has more than ${caps.scalars} values`)
+  }
+  if (depth > 0) throw new JsonError('the body is not JSON')
+  close('value', 0, bytes.length, 0, 0)
+  return { parts, precious, values: values + 1 }
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  let i = start
+  while (i < bytes.length && bytes[i] !== quote) i += bytes[i] === backslash ? 2 : 1
+  return i
+}
