@@ -3,6 +3,7 @@ import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
+import { createHeard } from './heard.ts'
 import type { Lane } from './lane.ts'
 import { seriesPause } from './reactions.ts'
 import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
@@ -30,6 +31,7 @@ export interface SequelContext {
 
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, health } = context
+  const heard = createHeard()
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
@@ -41,7 +43,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         health.worked()
         lane.succeed(series)
         return stream.scope === 'app'
-          ? afterFeed(rooms.settings(stream.name).activeEvery, result)
+          ? afterWhole(rooms.settings(stream.name).activeEvery, result)
           : afterReading(stream.name, series, result)
       case 'failed':
       case 'looped':
@@ -64,6 +66,11 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  /** A feed that told something new may have more waiting; whatever else is of the whole app was read to its end. */
+  function afterWhole(every: number, { told }: VisitResult): number {
+    return heard.isNews(told) ? 0 : every
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */
@@ -149,9 +156,4 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   return { after, afterError, waitsForLog }
-}
-
-/** A full answer of the feed may have left something behind, unless it only told again what is stored. */
-function afterFeed(every: number, { fresh, unfinished }: VisitResult): number {
-  return unfinished && fresh > 0 ? 0 : every
 }

@@ -18,6 +18,8 @@ export interface VisitResult {
   /** The roomUuid turned out to mean another room now. */
   readonly opened: boolean
   readonly hints: readonly Hint[]
+  /** What a feed told, by name. */
+  readonly told: readonly string[]
   /** What has been asked, where the reading goes on at the next visit. */
   readonly asked?: ReadonlySet<string | null>
 }
@@ -69,7 +71,7 @@ const nowhere: Progress = { version: 0, cursor: null, carry: null, certain: fals
 
 export async function visit(context: PollContext, occasion: Occasion): Promise<VisitResult> {
   const { learnt } = occasion
-  const found = { fresh: 0, unfinished: false, opened: false, hints: [] as Hint[] }
+  const found = { fresh: 0, unfinished: false, opened: false, hints: [] as Hint[], told: [] as string[] }
   let place = await begin(context, occasion)
 
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
@@ -93,6 +95,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     found.unfinished = result.harvest.unfinished
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
+    found.told.push(...(result.harvest.told ?? []))
     if (result.page.looping) return { end: reportLoop(context), ...found }
     const next = follow(place, result)
     if (!next) return { end: 'done', ...found }

@@ -224,6 +224,8 @@ export interface Harvest {
   readonly hints: readonly Hint[]
   /** All holes of the series after a complete reading; absent while the reading goes on. */
   readonly holes?: readonly Hole[]
+  /** Of a feed: what it told, readable or not, by names that stay the same when it tells it again. */
+  readonly told?: readonly string[]
   /** Something listed is not finished yet, so the list is read again soon. */
   readonly unfinished: boolean
 }

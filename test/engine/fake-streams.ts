@@ -29,6 +29,7 @@ function harvest(page: Page): Harvest {
     follow: page.purpose === 'probe' ? 'stay' : 'next',
     rejects: [],
     hints: things.flatMap(({ hint }) => (hint ? [hint] : [])),
+    told: things.map(({ id }) => String(id)),
     unfinished: things.some(({ unfinished }) => unfinished === true),
   }
 }

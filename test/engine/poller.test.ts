@@ -18,12 +18,27 @@ describe('what is visited when', () => {
     await stop()
   })
 
-  it('a full answer of the feed is followed by another question until nothing is new', async () => {
+  it('a feed that tells one event at a time is asked again at once until it tells nothing new', async () => {
+    const { clock, transport, store, stop } = startApp([], [feed])
+    const waiting = Array.from({ length: 300 }, (_, id) => ({ items: [{ id }] }))
+    // What its room's log has told already is stored, and still stands before what nobody knows.
+    for (let id = 0; id < 200; id++) store.stored.add(`app-events  ${id}`)
+    transport.answers = () => waiting.shift() ?? { items: [] }
+    await clock.advance(second)
+    expect(store.stored.size).toBe(300)
+    expect(transport.of('appEvents')).toHaveLength(301)
+    await stop()
+  })
+
+  it.each([
+    ['one event again and again', () => [{ id: 1 }], 7],
+    ['the events of the last seconds', (n: number) => [0, 1, 2, 3, 4, 5].map(i => ({ id: n + i })), 7],
+    ['one of three events in turn', (n: number) => [{ id: n % 3 }], 9],
+  ])('a feed that tells %s is asked at its pace', async (_, told, times) => {
     const { clock, transport, stop } = startApp([], [feed])
-    let id = 0
-    transport.answers = () => ({ items: [{ id: Math.min(id++, 3), unfinished: true }] })
-    await clock.advance(0)
-    expect(transport.of('appEvents')).toHaveLength(5)
+    transport.answers = () => ({ items: told(transport.of('appEvents').length) })
+    await clock.advance(59 * second)
+    expect(transport.of('appEvents')).toHaveLength(times)
     await stop()
   })
 

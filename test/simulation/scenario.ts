@@ -54,7 +54,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
   const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!
   const switches: Partial<Switches> = {
     appFeed: pick('consuming', 'sliding-window', 'redelivering'),
-    feedShape: pick('array', 'list'),
+    feedShape: pick('array', 'list', 'object', 'object-with-next-id'),
     listShape: pick('list', 'records', 'beside', 'item'),
     logEnd: pick('null', 'empty', 'absent', 'same'),
     tail: pick('valid', 'refused'),

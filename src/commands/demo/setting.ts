@@ -101,7 +101,7 @@ export function demoConfig(options: {
       'cloud-players': { every: '5s' },
       ...(isDrained && analyticsStreams),
     },
-    limits: { classroom: { perSecond: 100 }, 'classroom-feed': { perSecond: 4 } },
+    limits: { classroom: { perSecond: 100 } },
     apps: [
       {
         id: demoApp.id,

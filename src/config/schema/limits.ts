@@ -54,7 +54,7 @@ function playerLimit(group: PlayerGroup): PlayerLimit {
  */
 export const defaultLimits: GroupLimits = {
   classroom: { perSecond: 50, concurrency: 8 },
-  'classroom-feed': { perSecond: 2 },
+  'classroom-feed': { perSecond: 20 },
   'call-search': { concurrency: 4 },
   'call-details': { concurrency: 4 },
   'usage-insight': { concurrency: 2 },
@@ -135,7 +135,9 @@ export const limits = section(
       { noun: 'limit' },
     )
       .optional()
-      .describe('Requests of the stream app-events, for one app.'),
+      .describe(
+        'Requests of the stream app-events, for one app. While its answers tell something new it asks as fast as this.',
+      ),
     'call-search': planLimits('call-search', 'Requests of the stream calls.'),
     'call-details': planLimits(
       'call-details',

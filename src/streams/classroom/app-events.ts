@@ -1,12 +1,15 @@
-import { batchSize, cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
+import { createHash } from 'node:crypto'
+import { cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
 import type { RoomRow } from '../../rows/classroom.ts'
+import type { Json } from '../../rows/json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
 import { type EventPlace, type RoomEvent, readEvents } from '../events/read-events.ts'
 import { isOver } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
-import type { CursorStreamName, FeedStream, Harvest, Hint, Page } from '../stream.ts'
+import type { CursorStreamName, FeedStream, Harvest, Hint, Page, Reject } from '../stream.ts'
 
 /**
  * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each
@@ -48,7 +51,8 @@ function harvest(page: Page): Harvest {
       const jumps = page.settings.sequenceScope === 'room' && hasHole(placesByRoom.get(name) ?? [])
       return hintOf(rooms.get(name), events, jumps ? 'hole' : 'news')
     }),
-    unfinished: page.items.length >= batchSize,
+    told: [...places.map(({ room_uuid, sequence }) => `${sequence} ${room_uuid}`), ...rejects.map(nameOf)],
+    unfinished: false,
   }
 }
 
@@ -66,6 +70,13 @@ function hintOf(room: RoomRow | undefined, events: readonly PlacedEvent[], chang
   const hint = { room: events[0]!.event.room_uuid, at: lastOf(events), streams }
   if (!room || !isOver(room.state)) return { ...hint, change }
   return { ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }
+}
+
+/** What cannot be read may have no place either. */
+function nameOf({ item }: Reject): string {
+  return createHash('sha256')
+    .update(canonicalJson(item as Json))
+    .digest('base64')
 }
 
 function hasHole(places: readonly EventPlace[]): boolean {
