@@ -4,8 +4,9 @@
  */
 import { parseArgs } from 'node:util'
 import { drain } from './drain.ts'
+import { status } from './status.ts'
 
-const benches = { drain } as const
+const benches = { drain, status } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

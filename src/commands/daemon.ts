@@ -10,6 +10,7 @@ import { type Engine, startEngine } from '../engine/supervisor.ts'
 import { createTransport } from '../http/transport.ts'
 import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
 import { storeError } from '../postgres/errors.ts'
+import { readFigures } from '../postgres/figures.ts'
 import { createLedger } from '../postgres/ledger.ts'
 import { createNoticeBook } from '../postgres/notifications.ts'
 import { createOwnership, isAnyShardOwned } from '../postgres/ownership.ts'
@@ -23,6 +24,7 @@ import type { FlushableLog } from '../telemetry/log.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMeter } from '../telemetry/metrics.ts'
 import { startServer } from '../telemetry/server.ts'
+import { createStatus } from '../telemetry/status.ts'
 import { qualityAsked } from './analytics-settings.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
 import { CommandError, exitFailed } from './exit.ts'
@@ -62,6 +64,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const connection = connectOptions(config, options.databaseUrl)
   const streams = configuredStreams(deploymentOf(config))
   const pool = connect(connection)
+  /** Whoever reads how it goes must not keep a page from being stored. */
+  const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
 
   const store = createStore(pool, {
     roomMemory: settings.roomMemory,
@@ -82,7 +86,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     noticeOutcomes: allNoticeOutcomes,
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(settings.apps, engine.owned().apps),
-    figures: () => store.figures(),
+    figures: () => readFigures(readings),
   })
   const ownership = onceMigrated(
     createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl }),
@@ -109,7 +113,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await engine.stop()
     await transport.close()
     await ownership.close()
-    await pool.end()
+    await Promise.all([pool.end(), readings.end()])
     heartbeat.stop()
     meter.close()
   }
@@ -117,7 +121,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     listen: listenAddress(config),
     meter,
     health: { alive: heartbeat.alive, notReady: () => notReady(pool, draining.now) },
-    status: async () => ({ version, ...engine.owned(), ...(await readStatus(pool)) }),
+    status: createStatus({
+      ...{ clock, log, own: () => ({ version, ...engine.owned() }), read: () => readStatus(readings) },
+    }),
     notifications: notificationsOf({
       ...{ config, signers, store, meter, log },
       book: createNoticeBook(pool),
@@ -151,6 +157,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   }
 }
+
+/** How long the database may take for one statement of what is read for people and for metrics, ms. */
+const readingTimeout = 3_000
 
 export function connectOptions(config: Config, url: string): ConnectOptions {
   const { poolSize, statementTimeout, lockTimeout, role } = config.database

@@ -48,6 +48,7 @@ export interface GapStatus {
   readonly state: string
   readonly reason: string
   readonly gaps: number
+  /** Of those that are open; null of all others. */
   readonly recoverableUntil: string | null
 }
 
@@ -62,23 +63,24 @@ export interface DeadLetterStatus {
 const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 
 const streams = `
-  select app_id as app, stream, count(*) filter (where closed_at is null)::int as open,
-         count(*) filter (where closed_at is not null)::int as closed,
-         count(*) filter (where closed_at is null and caught_up_at is null)::int as owed,
-         ${iso('max(updated_at)')} as "lastCommit",
-         round(extract(epoch from ingest.clock() - min(updated_at) filter (where closed_at is null)))::int as "oldestSeconds"
-  from ingest.progress group by 1, 2
+  select coalesce(o.app_id, c.app_id) as app, coalesce(o.stream, c.stream) as stream, coalesce(o.open, 0) as open,
+         coalesce(c.closed, 0) as closed, coalesce(o.owed, 0) as owed, ${iso('greatest(o.last_at, c.last_at)')} as "lastCommit",
+         round(extract(epoch from ingest.clock() - o.first_at))::int as "oldestSeconds"
+  from (select app_id, stream, count(*)::int as open, count(*) filter (where caught_up_at is null)::int as owed,
+               max(updated_at) as last_at, min(updated_at) as first_at
+        from ingest.progress where closed_at is null group by 1, 2) o
+  full join (select app_id, stream, sum(things)::int as closed, max(last_at) as last_at
+             from ingest.tally where about = 'series' group by 1, 2 having sum(things) > 0) c using (app_id, stream)
   union all
-  select app_id, stream, count(*) filter (where state = 'owed')::int, count(*) filter (where state <> 'owed')::int,
-         count(*) filter (where state = 'owed')::int, ${iso(`max(updated_at) filter (where state = 'done')`)},
-         round(extract(epoch from ingest.clock() - max(updated_at) filter (where state = 'done')))::int
-  from ingest.worklist group by 1, 2 order by 1, 2`
+  select app_id, stream, owed, things - owed, owed, ${iso('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
+  from (select app_id, stream, sum(things)::int as things, coalesce(sum(things) filter (where state = 'owed'), 0)::int as owed,
+               max(last_at) filter (where state = 'done') as last_at
+        from ingest.tally where about = 'item' group by 1, 2 having sum(things) > 0) i
+  order by 1, 2`
 
 const rooms = `
-  select app_id as app, case when forgotten_at is not null then 'forgotten'
-           else coalesce((array['not started', 'started', 'ended', 'closed'])[state + 1], 'unknown') end as state,
-         count(*)::int as rooms
-  from classroom.room where valid_to is null group by 1, 2 order by 1, 2`
+  select app_id as app, replace(state, '_', ' ') as state, sum(things)::int as rooms
+  from ingest.tally where about = 'room' group by 1, 2 having sum(things) > 0 order by 1, 2`
 
 const owed = `
   select app_id as app, stream, sum(seconds)::double precision as seconds,
@@ -88,8 +90,11 @@ const owed = `
   from ingest.owed group by 1, 2 order by 1, 2`
 
 const gaps = `
-  select app_id as app, stream, state, reason, count(*)::int as gaps, ${iso('min(recoverable_until)')} as "recoverableUntil"
-  from ingest.gap group by 1, 2, 3, 4 order by 1, 2, 3, 4`
+  select g.app_id as app, g.stream, g.state, g.reason, g.gaps, ${iso('o.recoverable_until')} as "recoverableUntil"
+  from (select app_id, stream, state, reason, count(*)::int as gaps from ingest.gap group by 1, 2, 3, 4) g
+  left join (select app_id, stream, 'open' as state, reason, min(recoverable_until) as recoverable_until
+             from ingest.gap where state = 'open' group by 1, 2, 4) o using (app_id, stream, state, reason)
+  order by 1, 2, 3, 4`
 
 const letters = `
   select app_id as app, stream, reason, sum(occurrences)::int as letters, ${iso('max(last_seen_at)')} as "lastSeen"

@@ -5,13 +5,13 @@ import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Operation } from '../provider/operation.ts'
 import { type BudgetBook, createBudgetBook } from './budgets.ts'
 import { watchEventLoop } from './event-loop.ts'
-import { createFigures, type Reading } from './figures.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { cappedLabel, closedLabel } from './labels.ts'
 import { createLagBook, type LagBook } from './lag.ts'
 import { createOwedBook, type OwedBook } from './owed.ts'
 import { setPlayers } from './player-gauges.ts'
 import { createQualityBook, type QualityBook, type QualityQuestion } from './quality.ts'
+import { createReading, type Reading } from './reading.ts'
 
 type StreamName = StreamLabels['stream']
 
@@ -84,7 +84,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   const quality = createQualityBook()
   const budgets = createBudgetBook(clock)
   const loop = watchEventLoop()
-  const figures = createFigures({
+  const figures = createReading({
     clock,
     read: options.figures,
     maxAge: figuresMaxAge,
@@ -219,7 +219,7 @@ function setFigures(
   metrics: Instruments,
   streams: readonly StreamName[],
   app: (id: string) => string,
-  { up, figures }: Reading,
+  { up, value: figures }: Reading<StoreFigures>,
 ): void {
   metrics.databaseUp.set(up ? 1 : 0)
   if (!figures) return

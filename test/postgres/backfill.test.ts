@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
 import { markWanted, type Wanted } from '../../src/postgres/backfill.ts'
+import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
 import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
 import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
@@ -126,9 +127,17 @@ describe('the status', () => {
       ...{ oldest: '2026-01-05T08:00:00Z', lostSeconds: 0, lostItems: 0 },
     })
     expect(status.streams).toContainEqual({
-      ...{ app, stream: 'call-sessions', open: 4, closed: 0, owed: 4, lastCommit: null, oldestSeconds: null },
+      ...{
+        app,
+        stream: 'call-sessions',
+        open: 4,
+        closed: 0,
+        owed: 4,
+        lastCommit: '2026-01-05T09:00:00Z',
+        oldestSeconds: 0,
+      },
     })
-    const figures = await db.store.figures()
+    const figures = await readFigures(db.pool)
     expect(figures.owed).toContainEqual({
       ...{ app, stream: 'realtime-usage', seconds: 2_500, items: 0, oldest: at(1_000) * 1_000 },
     })

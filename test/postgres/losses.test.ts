@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readFigures } from '../../src/postgres/figures.ts'
 import { app, hour, openStore, start, type TestStore, time } from './harness.ts'
 
 let db: TestStore
@@ -21,7 +22,7 @@ async function addGap(state: string, changed: number, until: number | null = nul
   )
 }
 
-const losses = async () => (await db.store.figures()).losses
+const losses = async () => (await readFigures(db.pool)).losses
 
 describe('what was lost of late', () => {
   it('is what was given up within the last hour and the last day', async () => {

@@ -21,6 +21,7 @@ const names = [
   '0009-intents',
   '0010-reading',
   '0011-leases',
+  '0031-tally',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

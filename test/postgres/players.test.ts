@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
+import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
 import { app, me, openStore, rowSet, type TestStore, time } from './harness.ts'
 
@@ -279,7 +280,7 @@ describe('the views', () => {
       player('c'),
       player('d', { ...said, status: 'destroyed', destroyed_at: time(0) }),
     ])
-    const { players, orphans } = await db.store.figures()
+    const { players, orphans } = await readFigures(db.pool)
     expect(players?.toSorted((a, b) => (a.status < b.status ? -1 : 1))).toEqual([
       { app, status: 'idle', count: 1 },
       { app, status: 'running', count: 1 },
@@ -287,7 +288,7 @@ describe('the views', () => {
     ])
     expect(orphans).toEqual([{ app, count: 1 }])
     await room('maths', 1)
-    expect((await db.store.figures()).orphans).toEqual([{ app, count: 0 }])
+    expect((await readFigures(db.pool)).orphans).toEqual([{ app, count: 0 }])
   })
 })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
 import {
   app,
@@ -181,7 +182,7 @@ describe('the status and the figures', () => {
       { app, stream: 'room-events', reason: 'wrong_type', letters: 1, lastSeen: '2026-01-05T08:01:30Z' },
     ])
     expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
-    expect(await other.store.figures()).toEqual({
+    expect(await readFigures(other.pool)).toEqual({
       gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
       losses: [],
       orphans: [],

@@ -93,7 +93,6 @@ export interface Store extends RangeStore {
   /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */
   readonly settleFeedGaps: (fence: Fence, app: string) => Promise<number>
   readonly housekeeping: () => Promise<void>
-  readonly figures: () => Promise<StoreFigures>
 }
 
 export interface DeadLetter {

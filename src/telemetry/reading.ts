@@ -1,0 +1,68 @@
+import type { Clock } from '../clock/clock.ts'
+
+export interface ReadingOptions<T> {
+  readonly clock: Clock
+  readonly read: () => Promise<T>
+  /** How long an answer serves, ms. */
+  readonly maxAge: number
+  /** How long whoever asks waits for the database, ms. */
+  readonly patience: number
+  /** Takes why the database could not be read. */
+  readonly onFailure?: (error: unknown) => void
+}
+
+export interface Reading<T> {
+  /** Whether the database answered when it was asked last. */
+  readonly up: boolean
+  /** What was read last; undefined before the first time. */
+  readonly value: T | undefined
+  /** How long ago that was, ms; 0 before the first time. */
+  readonly age: number
+}
+
+/**
+ * What the database tells to whoever asks: read at most once within `maxAge`, however many ask, one reading at a time,
+ * and never waited for longer than `patience`. A database that is down or slow is told as `up: false` with what is
+ * known last.
+ */
+export function createReading<T>({
+  clock,
+  read,
+  maxAge,
+  patience,
+  onFailure = () => {},
+}: ReadingOptions<T>): () => Promise<Reading<T>> {
+  let last: { readonly value: T; readonly at: number } | undefined
+  let up = false
+  let triedAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  const refresh = async () => {
+    try {
+      last = { value: await read(), at: clock.monotonic() }
+      up = true
+    } catch (error) {
+      up = false
+      onFailure(error)
+    }
+    triedAt = clock.monotonic()
+    reading = undefined
+  }
+  const known = (isUp: boolean): Reading<T> => ({
+    up: isUp,
+    value: last?.value,
+    age: last ? clock.monotonic() - last.at : 0,
+  })
+
+  return async () => {
+    if (clock.monotonic() - triedAt < maxAge) return known(up)
+    reading ??= refresh()
+    const enough = new AbortController()
+    const inTime = await Promise.race([
+      reading.then(() => true),
+      clock.sleep(patience, enough.signal).then(() => false),
+    ])
+    enough.abort()
+    return known(inTime && up)
+  }
+}
