@@ -22,6 +22,7 @@ const names = [
   '0010-reading',
   '0011-leases',
   '0031-tally',
+  '0071-values-set-aside',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
