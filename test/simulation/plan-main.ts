@@ -4,13 +4,18 @@ import { type Plan, plans } from '../../src/provider/limits.ts'
 import { parseSwitches } from '../../src/sandbox/index.ts'
 import { startTestServer } from '../support/postgres.ts'
 import { runPlanDay } from './plan-day.ts'
+import { type PlanMutantName, planMutants, wrongFigures } from './plan-mutants.ts'
+import { avoidable } from './plan-oracle.ts'
+import { pronounce } from './verdict.ts'
 
 const hour = 3_600_000
 const usage = `npm run plan-day -- [--plan ${plans.join('|')}] [--hours N] [--seed N] [--kills N] [--processes N] [--apps N]
                     [--delay MS] [--calls PER-DAY] [--users PER-CALL] [--minutes PER-CALL] [--days OF-HISTORY]
-                    [--switch name=value ...] [--series all|few]
+                    [--switch name=value ...] [--series all|few] [--bug NAME]
+bug: one of ${Object.keys(planMutants).join(', ')}.
 few: one usage and one quality insight by the hour, so that a day is enough to read all that the plan reaches.
-Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.`
+Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.
+Ends with 1 where a limit was broken, or where something is missing, invented or lost that the plan had room for.`
 
 const few = `
   usage-insight: { metrics: [userCount], granularities: [hour] }
@@ -32,33 +37,52 @@ function readArguments() {
       minutes: text('40'),
       days: text('1'),
       series: text('all'),
+      bug: { type: 'string' },
       switch: { type: 'string', multiple: true, default: [] },
     },
   })
   const plan = plans.find(one => one === values.plan)
   const amounts = Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
-      typeof value === 'string' && !['plan', 'series'].includes(name) ? [[name, Number(value)]] : [],
+      typeof value === 'string' && !['plan', 'series', 'bug'].includes(name) ? [[name, Number(value)]] : [],
     ),
   ) as Record<
     'hours' | 'seed' | 'kills' | 'processes' | 'apps' | 'delay' | 'calls' | 'users' | 'minutes' | 'days',
     number
   >
-  if (!plan || Object.values(amounts).some(amount => !(amount >= 0))) throw new TypeError(usage)
+  const isKnown = values.bug === undefined || Object.hasOwn(planMutants, values.bug)
+  if (!plan || !isKnown || Object.values(amounts).some(amount => !(amount >= 0))) throw new TypeError(usage)
   const pairs = values.switch.map(pair => pair.split('=') as [string, string])
   const streams = values.series === 'few' ? few : ''
-  return { plan: plan as Plan, streams, switches: parseSwitches(Object.fromEntries(pairs)), ...amounts }
+  const bug = values.bug as PlanMutantName | undefined
+  return { plan: plan as Plan, bug, streams, switches: parseSwitches(Object.fromEntries(pairs)), ...amounts }
 }
 
-const { plan, streams, switches, hours, seed, kills, processes, apps, delay, calls, users, minutes, days } =
-  readArguments()
+const {
+  plan,
+  bug,
+  streams,
+  switches,
+  hours,
+  seed,
+  kills,
+  processes,
+  apps,
+  delay,
+  calls,
+  users,
+  minutes,
+  days,
+} = readArguments()
 const server = await startTestServer()
 const began = systemClock.monotonic()
 const result = await runPlanDay({
   ...{ plan, seed, kills, processes, apps, delay, streams, switches, length: hours * hour },
   profile: { callsPerDay: calls, users, minutes, days },
+  ...(bug && { bug: planMutants[bug].plant() }),
   cloneDatabase: () => server.clone(),
 })
 const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
 process.stdout.write(`${JSON.stringify({ plan, hours, seed, ...result, seconds })}\n`)
 await server.stop()
+pronounce({ ...wrongFigures(result), ...avoidable(result, hours * hour) })

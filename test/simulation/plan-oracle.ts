@@ -10,7 +10,7 @@ export interface PlanFindings {
   readonly requests: Readonly<Record<string, number>>
   /** Those of the first 24 hours as a share of the plan's day. */
   readonly used: Readonly<Record<string, number>>
-  /** Answers that were refusals of a limit, by message. */
+  /** Answers that were refusals. */
   readonly refusals: number
   /** Calls that could be had and are not stored; the same for sessions, and the other way round. */
   readonly missing: { readonly calls: number; readonly sessions: number }
@@ -87,7 +87,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     violations: violationsOf(sandbox),
     requests,
     used,
-    refusals: arrivals.filter(({ status }) => status !== undefined && status >= 400).length,
+    refusals: arrivals.filter(({ status = 0, refusal }) => status >= 300 || refusal !== undefined).length,
     ...(await compareCalls(examination)),
     complete: await completeness(examination),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
@@ -95,6 +95,23 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     realtimeLost: await realtimeLost(examination),
     worklist: await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist'),
     letters: await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
+  }
+}
+
+/** How much of its budget a limit group may leave and still count as one that had no room for more. */
+const SPENT = 0.9
+
+/** What was lost or is not complete although the plan had room for it. `length` of the run in ms. */
+export function avoidable({ used, gaps, complete }: PlanFindings, length: number) {
+  const hasRoom = (stream: string | undefined) => {
+    const group = streamGroups[stream as keyof typeof streamGroups]
+    return (used[group] ?? 0) < SPENT * Math.min(1, length / day)
+  }
+  const lost = Object.entries(gaps).filter(([what]) => what.endsWith(' lost') && hasRoom(what.split(' ')[0]))
+  const incomplete = Object.keys(complete).filter(what => !complete[what] && hasRoom(what.split(' ')[1]))
+  return {
+    ...(lost.length > 0 && { lost: Object.fromEntries(lost) }),
+    ...(incomplete.length > 0 && { incomplete }),
   }
 }
 
