@@ -80,12 +80,24 @@ export const QuizChange = z.looseObject({
 })
 export type QuizChange = z.infer<typeof QuizChange>
 
-const optionIndex = z.union([
+const plainIndex = z.union([
   z.int32().min(0),
   z
     .string()
     .regex(/^\d{1,9}$/)
     .transform(Number),
+])
+
+/** The document calls the options chosen objects and does not show them: one has a field `index`, or one index in all. */
+const optionIndex = z.union([
+  plainIndex,
+  z.looseObject({ index: plainIndex }).transform(({ index }) => index),
+  z.looseObject({}).transform((option, context) => {
+    const indexes = Object.values(option).flatMap(value => plainIndex.safeParse(value).data ?? [])
+    if (indexes.length === 1) return indexes[0]!
+    context.addIssue({ code: 'custom', message: 'does not name one option' })
+    return z.NEVER
+  }),
 ])
 
 /** Students who chose an option, and their share among those who submitted. */

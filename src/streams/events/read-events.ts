@@ -33,7 +33,7 @@ export interface EventPlace {
 }
 
 export interface EventPage {
-  /** In the order of the page; a room and sequence occurs once. */
+  /** Of one room in the order of their sequences, of several in that of the page; a room and sequence occurs once. */
   readonly events: readonly RoomEvent[]
   /** Of every record whose place is known, those that were set aside included: these are not missing. */
   readonly places: readonly EventPlace[]
@@ -93,7 +93,17 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
     events.set(key, event)
   }
   for (const event of events.values()) rejects.push(...event.reading.rejects)
-  return { events: [...events.values()], places, rejects }
+  const read = { events: [...events.values()], places, rejects }
+  return room === undefined
+    ? read
+    : { ...read, events: read.events.sort(bySequence), places: places.sort(bySequence) }
+}
+
+/** The sequence keeps events in order; that an answer lists them in it is not promised. */
+
+function bySequence(a: EventPlace, b: EventPlace): number {
+  if (a.sequence === b.sequence) return 0
+  return a.sequence < b.sequence ? -1 : 1
 }
 
 /** Two renderings of one event share its type and the provider's own time; the rest may differ. */

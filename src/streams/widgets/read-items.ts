@@ -6,7 +6,7 @@ import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
 import type { Json, Timestamp } from '../../rows/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { receivedTime } from '../events/event-time.ts'
-import { isObject, type JsonObject, judge } from '../items.ts'
+import { isObject, isSaid, type JsonObject, judge } from '../items.ts'
 import { redact } from '../redact.ts'
 import { normalSequence, type Sequence } from '../sequence.ts'
 import type { Page, Reject } from '../stream.ts'
@@ -33,6 +33,9 @@ export interface WidgetPage<T> {
 
 const Place = z.object({ sequence: WidgetItem.shape.sequence })
 
+/** An item that does not say what changed, where that is looked for, says what cannot be understood. */
+const Told = WidgetItem.extend({ changeProperties: WidgetItem.shape.changeProperties.unwrap().unwrap() })
+
 /**
  * Reads the items of a page one by one. Every item that is an object and has a place is kept raw, whether or
  * not anything else in it can be read. `first` is the place of the first item among all of the log.
@@ -49,7 +52,7 @@ export function readItems<T>(
   const rejects: Reject[] = []
   for (const [index, raw] of page.items.entries()) {
     const item = redact(raw)
-    const place = judge(Place, item)
+    const place = judge(Place, fieldsOf(item), '', item)
     if (!place.ok) {
       rejects.push(place.reject)
       continue
@@ -81,12 +84,19 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
 }
 
 function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at'> | Reject {
-  const judged = judge(WidgetItem, item)
+  const judged = judge(Told, fieldsOf(item), '', item)
   if (!judged.ok) return judged.reject
-  const { state, extra } = widgetChange(judged.value.changeProperties ?? {})
+  const { state, extra } = widgetChange(judged.value.changeProperties)
   const change = judge(schema, extra, 'changeProperties.extra', item)
   if (!change.ok) return change.reject
   return { item: judged.value, state, value: change.value, raw: isObject(extra) ? extra : {} }
+}
+
+/** The document tells of "data items": their fields may stand in the item, or under its data as in an event. */
+function fieldsOf(item: Json): Json {
+  if (!isObject(item) || isSaid(item.changeProperties) || !isObject(item.data)) return item
+  const { data, ...beside } = item
+  return { ...beside, ...data }
 }
 
 /** The document shows no time; an item that has the `ts` of the rest of the API means it. */

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/rows/json.ts'
+import { streams } from '../../src/streams/index.ts'
+import { fixture, pageOf } from './pages.ts'
+
+/** What the contract leaves open inside an item: each way of saying it makes the same rows. */
+
+type Item = Readonly<Record<string, Json>>
+
+function itemsOf(stream: 'popup-quiz' | 'poll' | 'room-events', name: string): readonly Item[] {
+  const { page } = fixture(stream, name).input as { page: { items: Item[] } }
+  return page.items
+}
+
+/** Rows and dead letters of a page; what is kept raw shows how it was said, and is left out. */
+function harvested(stream: 'popup-quiz' | 'poll' | 'room-events', items: readonly Json[]) {
+  const { rows, rejects } = streams[stream].harvest(pageOf({ items }), null)
+  const { 'classroom.widget_event': raw, ...others } = rows
+  const details = rejects.map(({ reason, detail }) => `${reason} ${detail}`)
+  return { rows: others, details, kept: raw?.length ?? 0 }
+}
+
+const widgets = [
+  ['popup-quiz', 'a-whole-quiz'],
+  ['poll', 'a-whole-poll'],
+] as const
+
+describe.each(widgets)('an item of %s', (stream, name) => {
+  const items = itemsOf(stream, name)
+
+  it('says the same with its fields under data, beside its sequence', () => {
+    const wrapped = items.map(({ sequence, ...data }) => ({ sequence: sequence!, cmd: 1, version: 1, data }))
+    expect(harvested(stream, wrapped)).toEqual(harvested(stream, items))
+  })
+
+  it('says the same with all of it under data', () => {
+    expect(
+      harvested(
+        stream,
+        items.map(data => ({ data })),
+      ),
+    ).toEqual(harvested(stream, items))
+  })
+
+  it('that does not say what changed is kept and set aside', () => {
+    const { details, kept } = harvested(stream, [{ something: 'else' }, { data: { something: 'else' } }])
+    expect(details.map(text => text.split(':')[0])).toEqual([
+      'missing_key changeProperties',
+      'missing_key changeProperties',
+    ])
+    expect(kept).toBe(2)
+  })
+})
+
+describe('options that a poll submission chose', () => {
+  const vote = (selectIndex: Json) => {
+    const item = {
+      changeProperties: { extra: { pollId: 'p1', selectIndex } },
+      operator: { userUuid: 'ann' },
+    }
+    const { rows, details } = harvested('poll', [item])
+    const [row] = rows['classroom.poll_submission'] ?? []
+    return { chosen: row?.select_index, details }
+  }
+
+  it.each([
+    ['numbers', [0, 2]],
+    ['texts', ['0', '2']],
+    ['objects', [{ index: 0 }, { index: '2' }]],
+    [
+      'objects that say more',
+      [
+        { index: 0, num: 7, text: 'yes' },
+        { index: 2, num: 1, text: 'no' },
+      ],
+    ],
+    [
+      'objects of another name',
+      [
+        { option: 0, text: 'yes' },
+        { option: 2, text: 'no' },
+      ],
+    ],
+  ])('come as %s', (_, selectIndex) => {
+    expect(vote(selectIndex)).toEqual({ chosen: [0, 2], details: [] })
+  })
+
+  it('are not guessed where an object has two that might be it', () => {
+    const { chosen, details } = vote([{ option: 0, num: 2 }])
+    expect(chosen).toBeUndefined()
+    expect(details).toHaveLength(1)
+  })
+})
+
+describe('events of one answer', () => {
+  it('make the same rows in whatever order they stand', () => {
+    const start = (sequence: number, recordId: string) => ({
+      ...{ roomUuid: 'algebra-7b', cmd: 1001, sequence, version: 1 },
+      data: { state: 1, recordId, sid: 's', resourceId: 'r', startTime: 1_767_222_000_000 + sequence },
+    })
+    const stop = (sequence: number) => ({
+      ...{ roomUuid: 'algebra-7b', cmd: 1001, sequence, version: 1 },
+      data: { state: 0 },
+    })
+    const items = [start(1, 'a'), stop(2), start(3, 'b'), stop(4)]
+    const forwards = harvested('room-events', items)
+    expect(harvested('room-events', items.toReversed())).toEqual(forwards)
+    const stops = forwards.rows['classroom.recording_state_change']!.filter(({ state }) => state === 0)
+    expect(stops.map(({ record_id }) => record_id)).toEqual(['a', 'b'])
+  })
+})
