@@ -74,6 +74,38 @@ describe('answers of the feed that nobody stored', () => {
     ])
   })
 
+  it('leave a gap from the last question before them that was committed, however many came before or after', async () => {
+    const seconds = (n: number) => new Date(Date.parse(start) + n * 1_000)
+    /** Asks at one second after the start, and is answered at another. */
+    const asked = async (at: number) => {
+      await db.setTime(seconds(at).toISOString())
+      return ask()
+    }
+    const answered = async (at: number) => db.setTime(seconds(at).toISOString())
+    const first = await asked(0)
+    await answered(5)
+    await commitFeed(first)
+    const second = await asked(10)
+    await answered(16)
+    await commitFeed(second)
+    // A refused question handed nothing out, and so moves no beginning.
+    await db.ledger.settle(await asked(20), 'refused', anyTime)
+    const lost = await asked(30)
+    await answered(37)
+    await db.ledger.settle(lost, 'unread', anyTime)
+    const next = await asked(40)
+    await answered(44)
+    await commitFeed(next)
+    const last = await asked(50)
+    await answered(58)
+    await db.ledger.settle(last, 'unread', anyTime)
+    expect(await unread()).toBe(2)
+    expect(await gaps()).toMatchObject([
+      { from: seconds(10), to: seconds(37) },
+      { from: seconds(40), to: seconds(58) },
+    ])
+  })
+
   it('are those of a process that died, as soon as the shard has another owner', async () => {
     await commitFeed(await ask())
     await ask()

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { measure } from '../../src/engine/measure.ts'
+import type { CommitResult, Meter } from '../../src/engine/ports.ts'
+import type { RowSet } from '../../src/rows/rows.ts'
+import { appOf, createRig, fence, settingsOf } from './rig.ts'
+
+const rows = { 'analytics.quality_realtime': [{ value: 1 }] } as unknown as RowSet
+
+/** Everything that the meter is told of a page with one item, by the name of the figure. */
+function told(
+  stored: CommitResult,
+  items: readonly unknown[] = [1],
+): readonly (readonly [string, unknown[]])[] {
+  const calls: [string, unknown[]][] = []
+  const meter = new Proxy({} as Meter, {
+    get:
+      (_, figure) =>
+      (...parts: unknown[]) =>
+        void calls.push([String(figure), parts]),
+  })
+  const app = appOf('a1', [])
+  const context = {
+    ...createRig([]),
+    ...({ app, settings: settingsOf([app]), fence, purpose: 'live', meter } as const),
+    ...{ signal: new AbortController().signal, admission: undefined as never },
+  }
+  measure(context, 'realtime-quality', { items }, { rows, rejects: [] }, stored)
+  return calls
+}
+
+const labels = { app: 'a1', stream: 'realtime-quality' }
+
+describe('a page', () => {
+  it('that is stored counts with its rows, its values and what was set aside', () => {
+    const stored = { outcome: 'committed', version: 2, stored: { table: 3 }, diverged: 1 } as const
+    expect(told({ ...stored, setAside: { wrong_type: 4 } })).toEqual([
+      ['page', [labels, 'committed']],
+      ['rows', [{ table: 3 }]],
+      ['divergences', [labels, 1]],
+      ['deadLetters', [labels, 'wrong_type', 4]],
+      ['quality', ['a1', rows['analytics.quality_realtime']]],
+    ])
+    expect(told({ ...stored, setAside: {} }, [])[0]).toEqual(['page', [labels, 'empty']])
+  })
+
+  it.each(['stale', 'fenced', 'unverified'] as const)(
+    'that is %s counts as that, and nothing of it does',
+    outcome => {
+      expect(told({ outcome })).toEqual([['page', [labels, outcome]]])
+    },
+  )
+})
