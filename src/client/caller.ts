@@ -123,6 +123,7 @@ export function createCaller(ports: CallerPorts): Caller {
 /** An answer that was debited is settled as read by somebody else; a failure has been settled by the admission. */
 async function settled(sent: Sent, admission: Admission, failure: Failure | undefined): Promise<Sent> {
   if (sent.outcome !== 'replied') return sent
+  sent.release()
   if (sent.reply.ok) {
     if (sent.grant) await admission.discard(sent.grant)
     return sent

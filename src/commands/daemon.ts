@@ -4,6 +4,7 @@ import type { Clock, Random } from '../clock/clock.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { knownSecrets } from '../config/known-secrets.ts'
+import { createLoad } from '../engine/load.ts'
 import { type Ownership, StoreUnavailable } from '../engine/ports.ts'
 import { createQueue } from '../engine/queue.ts'
 import { type Engine, startEngine } from '../engine/supervisor.ts'
@@ -28,6 +29,7 @@ import { createStatus } from '../telemetry/status.ts'
 import { qualityAsked } from './analytics-settings.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
 import { CommandError, exitFailed } from './exit.ts'
+import { roomForAnswers } from './memory.ts'
 import { missingMigrations } from './migrated.ts'
 import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
 import { credentialsOf, providersOf } from './services.ts'
@@ -105,7 +107,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   })
   const context = { store, ledger: createLedger(pool), ownership, transport, meter, log, clock, random }
-  const engine = startEngine({ ...context, settings, streams, queue: createQueue() })
+  const engine = startEngine({
+    ...context,
+    settings,
+    streams,
+    queue: createQueue(),
+    load: createLoad(roomForAnswers()),
+  })
 
   const heartbeat = startHeartbeat({ clock })
   const draining = { now: false }

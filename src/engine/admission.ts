@@ -3,6 +3,7 @@ import type { Failure, FailureKind } from '../provider/errors.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { createGate, type Gate } from './gate.ts'
+import { createLoad, type Load, type Share } from './load.ts'
 import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
@@ -31,7 +32,13 @@ export interface Attempt {
 
 /** `late`: nothing was sent, because the request was planned so long ago that it must be planned anew. */
 export type Sent =
-  | { readonly outcome: 'replied'; readonly reply: Reply; readonly grant: Grant | undefined }
+  | {
+      readonly outcome: 'replied'
+      readonly reply: Reply
+      readonly grant: Grant | undefined
+      /** To be called when nothing of the answer is held any more: until then its room is taken. */
+      readonly release: () => void
+    }
   | { readonly outcome: 'stopped' | 'fenced' | 'late' }
 
 export interface AdmissionPorts {
@@ -41,7 +48,12 @@ export interface AdmissionPorts {
   readonly transport: Transport
   readonly meter: Meter
   readonly queue: Queue
+  /** What answers may weigh together; without it any number of them. */
+  readonly load?: Load
 }
+
+/** Room that nothing fills. */
+const endlessRoom = 2 ** 50
 
 /** What is remembered of one limit group in this process. */
 interface Group {
@@ -62,7 +74,7 @@ const GRANT_LIFE_MS = 2_000
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 
 export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
-  const { clock, ledger, transport, meter, queue } = ports
+  const { clock, ledger, transport, meter, queue, load = createLoad(endlessRoom) } = ports
   const groups = new Map<string, Group>()
   /** What shuts one app out does not shut out the others that share its budget. */
   const doors = new Map<string, Gate>()
@@ -95,24 +107,48 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     since: number,
   ): Promise<Sent | 'shut'> {
     if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
-    const { limit, signal } = attempt
+    const { limit, signal, request } = attempt
     if (limit.counted === 'process') await pace(group, attempt)
+    // Before the debit: a grant would be void by the time that there is room.
+    const share = await load.take(called(request.operation), signal)
+    if (!share) return { outcome: 'stopped' }
+    let isHeld = false
+    try {
+      const sent = await sendWith(share, group, passes, attempt, since)
+      isHeld = typeof sent === 'object' && sent.outcome === 'replied' && sent.reply.ok
+      return sent
+    } finally {
+      if (!isHeld) share.release()
+    }
+  }
+
+  /** Sends while there is room for the answer. */
+  async function sendWith(
+    share: Share,
+    group: Group,
+    passes: Passes,
+    attempt: Attempt,
+    since: number,
+  ): Promise<Sent | 'shut'> {
+    const { limit, signal } = attempt
+    const { release } = share
     if (signal.aborted) return { outcome: 'stopped' }
     if (passes.areShut()) return 'shut'
     if (limit.counted === 'process') {
-      const reply = await transmit(passes, attempt, signal)
+      if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
+      const reply = await transmit(share, passes, attempt, signal)
       return signal.aborted && !reply.ok
         ? { outcome: 'stopped' }
-        : { outcome: 'replied', reply, grant: undefined }
+        : { outcome: 'replied', reply, grant: undefined, release }
     }
     const grant = await debit(group, attempt, since)
     if (grant === 'shut') return grant
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
-    const reply = await transmit(passes, attempt, undefined)
+    const reply = await transmit(share, passes, attempt, undefined)
     const evidence = group.time.evidence()
     if (!reply.ok) await ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
-    return { outcome: 'replied', reply, grant: { ...grant, evidence } }
+    return { outcome: 'replied', reply, grant: { ...grant, evidence }, release }
   }
 
   /** Spaces requests of a group that nobody counts but us. */
@@ -156,11 +192,17 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     return 'stopped'
   }
 
-  async function transmit(passes: Passes, attempt: Attempt, signal: AbortSignal | undefined): Promise<Reply> {
+  async function transmit(
+    share: Share,
+    passes: Passes,
+    attempt: Attempt,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply> {
     const { app, request } = attempt
     const sentAt = clock.monotonic()
     const reply = await transport.send(app, request, signal)
     const failure = reply.ok ? undefined : reply.failure
+    if (reply.ok) share.weigh(reply.answer.size)
     const { family, name } = request.operation
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
     if (failure && isRefusal(failure.kind)) meter.refusal(app, name, failure.kind)

@@ -4,7 +4,7 @@ import type { Sent } from './admission.ts'
 import type { PageContext } from './context.ts'
 import { isolate } from './isolate.ts'
 import { measure } from './measure.ts'
-import type { CommitResult } from './ports.ts'
+import type { CommitResult, Grant, Reply } from './ports.ts'
 import type { Items, Plan, Task, Yield } from './task.ts'
 
 /**
@@ -18,11 +18,31 @@ export async function poll<P extends Items, H extends Yield>(
   const sent = await admitAndSend(context, plan)
   if (sent.outcome !== 'replied') return { outcome: sent.outcome }
   if (!sent.reply.ok) return { outcome: 'failed', failure: sent.reply.failure }
-  const page = task.parse(sent.reply.answer, sent.reply.timing)
+  try {
+    return await take(context, task, sent.reply, sent.grant)
+  } finally {
+    sent.release()
+  }
+}
+
+const LARGE_BYTES = 1_048_576
+
+/** The second half of the way, for an answer that came. */
+async function take<P extends Items, H extends Yield>(
+  context: PageContext,
+  task: Task<P, H>,
+  { answer, timing }: Reply & { readonly ok: true },
+  grant: Grant | undefined,
+): Promise<PollResult<P, H>> {
+  // What a large page takes long for is done in turns, with others between them.
+  const pause = answer.size < LARGE_BYTES ? undefined : () => context.clock.sleep(0)
+  await pause?.()
+  const page = task.parse(answer, timing)
   const harvest = task.harvest(page)
-  const stored = await isolate(context, task, page, harvest, sent.grant)
+  await pause?.()
+  const stored = await isolate(context, task, page, harvest, grant)
   // Left open it would keep its place in the budget until it could no longer arrive.
-  if (stored.outcome !== 'committed' && sent.grant) await context.admission.discard(sent.grant)
+  if (stored.outcome !== 'committed' && grant) await context.admission.discard(grant)
   measure(context, task.stream, page, harvest, stored)
   return { outcome: 'read', page, harvest, stored }
 }

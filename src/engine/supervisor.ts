@@ -7,6 +7,7 @@ import { type RunningApp, startApp } from './app.ts'
 import { createBell } from './bell.ts'
 import { runOnSchedule } from './cron.ts'
 import { createStoreHealth } from './health.ts'
+import type { Load } from './load.ts'
 import { createPacers } from './pacer.ts'
 import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import type { Queue } from './queue.ts'
@@ -34,6 +35,8 @@ export interface EngineContext extends Ports {
   readonly clock: Clock
   readonly random: Random
   readonly queue: Queue
+  /** What answers may weigh together that are being worked on. */
+  readonly load?: Load
 }
 
 interface Running {

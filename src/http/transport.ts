@@ -135,7 +135,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
     if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
     if (isUnframed(arrival)) options.onUnframed?.(operation)
     const { status, bytes } = arrival
-    return { ok: true, answer: { body: verdict.body, status, answeredAt, bytes, trace }, timing }
+    return { ok: true, answer: { body: verdict.body, status, answeredAt, size: bytes.length, trace }, timing }
   }
 
   /** Reads the credentials again, so that the engine's next try has the new ones; sends nothing. */

@@ -88,7 +88,7 @@ function replyOf(said: Reaction, clock: VirtualClock, at: number): Reply {
   if (typeof said === 'string')
     return { ok: false, failure: { kind: said, text: `it said ${said}`, trace }, timing }
   if ('kind' in said) return { ok: false, failure: said as Failure, timing }
-  const answer = { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array(), trace }
+  const answer = { body: said, status: 200, answeredAt: undefined, size: 0, trace }
   return { ok: true, answer, timing }
 }
 

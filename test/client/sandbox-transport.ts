@@ -42,7 +42,13 @@ export function sandboxTransport(
         const verdict = classify(operation, arrival, clock.now())
         const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
         if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing: timing() }
-        const answer = { body: verdict.body, status, answeredAt: verdict.answeredAt, bytes, trace }
+        const answer = {
+          body: verdict.body,
+          status,
+          answeredAt: verdict.answeredAt,
+          size: bytes.length,
+          trace,
+        }
         return { ok: true, answer, timing: timing() }
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error

@@ -43,7 +43,7 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
     if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
     return {
       ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array() },
+      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
       timing,
     }
   }

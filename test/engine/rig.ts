@@ -35,6 +35,8 @@ export interface Asked {
 export type Answers = (asked: Asked) => Served | FailureKind | Failure | Promise<Served>
 
 export class FakeTransport implements Transport {
+  /** Bytes of each answer. */
+  size = 0
   readonly asked: Asked[] = []
   /** Paths and queries, in the same order. */
   readonly targets: string[] = []
@@ -64,7 +66,7 @@ export class FakeTransport implements Transport {
     if ('kind' in said) return { ok: false, failure: said, timing }
     return {
       ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, bytes: new Uint8Array() },
+      answer: { body: said, status: 200, answeredAt: undefined, size: this.size },
       timing,
     }
   }

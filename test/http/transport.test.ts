@@ -29,11 +29,11 @@ describe('a request', () => {
     expect(id(second)).not.toBe(id(head))
   })
 
-  it('keeps the bytes of the answer as they came', async () => {
+  it('tells how many bytes the answer had', async () => {
     const { transport } = await setUp(socket => socket.write(framed(emptyPage)))
     const reply = await transport.send('app1', readRoom)
     if (!reply.ok) throw new Error(reply.failure.text)
-    expect(Buffer.from(reply.answer.bytes).toString()).toBe(emptyPage)
+    expect(reply.answer.size).toBe(Buffer.byteLength(emptyPage))
     expect(reply.timing.elapsed).toBeGreaterThan(0)
   })
 

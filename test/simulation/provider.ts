@@ -69,7 +69,11 @@ function understand({ operation }: RequestLine, arrival: Arrival, timing: Timing
   const verdict = classify(operation, arrival, timing.receivedAt)
   if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
   const { status, bytes } = arrival
-  return { ok: true, answer: { body: verdict.body, status, answeredAt: verdict.answeredAt, bytes }, timing }
+  return {
+    ok: true,
+    answer: { body: verdict.body, status, answeredAt: verdict.answeredAt, size: bytes.length },
+    timing,
+  }
 }
 
 async function exchange(sandbox: Sandbox, id: string, { method, target }: RequestLine): Promise<Arrival> {

@@ -27,8 +27,8 @@ export interface Answer {
   readonly status: number
   /** The provider's clock when it answered, ms since the epoch, where the answer has one. */
   readonly answeredAt: number | undefined
-  /** The body as it came, for a dead letter. */
-  readonly bytes: Uint8Array
+  /** Bytes of the body as it came. */
+  readonly size: number
   readonly trace?: Trace
 }
 

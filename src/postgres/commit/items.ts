@@ -6,6 +6,7 @@ import { type BoundStatement, bind, type Statement, statement } from '../stateme
 import {
   encodeRows,
   fence,
+  none,
   parameterName,
   rejected,
   rejectedValues,
@@ -15,7 +16,7 @@ import {
   verdict,
 } from './pieces.ts'
 import { rehearseCommit, runCommit } from './run.ts'
-import { encodeSamples, storedSamples } from './samples.ts'
+import { encodeSamples, slicesOf, storedSamples } from './samples.ts'
 import { refuseOthers } from './windows.ts'
 import { worked, workValues } from './work.ts'
 
@@ -66,30 +67,68 @@ const sessions = itemStatement(
 )
 const metrics = itemStatement('commit_metrics', 'analytics.session_metric', storedSamples)
 
-/** Commits one page of an item in one statement and one round trip. Throws RefusedRows or StoreUnavailable. */
-export function commitItem(pool: pg.Pool, page: ItemCommit): Promise<CommitResult> {
-  return runCommit(pool, bindItem(page))
+/** The item as it was read, and still ours: what a slice of a page needs before its last one moves the item. */
+const held = `
+  moved as (
+    select w.version from ingest.worklist w
+    where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
+      and w.state = 'owed' and exists (select from fence)
+  )`
+
+const someMetrics = statement(
+  'commit_some_metrics',
+  `with ${[fence('apart'), held, storedSamples, none].join(',')}
+   ${verdict(['analytics.session_metric'], { diverged: '0', verified: 'true' })}`,
+)
+
+/**
+ * Commits one page of an item. A page that is large goes in slices, each in a statement of its own, so that neither side
+ * holds all of it once more; the item moves with the last one alone. What comes between leaves it owed: it is read again
+ * then, and writes the same rows. Throws RefusedRows or StoreUnavailable.
+ */
+export async function commitItem(pool: pg.Pool, page: ItemCommit): Promise<CommitResult> {
+  let before = 0
+  for (const bound of bindItem(page)) {
+    const result = await runCommit(pool, bound)
+    if (result.outcome !== 'committed') return result
+    if (bound.name !== someMetrics.name) return withMore(result, before)
+    before += result.stored['analytics.session_metric'] ?? 0
+  }
+  throw new Error('a page has a last slice')
 }
 
-/** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export function rehearseItem(pool: pg.Pool, page: ItemCommit): Promise<boolean> {
-  return rehearseCommit(pool, bindItem(page))
+function withMore(result: CommitResult, before: number): CommitResult {
+  if (result.outcome !== 'committed' || before === 0) return result
+  const { stored } = result
+  const all = before + (stored['analytics.session_metric'] ?? 0)
+  return { ...result, stored: { ...stored, 'analytics.session_metric': all } }
 }
 
-function bindItem(page: ItemCommit): BoundStatement {
+/** Runs the same statements and rolls each back: true when Postgres would take every value. */
+export async function rehearseItem(pool: pg.Pool, page: ItemCommit): Promise<boolean> {
+  for (const bound of bindItem(page)) if (!(await rehearseCommit(pool, bound))) return false
+  return true
+}
+
+function* bindItem(page: ItemCommit): Generator<BoundStatement> {
   switch (page.item.stream) {
     case 'call-sessions':
       refuseOthers(page, 'analytics.call_session')
-      return bind(sessions, {
+      yield bind(sessions, {
         ...values(page),
         [parameterName('analytics.call_session')]: encodeRows(page.rows['analytics.call_session']),
       })
-    case 'call-metrics':
+      return
+    case 'call-metrics': {
       refuseOthers(page, 'analytics.session_metric')
-      return bind(metrics, {
-        ...values(page),
-        [parameterName('analytics.session_metric')]: encodeSamples(page.rows['analytics.session_metric']),
-      })
+      const rows = parameterName('analytics.session_metric')
+      const common = values(page)
+      const slices = slicesOf(page.rows['analytics.session_metric'] ?? [])
+      for (const [i, slice] of slices.entries()) {
+        const prepared = i < slices.length - 1 ? someMetrics : metrics
+        yield bind(prepared, { ...common, [rows]: encodeSamples(slice) })
+      }
+    }
   }
 }
 

@@ -54,6 +54,10 @@ export const rejected = `
     returning t.reason, (xmax = 0) as fresh
   )`
 
+/** In the place of \`rejected\` where nothing is set aside. */
+export const none = `
+  rejected as (select null::text as reason, false as fresh where false)`
+
 export const settled = `
   settled as (
     update ingest.debit d

@@ -39,6 +39,24 @@ export const storedSamples = `
     select fresh from added union all select fresh from changed
   )`
 
+/** Values of one statement, more or less: about a megabyte of it, and a tenth of a second of the database. */
+const SLICE_VALUES = 25_000
+
+/** The rows in slices of so many values, at least one slice; the values of one metric stay together. */
+export function slicesOf(rows: readonly SessionMetricRow[]): readonly (readonly SessionMetricRow[])[] {
+  const slices: SessionMetricRow[][] = [[]]
+  let values = 0
+  for (const row of rows) {
+    if (values > 0 && values + row.at.length > SLICE_VALUES) {
+      slices.push([])
+      values = 0
+    }
+    slices.at(-1)!.push(row)
+    values += row.at.length
+  }
+  return slices
+}
+
 /** The parameter of `storedSamples`. */
 export function encodeSamples(rows: readonly SessionMetricRow[] | undefined): string {
   return encodeJson((rows ?? []).map(encodeRow))
