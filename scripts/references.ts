@@ -97,17 +97,18 @@ function rateText({ requests, window }: Rate): string {
 const migrations = new URL('../migrations/', import.meta.url)
 const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
 
-/** From the comments that a person reads in psql. */
+/** From the comments that a person reads in psql: of several about the same thing the last one holds. */
 async function tablesText(): Promise<string> {
   const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
   const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
-  const sections = new Map<string, string[]>()
+  const sections = new Map<string, Map<string, string>>()
   for (const [, kind, name = '', comment = ''] of sql.matchAll(commented)) {
     const text = comment.replaceAll("''", "'")
     const table = kind === 'column' ? name.slice(0, name.lastIndexOf('.')) : name
     const line = kind === 'column' ? `- \`${name.split('.').at(-1)}\`: ${text}` : `\n## ${name}\n\n${text}.\n`
-    sections.set(table, [...(sections.get(table) ?? []), line])
+    const section = sections.get(table) ?? new Map<string, string>()
+    sections.set(table, section.set(name, line))
   }
   return `All times are timestamptz in UTC. Keys begin with app_id. The same comments stand in the database: \`\\d+ classroom.room\`.
-${[...sections.values()].flat().join('\n')}`
+${[...sections.values()].flatMap(lines => [...lines.values()]).join('\n')}`
 }

@@ -141,8 +141,8 @@ export interface QuizRow extends InRoom {
 export interface QuizSubmissionRow extends InRoom {
   readonly quiz_id: string
   readonly user_uuid: string
-  /** Counts this user's submissions to this quiz from 0. */
-  readonly ordinal: number
+  /** Its place in the log. */
+  readonly ordinal: number | bigint
   readonly user_name: string | null
   readonly selected_items: Json
   readonly is_correct: boolean | null
@@ -165,7 +165,8 @@ export interface PollRow extends InRoom {
 export interface PollSubmissionRow extends InRoom {
   readonly poll_id: string
   readonly user_uuid: string
-  readonly ordinal: number
+  /** Its place in the log. */
+  readonly ordinal: number | bigint
   readonly user_name: string | null
   readonly select_index: readonly number[]
   readonly at: Timestamp | null

@@ -22,6 +22,7 @@ const names = [
   '0010-reading',
   '0011-leases',
   '0031-tally',
+  '0051-places-of-answers',
   '0071-values-set-aside',
 ]
 let migrated: TestDatabase

@@ -33,6 +33,28 @@ describe('a replay of unchanged streams finds nothing to change', () => {
     expect(new Set(kinds).size, 'every derived table and the room have rows').toBe(14)
   })
 
+  it('where a user answers the first of many quizzes again, among items without a number or a place', async () => {
+    const answer = (quiz: number) => ({
+      changeProperties: { popupQuizId: `q${quiz}`, selectedItems: ['A'], lastCommitTime: minute(quiz) },
+      operator: pupil('ann'),
+    })
+    const first = [answer(0), 'no item', ...Array.from({ length: 9 }, (_, quiz) => answer(quiz)), answer(0)]
+    const begun = { items: first as readonly object[], nextId: 'n1' }
+    const next = { items: [answer(0), answer(8)], cursor: 'n1', nextId: 'n2' }
+    const end = { items: [answer(8), answer(0)], cursor: 'n2' }
+    await rig.read('room-events', 'many', { items: lesson('many'), answeredAt: minute(20) })
+    for (const page of [begun, begun, next, end, end]) await rig.read('popup-quiz', 'many', page)
+    expect((await differing()).tables).toEqual([])
+    const stored = await rig.db.rows(
+      `select quiz_id, array_agg(ordinal::int order by ordinal) as places from classroom.quiz_submission
+       where room_uuid = 'many' and quiz_id in ('q0', 'q8') group by 1 order by 1`,
+    )
+    expect(stored).toEqual([
+      { quiz_id: 'q0', places: [0, 2, 11, 12, 15] },
+      { quiz_id: 'q8', places: [10, 13, 14] },
+    ])
+  })
+
   it('where the feed came first and the log confirmed it bit by bit, live and not', async () => {
     const items = lesson('heard')
     for (const [index, each] of items.entries()) {

@@ -48,7 +48,7 @@ export function rebuildWith(
     for (const [widget, stream] of widgets) {
       const readItems = itemReader(streams[stream], place, settings)
       for await (const batch of raw.items(widget)) {
-        await put(readItems(batch))
+        for (const rows of readItems(batch)) await put(rows)
         onRead({ events: 0, items: batch.length })
       }
     }

@@ -10,7 +10,6 @@ import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../rows/classr
 import { fieldsWithout, isObject, isSaid, judge } from '../items.ts'
 import type { Reject } from '../stream.ts'
 import type { Change } from '../widgets/read-items.ts'
-import { nextOrdinal } from '../widgets/submissions.ts'
 import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
 import { widgetStream } from '../widgets/widget-stream.ts'
 
@@ -68,7 +67,7 @@ function starts({ value, state }: Poll): boolean {
 
 /** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
 function submissionRow(
-  { value, raw, item, at }: Poll,
+  { position, value, raw, item, at }: Poll,
   pollId: string,
   context: WidgetContext,
 ): PollSubmissionRow[] {
@@ -79,7 +78,7 @@ function submissionRow(
       room_uuid: context.room,
       poll_id: pollId,
       user_uuid: user.userUuid,
-      ordinal: nextOrdinal(context.counts, pollId, user.userUuid),
+      ordinal: position,
       user_name: user.userName ?? null,
       select_index: value.selectIndex ?? [],
       at,

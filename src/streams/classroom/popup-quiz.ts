@@ -8,7 +8,6 @@ import type { QuizRow, QuizSubmissionRow } from '../../rows/classroom.ts'
 import { fieldsWithout, isSaid } from '../items.ts'
 import { timestamp } from '../times.ts'
 import type { Change } from '../widgets/read-items.ts'
-import { nextOrdinal } from '../widgets/submissions.ts'
 import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
 import { widgetStream } from '../widgets/widget-stream.ts'
 
@@ -59,7 +58,7 @@ function starts({ value, state, raw }: Quiz): boolean {
 
 /** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
 function submissionRow(
-  { value, raw, item }: Quiz,
+  { position, value, raw, item }: Quiz,
   quizId: string,
   context: WidgetContext,
 ): QuizSubmissionRow[] {
@@ -70,7 +69,7 @@ function submissionRow(
       room_uuid: context.room,
       quiz_id: quizId,
       user_uuid: user.userUuid,
-      ordinal: nextOrdinal(context.counts, quizId, user.userUuid),
+      ordinal: position,
       user_name: user.userName ?? null,
       selected_items: raw.selectedItems ?? null,
       is_correct: value.isCorrect ?? null,

@@ -15,6 +15,8 @@ import type { WidgetCarry } from './widget-carry.ts'
 
 /** One change of a quiz or poll. */
 export interface Change<T> {
+  /** Its place in the log. */
+  readonly position: Sequence
   readonly item: WidgetItem
   /** State of the widget, where the change says it. */
   readonly state: unknown
@@ -67,7 +69,7 @@ export function readItems<T>(
     events.set(position, event)
     const change = readChange(schema, item)
     if ('reason' in change) rejects.push(change)
-    else changes.push({ ...change, at: ownTime(item) ?? liveTime(page, position, carry) })
+    else changes.push({ ...change, position, at: ownTime(item) ?? liveTime(page, position, carry) })
   }
   return { events: [...events.values()], changes, rejects }
 }
@@ -83,7 +85,7 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
   }
 }
 
-function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at'> | Reject {
+function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at' | 'position'> | Reject {
   const judged = judge(Told, fieldsOf(item), '', item)
   if (!judged.ok) return judged.reject
   const { state, extra } = widgetChange(judged.value.changeProperties)

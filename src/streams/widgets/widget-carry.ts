@@ -7,10 +7,6 @@ const WidgetFold = z.object({
   position: z.int().min(0),
   /** The quiz or poll last started: later summaries may name none. */
   question: z.string().nullable(),
-  /** Submissions so far, by question and user. */
-  submissions: z
-    .array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.int()]).readonly()).readonly()]).readonly())
-    .readonly(),
 })
 export type WidgetFold = z.infer<typeof WidgetFold>
 
@@ -27,4 +23,4 @@ export const WidgetCarry = z.object({
 })
 export type WidgetCarry = z.infer<typeof WidgetCarry>
 
-export const beginning: WidgetFold = { position: 0, question: null, submissions: [] }
+export const beginning: WidgetFold = { position: 0, question: null }

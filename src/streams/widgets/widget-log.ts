@@ -7,7 +7,6 @@ import { mergeRows } from '../row-sets.ts'
 import { highest, type Sequence } from '../sequence.ts'
 import type { HarvestSettings, Page, Reject } from '../stream.ts'
 import { type Change, readItems } from './read-items.ts'
-import { recallCounts, type SubmissionCounts, storeCounts } from './submissions.ts'
 import { beginning, type WidgetCarry } from './widget-carry.ts'
 
 /** What a widget makes of the changes of one page. */
@@ -23,8 +22,6 @@ export interface WidgetContext {
   readonly settings: HarvestSettings
   /** The quiz or poll last started before the page. */
   readonly question: string | null
-  /** Counts on while the page is read. */
-  readonly counts: SubmissionCounts
 }
 
 export interface WidgetLog<T> {
@@ -45,14 +42,12 @@ export function harvestWidget<T>(
   const fold = page.cursor === null ? beginning : carry.fold
   if (fold === null) return restart(carry)
   const { events, changes, rejects } = readItems(page, widget, schema, fold.position, carry)
-  const counts = recallCounts(fold.submissions)
-  const context = { room: page.series, settings: page.settings, question: fold.question, counts }
+  const context = { room: page.series, settings: page.settings, question: fold.question }
   const reading = read(changes, context)
   const seen = highest(carry.seen, lastPosition(events))
   const onwards = {
     position: fold.position + page.items.length,
     question: reading.question,
-    submissions: storeCounts(counts),
   }
   const isEnd = page.nextId === undefined
   const before = page.cursor === null ? null : fold

@@ -10,14 +10,18 @@ export function rowsOfWidgets({ quiz, poll }: TruthRoom): readonly ExpectedRow[]
 }
 
 /** An item has its own number, or else its place in the log from 0. */
-function rawRow({ widget, position, item }: Entry): ExpectedRow {
-  const isNumbered = 'sequence' in item
+function rawRow(entry: Entry): ExpectedRow {
+  const { widget, item } = entry
   const columns = {
     widget,
-    position: String(isNumbered ? position : position - 1),
+    position: placeOf(entry),
     data: withoutTokens(item),
   }
   return { table: 'widget_event', columns }
+}
+
+function placeOf({ position, item }: Entry): string {
+  return String('sequence' in item ? position : position - 1)
 }
 
 /** Finds a changed field wherever this deployment puts it. */
@@ -104,16 +108,13 @@ function lifeOf(entries: readonly Entry[]): Fields {
   return { state: hasEnded ? 'ended' : 'running', started_by: start?.userUuid ?? null, extra: null }
 }
 
-/** Each answer of a student counts on from that student's first. */
+/** Each answer of a student is told apart by its place. */
 function submissions(entries: readonly Entry[]) {
-  const counts = new Map<string, number>()
   return entries
     .filter(({ step }) => step === 'submission')
     .map(entry => {
       const { userUuid: user_uuid } = entry
-      const ordinal = counts.get(user_uuid) ?? 0
-      counts.set(user_uuid, ordinal + 1)
-      return { entry, user_uuid, user_name: nameOf(entry), ordinal }
+      return { entry, user_uuid, user_name: nameOf(entry), ordinal: placeOf(entry) }
     })
 }
 
