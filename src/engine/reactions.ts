@@ -113,6 +113,12 @@ const behindTheGroup: Backoff = { first: second, cap: minute }
 /** A question that fails each time costs what others need: soon it is asked a few times a day only. */
 const failingQuestion: Backoff = { first: minute, cap: 12 * hour, factor: 5 }
 
+/**
+ * A feed cannot be asked for less, and what it would have told meanwhile may be told to nobody: it is asked again within
+ * seconds, and later, with what chance adds, once a minute.
+ */
+const failingFeed: Backoff = { first: 2 * second, cap: 40 * second }
+
 /** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
 const PAUSE_SHARE = 0.1
 
@@ -160,6 +166,12 @@ export function seriesPause(failure: Failure | undefined, failures: number, chan
   const reaction = reactions[failure.kind]
   if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
   return retryDelay(reaction, failures, chance, failure.retryAfter)
+}
+
+/** As seriesPause, of a feed. */
+export function feedPause(failure: Failure | undefined, failures: number, chance: number): number {
+  if (!failure || !isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
+  return retryDelay(failingFeed, failures, chance, failure.retryAfter)
 }
 
 /** The provider turned a request away: never to be seen while credentials, plan and limits are right. */

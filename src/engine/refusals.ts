@@ -7,19 +7,20 @@ import { reactions } from './reactions.ts'
 /** Business code of a classroom that does not exist. */
 const NO_SUCH_ROOM = 20404100
 
-export function isGone(failure: Failure): boolean {
-  return failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM
+/** Whether the room that was asked about is not there; of what is asked about the whole app no room can be gone. */
+export function isGone({ scope }: Reported['stream'], failure: Failure): boolean {
+  return scope === 'room' && failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM
 }
 
 /** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
 export function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
   const isRefusal = failure.kind === 'bad_request' || failure.kind === 'not_found'
-  return stream.kind === 'queue' && cursor !== null && isRefusal && !isGone(failure)
+  return stream.kind === 'queue' && cursor !== null && isRefusal && !isGone(stream, failure)
 }
 
 /** Where a failure happened. */
 export interface Reported extends Pick<PageContext, 'app' | 'store' | 'meter' | 'log'> {
-  readonly stream: { readonly name: StreamName }
+  readonly stream: { readonly name: StreamName; readonly scope?: 'app' | 'room' }
   readonly series: string
 }
 
@@ -27,7 +28,7 @@ export interface Reported extends Pick<PageContext, 'app' | 'store' | 'meter' | 
 export async function reportFailure(context: Reported, failure: Failure): Promise<void> {
   const { app, stream, series, store, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
-  if (isGone(failure)) {
+  if (isGone(stream, failure)) {
     meter.page(labels, 'gone')
     return
   }

@@ -5,7 +5,7 @@ import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
 import { createHeard } from './heard.ts'
 import type { Lane } from './lane.ts'
-import { seriesPause } from './reactions.ts'
+import { feedPause, seriesPause } from './reactions.ts'
 import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
 import type { VisitResult } from './visit.ts'
 
@@ -48,7 +48,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'failed':
       case 'looped':
         if (stream.kind === 'feed') feedGaps.suspect()
-        return seriesPause(result.failure, lane.fail(series), random.next())
+        return pauseOf(stream)(result.failure, lane.fail(series), random.next())
       case 'gone':
         return afterGone(stream.name, series)
       case 'busy':
@@ -66,6 +66,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  function pauseOf({ kind }: CursorStream): typeof seriesPause {
+    return kind === 'feed' ? feedPause : seriesPause
   }
 
   /** A feed that told something new may have more waiting; whatever else is of the whole app was read to its end. */

@@ -84,7 +84,11 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     }
     if (result.outcome === 'failed') {
       await reportFailure(context, result.failure)
-      return { end: isGone(result.failure) ? 'gone' : 'failed', failure: result.failure, ...found }
+      return {
+        end: isGone(context.stream, result.failure) ? 'gone' : 'failed',
+        failure: result.failure,
+        ...found,
+      }
     }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
     if (result.stored.outcome === 'stale') return { end: 'busy', ...found }

@@ -56,6 +56,29 @@ describe('faults', () => {
     await stop()
   })
 
+  it.each([
+    ['that a classroom is not there', { kind: 'not_found', text: '', status: 404, code: 20404100 }],
+    ['that something else is not there', { kind: 'not_found', text: '', status: 404, code: 20404200 }],
+    ['that nothing is there', { kind: 'not_found', text: '', status: 404 }],
+    ['what nobody understands', { kind: 'malformed', text: '' }],
+  ] as const)('a feed that answers %s is asked again in seconds, then each minute', async (_, failure) => {
+    const { clock, transport, said, stop } = startApp([], [feed])
+    let isBroken = true
+    transport.answers = () => (isBroken ? failure : { items: [] })
+    await clock.advance(20 * minute)
+    const asked = transport.asked.map(({ at }) => at)
+    const pauses = asked.slice(1).map((at, index) => at - asked[index]!)
+    expect(pauses[0]).toBeLessThan(5 * second)
+    expect(pauses.slice(0, 4)).toEqual(pauses.slice(0, 4).toSorted((a, b) => a - b))
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(minute)
+    expect(asked.length).toBeLessThan(40)
+    expect(said.filter(line => line === 'a page could not be read')).toHaveLength(asked.length)
+    isBroken = false
+    await clock.advance(3 * minute)
+    expect(transport.asked.length).toBeGreaterThan(asked.length + 10)
+    await stop()
+  })
+
   it('a stream that hangs holds only its own lane', async () => {
     const rooms = ['a', 'b', 'c', 'd', 'e']
     const { clock, transport, controller } = startApp(rooms)
