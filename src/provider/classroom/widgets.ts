@@ -7,7 +7,7 @@ import { appId, region, roomUuid } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 
 /** Every item has a cause and an operator, and says what changed. */
-export const widgetBatch = batchOf('action', 'changeProperties', 'cause', 'operator', 'fromUser')
+export const widgetBatch = batchOf('sequence', 'action', 'changeProperties', 'cause', 'operator', 'fromUser')
 
 const shared = {
   family: 'classroom',
