@@ -11,13 +11,15 @@ import { openPoll } from './lesson/poll.ts'
 import { askQuiz } from './lesson/quiz.ts'
 import { startRecording } from './lesson/recording.ts'
 import { dismiss, drawMemory, startClass } from './lesson/state.ts'
-import { callSomeoneToStage, chat, raiseHand, reward } from './lesson/talk.ts'
+import { callSomeoneToStage, chat, raiseHand, reward, tryMicrophone } from './lesson/talk.ts'
 import { subjects } from './names.ts'
 import type { SchoolProfile } from './options.ts'
 import { type AppWorld, emptyContents } from './world.ts'
 
 const seconds = 1_000
 const minutes = 60 * seconds
+
+const shareStartedAgain = 0.7
 
 /** What happens during a lesson, and how often compared with the rest. */
 const activities = [
@@ -90,6 +92,7 @@ function holdLesson(school: School, slot: number, number: number, opened: number
       if (isReused) next(now + pause)
     },
   })
+  if (rules.switches.eventTimes === 'absent') tryMicrophone(lesson.classroom, opened)
   const ring = (bell: number) => {
     if (lesson.classroom.room.state === roomStates.notStarted) lesson.start(bell)
     if (!isReused) next(Math.max(bell, lesson.end - early(school)) + pause)
@@ -134,7 +137,21 @@ class Lesson implements Led {
     this.#memory = drawMemory(this.classroom)
     this.#showFilm(now)
     agenda.at(this.end, later => {
-      if (room.startedAt === now && room.state === roomStates.started) this.finish(later, roomStates.ended)
+      if (room.startedAt !== now || room.state !== roomStates.started) return
+      this.finish(later, roomStates.ended)
+      this.#perhapsAgain(later)
+    })
+  }
+
+  /** Long after its end, while the room is still known. */
+  #perhapsAgain(endedAt: number): void {
+    const { agenda, rules } = this.#school
+    if (rules.switches.classRestart === 'off' || this.#begun > 1) return
+    const draw = drawFrom(seededRandom(`${this.#about.seed}/again`))
+    if (!draw.chance(shareStartedAgain)) return
+    agenda.at(endedAt + this.#memory! * draw.between(0.2, 0.8), now => {
+      const { endedAt: end, destroyedAt } = this.classroom.room
+      if (end === endedAt && destroyedAt === undefined) this.start(now)
     })
   }
 

@@ -43,6 +43,12 @@ export const switchTable = {
   widgetKeys: choice('dotted', ['nested', 'dotted'], 'keys of changeProperties: extra: {a} or "extra.a"'),
   widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
   submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
+  classRestart: choice('off', ['off', 'on'], 'whether most classes that ended are soon started again, once'),
+  eventTimes: choice(
+    'present',
+    ['present', 'absent'],
+    'whether those who come and go are told with a time; absent: and they talk before the class begins',
+  ),
   recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
   stateMoves: choice('any', ['any', 'strict'], 'whether a classroom may go back to an earlier state'),
   uploadAnswer: choice(

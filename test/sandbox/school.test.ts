@@ -138,3 +138,37 @@ describe('a backlog', () => {
     expect([...sandbox.truth()]).toEqual(before)
   })
 })
+
+describe('a class that ended', () => {
+  it('is started once more while its room is known, where the world is made so', async () => {
+    const { clock, sandbox, linesOf } = play({ switches: { classRestart: 'on' } })
+    await clock.advance(3 * 60 * minutes)
+    const lives = [...sandbox.truth()]
+      .filter(line => line.kind === 'room')
+      .map(({ roomUuid }) =>
+        linesOf('event', roomUuid)
+          .filter(({ cmd }) => cmd === 1)
+          .map(({ data }) => (data as { state: number }).state)
+          .join(''),
+      )
+    expect(lives).toContain('123123')
+    expect(lives).toContain('123')
+  })
+
+  it('is followed by one whose first events tell no time and say something else, where the world is made so', async () => {
+    const { clock, linesOf } = play({ switches: { eventTimes: 'absent', roomReuse: 'on' } })
+    await clock.advance(150 * minutes)
+    const events = linesOf('event', linesOf('room')[0]?.roomUuid)
+    const [former, latter] = [1, 2].map(one =>
+      events.filter(({ incarnation }) => incarnation === one).slice(0, 10),
+    )
+    expect(JSON.stringify([former, latter])).not.toMatch(/Time"/)
+    expect(former?.map(({ sequence, cmd }) => [sequence, cmd])).toEqual(
+      latter?.map(({ sequence, cmd }) => [sequence, cmd]),
+    )
+    const changed = former?.filter(
+      ({ data }, n) => JSON.stringify(data) !== JSON.stringify(latter?.[n]?.data),
+    )
+    expect(changed?.length).toBeGreaterThan(5)
+  })
+})

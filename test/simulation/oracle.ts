@@ -15,11 +15,15 @@ export interface Findings {
   readonly different: readonly string[]
 }
 
+/** Whether the daemon was there all the time, or stood still for minutes now and then. */
+export type Service = 'steady' | 'interrupted'
+
 /** Compares all that the provider ever had with all that is stored. Shares no code with the daemon. */
 export async function examine(
   sandbox: Sandbox,
   database: VirtualDatabase,
   streams: readonly StreamName[],
+  service: Service,
 ): Promise<Findings> {
   const truth = readTruth(sandbox)
   const stored = await readStored(database)
@@ -32,7 +36,7 @@ export async function examine(
     widgetItems: truth.widgetItems.filter(({ widget }) => streams.includes(streamOf[widget])),
   }
   const widgets = examineWidgets(read, stored, incarnations)
-  const recordings = streams.includes('recordings') ? examineRecordings(truth, stored) : []
+  const recordings = streams.includes('recordings') ? examineRecordings(truth, stored, service) : []
   return {
     lost: [...events.lost, ...widgets.lost, ...recordings],
     duplicate: [...events.duplicate, ...widgets.duplicate],
@@ -116,11 +120,14 @@ function examineWidgets(truth: Truth, stored: Stored, incarnations: Incarnations
   return { lost, duplicate, different }
 }
 
-/** What has come of a recording by now, url included, is listed as long as the room is served. */
-function examineRecordings(truth: Truth, stored: Stored): readonly string[] {
+/**
+ * What has come of a recording by now, url included, is listed as long as the room is served; where somebody was there
+ * all the time, it was read before that was over.
+ */
+function examineRecordings(truth: Truth, stored: Stored, service: Service): readonly string[] {
   return truth.recordings
     .filter(({ key, isServed, state }) =>
-      isServed ? stored.recordings.get(key) !== state : !stored.recordings.has(key),
+      isServed || service === 'steady' ? stored.recordings.get(key) !== state : !stored.recordings.has(key),
     )
     .map(({ key, state }) => `recording ${key}: ${stored.recordings.get(key)} for ${state}`)
 }

@@ -52,7 +52,7 @@ export const healingTime = 18 * minute
 
 export function drawScenario(random: Random, demands: Demands): Scenario {
   const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!
-  const switches: Partial<Switches> = {
+  const drawn: Partial<Switches> = {
     appFeed: pick('consuming', 'sliding-window', 'redelivering'),
     feedShape: pick('array', 'list', 'object', 'object-with-next-id'),
     listShape: pick('list', 'records', 'beside', 'item'),
@@ -65,9 +65,14 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     widgetItemSequence: pick('present', 'absent'),
     recordingEndState: pick('2', '0'),
     roomMemorySeconds: providerMemory / second,
-    ...demands.switches,
   }
   const apps = bothApps.slice(0, pick(1, 2))
+  const switches: Partial<Switches> = {
+    ...drawn,
+    classRestart: pick('off', 'on'),
+    eventTimes: pick('present', 'absent'),
+    ...demands.switches,
+  }
   const { streams = ['app-events', ...roomStreamNames] } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {

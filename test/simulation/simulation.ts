@@ -146,7 +146,9 @@ class Run {
   }
 
   #examine(): Promise<Findings> {
-    return examine(this.#sandbox, this.#database, this.#scenario.streams)
+    const { classes } = this.#faults
+    const service = classes.includes('kill') || classes.includes('stall') ? 'interrupted' : 'steady'
+    return examine(this.#sandbox, this.#database, this.#scenario.streams, service)
   }
 }
 

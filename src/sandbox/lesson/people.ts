@@ -32,7 +32,7 @@ export function enter(room: Classroom, pupil: Pupil, now: number): void {
   room.present.set(userUuid, pupil)
   room.known.add(userUuid)
   joinCall(room, { sid: room.draw.id(), uid: pupil.uid, user: 'person', speaks: speaks(pupil) }, now)
-  room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(pupil, now)], offlineUsers: [] }, now)
+  room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(room, pupil, now)], offlineUsers: [] }, now)
 }
 
 function isKeptOut({ contents }: Classroom, userUuid: string, now: number): boolean {
@@ -75,7 +75,7 @@ export function leave(room: Classroom, pupils: readonly Pupil[], now: number): v
     room.waving.delete(userUuid)
     leaveCall(room, uid, now)
   }
-  const offlineUsers = leavers.map(pupil => shown(pupil, now))
+  const offlineUsers = leavers.map(pupil => shown(room, pupil, now))
   room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)
 }
 
@@ -92,6 +92,8 @@ export function dropOut(room: Classroom, now: number): void {
   room.later(now + room.draw.wait(60_000), later => enter(room, student, later))
 }
 
-function shown({ userUuid, userName, role, streamUuid }: Pupil, updateTime: number): object {
-  return { userUuid, userName, role, streamUuid, type: role, updateTime }
+function shown({ rules }: Classroom, pupil: Pupil, updateTime: number): object {
+  const { userUuid, userName, role, streamUuid } = pupil
+  const person = { userUuid, userName, role, streamUuid, type: role }
+  return rules.switches.eventTimes === 'present' ? { ...person, updateTime } : person
 }

@@ -1,7 +1,7 @@
 import { cmds } from '../../provider/classroom/index.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
 import { messages } from '../names.ts'
-import { studentsPresent } from './people.ts'
+import { enter, leave, studentsPresent } from './people.ts'
 
 export function chat(room: Classroom, now: number): void {
   if (room.present.size === 0) return
@@ -12,6 +12,15 @@ export function chat(room: Classroom, now: number): void {
     now,
   )
 }
+
+/** The teacher is there early, says a few things, and goes once more: none of it is told with a time. */
+export function tryMicrophone(room: Classroom, now: number): void {
+  enter(room, room.teacher, now)
+  for (let said = 0; said < remarks; said++) chat(room, now)
+  leave(room, [room.teacher], now)
+}
+
+const remarks = 10
 
 /** A hand goes up; sooner or later the teacher notices. */
 export function raiseHand(room: Classroom, now: number): void {
