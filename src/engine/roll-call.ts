@@ -24,8 +24,8 @@ export async function discover(
   const latestFirst = open.toSorted((a, b) => (b.lastEventAt ?? Infinity) - (a.lastEventAt ?? Infinity))
   const step = Math.max(QUICK_STEP_MS, (rooms.streams().length * slowestPace()) / SHARE_OF_PACE)
   const { activeEvery } = rooms.settings(gatekeeper)
-  for (const [place, { series, endedAt, lastEventAt }] of latestFirst.entries()) {
-    const known = rooms.find(series) ?? rooms.add(series, 'store', endedAt ?? undefined)
+  for (const [place, { series, life, lastEventAt }] of latestFirst.entries()) {
+    const known = rooms.find(series) ?? rooms.add(series, 'store', life)
     seriesOf(known, gatekeeper).quiet =
       lastEventAt === null ? 0 : quietSince(activeEvery, clock.now() - lastEventAt)
     want(gatekeeper, series, Math.min(place, AT_ONCE) * QUICK_STEP_MS + Math.max(0, place - AT_ONCE) * step)

@@ -1,6 +1,8 @@
 import type { Clock } from '../clock/clock.ts'
 import { hintedDelay } from '../planning/cadence.ts'
 import { type CursorStreamName, type Hint, type RoomStreamName, roomStreamNames } from '../streams/stream.ts'
+import type { RoomLife } from './ports.ts'
+import { afterChanges, isStartedAgain, later } from './room-life.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
@@ -33,8 +35,8 @@ export interface SeriesMemory {
 }
 
 export interface RoomMemory {
-  /** ms since the epoch; undefined while the class goes on. */
-  endedAt: number | undefined
+  /** Undefined while no change of state is known. */
+  life: RoomLife | undefined
   /** When the room's log was last read well, on the monotonic clock, ms. */
   verifiedAt: number | undefined
   /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
@@ -80,8 +82,8 @@ export class Rooms {
     return this.#rooms.get(room)
   }
 
-  add(room: string, from: RoomMemory['from'], endedAt?: number): RoomMemory {
-    const made: RoomMemory = { endedAt, verifiedAt: undefined, from, series: new Map() }
+  add(room: string, from: RoomMemory['from'], life?: RoomLife): RoomMemory {
+    const made: RoomMemory = { life, verifiedAt: undefined, from, series: new Map() }
     this.#rooms.set(room, made)
     return made
   }
@@ -127,8 +129,17 @@ export class Rooms {
     return (known.from === 'hint' && known.verifiedAt === undefined) || this.#isFading(known)
   }
 
-  #isFading({ endedAt }: RoomMemory): boolean {
+  #isFading({ life }: RoomMemory): boolean {
+    const endedAt = life?.endedAt
     return endedAt !== undefined && this.#clock.now() - endedAt > this.#memory * SAFE_SHARE
+  }
+
+  /** What the database knew of a room when a visit began; a roomUuid that is used again has a life of its own. */
+  learn(room: string, life: RoomLife | undefined, opened: boolean): void {
+    const known = this.#rooms.get(room)
+    if (!known) return
+    if (opened) known.life = undefined
+    else if (life) known.life = later(known.life, life)
   }
 
   /** Takes a hint to heart and answers which visits it asks for. */
@@ -137,9 +148,11 @@ export class Rooms {
     if (streams.length === 0) return []
     const known = this.#rooms.get(hint.room)
     const room = known ?? this.add(hint.room, 'hint')
-    if (hint.change === 'ended') room.endedAt = Math.min(room.endedAt ?? hint.at, hint.at)
+    const before = room.life
+    if (hint.state) room.life = afterChanges(before, hint.state)
+    const all = isStartedAgain(before, room.life)
     const concerned = streams.filter(
-      stream => stream !== from && (hint.streams.includes(stream) || unannounced.has(stream)),
+      stream => stream !== from && (all || hint.streams.includes(stream) || unannounced.has(stream)),
     )
     return concerned.map(stream => {
       Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })

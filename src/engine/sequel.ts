@@ -35,6 +35,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
+    rooms.learn(series, result.life, result.opened)
     tell(result.hints, stream.name)
     lane.keepAsked(series, result.asked ?? new Set())
     switch (result.end) {
@@ -100,15 +101,14 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   async function afterReading(
     stream: CursorStreamName,
     name: string,
-    { fresh, unfinished, opened, end }: VisitResult,
+    { fresh, unfinished, end }: VisitResult,
   ): Promise<number | undefined> {
     const room = rooms.find(name) ?? rooms.add(name, 'hint')
-    if (opened) room.endedAt = undefined
     const memory = seriesOf(room, stream)
     if (stream === gatekeeper) letOthersIn(name)
     if (end === 'more') return 0
     const cadence = rooms.settings(stream)
-    const state = { quiet: memory.quiet, endedAt: room.endedAt }
+    const state = { quiet: memory.quiet, endedAt: room.life?.endedAt }
     const next = nextVisit(cadence, state, { news: fresh > 0, unfinished }, clock.now(), random.next())
     if (next.kind === 'visit') {
       memory.quiet = next.quiet

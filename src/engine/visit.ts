@@ -3,7 +3,7 @@ import type { Harvest, Hint } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
 import { type CursorPage, cursorTask, standAfter } from './cursor-task.ts'
 import { type PollResult, poll } from './poll.ts'
-import type { Progress } from './ports.ts'
+import type { Progress, RoomLife } from './ports.ts'
 import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
 import { gatekeeper } from './rooms.ts'
 
@@ -17,6 +17,8 @@ export interface VisitResult {
   readonly unfinished: boolean
   /** The roomUuid turned out to mean another room now. */
   readonly opened: boolean
+  /** What the database knew of the room when the visit began. */
+  readonly life: RoomLife | undefined
   readonly hints: readonly Hint[]
   /** What a feed told, by name. */
   readonly told: readonly string[]
@@ -71,8 +73,12 @@ const nowhere: Progress = { version: 0, cursor: null, carry: null, certain: fals
 
 export async function visit(context: PollContext, occasion: Occasion): Promise<VisitResult> {
   const { learnt } = occasion
-  const found = { fresh: 0, unfinished: false, opened: false, hints: [] as Hint[], told: [] as string[] }
   let place = await begin(context, occasion)
+  const { life } = place.progress
+  const found = {
+    ...{ fresh: 0, unfinished: false, opened: false, life },
+    ...{ hints: [] as Hint[], told: [] as string[] },
+  }
 
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }

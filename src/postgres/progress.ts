@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence, OpenSeries, Progress } from '../engine/ports.ts'
+import type { Fence, OpenSeries, Progress, RoomLife } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'
@@ -9,24 +9,29 @@ import { bind, statement } from './statement.ts'
 const owned = `exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
+/** The room that a series is of, as it was used last. */
+const lastRoom = `
+   left join lateral (
+     select r.verified_at, r.state_sequence, r.ended_at, r.last_event_at from classroom.room r
+     where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
+   ) r on true`
+
+const lifeColumns = `r.state_sequence::text as state_sequence, extract(epoch from r.ended_at)::double precision * 1000 as ended_at`
+
 const read = statement(
   'progress',
-  `select p.version::int, p.cursor, p.carry::text as carry, coalesce((
-     select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
-     where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1), false) as certain
-   from ingest.progress p where p.app_id = :app and p.stream = :stream and p.series = :series`,
+  `select p.version::int, p.cursor, p.carry::text as carry,
+          coalesce(r.verified_at > ingest.clock() - :memory::interval, false) as certain, ${lifeColumns}
+   from ingest.progress p ${lastRoom}
+   where p.app_id = :app and p.stream = :stream and p.series = :series`,
 )
 
 const list = statement(
   'open_series',
   `select p.series, extract(epoch from p.updated_at)::double precision * 1000 as updated_at,
-          extract(epoch from r.ended_at)::double precision * 1000 as ended_at,
+          ${lifeColumns},
           extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at
-   from ingest.progress p
-   left join lateral (
-     select r.ended_at, r.last_event_at from classroom.room r
-     where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
-   ) r on true
+   from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
    order by p.series`,
 )
@@ -52,13 +57,23 @@ export async function readProgress(
   series: string,
   roomMemory: number,
 ): Promise<Progress | undefined> {
-  type Row = { version: number; cursor: string | null; carry: string | null; certain: boolean }
+  type Row = LifeRow & { version: number; cursor: string | null; carry: string | null; certain: boolean }
   const memory = `${roomMemory} milliseconds`
   const [row] = await query<Row>(pool, bind(read, { app, stream, series: encodeText(series), memory }))
   if (!row) return undefined
   const carry = row.carry === null ? null : (decodeJson(row.carry) as Json)
   const cursor = row.cursor === null ? null : decodeText(row.cursor)
-  return { version: row.version, cursor, carry, certain: row.certain }
+  return { version: row.version, cursor, carry, certain: row.certain, life: lifeOf(row) }
+}
+
+interface LifeRow {
+  readonly state_sequence: string | null
+  readonly ended_at: number | null
+}
+
+function lifeOf({ state_sequence, ended_at }: LifeRow): RoomLife | undefined {
+  if (state_sequence === null) return undefined
+  return { sequence: decodeJson(state_sequence) as RoomLife['sequence'], endedAt: ended_at ?? undefined }
 }
 
 export async function listOpenSeries(
@@ -66,17 +81,12 @@ export async function listOpenSeries(
   app: string,
   stream: string,
 ): Promise<readonly OpenSeries[]> {
-  type Row = {
-    series: string
-    updated_at: number | null
-    ended_at: number | null
-    last_event_at: number | null
-  }
+  type Row = LifeRow & { series: string; updated_at: number | null; last_event_at: number | null }
   const rows = await query<Row>(pool, bind(list, { app, stream }))
   return rows.map(row => ({
     series: decodeText(row.series),
     updatedAt: row.updated_at,
-    endedAt: row.ended_at,
+    life: lifeOf(row),
     lastEventAt: row.last_event_at,
   }))
 }

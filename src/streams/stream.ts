@@ -254,12 +254,24 @@ export type RejectReason = (typeof rejectReasons)[number]
 /** News about a room for every stream that follows rooms. */
 export interface Hint {
   readonly room: string
-  /** `news`: something happened; `hole`: events are missing before it; `ended`: the class is over. */
-  readonly change: 'news' | 'hole' | 'ended'
+  /** `news`: something happened; `hole`: events are missing before it. */
+  readonly change: 'news' | 'hole'
   /** When it happened, ms since the epoch. */
   readonly at: number
   /** Streams for which the news is certain; the others learn only that the room is alive. */
   readonly streams: readonly CursorStreamName[]
+  /** Where the news are of the state of the room too. */
+  readonly state?: ToldState
+}
+
+/** The state of a room after some changes of it, told in any order. */
+export interface ToldState {
+  /** Of the last change. */
+  readonly sequence: number | bigint
+  /** Of the last change after which the class went on; undefined where none is told. */
+  readonly started?: number | bigint
+  /** When the class ended, ms since the epoch; undefined while it goes on. */
+  readonly endedAt: number | undefined
 }
 
 /** Sequences between two neighbours of a log that were not served. */

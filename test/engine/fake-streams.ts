@@ -62,3 +62,10 @@ export const quiz: QueueStream = { ...queue, name: 'popup-quiz', operation: popu
 export function news(room: string, change: Hint['change'], at: number): Hint {
   return { room, change, at, streams: ['room-events'] }
 }
+
+/** News of a change of state: that the class began, or when it ended. */
+export function stateNews(room: string, sequence: number, endedAt: number | 'begun'): Hint {
+  const state =
+    endedAt === 'begun' ? { sequence, started: sequence, endedAt: undefined } : { sequence, endedAt }
+  return { ...news(room, 'news', 0), state }
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
-import { feed, news, quiz, roomLog } from './fake-streams.ts'
+import { feed, quiz, roomLog, stateNews } from './fake-streams.ts'
 import { minute, second } from './rig.ts'
 
 import { startApp } from './start-app.ts'
@@ -144,7 +144,7 @@ describe('faults', () => {
         return { kind: 'malformed', text: 'no JSON', body: new Uint8Array([1]) }
       }
       if (operation === 'appEvents')
-        return { items: [{ id: 1, hint: news('algebra', 'ended', clock.now() - 50 * minute) }] }
+        return { items: [{ id: 1, hint: stateNews('algebra', 9, clock.now() - 50 * minute) }] }
       return nextId === null ? { items: [{ id: 1 }, { id: 2 }], nextId: 'p2' } : { items: [{ id: 3 }] }
     }
     for (let i = 0; i < 40; i++) {

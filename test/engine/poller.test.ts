@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { feed, news, quiz, roomLog } from './fake-streams.ts'
+import { feed, news, quiz, roomLog, stateNews } from './fake-streams.ts'
 import { hour, minute, second } from './rig.ts'
 
 import { startApp } from './start-app.ts'
@@ -85,7 +85,7 @@ describe('what is visited when', () => {
     const { clock, transport, store, stop } = startApp(['algebra'], [feed, roomLog, quiz])
     transport.answers = ({ operation, at }) =>
       operation === 'appEvents' && at === 0
-        ? { items: [{ id: 1, hint: news('algebra', 'ended', clock.now()) }] }
+        ? { items: [{ id: 1, hint: stateNews('algebra', 9, clock.now()) }] }
         : { items: [] }
     await clock.advance(53 * minute)
     expect(store.isClosed('room-events', 'algebra')).toBe(false)
@@ -95,6 +95,44 @@ describe('what is visited when', () => {
     const before = transport.of('roomEvents').length
     await clock.advance(3 * hour)
     expect(transport.of('roomEvents')).toHaveLength(before)
+    await stop()
+  })
+
+  const restarts = [stateNews('algebra', 1, 'begun'), 'ended', stateNews('algebra', 60, 'begun')] as const
+  it.each([
+    ['a class that is started again after its end goes on', [0, 1, 2], false],
+    ['also when its end and its first start are told once more after that', [0, 1, 2, 1, 0], false],
+    ['but not when its first start is told once more', [0, 1, 0], true],
+    ['nor when its first start is told after its end', [1, 0], true],
+  ])('%s', async (_, told, closes) => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    const end = clock.now()
+    const hints = told
+      .map(one => restarts[one]!)
+      .map(hint => (hint === 'ended' ? stateNews('algebra', 50, end) : hint))
+    transport.answers = ({ operation, at }) => {
+      const hint = operation === 'appEvents' ? hints[Math.floor(at / minute)] : undefined
+      return { items: hint ? [{ id: at, hint }] : [] }
+    }
+    await clock.advance(75 * minute)
+    expect(store.isClosed('popup-quiz', 'algebra')).toBe(closes)
+    expect(store.isClosed('room-events', 'algebra')).toBe(closes)
+    await stop()
+  })
+
+  it.each([
+    ['goes on', undefined, false],
+    ['has ended', 0, true],
+  ])('what the database knows of a class counts after a restart: it %s', async (_, endedAfter, closes) => {
+    const { clock, transport, store, stop } = startApp([], [feed, roomLog, quiz])
+    const endedAt = endedAfter === undefined ? undefined : clock.now()
+    store.put('room-events', 'algebra', { life: { sequence: 60, endedAt } })
+    transport.answers = ({ operation, at }) =>
+      operation === 'appEvents' && at === 0
+        ? { items: [{ id: 1, hint: stateNews('algebra', closes ? 1 : 50, closes ? 'begun' : clock.now()) }] }
+        : { items: [] }
+    await clock.advance(75 * minute)
+    expect(store.isClosed('room-events', 'algebra')).toBe(closes)
     await stop()
   })
 

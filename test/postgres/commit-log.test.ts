@@ -83,6 +83,21 @@ describe('a page of a log', () => {
     expect(row).toEqual({ stream: 'room-events', key: '1', kept: { a: 1 }, other: { a: 2 } })
   })
 
+  it('with other words for a known event keeps the first and notes one other, whatever else is said later', async () => {
+    const room = await freshRoom(db)
+    const says = (version: number, data: object) =>
+      db.store.commit(logPage(room, version, { rows: eventRows([event(room, 1, { data })]) }))
+    await says(0, { url: 'a', size: 1 })
+    expect(await says(1, { size: 1, url: 'a' })).toMatchObject({ diverged: 0 })
+    expect(await says(2, { url: 'b', size: 1 })).toMatchObject({ diverged: 1 })
+    expect(await says(3, { url: 'c', size: 1 })).toMatchObject({ diverged: 0 })
+    expect(await db.rows('select data from classroom.room_event where room_uuid = $1', [room])).toEqual([
+      { data: { url: 'a', size: 1 } },
+    ])
+    const noted = await db.rows('select kept, other from ingest.divergence where series = $1', [room])
+    expect(noted).toMatchObject([{ kept: { data: { url: 'a' } }, other: { data: { url: 'b' } } }])
+  })
+
   it('keeps the time at which a derived row was first seen, and renews the rest', async () => {
     const room = await freshRoom(db)
     const told = (message: string, at: number) =>

@@ -8,11 +8,12 @@ import {
   me,
   openStore,
   roomRow,
+  roomStreams,
   rowSet,
   type TestStore,
   time,
 } from './harness.ts'
-import { freshRoom, roomOf } from './rooms.ts'
+import { feed, freshRoom, roomOf } from './rooms.ts'
 
 let db: TestStore
 beforeAll(async () => {
@@ -20,15 +21,16 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
+const change = (room: string, sequence: number, state: number) => ({
+  room_uuid: room,
+  sequence,
+  state,
+  started_at: null,
+  at: time(sequence),
+  extra: null,
+})
+
 describe('the life of a room', () => {
-  const change = (room: string, sequence: number, state: number) => ({
-    room_uuid: room,
-    sequence,
-    state,
-    started_at: null,
-    at: time(sequence),
-    extra: null,
-  })
   async function told(
     ...pages: {
       readonly room: Parameters<typeof roomRow>[1]
@@ -75,6 +77,68 @@ describe('the life of a room', () => {
   it('ends at its last end', async () => {
     expect(await told(started, ended, restarted, restartedAndEnded)).toEqual([2, new Date(time(15))])
     expect(await told(started, ended, restartedAndEnded, ended)).toEqual([2, new Date(time(15))])
+  })
+
+  it('ends at its last end, also where the start before that was told after it', async () => {
+    const endedAgain = {
+      room: { state: 2, stateSequence: 15, ended: 15 },
+      changes: [[15, 2]] as [number, number][],
+    }
+    expect(await told(started, ended, endedAgain)).toEqual([2, new Date(time(5))])
+    expect(await told(started, ended, endedAgain, restarted)).toEqual([2, new Date(time(15))])
+  })
+})
+
+describe('a class whose visits have ended', () => {
+  const changed = (room: string, sequence: number, state: number) => ({
+    rows: rowSet({
+      'classroom.room': [
+        roomRow(room, { state, stateSequence: sequence, ...(state > 1 && { ended: sequence }) }),
+      ],
+      'classroom.room_event': [event(room, sequence, { cmd: 1 })],
+      'classroom.room_state_change': [change(room, sequence, state)],
+    }),
+  })
+
+  async function closed() {
+    const room = await freshRoom(db)
+    await db.store.commit(logPage(room, 0, changed(room, 1, 1)))
+    await db.store.commit(logPage(room, 1, changed(room, 5, 2)))
+    for (const stream of roomStreams) await db.store.closeSeries(me, app, stream, room)
+    await db.store.follow(me, app, 'app-events', '')
+    return room
+  }
+  async function open(room: string) {
+    const rows = await db.rows(
+      'select stream from ingest.progress where series = $1 and closed_at is null order by 1',
+      [room],
+    )
+    return rows.map(({ stream }) => stream)
+  }
+  const all = roomStreams.toSorted()
+
+  it('is followed by every stream again once it is started again, whoever tells it', async () => {
+    const room = await closed()
+    expect(await open(room)).toEqual([])
+    await feed(db, changed(room, 9, 1))
+    expect(await open(room)).toEqual(all)
+    const other = await closed()
+    await db.store.commit(logPage(other, 2, changed(other, 9, 1)))
+    expect(await open(other)).toEqual(all)
+    expect((await db.store.progress(app, 'recordings', other))!.life).toEqual({
+      sequence: 9,
+      endedAt: undefined,
+    })
+  })
+
+  it('stays as it is when its first start is told again', async () => {
+    const room = await closed()
+    await feed(db, changed(room, 1, 1))
+    expect(await open(room)).toEqual([])
+    await db.store.commit(logPage(room, 2, changed(room, 1, 1)))
+    expect(await open(room)).toEqual(['room-events'])
+    const life = { sequence: 5, endedAt: Date.parse(time(5)) }
+    expect((await db.store.progress(app, 'recordings', room))!.life).toEqual(life)
   })
 })
 

@@ -14,14 +14,22 @@ export interface Progress {
   readonly carry: Json
   /** The roomUuid certainly still means the room that the rows belong to; of a series without a room, false. */
   readonly certain: boolean
+  /** The state of the room, where any was told; undefined of a series without a room. */
+  readonly life?: RoomLife | undefined
+}
+
+/** Whether a class goes on, by the last change of state that is known. */
+export interface RoomLife {
+  readonly sequence: number | bigint
+  /** When the class ended, ms since the epoch; undefined while it goes on. */
+  readonly endedAt: number | undefined
 }
 
 /** A series as the schedule needs it. */
 export interface OpenSeries {
   readonly series: string
   readonly updatedAt: number | null
-  /** When the room ended, as far as known; ms since the epoch. */
-  readonly endedAt: number | null
+  readonly life: RoomLife | undefined
   /** When the room last showed life. */
   readonly lastEventAt: number | null
 }

@@ -3,7 +3,8 @@ import { type Statement, statement } from '../statement.ts'
 import { eventTables } from '../tables/classroom.ts'
 import { tables } from '../tables.ts'
 import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
-import { isOfOther, takenBack, unlessRestated, validFrom } from './replaced.ts'
+import { isOfOther, replacedEvents, takenBack } from './replaced.ts'
+import { followed, reopened, storedRooms, toldChanges } from './room-life.ts'
 
 /**
  * Commits a page of events. Three questions are answered inside the statement, because only there the answer
@@ -12,7 +13,8 @@ import { isOfOther, takenBack, unlessRestated, validFrom } from './replaced.ts'
  *
  * The feed is a hint and the log is the truth: a feed event that contradicts, or that comes for a room which has
  * not been seen alive for longer than the provider remembers, waits in ingest.divergence; a log event replaces a
- * feed event of the same key; between two log events the first stays and the other is set down as a divergence.
+ * feed event of the same key; between two log events the first stays and the other is set down as a divergence, also
+ * where they differ in their data alone.
  */
 
 /** A feed names many rooms; the database knows their incarnations. */
@@ -37,14 +39,19 @@ const event = `
     select d.* from ${incoming('classroom.room_event')} where exists (select from moved)
   )`
 
-/** `fresh` events change the tables; `contradicts` ones go to the divergences. */
-function judged(fresh: string): string {
+/**
+ * `fresh` events change the tables; `contradicts` ones go to the divergences. The feed and the log may render an event
+ * differently, so that type and time decide; the log tells an event in the same words each time.
+ */
+function judged(source: 'feed' | 'log', fresh: string): string {
+  const reworded = `s.source = 'log' and s.data is distinct from e.data`
   return `
   judged as materialized (
     select e.*, p.incarnation, p.trusted, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data,
            case when s.source is null then not p.trusted
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
+                ${source === 'log' ? `when ${reworded} then true` : ''}
                 else not p.trusted and e.event_time is null end as contradicts,
            ${fresh} as fresh
     from event e
@@ -83,91 +90,23 @@ function storedEvents(source: 'feed' | 'log'): string {
   )`
 }
 
-/** A feed proves that a room is alive only by events that are new and contradict nothing; a log always does. */
-const provenByFeed = `
-      exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
-      and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)`
-
-/**
- * A log that was read to its end and goes on proves that its room lives for as long as the provider remembers an
- * ended one. That of a room which is over, or whose end was not reached, proves no more than that it is still
- * there; so that the room's other streams can be read, it counts for a quarter of that time. The feed, which may
- * serve what is old, proves nothing: trust that was had stays.
- */
-function verification(source: 'feed' | 'log'): { readonly first: string; readonly again: string } {
-  const brief = 'ingest.clock() - :memory::interval * 0.75'
-  if (source === 'feed') return { first: brief, again: 't.verified_at' }
-  const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
-  return {
-    first: `case when ${lives('s.state')} then ingest.clock() else ${brief} end`,
-    again: `case when ${lives(unlessRestated('state', mergedState))} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
-  }
-}
-
-const mergedState =
-  'case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end'
-
-/**
- * When the class ended. What was said of an older state counts only as the end before a close; a room that was
- * started again has not ended, and a page that tells of a new start also tells the end after it.
- */
-const mergedEnd = `case
-        when excluded.state_sequence is null then t.ended_at
-        when excluded.state_sequence < t.state_sequence then
-          case when t.state = 3 and excluded.state = 2 then least(t.ended_at, excluded.ended_at) else t.ended_at end
-        when excluded.state < 2 then null
-        when excluded.ended_at is not null and exists (
-          select from ${incoming('classroom.room_state_change')} where d.room_uuid = excluded.room_uuid and d.state < 2
-        ) then excluded.ended_at
-        else least(t.ended_at, excluded.ended_at) end`
-
-function storedRooms(source: 'feed' | 'log', proven: string): string {
-  const verified = verification(source)
-  const become = source === 'log' ? unlessRestated : (_column: string, usual: string) => usual
-  return `
-  seen_room as materialized (
-    select d.*, p.incarnation from ${incoming('classroom.room')}
-    join place p using (room_uuid)
-    where ${proven}
-  ), stored_room as (
-    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
-                                     valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
-           s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
-    from seen_room s
-    on conflict (app_id, room_uuid, incarnation) do update set
-      state = ${become('state', mergedState)},
-      state_sequence = ${become('state_sequence', 'greatest(t.state_sequence, excluded.state_sequence)')},
-      started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
-      ended_at = ${become('ended_at', mergedEnd)},
-      valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
-      last_event_at = greatest(t.last_event_at, excluded.last_event_at),
-      verified_at = ${verified.again}
-    returning (xmax = 0) as fresh
-  )`
-}
-
-/** A room that is seen for the first time is followed by every stream that follows rooms. */
-const followed = `
-  followed as (
-    insert into ingest.progress (app_id, stream, series, carry)
-    select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
-    from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
-    on conflict (app_id, stream, series) do nothing
-    returning 1
-  )`
-
+/** An event that the log tells in other words each time is noted once. */
 const diverged = `
-  diverged as (
-    insert into ingest.divergence (app_id, stream, series, key, kept, other)
-    select :app, :stream, j.room_uuid, j.sequence::text,
-           case when j.stored_source is not null then case when j.fresh
-             then jsonb_build_object('cmd', j.cmd, 'event_time', j.event_time, 'data', j.data)
-             else jsonb_build_object('cmd', j.stored_cmd, 'event_time', j.stored_time, 'data', j.stored_data) end end,
-           case when j.stored_source is not null and j.fresh
-             then jsonb_build_object('cmd', j.stored_cmd, 'event_time', j.stored_time, 'data', j.stored_data)
-             else jsonb_build_object('cmd', j.cmd, 'event_time', j.event_time, 'data', j.data) end
+  contradiction as (
+    select j.room_uuid, j.sequence::text as key, j.stored_source is not null and j.fresh as replaces,
+           j.stored_source is not null as is_stored,
+           j.stored_source = 'log' and j.stored_cmd = j.cmd and j.stored_time is not distinct from j.event_time as reworded,
+           jsonb_build_object('cmd', j.cmd, 'event_time', j.event_time, 'data', j.data) as told,
+           jsonb_build_object('cmd', j.stored_cmd, 'event_time', j.stored_time, 'data', j.stored_data) as stored
     from judged j where j.contradicts
+  ), diverged as (
+    insert into ingest.divergence (app_id, stream, series, key, kept, other)
+    select :app, :stream, c.room_uuid, c.key, case when c.replaces then c.told when c.is_stored then c.stored end,
+           case when c.replaces then c.stored else c.told end
+    from contradiction c
+    where not coalesce(c.reworded, false) or not exists (
+      select from ingest.divergence d
+      where d.app_id = :app and d.stream = :stream and d.series = c.room_uuid and d.key = c.key and d.kept = c.stored)
     on conflict do nothing
     returning 1
   )`
@@ -257,15 +196,6 @@ function counted(certain: string): Readonly<Record<string, string>> {
   }
 }
 
-/** News of a room whose visits had ended: its log is read again, also by a process that was not there to hear it. */
-const reopened = `
-  reopened as (
-    update ingest.progress p set closed_at = null
-    where p.app_id = :app and p.stream = 'room-events' and p.closed_at is not null
-      and p.series in (select j.room_uuid from judged j where j.fresh or j.contradicts)
-    returning 1
-  )`
-
 export const commitFeed: Statement = statement(
   'commit_feed',
   `with ${[
@@ -273,11 +203,12 @@ export const commitFeed: Statement = statement(
     moved('true'),
     event,
     feedPlaces,
-    judged(feedFresh),
+    judged('feed', feedFresh),
+    ...toldChanges('feed'),
     storedEvents('feed'),
-    storedRooms('feed', provenByFeed),
+    storedRooms('feed'),
     followed,
-    reopened,
+    reopened('feed'),
     diverged,
     ...derived('feed'),
     ...shared,
@@ -291,11 +222,14 @@ export const commitLog: Statement = statement(
     moved('true'),
     event,
     logPlaces,
-    judged(logFresh),
+    judged('log', logFresh),
+    replacedEvents,
+    ...toldChanges('log'),
     ...takenBack,
     storedEvents('log'),
-    storedRooms('log', 'true'),
+    storedRooms('log'),
     followed,
+    reopened('log'),
     diverged,
     confirmed,
     holes,

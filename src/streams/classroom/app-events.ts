@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
 import { cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
-import type { RoomRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
 import { type EventPlace, type RoomEvent, readEvents } from '../events/read-events.ts'
-import { isOver } from '../events/room-rows.ts'
+import { toldState } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
-import type { CursorStreamName, FeedStream, Harvest, Hint, Page, Reject } from '../stream.ts'
+import type { CursorStreamName, FeedStream, Harvest, Hint, Page, Reject, ToldState } from '../stream.ts'
 
 /**
  * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each
@@ -40,6 +39,7 @@ function harvest(page: Page): Harvest {
   const rows = eventRows(placed, page)
   const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
   const placesByRoom = Map.groupBy(places, place => place.room_uuid)
+  const changesByRoom = Map.groupBy(rows['classroom.room_state_change'] ?? [], change => change.room_uuid)
   const rooms = new Map(rows['classroom.room']?.map(room => [room.room_uuid, room]))
   return {
     rows,
@@ -49,7 +49,8 @@ function harvest(page: Page): Harvest {
     rejects,
     hints: [...eventsByRoom].map(([name, events]) => {
       const jumps = page.settings.sequenceScope === 'room' && hasHole(placesByRoom.get(name) ?? [])
-      return hintOf(rooms.get(name), events, jumps ? 'hole' : 'news')
+      const changes = changesByRoom.get(name) ?? []
+      return hintOf(events, jumps ? 'hole' : 'news', toldState(rooms.get(name), changes, lastOf(events)))
     }),
     told: [...places.map(({ room_uuid, sequence }) => `${sequence} ${room_uuid}`), ...rejects.map(nameOf)],
     unfinished: false,
@@ -64,12 +65,11 @@ function place(event: RoomEvent, answered: EventTime): PlacedEvent {
     : { event, at: ownTime, at_source: 'event', firm: true }
 }
 
-function hintOf(room: RoomRow | undefined, events: readonly PlacedEvent[], change: 'hole' | 'news'): Hint {
+function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: ToldState | undefined): Hint {
   const certain = events.map(({ event }) => told.get(event.cmd)).filter(name => name !== undefined)
   const streams = [...new Set<CursorStreamName>(['room-events', ...certain])]
-  const hint = { room: events[0]!.event.room_uuid, at: lastOf(events), streams }
-  if (!room || !isOver(room.state)) return { ...hint, change }
-  return { ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }
+  const hint = { room: events[0]!.event.room_uuid, change, at: lastOf(events), streams }
+  return state ? { ...hint, state } : hint
 }
 
 /** What cannot be read may have no place either. */

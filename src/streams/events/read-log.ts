@@ -9,7 +9,7 @@ import { answerTime, lastOf, type PlacedEvent } from './event-time.ts'
 import type { LogCarry, LogFold } from './log-carry.ts'
 import type { EventPage, EventPlace, RoomEvent } from './read-events.ts'
 import { assignStops } from './recording-state.ts'
-import { isOver } from './room-rows.ts'
+import { toldState } from './room-rows.ts'
 
 /** Streams that may hold more of a room whose log has news. */
 const besides: readonly CursorStreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
@@ -117,11 +117,10 @@ function hintsOf(
 ): readonly Hint[] {
   const fresh = placed.filter(({ event }) => isAfter(event.sequence, seen))
   if (fresh.length === 0) return []
-  const hint = { room: page.series, at: lastOf(fresh), streams: besides }
+  const hint = { room: page.series, change: 'news', at: lastOf(fresh), streams: besides } as const
   const [room] = rows['classroom.room'] ?? []
-  const hasEnded = room && isOver(room.state) && isAfter(room.state_sequence ?? 0, seen)
-  if (!hasEnded) return [{ ...hint, change: 'news' }]
-  return [{ ...hint, change: 'ended', at: room.ended_at === null ? hint.at : Date.parse(room.ended_at) }]
+  const state = toldState(room, rows['classroom.room_state_change'] ?? [], hint.at)
+  return state && isAfter(state.sequence, seen) ? [{ ...hint, state }] : [hint]
 }
 
 function isAfter(sequence: Sequence, seen: Sequence | null): boolean {

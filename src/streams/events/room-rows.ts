@@ -1,7 +1,8 @@
 import { roomStates } from '../../provider/classroom/index.ts'
 import type { RoomRow, RoomStateChangeRow } from '../../rows/classroom.ts'
 import type { Timestamp } from '../../rows/json.ts'
-import { bySequence, type Sequence } from '../sequence.ts'
+import { bySequence, highest, type Sequence } from '../sequence.ts'
+import type { ToldState } from '../stream.ts'
 import type { PlacedEvent } from './event-time.ts'
 
 /**
@@ -35,6 +36,23 @@ function lifeOf(
     state_sequence: last?.sequence ?? null,
     started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
     ended_at: last && isOver(last.state) ? endOf(ends) : null,
+  }
+}
+
+/** What changes of state say of the room that they made; `heardAt` is when it ended where no time says so, ms. */
+export function toldState(
+  room: RoomRow | undefined,
+  changes: readonly RoomStateChangeRow[],
+  heardAt: number,
+): ToldState | undefined {
+  if (!room || room.state_sequence === null) return undefined
+  const starts = changes.filter(({ state }) => !isOver(state)).map(({ sequence }) => sequence)
+  const started = starts.reduce<Sequence | null>(highest, null) ?? undefined
+  const endedAt = room.ended_at === null ? heardAt : Date.parse(room.ended_at)
+  return {
+    sequence: room.state_sequence,
+    ...(started !== undefined && { started }),
+    endedAt: isOver(room.state) ? endedAt : undefined,
   }
 }
 

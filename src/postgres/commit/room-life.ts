@@ -1,0 +1,134 @@
+import { incoming } from './pieces.ts'
+import { others, unlessRestated, validFrom } from './replaced.ts'
+
+/**
+ * All changes of state of the rooms whose page tells of one: as they are stored, and as the page has them. Where both
+ * tell of one, the log is right, and the first sight of it is nearest to when it happened.
+ */
+export function toldChanges(source: 'feed' | 'log'): readonly string[] {
+  const wrong = source === 'log' ? others : "'{}'::bigint[]"
+  const news = `exists (select from ${incoming('classroom.room_state_change')} where d.room_uuid = p.room_uuid)`
+  const concerned = source === 'log' ? `${news} or exists (select from replaced where other)` : news
+  return [
+    `
+  state_change as materialized (
+    select room_uuid, sequence, coalesce(d.state, c.state) as state,
+           coalesce(d.started_at, case when not sequence = any (${wrong}) then c.started_at end) as started_at,
+           case when c.at is null or sequence = any (${wrong}) then d.at else c.at end as at, c.at is null as fresh
+    from (
+      select c.room_uuid, c.sequence, c.state, c.started_at, c.at from place p
+      join classroom.room_state_change c
+        on c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+      where ${concerned}
+    ) c
+    full join (
+      select d.room_uuid, d.sequence, d.state, d.started_at, d.at
+      from ${incoming('classroom.room_state_change')}
+      join judged j using (room_uuid, sequence) where j.fresh
+    ) d using (room_uuid, sequence)
+    where d.at is not null or not sequence = any (${wrong})
+  )`,
+    `
+  course as materialized (
+    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state >= 2 and c.sequence > c.begun) as ended_at,
+           bool_or(c.fresh and c.sequence = c.begun and c.sequence = c.last) as begins
+    from (
+      select c.*, max(c.sequence) over w as last, coalesce(max(c.sequence) filter (where c.state < 2) over w, -1) as begun
+      from state_change c window w as (partition by c.room_uuid)
+    ) c
+    group by c.room_uuid
+  )`,
+  ]
+}
+
+/** A feed proves that a room is alive only by events that are new and contradict nothing; a log always does. */
+const provenByFeed = `
+      exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
+      and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)`
+
+/**
+ * A log that was read to its end and goes on proves that its room lives for as long as the provider remembers an
+ * ended one. That of a room which is over, or whose end was not reached, proves no more than that it is still
+ * there; so that the room's other streams can be read, it counts for a quarter of that time. The feed, which may
+ * serve what is old, proves nothing: trust that was had stays.
+ */
+function verification(source: 'feed' | 'log'): { readonly first: string; readonly again: string } {
+  const brief = 'ingest.clock() - :memory::interval * 0.75'
+  if (source === 'feed') return { first: brief, again: 't.verified_at' }
+  const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
+  return {
+    first: `case when ${lives('s.state')} then ingest.clock() else ${brief} end`,
+    again: `case when ${lives(unlessRestated('state', mergedState))} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
+  }
+}
+
+const mergedState =
+  'case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end'
+
+const courseOf = (column: 'sequence' | 'ended_at') =>
+  `select c.${column} from course c where c.room_uuid = t.room_uuid`
+
+/**
+ * When the class ended: at the first end after its last start, by all changes of state that are known. A row that has
+ * heard of a later one than this statement knows was changed meanwhile, and whoever did that knew the end.
+ */
+const mergedEnd = `case
+        when excluded.state_sequence is null or t.state_sequence > (${courseOf('sequence')}) then t.ended_at
+        else (${courseOf('ended_at')}) end`
+
+/** The row of each room; what a column becomes of a room that is known is decided by all that is known of it. */
+export function storedRooms(source: 'feed' | 'log'): string {
+  const verified = verification(source)
+  const become = source === 'log' ? unlessRestated : (_column: string, usual: string) => usual
+  return `
+  seen_room as materialized (
+    select d.*, p.incarnation from ${incoming('classroom.room')}
+    join place p using (room_uuid)
+    where ${source === 'feed' ? provenByFeed : 'true'}
+  ), stored_room as (
+    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
+                                     valid_from, last_event_at, first_seen_at, verified_at)
+    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+           s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
+    from seen_room s
+    on conflict (app_id, room_uuid, incarnation) do update set
+      state = ${become('state', mergedState)},
+      state_sequence = ${become('state_sequence', 'greatest(t.state_sequence, excluded.state_sequence)')},
+      started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
+      ended_at = ${become('ended_at', mergedEnd)},
+      valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
+      last_event_at = greatest(t.last_event_at, excluded.last_event_at),
+      verified_at = ${verified.again}
+    returning (xmax = 0) as fresh
+  )`
+}
+
+/** A room that is seen for the first time is followed by every stream that follows rooms. */
+export const followed = `
+  followed as (
+    insert into ingest.progress (app_id, stream, series, carry)
+    select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
+    from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
+    on conflict (app_id, stream, series) do nothing
+    returning 1
+  )`
+
+/**
+ * Of a room whose visits had ended, news have its log read again, and a class that begins again has all of it read
+ * again: also by a process that was not there to hear it.
+ */
+export function reopened(source: 'feed' | 'log'): string {
+  const begun = `
+      select f.stream, c.room_uuid from course c cross join unnest(:room_streams::text[]) f(stream) where c.begins`
+  const concerned =
+    source === 'log'
+      ? `${begun} and f.stream <> :stream and not :opens::boolean`
+      : `${begun} union select 'room-events', j.room_uuid from judged j where j.fresh or j.contradicts`
+  return `
+  reopened as (
+    update ingest.progress p set closed_at = null from (${concerned}
+    ) s(stream, series)
+    where p.app_id = :app and p.stream = s.stream and p.series = s.series and p.closed_at is not null
+    returning 1
+  )`
+}
