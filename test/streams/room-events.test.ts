@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Page } from '../../src/streams/stream.ts'
@@ -129,6 +129,69 @@ it('a log that begins with sequences not seen before is that of another room', (
   const known = read({ items: [chat(50), chat(51)] }, { incarnation: 2 })
   const other = read({ items: [chat(1)] }, known.carry)
   expect(other.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: true })
+})
+
+describe('a log whose first events have no time of their own', () => {
+  const log = (words: readonly string[]) =>
+    words.map((message, n) => ({ ...chat(n + 1), data: { fromUser: { userUuid: 'ann' }, message } }))
+  const said = Array.from({ length: 20 }, (_, n) => `so ${n}`)
+  const known = read({ items: log(said) })
+
+  it('is that of another room when most of them say something else', () => {
+    const items = log(Array.from({ length: 23 }, (_, n) => `or ${n}`))
+    const other = read({ items }, known.carry)
+    expect(other.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
+    expect(other.rows['classroom.room_event']).toHaveLength(23)
+    expect(read({ items }, other.carry).room).toEqual({ kind: 'incarnation', incarnation: 2, opens: false })
+  })
+
+  it.each([
+    ['one of them', 3, 4],
+    ['what comes after the first ten', 10, 20],
+  ])('is that of the same room when %s says something else', (_, from, to) => {
+    const items = log(said.map((message, n) => (n >= from && n < to ? 'else' : message)))
+    expect(read({ items }, known.carry).room).toMatchObject({ incarnation: 1, opens: false })
+  })
+
+  it('is that of the same room when one event has the time that it had, whatever the others say', () => {
+    const start = {
+      roomUuid: 'algebra-7b',
+      cmd: 1,
+      sequence: 0,
+      data: { state: 1, startTime: 1_767_222_000_000 },
+    }
+    const { carry } = read({ items: [start, ...log(said)] })
+    const items = [start, ...log(said.map(message => `${message}?`))]
+    expect(read({ items }, carry).room).toMatchObject({ incarnation: 1, opens: false })
+  })
+
+  it('is known again by the order of no keys, and where nobody has kept what they said', () => {
+    const turned = log(said).map(item => ({
+      ...item,
+      data: Object.fromEntries(Object.entries(item.data).toReversed()),
+    }))
+    expect(read({ items: turned }, known.carry).room).toMatchObject({ opens: false })
+    const old = {
+      incarnation: 1,
+      fingerprint: [
+        [1, 3, null],
+        [2, 3, null],
+      ],
+      seen: 2,
+      caughtUp: true,
+    }
+    const again = read({ items: log(said) }, old)
+    expect(again.room).toMatchObject({ opens: false })
+    expect((again.carry as typeof old).fingerprint).toEqual((known.carry as typeof old).fingerprint)
+  })
+})
+
+it('of two events of a page under one sequence that say different things, the second is set aside', () => {
+  const { rows, rejects } = read({
+    items: [chat(1), { ...chat(1), data: { ...chat(1).data, message: 'no' } }, chat(1)],
+  })
+  expect(rows['classroom.chat_message']).toMatchObject([{ sequence: 1, message: 'hi' }])
+  expect(rejects).toHaveLength(1)
 })
 
 it('a page from the middle of a log whose carry is broken makes no rows and asks for the beginning', () => {

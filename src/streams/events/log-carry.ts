@@ -16,9 +16,14 @@ export type LogFold = z.infer<typeof LogFold>
 
 export const LogCarry = z.object({
   incarnation: z.int().min(1).default(1),
-  /** The first events of the log as [sequence, cmd, own time]: by these a room is known again. */
+  /**
+   * The first events of the log as [sequence, cmd, own time, and where there is none a hash of the data]: by these a room
+   * is known again.
+   */
   fingerprint: z
-    .array(z.tuple([Sequence, z.int32(), z.string().nullable()]).readonly())
+    .array(
+      z.tuple([Sequence, z.int32(), z.string().nullable(), z.string().nullable().default(null)]).readonly(),
+    )
     .readonly()
     .default([]),
   /** State before the page at the stored cursor; null while that is the beginning. */

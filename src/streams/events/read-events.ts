@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { cmds, EventRecord } from '../../provider/classroom/index.ts'
 import type { Json } from '../../rows/json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { fieldsWithout, isObject, judge } from '../items.ts'
 import { redact } from '../redact.ts'
 import { normalSequence, type Sequence } from '../sequence.ts'
@@ -86,7 +87,7 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
     places.push(event)
     const key = `${event.sequence} ${event.room_uuid}`
     const earlier = events.get(key)
-    if (earlier && !isSameEvent(earlier, event)) {
+    if (earlier && !(room === undefined ? isSameEvent : isSameText)(earlier, event)) {
       rejects.push({ reason: 'out_of_range', detail: 'sequence: belongs to another event of the page', item })
       continue
     }
@@ -107,8 +108,13 @@ function bySequence(a: EventPlace, b: EventPlace): number {
 }
 
 /** Two renderings of one event share its type and the provider's own time; the rest may differ. */
-export function isSameEvent(a: RoomEvent, b: RoomEvent): boolean {
+function isSameEvent(a: RoomEvent, b: RoomEvent): boolean {
   return a.cmd === b.cmd && a.reading.ownTime === b.reading.ownTime
+}
+
+/** The log tells the same event in the same words. */
+function isSameText(a: RoomEvent, b: RoomEvent): boolean {
+  return isSameEvent(a, b) && canonicalJson(a.data) === canonicalJson(b.data)
 }
 
 function placeOf(record: Json, room: string | undefined): EventPlace[] {
