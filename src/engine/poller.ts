@@ -1,5 +1,5 @@
 import { retryDelay } from '../planning/retry.ts'
-import type { CursorStreamName, StreamName } from '../streams/stream.ts'
+import { type CursorStreamName, type StreamName, streamNames } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
@@ -124,6 +124,9 @@ export function startPoller(context: PollerContext): Poller {
   }
 
   async function begin(): Promise<void> {
+    const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
+    const [on, off] = [streamNames.filter(isOn), streamNames.filter(name => !isOn(name))]
+    await store.noteStreams(context.fence(), app.id, { on, off })
     for (const { stream } of lanes.values()) if (stream.scope === 'app') want(stream.name, '', 0)
     if (lanes.has(gatekeeper)) await discover(context, rooms, want)
   }

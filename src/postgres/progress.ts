@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence, OpenSeries, Progress, RoomLife } from '../engine/ports.ts'
+import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'
@@ -42,6 +42,19 @@ const follow = statement(
    select :app, s.stream, r.room from unnest(:streams::text[]) s(stream) cross join unnest(:rooms::text[]) r(room)
    where ${owned}
    on conflict (app_id, stream, series) do nothing`,
+)
+
+const note = statement(
+  'note_streams',
+  `with on_again as (
+     update ingest.stream_off o set on_at = ingest.clock()
+     where o.app_id = :app and o.stream = any (:on::text[]) and o.on_at is null and ${owned}
+   )
+   insert into ingest.stream_off (app_id, stream, off_at)
+   select :app, s.stream, ingest.clock() from unnest(:off::text[]) s(stream)
+   where ${owned} and not exists (
+     select from ingest.stream_off o where o.app_id = :app and o.stream = s.stream and o.on_at is null)
+   on conflict (app_id, stream, off_at) do nothing`,
 )
 
 const close = statement(
@@ -99,6 +112,15 @@ export async function followSeries(
   rooms: readonly string[],
 ): Promise<void> {
   await query(pool, bind(follow, { ...fence, app, streams, rooms: rooms.map(encodeText) }))
+}
+
+export async function noteStreams(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  streams: StreamSwitches,
+): Promise<void> {
+  await query(pool, bind(note, { ...fence, app, ...streams }))
 }
 
 export async function closeSeries(

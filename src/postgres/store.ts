@@ -8,7 +8,7 @@ import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { pruneIntents } from './intents.ts'
 import { keepPartitions, type Retention } from './partitions.ts'
-import { closeSeries, followSeries, listOpenSeries, readProgress } from './progress.ts'
+import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
 import {
@@ -30,6 +30,7 @@ export interface StoreSettings extends CommitSettings, GapSettings {
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
+    noteStreams: (fence, app, streams) => noteStreams(pool, fence, app, streams),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, settings.roomStreams, rooms),
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),

@@ -67,6 +67,10 @@ export class FakeStore extends FakeRangeStore implements Store {
     })
   }
 
+  async noteStreams(): Promise<void> {
+    this.#called('noteStreams')
+  }
+
   async discoverRooms(_fence: unknown, _app: string, rooms: readonly string[]): Promise<void> {
     this.#called('discoverRooms')
     for (const room of rooms) for (const stream of this.#roomStreams) this.#make(stream, room)

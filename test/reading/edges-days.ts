@@ -94,7 +94,7 @@ export const days: Edge = {
     ['what the feed says is confirmed', `(e.source = 'log'::text)`, `(e.source <> ''::text)`],
     ['former classes have no holes', 'r_1.incarnation) = r_1.incarnation', 'r_1.incarnation) = 99'],
     ['what was read before the end is whole', 'p.caught_up_at > COALESCE', 'p.caught_up_at <> COALESCE'],
-    ['a class is whole where others were missed', '(t.complete AND r.whole', '(r.whole'],
+    ['a class is whole where others were missed', '(COALESCE(t.complete, true) AND r.whole', '(r.whole'],
     ['streams that are off are told of', 'EXISTS ( SELECT', 'true OR EXISTS ( SELECT'],
   ].map(([mistake, from, to]) => ({ view: 'ingest.complete_day', mistake: mistake!, from: from!, to: to! })),
 }

@@ -77,6 +77,8 @@ export class StoreUnavailable extends Error {
 /** Every method throws StoreUnavailable when the database cannot be reached. */
 export interface Store extends RangeStore {
   readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
+  /** Sets down which streams of the app are on; what is complete is not judged by those that are off. */
+  readonly noteStreams: (fence: Fence, app: string, streams: StreamSwitches) => Promise<void>
   /** Makes the rooms known, for every stream that follows rooms; rooms that are known stay as they are. */
   readonly discoverRooms: (fence: Fence, app: string, rooms: readonly string[]) => Promise<void>
   /** Makes one series known, where it is not yet. */
@@ -101,6 +103,11 @@ export interface Store extends RangeStore {
   /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */
   readonly settleFeedGaps: (fence: Fence, app: string) => Promise<number>
   readonly housekeeping: () => Promise<void>
+}
+
+export interface StreamSwitches {
+  readonly on: readonly StreamName[]
+  readonly off: readonly StreamName[]
 }
 
 export interface DeadLetter {
