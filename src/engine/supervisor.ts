@@ -5,6 +5,7 @@ import type { Stream, StreamName } from '../streams/stream.ts'
 import { createAdmission } from './admission.ts'
 import { type RunningApp, startApp } from './app.ts'
 import { createBell } from './bell.ts'
+import { confirmedTime } from './confirmed.ts'
 import { runOnSchedule } from './cron.ts'
 import { createStoreHealth } from './health.ts'
 import type { Load } from './load.ts'
@@ -50,6 +51,9 @@ const claimBackoff: Backoff = { first: 500, cap: 3_000 }
 /** A claim that takes longer than this, ms, is given up: its connection may be dead. */
 const CLAIM_DEADLINE_MS = 10_000
 
+/** Room for rows is made for so long at most, ms, before the first page: what is owned must be renewed meanwhile. */
+const PREPARE_DEADLINE_MS = 5_000
+
 export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
   const admission = createAdmission(context, settings.deadline)
@@ -61,6 +65,23 @@ export function startEngine(context: EngineContext): Engine {
   /** Pollers that have not ended yet, those that were told to stop included. */
   const alive = new Set<Promise<void>>()
   let shards = 0
+  let isPrepared = false
+
+  /** Once, before anything is drained. Where it fails, rows find a place all the same, and the housekeeping goes on. */
+  async function prepare(): Promise<void> {
+    if (isPrepared) return
+    isPrepared = true
+    await within(clock, PREPARE_DEADLINE_MS, store.prepare(), stopping.signal).catch(error => {
+      if (!stopping.signal.aborted)
+        log.warn('partitions could not be made ahead; the housekeeping tries again', { error })
+    })
+  }
+
+  async function keepHouse(): Promise<void> {
+    if (shards === 0 || health.state() === 'down') return
+    if ((await store.housekeeping(confirmedTime(clock, context.transport))) === 'done') return
+    log.warn('nothing that is too old was taken away: the provider does not confirm the time of the database')
+  }
 
   function adopt(fences: readonly Fence[]): void {
     shards = fences.length
@@ -110,7 +131,9 @@ export function startEngine(context: EngineContext): Engine {
   async function own(): Promise<void> {
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
-        adopt(await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), stopping.signal))
+        const fences = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), stopping.signal)
+        if (fences.length > 0) await prepare()
+        adopt(fences)
         failures = 0
         const wasDown = health.state() === 'down'
         health.answered()
@@ -143,9 +166,7 @@ export function startEngine(context: EngineContext): Engine {
   async function run(): Promise<void> {
     const keeping = runOnSchedule(
       { ...context, expression: settings.housekeeping, signal: stopping.signal },
-      async () => {
-        if (shards > 0 && health.state() !== 'down') await store.housekeeping()
-      },
+      keepHouse,
     )
     await own()
     await shutDown()

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { OwedFigure, StoreFigures } from '../engine/ports.ts'
 import { query } from './connect.ts'
+import { readLeftBehind } from './housekeeping.ts'
 
 const roomStates = `
   select app_id as app, state, sum(things)::int as count
@@ -39,5 +40,6 @@ export async function readFigures(pool: pg.Pool): Promise<StoreFigures> {
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),
     owed: await all<OwedFigure & pg.QueryResultRow>(owedByStream),
+    leftBehind: await readLeftBehind(pool),
   }
 }

@@ -55,8 +55,8 @@ export function createIntentStore(pool: pg.Pool): IntentStore {
 }
 
 /** Nobody takes up an intent that is this old. */
-const prune = `delete from ingest.intent i where i.updated_at < (select ingest.clock()) - interval '30 days'`
+const prune = `delete from ingest.intent i where i.updated_at < $1::timestamptz - interval '30 days'`
 
-export async function pruneIntents(pool: pg.Pool): Promise<void> {
-  await query(pool, { text: prune, values: [] })
+export async function pruneIntents(pool: pg.Pool, now: Date): Promise<void> {
+  await query(pool, { text: prune, values: [now] })
 }

@@ -8,28 +8,98 @@ export type PartitionedTable = (typeof partitionedTables)[number]
 /** How long rows are kept, ms; a table that is not named is kept forever. */
 export type Retention = { readonly [T in PartitionedTable]?: number | 'forever' }
 
+/** A moment as Postgres takes it; null is the database's clock. */
+export type Moment = Date | null
+
 /** Partitions are made for as long before and after now; what lies outside goes to the default partition. */
 const AROUND = '35 days'
 
+/** Rows of the default partition that are older than this, of a table that is kept forever, stay there. */
+const OLDEST = '2 years'
+
+/** At most so many steps a week or month and run: each holds up those who write to it for as long as some 100,000 rows take. */
+const MOST_STEPS = 50
+
+/** Rows of the default partition that are removed in one statement, and in how many at most. */
+const BATCH = 50_000
+const MOST_BATCHES = 20
+
+const make = 'select ingest.make_partition($1, $2) as made'
+
+const now = 'coalesce($2::timestamptz, ingest.clock())'
+
 const due = `select d.at::text as at from ingest.partitions_due($1,
-  greatest(ingest.clock() - '${AROUND}'::interval, ingest.clock() - $2::interval), ingest.clock() + '${AROUND}'::interval) d(at)`
+  greatest(${now} - '${AROUND}'::interval, ${now} - $3::interval), ${now} + '${AROUND}'::interval, ${now} - $3::interval) d(at)`
 
 /**
- * Makes the partitions that will soon be needed and drops those that are older than their table keeps. Each is a
- * statement of its own: one whose table is in use is left for the next time. Throws StoreUnavailable.
+ * Makes the partitions that are or will soon be needed, as far as one step each goes. One whose table is in use is left
+ * for the next time, and the failure of one table is told when all others are made. Throws StoreUnavailable.
  */
-export async function keepPartitions(pool: pg.Pool, retention: Retention): Promise<void> {
-  for (const table of partitionedTables) {
+export function makePartitions(pool: pg.Pool, retention: Retention): Promise<void> {
+  return inTurn(partitionedTables.map(table => () => makeOf(pool, table, retention, { at: null, steps: 1 })))
+}
+
+/** The same, and moves all that lies in default partitions into partitions of their own: a task for each table. */
+export function fillPartitions(pool: pg.Pool, retention: Retention, at: Moment): readonly Task[] {
+  return partitionedTables.map(table => () => makeOf(pool, table, retention, { at, steps: MOST_STEPS }))
+}
+
+/** Drops what is older than its table keeps: a task for each. */
+export function dropPartitions(pool: pg.Pool, retention: Retention, at: Date): readonly Task[] {
+  return partitionedTables.map(table => async () => {
     const kept = retention[table] ?? 'forever'
-    const age = kept === 'forever' ? AROUND : `${kept} milliseconds`
-    for (const { at } of await query<{ at: string }>(pool, { text: due, values: [table, age] })) {
-      await query(pool, { text: 'select ingest.make_partition($1, $2)', values: [table, at] })
+    if (kept === 'forever') return
+    const before = new Date(at.getTime() - kept)
+    await query(pool, { text: 'select ingest.drop_partitions($1, $2)', values: [table, before] })
+    for (let batch = 0; batch < MOST_BATCHES; batch++) {
+      const [row] = await query<{ gone: number }>(pool, { text: emptying(table), values: [before, BATCH] })
+      if (row!.gone < BATCH) return
     }
-    if (kept === 'forever') continue
-    const values = [table, age]
-    await query(pool, {
-      text: 'select ingest.drop_partitions($1, ingest.clock() - $2::interval)',
-      values,
-    })
+  })
+}
+
+/** Summarises what the partitions of late have gained, in the index by time: a statement for each. */
+export function summarizePartitions(pool: pg.Pool, at: Moment): readonly Task[] {
+  const recent = `select r.name from ingest.partition_ranges($1) r
+    where r.range && tstzrange(${now} - '${AROUND}'::interval, ${now} + '1 day'::interval) order by r.range desc`
+  return [
+    async () => {
+      const values = ['session_metric', at]
+      for (const { name } of await query<{ name: string }>(pool, { text: recent, values })) {
+        await query(pool, { text: 'select ingest.summarize($1, $2)', values: ['session_metric', name] })
+      }
+    },
+  ]
+}
+
+export type Task = () => Promise<void>
+
+/** Does every task, whatever becomes of the others; then throws what failed first. */
+export async function inTurn(tasks: readonly Task[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const task of tasks) await task().catch(error => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+}
+
+async function makeOf(
+  pool: pg.Pool,
+  table: PartitionedTable,
+  retention: Retention,
+  { at, steps }: { readonly at: Moment; readonly steps: number },
+): Promise<void> {
+  const kept = retention[table] ?? 'forever'
+  const values = [table, at, kept === 'forever' ? OLDEST : `${kept} milliseconds`]
+  for (const { at: begin } of await query<{ at: string }>(pool, { text: due, values })) {
+    for (let step = 0; step < steps; step++) {
+      const [answer] = await query<{ made: string }>(pool, { text: make, values: [table, begin] })
+      if (answer!.made !== 'part') break
+    }
   }
+}
+
+/** Rows go, not the partition: it is where the next row without another one goes. */
+function emptying(table: PartitionedTable): string {
+  return `with old as (select d.ctid from analytics.${table}_default d where d.at < $1 order by d.at limit $2),
+    gone as (delete from analytics.${table}_default d using old where d.ctid = old.ctid returning 1)
+    select count(*)::int as gone from gone`
 }

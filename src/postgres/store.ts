@@ -6,8 +6,8 @@ import { commitWindow, rehearseWindow } from './commit/windows.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
-import { pruneIntents } from './intents.ts'
-import { keepPartitions, type Retention } from './partitions.ts'
+import { keepHouse } from './housekeeping.ts'
+import { makePartitions, type Retention } from './partitions.ts'
 import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress } from './progress.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
@@ -57,7 +57,8 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
     loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
     expireItems: (fence, app, stream, edge) => expireItems(pool, fence, app, stream, edge),
-    housekeeping: () => housekeeping(pool, settings.retention ?? {}),
+    prepare: () => makePartitions(pool, settings.retention ?? {}),
+    housekeeping: confirmed => keepHouse(pool, settings.retention ?? {}, confirmed),
   }
 }
 
@@ -86,24 +87,4 @@ async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'aga
   const values = { ...letter, series: encodeText(letter.series), body, alike: letter.alike === 'by detail' }
   const [row] = await query<{ fresh: boolean }>(pool, bind(letterStatement, values))
   return row!.fresh ? 'new' : 'again'
-}
-
-/**
- * Debits are kept two days, twice the longest window that is counted; two days before the last one of their group,
- * so that a clock that was set forward takes nothing away that still counts.
- */
-const pruneDebits = `delete from ingest.debit d using ingest.budget b
-  where b.scope = d.scope and b.limit_group = d.limit_group
-    and d.sent_at < least((select ingest.clock()), b.last_sent_at) - interval '48 hours'`
-
-/** Rows that someone settles at this moment are left to him. */
-const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.clock()
-  where id in (select g.id from ingest.gap g where g.state = 'open' and g.recoverable_until < ingest.clock()
-               for update skip locked)`
-
-async function housekeeping(pool: pg.Pool, retention: Retention): Promise<void> {
-  await query(pool, { text: pruneDebits, values: [] })
-  await query(pool, { text: expireGaps, values: [] })
-  await pruneIntents(pool)
-  await keepPartitions(pool, retention)
 }

@@ -115,6 +115,11 @@ export function createInstruments(registry: Registry) {
       'clock_doubt_seconds',
       'How far the clock of the database jumped against what this process saw pass, in seconds; 0 while it is believed',
     ),
+    defaultRows: gauge(
+      'default_partition_rows',
+      'Rows in the default partition of a table that belong to one of their own, counted up to 100,000; should stay 0',
+      ['table'],
+    ),
     gaps: gauge('gaps', 'Rows of the gap ledger', ['stream', 'state']),
     recentLosses: gauge(
       'recent_losses',

@@ -230,6 +230,7 @@ function setFigures(
   for (const gap of figures.gaps)
     metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
   setLosses(metrics, streams, figures)
+  for (const { table, rows } of figures.leftBehind ?? []) metrics.defaultRows.set({ table }, rows)
   for (const rooms of figures.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
   setPlayers(metrics, figures, app)
 }

@@ -150,8 +150,17 @@ export class FakeStore extends FakeRangeStore implements Store {
     return this.openGaps
   }
 
-  async housekeeping(): Promise<void> {
+  async prepare(): Promise<void> {
+    this.#called('prepare')
+  }
+
+  /** The time that the providers confirmed for the last housekeeping. */
+  confirmed: number | undefined
+
+  async housekeeping(confirmed: number | undefined): Promise<'done' | 'in doubt'> {
     this.#called('housekeeping')
+    this.confirmed = confirmed
+    return confirmed === undefined ? 'in doubt' : 'done'
   }
 
   async figures() {

@@ -226,6 +226,33 @@ describe('stopping', () => {
   })
 })
 
+it('room is made for rows before the first page, once, and for no longer than what is owned may wait', async () => {
+  const { clock, store, transport, stop } = started()
+  store.prepare = async () => {
+    store.calls.push('prepare')
+    await new Promise(() => {})
+  }
+  await clock.advance(4 * second)
+  expect(store.calls).toEqual(['prepare'])
+  expect(transport.asked).toEqual([])
+  await clock.advance(30 * second)
+  expect(transport.asked).not.toEqual([])
+  expect(store.calls.filter(call => call === 'prepare')).toHaveLength(1)
+  await stop()
+})
+
+it('the housekeeping is told the time of the provider, and says so where it does not suffice', async () => {
+  const { clock, store, transport, said, stop } = started()
+  await clock.advance(6 * minute)
+  expect(said).toContain(
+    'nothing that is too old was taken away: the provider does not confirm the time of the database',
+  )
+  transport.clockOffset = family => (family === 'classroom' ? { ahead: 5_000, doubt: 500 } : undefined)
+  await clock.advance(5 * minute)
+  expect(store.confirmed! % minute).toBe(4_500)
+  await stop()
+})
+
 it('the housekeeping runs every five minutes, but not where nothing is owned', async () => {
   const { clock, store, ownership, stop } = started()
   await clock.advance(11 * minute)

@@ -209,10 +209,10 @@ describe('a gap of the feed', () => {
 
   it('is lost when nobody could repair it while the provider remembered', async () => {
     await openGap()
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await gaps()).toMatchObject([{ state: 'open' }])
     await db.advance(hour)
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await gaps()).toMatchObject([{ state: 'lost' }])
   })
 })
@@ -280,10 +280,10 @@ describe('housekeeping', () => {
       await ask()
     }
     await db.advance(24 * hour)
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await db.value('select count(*)::int from ingest.debit')).toBe(3)
     await ask()
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await db.value('select min(n)::int from ingest.debit')).toBe(2)
     expect((await ask()).n).toBe(5)
   })

@@ -45,6 +45,8 @@ export interface TestStore {
   readonly value: (text: string, values?: unknown[]) => Promise<unknown>
   /** Sets the database's clock. */
   readonly setTime: (iso: string) => Promise<void>
+  /** Housekeeping while the providers confirm the database's clock. */
+  readonly keepHouse: () => Promise<void>
   /** Moves the database's clock on, ms. */
   readonly advance: (ms: number) => Promise<void>
   readonly close: () => Promise<void>
@@ -62,11 +64,16 @@ export async function openStore(overrides: Partial<StoreSettings> = {}): Promise
     const found = await admin.query<Record<string, unknown>>(text, values)
     return found.rows
   }
+  const store = createStore(pool, { ...settings, ...overrides })
   return {
     url: database.url,
     connection,
     pool,
-    store: createStore(pool, { ...settings, ...overrides }),
+    store,
+    keepHouse: async () => {
+      const [clock] = await rows('select ingest.clock() as at')
+      await store.housekeeping(Number(clock!.at))
+    },
     ledger: createLedger(pool),
     rows,
     value: async (text, values) => Object.values((await rows(text, values))[0] ?? {})[0],

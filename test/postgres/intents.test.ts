@@ -97,10 +97,10 @@ describe('an intent', () => {
   test('is forgotten after 30 days, in whatever state', async () => {
     await store().attempt(intent)
     await age('29 days')
-    await pruneIntents(pool)
+    await pruneIntents(pool, new Date())
     expect(await row()).toBeDefined()
     await age('2 days')
-    await pruneIntents(pool)
+    await pruneIntents(pool, new Date())
     expect(await row()).toBeUndefined()
   })
 })

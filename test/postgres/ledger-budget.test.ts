@@ -51,7 +51,7 @@ describe('what is used of a budget', () => {
     }
     const before = await budget(group, 27 * hour)
     expect(before).toMatchObject({ used: 1, recent: 2, total: 5 })
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await db.value('select min(n)::int from ingest.debit where limit_group = $1', [group])).toBe(2)
     expect(await budget(group, 27 * hour)).toEqual(before)
   })
@@ -74,7 +74,7 @@ describe('a debit', () => {
     const limit = { rates: [perDay(1)] }
     await granted(db.ledger, debit(group, 1, 1, limit))
     await db.advance(72 * hour)
-    await db.store.housekeeping()
+    await db.keepHouse()
     await db.advance(-71 * hour)
     expect(await db.ledger.take(debit(group, 1, 1, limit))).toMatchObject({ granted: false })
   })

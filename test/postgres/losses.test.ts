@@ -41,7 +41,7 @@ describe('what was lost of late', () => {
     await addGap('open', 5, 60)
     await db.advance(50 * hour)
     expect(await losses()).toEqual([])
-    await db.store.housekeeping()
+    await db.keepHouse()
     expect(await losses()).toEqual([{ stream: 'calls', hour: 1, day: 1 }])
   })
 })

@@ -21,6 +21,7 @@ const names = [
   '0009-intents',
   '0010-reading',
   '0011-leases',
+  '0012-partitions',
   '0031-tally',
   '0051-places-of-answers',
   '0071-values-set-aside',

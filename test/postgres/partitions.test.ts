@@ -1,7 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
+import { readFigures } from '../../src/postgres/figures.ts'
 import { createStore } from '../../src/postgres/store.ts'
-import { app, openStore, session, start, type TestStore } from './harness.ts'
+import { commitNext } from './analytics.ts'
+import { app, me, openStore, rowSet, session, start, type TestStore } from './harness.ts'
 
 const day = 86_400_000
 const fortnight = 14 * day
@@ -12,7 +14,8 @@ beforeEach(async () => {
   db = await opened
   for (const name of await partitions('session_metric')) await db.rows(`drop table analytics.${name}`)
   for (const name of await partitions('quality_realtime')) await db.rows(`drop table analytics.${name}`)
-  await db.rows('truncate analytics.session_metric, analytics.quality_realtime')
+  await db.rows('truncate analytics.session_metric, analytics.quality_realtime, ingest.gap')
+  await db.setTime(start)
 })
 afterAll(async () => (await opened)?.close())
 
@@ -43,11 +46,31 @@ const places = async () => {
   return found.map(({ at, place }) => [at, String(place).replace('analytics.session_metric_', '')])
 }
 
-/** Housekeeping with the rights of the daemon. */
-function housekeeping(retention: object = {}): Promise<void> {
+/** Housekeeping with the rights of the daemon; the provider says that it is this time, else that of the database. */
+async function housekeeping(retention: object = {}, confirmed?: number | 'nothing') {
   const settings = { roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room' } as const
-  return createStore(db.pool, { ...settings, region: () => 'ap', retention }).housekeeping()
+  const store = createStore(db.pool, { ...settings, region: () => 'ap', retention })
+  const told = confirmed ?? Number(await db.value('select ingest.clock()'))
+  return store.housekeeping(told === 'nothing' ? undefined : told)
 }
+
+/** Names of the partitions and the default one with the rows of each that has some. */
+async function fillings(): Promise<Readonly<Record<string, number>>> {
+  const found = await db.rows(
+    `select tableoid::regclass::text as place, count(*)::int as rows from analytics.session_metric group by 1 order by 1`,
+  )
+  return Object.fromEntries(
+    found.map(({ place, rows }) => [String(place).replace('analytics.session_metric_', ''), Number(rows)]),
+  )
+}
+
+/** So many values of a week that has no partition yet, a minute apart. */
+const fill = (rows: number, from = start) =>
+  db.rows(
+    `insert into analytics.session_metric select $1, 'c', 's', '0', 20001, $2::timestamptz + n * interval '1 minute', n
+     from generate_series(0, $3 - 1) n`,
+    [app, from, rows],
+  )
 
 describe('partitions', () => {
   it('are made ahead by the week and by the month, from Monday and from the first, UTC', async () => {
@@ -122,7 +145,156 @@ describe('partitions', () => {
   })
 })
 
+describe('a default partition full of rows', () => {
+  const step = async (most: number) =>
+    (await db.pool.query(`select ingest.make_partition('session_metric', $1, $2) as made`, [start, most]))
+      .rows[0]!.made
+
+  it('is emptied in steps, between which every row is there once', async () => {
+    await fill(10)
+    expect(await step(4)).toBe('part')
+    expect(await fillings()).toEqual({ '20260105': 4, default: 6 })
+    expect(await step(4)).toBe('part')
+    expect(await fillings()).toEqual({ '20260105': 4, '20260105_080400000000': 4, default: 2 })
+    await put(start, '2026-01-05 08:04:30', '2026-01-05 08:09:00')
+    expect(await fillings()).toMatchObject({ '20260105_080400000000': 5, default: 2 })
+    expect([await step(4), await step(4)]).toEqual(['made', 'there'])
+    expect(Object.values(await fillings())).toEqual([4, 5, 2])
+  })
+
+  it('is emptied too where more rows than a step takes are of one moment', async () => {
+    await db.rows(
+      `insert into analytics.session_metric select $1, 'c', s::text, '0', 20001, $2, 1 from generate_series(1, 5) s`,
+      [app, start],
+    )
+    await fill(1, '2026-01-06')
+    expect([await step(2), await step(2)]).toEqual(['part', 'made'])
+    expect(Object.values(await fillings())).toEqual([5, 1])
+  })
+
+  it('is emptied of weeks long past, as far as they are kept', async () => {
+    await put('2025-09-03', '2024-09-03', '2099-01-01')
+    await housekeeping({ session_metric: 200 * day })
+    expect(await places()).toEqual([
+      ['2025-09-03 00:00:00', '20250901'],
+      ['2099-01-01 00:00:00', 'default'],
+    ])
+  })
+
+  it('takes no value that was on its way there when its week got a partition', async () => {
+    const mover = await session(db.url)
+    await mover.query('begin; lock table analytics.quality_realtime_default in access exclusive mode')
+    await db.store.beginWindows(me, app, 'realtime-quality', ['all'], 0)
+    const row = { product: 'Native', metric: 'networkDelay', cname: '', uid: '', at: start, value: 7 }
+    const rows = rowSet({ 'analytics.quality_realtime': [row] })
+    const committed = commitNext(db, 'realtime-quality', 'all', { rows })
+    const waiting = `select count(*)::int from pg_locks where not granted and relation = 'analytics.quality_realtime_default'::regclass`
+    while ((await db.value(waiting)) === 0) await Promise.resolve()
+    await mover.query(`select ingest.make_partition('quality_realtime', '${start}'); commit`)
+    expect(await committed).toMatchObject({ outcome: 'committed' })
+    expect(await db.value('select value from analytics.quality_realtime_20260101')).toBe(7)
+  })
+
+  it('does not keep the other tables, nor what else is to be done, from their turn when it cannot be emptied', async () => {
+    await db.rows('create table analytics.session_metric_20260105 (x int)')
+    onTestFinished(() => db.rows('drop table analytics.session_metric_20260105').then(() => {}))
+    await openGap()
+    await expect(housekeeping()).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(await partitions('quality_realtime')).toHaveLength(3)
+    expect(await gapStates()).toEqual(['lost'])
+  })
+
+  it('is counted, but for rows of a time that gets no partition', async () => {
+    await put('1970-01-01', '2025-12-20', start, '2099-12-31')
+    expect((await readFigures(db.pool)).leftBehind).toContainEqual({
+      table: 'analytics.session_metric',
+      rows: 2,
+    })
+    await housekeeping()
+    expect((await readFigures(db.pool)).leftBehind).toContainEqual({
+      table: 'analytics.session_metric',
+      rows: 0,
+    })
+  })
+})
+
+/** A gap that could be repaired until an hour before the test begins. */
+const openGap = () =>
+  db.rows(
+    `insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, recoverable_until)
+     values ($1, 'room-events', 'r', 'sequence', 1, 1, 'hole', $2::timestamptz - interval '1 hour')`,
+    [app, start],
+  )
+const gapStates = async () => (await db.rows('select state from ingest.gap')).map(({ state }) => state)
+
+describe('before the first page', () => {
+  it('there are partitions for what comes', async () => {
+    await db.store.prepare()
+    expect(await partitions('session_metric')).toHaveLength(11)
+    await put(start)
+    expect(await places()).toEqual([['2026-01-05 08:00:00', '20260105']])
+  })
+})
+
+describe('a clock of the database that jumped ahead', () => {
+  const kept = { session_metric: 90 * day, quality_realtime: 90 * day }
+
+  it('drops nothing and gives nothing up, until it is right again', async () => {
+    await housekeeping(kept)
+    await put('2025-12-28', '2099-12-31')
+    await db.rows(
+      `insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, recoverable_until)
+       values ($1, 'room-events', 'r', 'sequence', 1, 1, 'hole', $2::timestamptz + interval '1 hour')`,
+      [app, start],
+    )
+    const before = await partitions('session_metric')
+    await db.advance(400 * day)
+    expect(await housekeeping(kept, Date.parse(start))).toBe('in doubt')
+    expect(await housekeeping(kept, 'nothing')).toBe('in doubt')
+    expect(await partitions('session_metric')).toEqual(expect.arrayContaining([...before]))
+    expect(await places()).toHaveLength(2)
+    expect(await gapStates()).toEqual(['open'])
+
+    await db.setTime(start)
+    await db.advance(91 * day)
+    expect(await housekeeping(kept)).toBe('done')
+    expect((await partitions('session_metric'))[0]! > before[0]!).toBe(true)
+    expect(await gapStates()).toEqual(['lost'])
+  })
+
+  it('takes no more away than the provider confirms where it is a little ahead', async () => {
+    await openGap()
+    await db.rows(`update ingest.gap set recoverable_until = $1`, [start])
+    await db.advance(60_000)
+    expect(await housekeeping(kept, Date.parse(start))).toBe('done')
+    expect(await gapStates()).toEqual(['open'])
+  })
+})
+
+describe('summaries of the index by time', () => {
+  it('are made by the housekeeping, and never asked for by the server', async () => {
+    await db.store.prepare()
+    const asked = `select count(*)::int from pg_class where 'autosummarize=on' = any (reloptions) and relkind = 'i'`
+    expect(await db.value(asked)).toBe(0)
+    await fill(5_000)
+    const missing = () => db.value(`select ingest.summarize('session_metric', 'session_metric_20260105')`)
+    await housekeeping()
+    expect(await missing()).toBe(0)
+    await fill(30_000, '2026-01-08T20:00:00Z')
+    expect(await missing()).toBeGreaterThan(0)
+  })
+})
+
 describe('retention', () => {
+  it('drops four partitions a run at most', async () => {
+    await housekeeping()
+    await db.pool.query(`select ingest.make_partition('session_metric', '2025-11-24')`)
+    await housekeeping({ session_metric: day })
+    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251222')
+    await housekeeping({ session_metric: day })
+    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251229')
+  })
+
   it('drops what is older than its table keeps, in whole partitions, and such rows of the default one', async () => {
     await housekeeping()
     await put('1970-01-01', '2025-12-21', '2025-12-22', '2025-12-28', '2026-01-05', '2099-01-01')
@@ -221,6 +393,6 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
     const gone = createStore({ query: () => Promise.reject(new Error('down')) } as never, {
       ...{ roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room', region: () => 'ap' },
     })
-    await expect(gone.housekeeping()).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(gone.housekeeping(0)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 })

@@ -22,6 +22,7 @@ describe('the metrics', () => {
       'penstock_database_up gauge',
       'penstock_dead_letters_total counter',
       'penstock_debits_total counter',
+      'penstock_default_partition_rows gauge',
       'penstock_divergences_total counter',
       'penstock_due_series gauge',
       'penstock_event_loop_lag_seconds gauge',

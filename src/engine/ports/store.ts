@@ -102,7 +102,13 @@ export interface Store extends RangeStore {
   readonly recordUnread: (fence: Fence, app: string) => Promise<number>
   /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */
   readonly settleFeedGaps: (fence: Fence, app: string) => Promise<number>
-  readonly housekeeping: () => Promise<void>
+  /** Makes room for the rows to come, before the first of them. What is left of it is done by the housekeeping. */
+  readonly prepare: () => Promise<void>
+  /**
+   * Makes room, and takes away what is too old by the time that the providers confirm, ms since the epoch; `in doubt`:
+   * nothing was taken away, because they confirm none yet, or one long before that of the database's clock.
+   */
+  readonly housekeeping: (confirmed: number | undefined) => Promise<'done' | 'in doubt'>
 }
 
 export interface StreamSwitches {
@@ -137,6 +143,8 @@ export interface StoreFigures {
   readonly players?: readonly { readonly app: string; readonly status: string; readonly count: number }[]
   /** Of every app whose players are listed: how many play where no class or call goes on. */
   readonly orphans?: readonly { readonly app: string; readonly count: number }[]
+  /** Rows that wait for a partition of their own. */
+  readonly leftBehind?: readonly { readonly table: string; readonly rows: number }[]
   /** What is owed of streams whose progress is time, and of those that read details. */
   readonly owed?: readonly OwedFigure[]
 }

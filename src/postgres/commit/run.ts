@@ -16,8 +16,11 @@ interface Verdict {
 /** Serialization failure and deadlock: another statement came first, nothing was written. */
 const overtaken: ReadonlySet<string | undefined> = new Set(['40001', '40P01'])
 
-/** A key that was not there when the statement began; a statement that repeats one itself fails again. */
-const KEY_TAKEN = '23505'
+/**
+ * What a second try may not meet again: a key that was not there when the statement began, and a row that was on its way
+ * to the default partition when its own was made. A statement that is at fault itself fails again.
+ */
+const onceOnly: ReadonlySet<string> = new Set(['23505', '23514'])
 
 /** An answer of the feed cannot be asked for again, so it is not given up lightly. */
 const mostAttempts = 10
@@ -30,8 +33,8 @@ export async function runCommit(pool: pg.Pool, bound: BoundStatement): Promise<C
       return result(verdict!)
     } catch (error) {
       const isOvertaken = error instanceof StoreUnavailable && overtaken.has(error.code)
-      const isTaken = error instanceof RefusedRows && error.code === KEY_TAKEN && attempt === 1
-      if (!isTaken && (!isOvertaken || attempt === mostAttempts)) throw error
+      const isOnceOnly = error instanceof RefusedRows && onceOnly.has(error.code) && attempt === 1
+      if (!isOnceOnly && (!isOvertaken || attempt === mostAttempts)) throw error
     }
   }
 }
