@@ -1,3 +1,6 @@
+import { z } from 'zod'
+import { unixSeconds } from '../provider/analytics/index.ts'
+
 /** A longer text is no number of a metric. */
 const longestNumber = 64
 
@@ -22,3 +25,14 @@ export function isUnixSecond(value: number): boolean {
 }
 
 const lastSecond = 253_402_300_799
+
+/** A number that may be written in a text. What is none is left to the schema to refuse. */
+function written<T extends z.ZodType>(schema: T) {
+  return z.preprocess(value => (typeof value === 'string' ? (readNumber(value) ?? value) : value), schema)
+}
+
+/** A time of the provider as an item tells it. */
+export const second = written(unixSeconds)
+
+/** IDs of metrics are stored in integers of 32 bits. */
+export const metricId = written(z.int().min(0).max(2_147_483_647))

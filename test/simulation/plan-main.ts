@@ -4,6 +4,7 @@ import { type Plan, plans } from '../../src/provider/limits.ts'
 import { parseSwitches } from '../../src/sandbox/index.ts'
 import { startTestServer } from '../support/postgres.ts'
 import { runPlanDay } from './plan-day.ts'
+import { drawProvider } from './plan-draw.ts'
 import { type PlanMutantName, planMutants, wrongFigures } from './plan-mutants.ts'
 import { avoidable } from './plan-oracle.ts'
 import { pronounce } from './verdict.ts'
@@ -12,6 +13,7 @@ const hour = 3_600_000
 const usage = `npm run plan-day -- [--plan ${plans.join('|')}] [--hours N] [--seed N] [--kills N] [--processes N] [--apps N]
                     [--delay MS] [--calls PER-DAY] [--users PER-CALL] [--minutes PER-CALL] [--days OF-HISTORY]
                     [--switch name=value ...] [--series all|few] [--bug NAME]
+What the provider's document leaves open is drawn by the seed, unless a switch says it.
 bug: one of ${Object.keys(planMutants).join(', ')}.
 few: one usage and one quality insight by the hour, so that a day is enough to read all that the plan reaches.
 Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.
@@ -55,7 +57,8 @@ function readArguments() {
   const pairs = values.switch.map(pair => pair.split('=') as [string, string])
   const streams = values.series === 'few' ? few : ''
   const bug = values.bug as PlanMutantName | undefined
-  return { plan: plan as Plan, bug, streams, switches: parseSwitches(Object.fromEntries(pairs)), ...amounts }
+  const switches = { ...drawProvider(amounts.seed), ...parseSwitches(Object.fromEntries(pairs)) }
+  return { plan: plan as Plan, bug, streams, switches, ...amounts }
 }
 
 const {
@@ -83,6 +86,6 @@ const result = await runPlanDay({
   cloneDatabase: () => server.clone(),
 })
 const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
-process.stdout.write(`${JSON.stringify({ plan, hours, seed, ...result, seconds })}\n`)
+process.stdout.write(`${JSON.stringify({ plan, hours, seed, switches, ...result, seconds })}\n`)
 await server.stop()
 pronounce({ ...wrongFigures(result), ...avoidable(result, hours * hour) })

@@ -57,7 +57,7 @@ export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() })
 )
 
 /** A list that nothing counts: null says that it is empty, without it the answer is another one. */
-const uncounted = list.nullable().transform(items => items ?? [])
+export const uncounted = list.nullable().transform(items => items ?? [])
 
 export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { CallMetricsAnswer, CallSessionsAnswer } from './answers.ts'
+import { CallMetricsAnswer, CallSessionsAnswer, uncounted } from './answers.ts'
 import { analyticsErrors } from './errors.ts'
 import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
@@ -83,7 +83,7 @@ export type SessionItem = z.infer<typeof SessionItem>
 /** Item of `metrics`. Pairs of `kvs` are arrays of Unix seconds and a value; objects are read too. */
 export const MetricsItem = z.looseObject({
   sid: z.string().min(1),
-  data: z.array(z.unknown()),
+  data: uncounted,
 })
 export type MetricsItem = z.infer<typeof MetricsItem>
 
@@ -91,6 +91,6 @@ export const MetricSeries = z.looseObject({
   mid: z.int(),
   /** The remote user; 0 means that the values are of the local user. */
   peer_uid: user.nullish(),
-  kvs: z.array(z.unknown()),
+  kvs: uncounted,
 })
 export type MetricSeries = z.infer<typeof MetricSeries>

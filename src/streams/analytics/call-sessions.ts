@@ -4,7 +4,6 @@ import {
   maxima,
   callSessions as operation,
   SessionItem,
-  unixSeconds,
 } from '../../provider/analytics/index.ts'
 import type { CallSessionRow } from '../../rows/analytics.ts'
 import type { Json } from '../../rows/json.ts'
@@ -12,6 +11,7 @@ import { metricWork, type Session } from '../calls/metric-work.ts'
 import { halveTime } from '../calls/split.ts'
 import { readCarry } from '../carry.ts'
 import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
+import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { DetailHarvest, DetailPage, DetailStream } from '../stream.ts'
@@ -51,12 +51,12 @@ export function askSessions(serverUsers: (app: string) => ServerUsers): DetailSt
   })
 }
 
-const Item = SessionItem.extend({ join_ts: unixSeconds.nullish(), leave_ts: unixSeconds.nullish() })
+const Item = SessionItem.extend({ join_ts: second.nullish(), leave_ts: second.nullish() })
 type Item = z.infer<typeof Item>
 
-const second = z.number().nullable()
+const time = z.number().nullable()
 /** sid, join and leave of a session; null where a time is not known. */
-const CarriedSession = z.tuple([z.string(), second, second]).readonly()
+const CarriedSession = z.tuple([z.string(), time, time]).readonly()
 /** The sessions of the pages so far. */
 const Carry = z.object({ sessions: z.array(CarriedSession).readonly().default([]) })
 

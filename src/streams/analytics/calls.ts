@@ -1,11 +1,12 @@
-import { CallItem, CallListAnswer, callSearch, maxima, unixSeconds } from '../../provider/analytics/index.ts'
+import { CallItem, CallListAnswer, callSearch, maxima } from '../../provider/analytics/index.ts'
 import type { CallRow } from '../../rows/analytics.ts'
 import { type Call, isOngoing, sessionWork } from '../calls/call-work.ts'
 import { hintRooms } from '../calls/rooms.ts'
-import { fieldsWithout, judgeEach, type Read } from '../items.ts'
+import { fieldsWithout, isObject, judgeEach, type Read } from '../items.ts'
+import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../stream.ts'
+import type { Reject, WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../stream.ts'
 import { secondsTimestamp, timestamp } from '../times.ts'
 
 /**
@@ -32,7 +33,7 @@ export const calls: WindowStream = {
 /** All calls of the app, the only series of the stream. */
 export const allCalls: WindowSeries = { key: '', ask: {}, step: 1 }
 
-const Item = CallItem.extend({ created_ts: unixSeconds, destroyed_ts: unixSeconds.nullish() })
+const Item = CallItem.extend({ created_ts: second, destroyed_ts: second.nullish() })
 
 const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
 
@@ -47,16 +48,14 @@ function harvest(page: WindowPage): WindowHarvest {
   const { good, rejects } = judgeEach(Item, page.items.map(redact))
   const listed = lastByKey(good, ({ value }) => value.call_id)
   const found = listed.map(({ value }) => value)
-  const unfinished = found
-    .filter(call => isOngoing(call) && isWithin(call, page))
-    .map(call => call.created_ts)
+  const unfinished = [...found.filter(isOngoing).map(call => call.created_ts), ...rejects.flatMap(startOf)]
   const work = found.map(call => sessionWork(call, now, details))
   return {
     rows: { 'analytics.call': listed.map(callRow) },
     rejects: [...rejects, ...work.flatMap(each => each.rejects)],
     hints: hintRooms(found, now),
     reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
-    unfinished: [...new Set(unfinished)],
+    unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),
     work: work.flatMap(each => each.items),
   }
 }
@@ -67,8 +66,10 @@ function readingOf({ items, hasMore, range }: WindowPage, oldest: number): Windo
   return items.length >= maxima.pageSize ? 'next' : 'narrow'
 }
 
-function isWithin({ created_ts }: Call, { range }: WindowPage): boolean {
-  return created_ts >= range.from && created_ts < range.to
+/** A call that cannot be read may be told otherwise the next time: its start is read again until it is. */
+function startOf({ item }: Reject): readonly number[] {
+  const { data } = second.safeParse(isObject(item) ? item.created_ts : undefined)
+  return data === undefined ? [] : [data]
 }
 
 function callRow({ value, raw }: Read<Call>): CallRow {

@@ -1,14 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
 import type { SessionMetricRow } from '../../rows/analytics.ts'
 import type { Json } from '../../rows/json.ts'
 import { asText, judgeEach } from '../items.ts'
+import { metricId } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import type { Reject } from '../stream.ts'
 import { isRising, readPairs } from './pairs.ts'
 
-/** Columns of mids are integers of 32 bits. */
-const Series = MetricSeries.extend({ mid: z.int().min(0).max(2_147_483_647) })
+const Series = MetricSeries.extend({ mid: metricId })
 type Series = z.infer<typeof Series>
 
 interface Found extends Omit<SessionMetricRow, 'at' | 'value' | 'extra'> {
