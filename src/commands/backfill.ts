@@ -3,19 +3,20 @@ import { allowanceOf, analyticsStreamNames, groupOfStream } from '../config/allo
 import { reasonText, whyOff } from '../config/availability.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { durationInWords } from '../planning/forecast-words.ts'
+import { createRangeRules } from '../engine/range-rules.ts'
 import type { Range } from '../planning/range.ts'
-import { longestWindow } from '../planning/windows.ts'
-import { markWanted, type Wanted } from '../postgres/backfill.ts'
+import { frameOf } from '../planning/windows.ts'
+import { markWanted } from '../postgres/backfill.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import type { PlanLimits } from '../provider/limits.ts'
-import { detailStreamNames, type StreamName, type WindowStreamName } from '../streams/stream.ts'
+import { detailStreamNames, type StreamName } from '../streams/stream.ts'
 import { analyticsSettings } from './analytics-settings.ts'
-import { cutToReach, type Outside } from './backfill/reach.ts'
+import { leadOf } from './backfill/lead.ts'
+import { cutToReach, type Reach } from './backfill/reach.ts'
+import { type Marked, outsideInWords, rangeInWords, say, tellDetails, tellWindows } from './backfill/words.ts'
 import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { CommandError, exitUsage } from './exit.ts'
-import { countText } from './text-table.ts'
 
 export interface BackfillOptions extends Range {
   readonly config: string
@@ -33,13 +34,43 @@ export async function backfill(options: BackfillOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const app = appOf(config, options.app)
   const limits = limitsOf(config, app, stream)
-  const { range, outside } = cutToReach(options, limits, Math.floor(systemClock.now() / 1_000))
-  for (const each of outside) say(`left out: ${outsideInWords(each, app, limits)}`)
-  if (!range) throw new CommandError('nothing was marked: no part of the range can be had')
-  const marked = await mark(config, { app: app.id, stream, series: null, ...range })
-  const subject = `${stream} of app ${app.id}, ${rangeInWords(range)}`
-  if (isOfDetails(stream)) tellDetails(subject, marked)
-  else tellWindows(subject, marked, requestsFor(config, app, stream, range))
+  const lead = leadOf(config, app, groupOfStream[stream])
+  const rules = createRangeRules(limits, systemClock, () => undefined)
+  const parts = partsOf(config, app, stream).map(({ step, keys }): Part => {
+    const { edge } = frameOf(rules.of({ step, frame: 'needed', finalAfter: 0 }), rules.now() + lead)
+    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: edge }, rules.now()) }
+  })
+  const told = parts.flatMap(part => part.outside.map(each => outsideInWords(each, part, app, limits, lead)))
+  for (const line of new Set(told)) say(`left out: ${line}`)
+  const having = parts.filter(hasRange)
+  if (having.length === 0) throw new CommandError('nothing was marked: no part of the range can be had')
+  const marked = await mark(config, app, stream, having)
+  if (isOfDetails(stream))
+    tellDetails(`${stream} of app ${app.id}, ${rangeInWords(having[0]!.range)}`, marked)
+  else tellWindows(`${stream} of app ${app.id}`, marked, limits)
+}
+
+/** Series whose values stand for the same time, and what of the range can be had of them. */
+interface Part extends Series, Reach {}
+
+interface Series {
+  readonly step: number
+  /** null: all there are. */
+  readonly keys: readonly (string | null)[]
+}
+
+function partsOf(config: Config, app: AppConfig, stream: AnalyticsStreamName): readonly Series[] {
+  if (isOfDetails(stream)) return [{ step: 1, keys: [null] }]
+  const { series } = analyticsSettings(config, app).windows[stream]!
+  return [...Map.groupBy(series, ({ step }) => step)].map(([step, each]) => {
+    return { step, keys: each.map(({ key }) => key) }
+  })
+}
+
+type Available = Part & { readonly range: Range }
+
+function hasRange(part: Part): part is Available {
+  return part.range !== undefined
 }
 
 function streamOfTime(stream: StreamName): AnalyticsStreamName {
@@ -75,13 +106,25 @@ function limitsOf(config: Config, app: AppConfig, stream: AnalyticsStreamName): 
   throw new CommandError(`${stream} of app ${app.id} is off: ${why}`)
 }
 
-async function mark(config: Config, wanted: Wanted): Promise<number> {
+/** Marks what can be had; answers how many series or items that are. */
+async function mark(
+  config: Config,
+  app: AppConfig,
+  stream: AnalyticsStreamName,
+  parts: readonly Available[],
+): Promise<readonly Marked[]> {
   const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
   const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
   try {
     const problem = await connectionProblem(pool)
     if (problem) throw new CommandError(problem)
-    return await markWanted(pool, wanted)
+    const marked: Marked[] = []
+    for (const { keys, step, range } of parts) {
+      let count = 0
+      for (const series of keys) count += await markWanted(pool, { app: app.id, stream, series, ...range })
+      marked.push({ step, range, count })
+    }
+    return marked
   } finally {
     await pool.end()
     await database.stop()
@@ -90,56 +133,4 @@ async function mark(config: Config, wanted: Wanted): Promise<number> {
 
 function isOfDetails(stream: AnalyticsStreamName): stream is (typeof detailStreamNames)[number] {
   return detailStreamNames.some(name => name === stream)
-}
-
-/** Fewest requests that read a range once: calls may need more, as they come in pages. */
-function requestsFor(config: Config, app: AppConfig, stream: WindowStreamName, { from, to }: Range): number {
-  const { windows, limits } = analyticsSettings(config, app)
-  const { span } = limits[groupOfStream[stream]]!.range!
-  return windows[stream]!.series.reduce(
-    (sum, { step }) => sum + Math.ceil((to - from) / Math.max(step, longestWindow({ span, step }))),
-    0,
-  )
-}
-
-function tellDetails(subject: string, marked: number): void {
-  if (marked === 0) {
-    say(`nothing to mark: ${subject}: no call that began then has been fetched, or all of it is owed already`)
-    return
-  }
-  say(`marked: ${subject}: ${countText(marked)} requests or more`)
-  say(next)
-}
-
-function tellWindows(subject: string, marked: number, requests: number): void {
-  if (marked === 0) {
-    throw new CommandError(
-      `nothing was marked: no daemon has begun with ${subject}; it goes back as far as the plan reaches by itself`,
-    )
-  }
-  say(`marked: ${subject}: ${countText(marked)} series, ${countText(requests)} requests or more`)
-  say(next)
-}
-
-const next =
-  'the running daemon sees it within a minute and fetches it within the share of its budget for such work; `penstock status` tells what is still owed'
-
-function outsideInWords({ range, why }: Outside, { plan }: AppConfig, { reach, delay }: PlanLimits): string {
-  const reason =
-    why === 'gone'
-      ? `cannot be had any more: the plan ${plan} reaches back ${durationInWords(reach)}`
-      : `cannot be had yet: data are served after ${durationInWords(delay)}, and are then read anyway`
-  return `${rangeInWords(range)} ${reason}`
-}
-
-function rangeInWords({ from, to }: Range): string {
-  return `${timeInWords(from)} to ${timeInWords(to)}`
-}
-
-function timeInWords(second: number): string {
-  return new Date(second * 1_000).toISOString().replace('.000Z', 'Z')
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

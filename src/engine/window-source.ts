@@ -34,10 +34,10 @@ interface Followed {
 const EXPIRE_EVERY_MS = 600_000
 
 /** A first start goes back as far as the plan reaches, less what leaves the reach until it is read, seconds. */
-const FIRST_LEAD = 60
+export const FIRST_LEAD = 60
 
 /** Someone may have asked for ranges to be read again: they are looked for at least this often, ms. */
-const LOOK_EVERY_MS = 60_000
+export const LOOK_EVERY_MS = 60_000
 
 /** The series of one window stream of an app: what is owed of each, and how to get it. */
 export function createWindowSource(source: WindowSourceContext): Source {

@@ -67,24 +67,28 @@ const split = statement(
    select from moved`,
 )
 
-/** Losses of several parts of a call that begin at one moment are one row. */
+/**
+ * Losses of several parts of a call that begin at one moment are one row. What only fell back to what it was before is
+ * none.
+ */
 const recorded = (reason: string) => `
   recorded as (
     insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
     select :app, :stream, l.item, 'time', l.range_from, max(l.range_to), ${reason}, 'lost', ingest.clock(), ingest.clock()
-    from lost l group by l.item, l.range_from
+    from lost l where l.was is null group by l.item, l.range_from
     on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
       set range_to = greatest(g.range_to, excluded.range_to), reason = excluded.reason, state = 'lost',
           updated_at = ingest.clock()
     returning 1
   )`
 
-const given = `set state = 'lost', carry = null, not_before = null, version = w.version + 1, updated_at = ingest.clock()`
+const given = `set state = coalesce(w.falls_back_to, 'lost'), carry = null, not_before = null, version = w.version + 1,
+  updated_at = ingest.clock()`
 
 const lose = statement(
   'lose_item',
   `with lost as (
-     update ingest.worklist w ${given} where ${same} returning w.item, w.range_from, w.range_to
+     update ingest.worklist w ${given} where ${same} returning w.item, w.range_from, w.range_to, w.falls_back_to as was
    ), ${recorded(':reason')}
    select from recorded`,
 )
@@ -95,9 +99,9 @@ const expire = statement(
      update ingest.worklist w ${given}
      where w.app_id = :app and w.stream = :stream and w.state = 'owed'
        and w.range_from < to_timestamp(:edge::double precision) and ${owned}
-     returning w.item, w.range_from, w.range_to, w.set_aside
+     returning w.item, w.range_from, w.range_to, w.set_aside, w.falls_back_to as was
    ), ${recorded(`case when bool_and(l.set_aside > 0) then 'unreadable' else 'expired' end`)}
-   select count(*)::int as lost from lost`,
+   select count(*)::int as lost from lost where was is null`,
 )
 
 interface Row extends pg.QueryResultRow {

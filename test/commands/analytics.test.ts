@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock/system.ts'
+import { analyticsSettings } from '../../src/commands/analytics-settings.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { connect } from '../../src/postgres/connect.ts'
+import { expireWindows } from '../../src/postgres/windows.ts'
 import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../src/sandbox/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 import { penstock } from './penstock.ts'
@@ -174,6 +177,43 @@ describe('backfill', () => {
     expect(await wanted()).toEqual([`${dateOf(8)} ${dateOf(2)}`, `${dateOf(8)} ${dateOf(2)}`])
   })
 
+  test('that begins where the plan ends is not lost at once, in none of the ten series', async () => {
+    const settings = await loadConfig(await config(), { env: {} })
+    const { series } = analyticsSettings(settings, settings.apps[0]!).windows['quality-insight']!
+    expect(series).toHaveLength(10)
+    for (const { key } of series) {
+      await pool.query(
+        `insert into ingest.progress (app_id, stream, series, owed_from) values ('demo', 'quality-insight', $1, now() - interval '12 days')`,
+        [key],
+      )
+    }
+    const { code, stdout } = await backfill('quality-insight', dateOf(16), dateOf(1))
+    expect(code).toBe(0)
+    const fence = { shard: 0, owner: 'me', epoch: 1 }
+    await pool.query(`insert into ingest.ownership values (0, 'me', 1)`)
+    const lost: number[] = []
+    const aligned: number[] = []
+    for (const { key, step } of series) {
+      const { rows } = await pool.query<{ begin: number }>(
+        'select extract(epoch from lower(wanted))::int as begin from ingest.progress where series = $1',
+        [key],
+      )
+      aligned.push(rows[0]!.begin % step)
+      // What begins before this can certainly not be asked for any more.
+      const edge = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
+      lost.push(await expireWindows(pool, fence, 'demo', 'quality-insight', key, edge))
+    }
+    expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
+    expect(stdout).toMatch(/^left out: \S+ to \S+ cannot be had any more/m)
+    // Of values of an hour and of a day.
+    expect(
+      stdout.match(/^left out: \S+ to \S+ leaves the reach before the daemon can ask for it/gm),
+    ).toHaveLength(2)
+    expect(
+      stdout.match(/^marked: quality-insight of app demo, .*: 5 series, \d+ requests or more$/gm),
+    ).toHaveLength(2)
+  })
+
   test('leaves out what the plan no longer serves and what it does not serve yet, and says so', async () => {
     await begin('calls', '')
     const { code, stdout } = await backfill('calls', dateOf(30), dateOf(-2))
@@ -184,8 +224,11 @@ describe('backfill', () => {
         `^left out: ${dateOf(30)}T00:00:00Z to .* cannot be had any more: the plan premium reaches back 7 days$`,
       ),
     )
-    expect(lines[1]).toMatch(/^left out: .* cannot be had yet: data are served after 1 minute, /)
-    expect(lines[2]).toMatch(/^marked: calls of app demo, .*: 1 series, 11 requests or more$/)
+    expect(lines[1]).toMatch(
+      /^left out: .* leaves the reach before the daemon can ask for it, in [\d.]+ minutes at the latest$/,
+    )
+    expect(lines[2]).toMatch(/^left out: .* cannot be had yet: data are served after 1 minute, /)
+    expect(lines[3]).toMatch(/^marked: calls of app demo, .*: 1 series, 11 requests or more$/)
     expect((await wanted())[0]!.slice(0, 10) >= dateOf(7)).toBe(true)
   })
 

@@ -23,6 +23,7 @@ const names = [
   '0011-leases',
   '0012-partitions',
   '0031-tally',
+  '0032-marks-that-expire',
   '0041-completeness',
   '0051-places-of-answers',
   '0071-values-set-aside',

@@ -231,6 +231,15 @@ describe('what leaves the reach', () => {
     expect(await progress('late-wish')).toMatchObject({ wanted: [[-20, -10]], lost: [] })
   })
 
+  it('that someone wanted is lost only where it was never had', async () => {
+    await begin('wish')
+    await commitNext(db, 'calls', 'wish', { covers: [span(-50, 50)], sees: [span(-50, 50)] })
+    await db.rows(`select ingest.mark_wanted('calls', $1, 'wish', $2, $3)`, [app, iso(-60), iso(-30)])
+    expect(await db.store.expireWindows(me, app, 'calls', 'wish', at(-20))).toBe(1)
+    expect(await gaps('wish')).toEqual([{ from: -60, to: -50, reason: 'expired', state: 'lost' }])
+    expect(await progress('wish')).toMatchObject({ wanted: [], lost: [[-60, -50]] })
+  })
+
   it('is counted anew when a page was committed while it waited for the series', async () => {
     await begin('waited')
     const other = await session(db.url)

@@ -4,7 +4,7 @@ import { connect } from '../../src/postgres/connect.ts'
 import { readFigures } from '../../src/postgres/figures.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { at, commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
-import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
+import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
 
 let db: TestStore
 let opened: Promise<TestStore> | undefined
@@ -258,6 +258,33 @@ describe('items that leave the reach', () => {
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
     expect(await openItems(db, 'call-metrics')).toHaveLength(1)
     expect(await db.store.owedItems('another app', 'call-metrics')).toEqual({ seconds: 0, oldest: null })
+  })
+
+  it('that were fetched, and should be once more, are as they were before', async () => {
+    await add(work('had', { from: 0, to: 10 }), work('grown', { from: 0, to: 10 }))
+    for (const item of await openItems(db)) await db.store.commitItem(itemPage(item))
+    await db.rows(
+      `insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
+       select $1, c, 'c', $2, true, $2, $2 from unnest(array['had', 'grown']) c`,
+      [app, iso(0)],
+    )
+    await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
+    expect(await openItems(db)).toHaveLength(2)
+    // It goes on longer than it was when it was fetched: that was never had.
+    await add(work('grown', { from: 0, to: 20 }))
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(1)
+    expect(await gaps()).toMatchObject([
+      { series: 'grown', from: 0, to: 20, reason: 'expired', state: 'lost' },
+    ])
+    expect(await db.rows('select item, state from ingest.worklist order by item')).toEqual([
+      { item: 'grown', state: 'lost' },
+      { item: 'had', state: 'done' },
+    ])
+    // What was lost before is not lost once more.
+    await db.advance(hour)
+    await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
+    expect(await db.value(`select count(*)::int from ingest.worklist where state = 'owed'`)).toBe(0)
   })
 
   it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {

@@ -1,30 +1,40 @@
+import { floorTo } from '../../planning/align.ts'
 import type { Range } from '../../planning/range.ts'
 import type { RangeLimits } from '../../provider/limits.ts'
 
+/** How a range is cut; all in seconds. */
+export interface Cut extends Pick<RangeLimits, 'reach' | 'delay'> {
+  /** What one value stands for: the range begins with a whole one. 1 where items have any time. */
+  readonly step: number
+  /** The first multiple of the step, Unix seconds, that is still served when the daemon comes to ask for it. */
+  readonly earliest: number
+}
+
 /** What of a range can be had, and what cannot; all in Unix seconds. */
 export interface Reach {
-  /** What the provider serves now; undefined when that is nothing. */
+  /** What can be had; undefined when that is nothing. */
   readonly range: Range | undefined
   readonly outside: readonly Outside[]
 }
 
 export interface Outside {
   readonly range: Range
-  readonly why: 'gone' | 'too young'
+  readonly why: 'gone' | 'leaving' | 'too young'
 }
 
-/** Cuts a range to what may be asked for at `now`. */
-export function cutToReach({ from, to }: Range, { reach, delay }: RangeLimits, now: number): Reach {
+/** Cuts a range to what the provider serves at `now` and goes on serving until it is asked for. */
+export function cutToReach({ from, to }: Range, { reach, delay, step, earliest }: Cut, now: number): Reach {
   const [edge, horizon] = [now - reach + 1, now - delay]
-  const gone = { from, to: Math.min(to, edge) }
-  const young = { from: Math.max(from, horizon), to }
-  const served = { from: Math.max(from, edge), to: Math.min(to, horizon) }
+  const begin = Math.max(floorTo(from, step), earliest)
+  const served = { from: begin, to: Math.min(to, horizon) }
+  const outside: readonly Outside[] = [
+    { why: 'gone', range: { from, to: Math.min(to, edge) } },
+    { why: 'leaving', range: { from: Math.max(from, edge), to: Math.min(to, begin, horizon) } },
+    { why: 'too young', range: { from: Math.max(from, horizon), to } },
+  ]
   return {
     range: isEmpty(served) ? undefined : served,
-    outside: [
-      ...(isEmpty(gone) ? [] : [{ range: gone, why: 'gone' } as const]),
-      ...(isEmpty(young) ? [] : [{ range: young, why: 'too young' } as const]),
-    ],
+    outside: outside.filter(({ range }) => !isEmpty(range)),
   }
 }
 

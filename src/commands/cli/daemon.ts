@@ -89,7 +89,8 @@ Examples:
     .addHelpText(
       'after',
       `
-Says what lies outside the reach of the plan and cannot be had. Of details (call-sessions, call-metrics) the range is
+Says what lies outside the reach of the plan, or leaves it before the daemon can ask for it at its pace, and cannot be had.
+What was fetched before and leaves the reach before it is fetched once more is no loss. Of details (call-sessions, call-metrics) the range is
 that of the beginnings of the calls. A first start needs none of this: it goes back as far as the plan reaches.
 
 Examples:

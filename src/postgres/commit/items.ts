@@ -32,6 +32,7 @@ const moved = `
     update ingest.worklist w
     set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
         state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'owed' end,
+        falls_back_to = case when :next_page::int is not null or ${aside} > 0 then w.falls_back_to end,
         page = coalesce(:next_page::int, case when ${aside} > 0 then 1 else w.page end),
         carry = case when :next_page::int is not null then :carry::jsonb end,
         failures = case when :next_page::int is not null then w.failures when ${aside} > 0 then w.failures + 1 else 0 end,

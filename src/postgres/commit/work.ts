@@ -21,7 +21,8 @@ export function worked(origin: string): string {
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
       set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
-          carry = null, version = w.version + 1, failures = 0, not_before = null, updated_at = ingest.clock()
+          carry = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
+          updated_at = ingest.clock()
       where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask
     returning 1
   )`
