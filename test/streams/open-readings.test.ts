@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/rows/json.ts'
+import { readPairs } from '../../src/streams/calls/pairs.ts'
 import { streams } from '../../src/streams/index.ts'
 import { fixture, pageOf } from './pages.ts'
 
@@ -107,5 +108,20 @@ describe('events of one answer', () => {
     expect(harvested('room-events', items.toReversed())).toEqual(forwards)
     const stops = forwards.rows['classroom.recording_state_change']!.filter(({ state }) => state === 0)
     expect(stops.map(({ record_id }) => record_id)).toEqual(['a', 'b'])
+  })
+})
+
+describe('a value of a metric', () => {
+  it.each([
+    ['a pair', [1_767_225_700, 0.5]],
+    ['an object of two names', { ts: 1_767_225_700, value: 0.5 }],
+    ['an object named by its second', { '1767225700': 0.5 }],
+  ])('comes as %s', (_, pair) => {
+    const { at, value, bad } = readPairs([pair])
+    expect({ at, value, bad }).toEqual({ at: [1_767_225_700], value: [0.5], bad: [] })
+  })
+
+  it('is not guessed where an object says nothing that is a second', () => {
+    expect(readPairs([{ '7': 0.5 }, { loss: 0.5 }]).bad).toHaveLength(2)
   })
 })

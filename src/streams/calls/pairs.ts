@@ -27,7 +27,8 @@ interface Parts {
 }
 
 /**
- * Reads the pairs of `kvs`: [Unix seconds, value], or objects of the two; what else stands in one is kept beside it.
+ * Reads the pairs of `kvs`: [Unix seconds, value], objects of the two, or {"Unix seconds": value}; what else stands in
+ * one is kept beside it.
  * A pair whose value is no finite number is bad, also where it is null: a metric has no fixed number of values, so a
  * value that is not there yet cannot be told from one that never was.
  */
@@ -65,6 +66,10 @@ function partsOf(pair: unknown): Parts | undefined {
     return { time: pair[0], value: pair[1], extra: pair.length > 2 ? (pair.slice(2) as Json) : null }
   }
   if (!isObject(pair)) return undefined
+  const [only, another] = Object.keys(pair)
+  if (only !== undefined && another === undefined && /^\d{9,11}$/.test(only)) {
+    return { time: Number(only), value: pair[only], extra: null }
+  }
   const time = nameOf(pair, timeNames)
   const value = nameOf(pair, valueNames)
   return { time: pair[time], value: pair[value], extra: fieldsWithout(new Set([time, value]), pair) }
