@@ -33,6 +33,8 @@ export interface Place {
   readonly purpose: Page['purpose']
   /** What has been asked in this reading: a nextId that is among it leads in a circle. */
   readonly asked: Set<string | null>
+  /** Pages without items in a row, up to here. */
+  readonly empty: number
 }
 
 /** What keeping an app's data drained needs. */

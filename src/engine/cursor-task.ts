@@ -11,6 +11,9 @@ export interface CursorPage extends Page {
   readonly looping: boolean
 }
 
+/** A batch may be left without items by chance; so many in a row are not. */
+const EMPTY_PAGES_AT_THE_END = 5
+
 /** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
 const PLAN_LIFE_MS = 60_000
 
@@ -35,6 +38,11 @@ export function standAfter(
   return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), carry }
 }
 
+/** Pages without items in a row, this one included. */
+export function emptyUpTo({ empty }: Place, { items }: Pick<Page, 'items'>): number {
+  return items.length === 0 ? empty + 1 : 0
+}
+
 function plan({ app, stream, series }: PollContext, { cursor }: Place): RequestLine {
   const known: Record<string, string> = { region: app.region, appId: app.id, roomUuid: series }
   const inPath = Object.entries(known).filter(([name]) => name in stream.operation.pathParams)
@@ -44,13 +52,15 @@ function plan({ app, stream, series }: PollContext, { cursor }: Place): RequestL
 
 function parse(
   { settings, stream, series }: PollContext,
-  { cursor, purpose, asked }: Place,
+  place: Place,
   { body, answeredAt }: Answer,
   { receivedAt }: Timing,
 ): CursorPage {
   const { items, nextId, total } = stream.read(body)
-  // Some logs end with a page that names itself: what comes later will be found there.
-  const isEnd = nextId === undefined || (nextId === cursor && items.length === 0)
+  const { cursor, purpose, asked } = place
+  // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
+  const empty = emptyUpTo(place, { items })
+  const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const looping = !isEnd && (nextId === cursor || asked.has(nextId))
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
   return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }

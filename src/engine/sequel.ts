@@ -49,6 +49,8 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'failed':
       case 'looped':
         if (stream.kind === 'feed') feedGaps.suspect()
+        // Its pages were read and show whose room it is.
+        if (result.end === 'looped' && stream.name === gatekeeper) letOthersIn(series)
         return pauseOf(stream)(result.failure, lane.fail(series), random.next())
       case 'gone':
         return afterGone(stream.name, series)
@@ -123,7 +125,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
 
   /** The log was read: streams that waited for it, or that have not met the room yet, may go. */
   function letOthersIn(name: string): void {
-    const room = rooms.find(name)!
+    const room = rooms.find(name) ?? rooms.add(name, 'hint')
     room.verifiedAt = clock.monotonic()
     for (const stream of rooms.streams()) {
       if (stream === gatekeeper) continue

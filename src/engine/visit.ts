@@ -1,7 +1,7 @@
 import type { Failure } from '../provider/errors.ts'
 import type { Harvest, Hint } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
-import { type CursorPage, cursorTask, standAfter } from './cursor-task.ts'
+import { type CursorPage, cursorTask, emptyUpTo, standAfter } from './cursor-task.ts'
 import { type PollResult, poll } from './poll.ts'
 import type { Progress, RoomLife } from './ports.ts'
 import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
@@ -137,7 +137,7 @@ async function begin(context: PollContext, { learnt, room, asked }: Occasion): P
 }
 
 function start(progress: Progress, cursor: string | null): Place {
-  return { progress, cursor, purpose: 'read', asked: new Set() }
+  return { progress, cursor, purpose: 'read', asked: new Set(), empty: 0 }
 }
 
 function rewound({ stream }: PollContext, progress: Progress): Place {
@@ -162,7 +162,9 @@ function follow(
     return place.purpose === 'probe' && cursor !== null ? start(progress, cursor) : undefined
   }
   place.asked.add(place.cursor)
-  return page.nextId === undefined ? undefined : { ...place, progress, cursor: page.nextId }
+  return page.nextId === undefined
+    ? undefined
+    : { ...place, progress, cursor: page.nextId, empty: emptyUpTo(place, page) }
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -54,6 +54,15 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it('a log that leads in a circle has been read all the same, and keeps no other stream waiting', async () => {
+    const { clock, transport, stop } = startApp(['algebra'])
+    transport.answers = ({ operation }) =>
+      operation === 'roomEvents' ? { items: [{ id: 1 }], nextId: 'a' } : { items: [] }
+    await clock.advance(5 * second)
+    expect(transport.of('popupQuiz')).toHaveLength(1)
+    await stop()
+  })
+
   it('a room of which nothing is heard is visited ever more seldom', async () => {
     const { clock, transport, stop } = startApp(['algebra'], [roomLog])
     await clock.advance(hour)

@@ -140,6 +140,16 @@ describe('where a visit ends', () => {
     expect(asked().slice(2)).toEqual(['b', 'c'])
   })
 
+  it('so is the fifth page without items in a row, whatever each of them names', async () => {
+    const { go, asked, transport, store } = rigged(roomLog, { cursor: 'p0', certain: true })
+    let page = 0
+    const empty = [1, 2, 4, 5, 6, 7, 8]
+    transport.answers = () => ({ items: empty.includes(page) ? [] : [{ id: page }], nextId: `p${++page}` })
+    expect(await go()).toMatchObject({ end: 'done', fresh: 2 })
+    expect(asked()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8'])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: 'p8', caughtUp: true })
+  })
+
   it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
     const { go, transport, store } = rigged(roomLog, { cursor: 'b', certain: true })
     transport.answers = () => ({ items: [{ id: 1 }], nextId: 'b' })
@@ -152,7 +162,7 @@ describe('where a visit ends', () => {
 
   it('after two hundred pages the others have their turn, and what was asked is remembered', async () => {
     const { go, transport } = rigged()
-    transport.answers = ({ nextId }) => ({ items: [], nextId: String(Number(nextId) + 1) })
+    transport.answers = ({ nextId }) => ({ items: [{ id: 1 }], nextId: String(Number(nextId) + 1) })
     const result = await go()
     expect(result.end).toBe('more')
     expect(result.asked?.size).toBe(200)
@@ -161,7 +171,7 @@ describe('where a visit ends', () => {
   it('a log without an end is given up after ten thousand pages', async () => {
     const { go, transport } = rigged(roomLog, { cursor: 'x', certain: true })
     let page = 0
-    transport.answers = () => ({ items: [], nextId: `fresh-${page++}` })
+    transport.answers = () => ({ items: [{ id: 1 }], nextId: `fresh-${page++}` })
     const asked = new Set(Array.from({ length: 9_900 }, (_, i) => `old-${i}`))
     expect(await go({ asked })).toMatchObject({ end: 'looped' })
   })
