@@ -4,7 +4,7 @@ import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createLoad, type Load, type Share } from './load.ts'
-import type { Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
+import type { Arrived, Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
@@ -28,6 +28,7 @@ export interface Attempt {
   readonly limit: GroupLimit
   readonly purpose: Purpose
   readonly signal: AbortSignal
+  readonly arrived?: Arrived
 }
 
 /** `late`: nothing was sent, because the request was planned so long ago that it must be planned anew. */
@@ -200,7 +201,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
   ): Promise<Reply> {
     const { app, request } = attempt
     const sentAt = clock.monotonic()
-    const reply = await transport.send(app, request, signal)
+    const reply = await transport.send(app, request, signal, attempt.arrived)
     const failure = reply.ok ? undefined : reply.failure
     if (reply.ok) share.weigh(reply.answer.size)
     const { family, name } = request.operation

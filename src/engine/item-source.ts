@@ -1,4 +1,5 @@
 import type { Failure } from '../provider/errors.ts'
+import { requestLine } from '../provider/operation.ts'
 import type { DetailStream, WorkItem } from '../streams/stream.ts'
 import type { DrainContext } from './drain.ts'
 import { afterFault } from './faults.ts'
@@ -121,6 +122,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
 
   /** Fetches an item page by page. */
   async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
+    if (first.inHandOf !== null && first.inHandOf !== context.fence().owner) return await lighten(first)
     let item = first
     const again = pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
@@ -143,6 +145,32 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       if (harvest.reading === 'whole') return
       item = { ...item, version: stored.version, page: item.page + 1, carry: harvest.carry }
     }
+  }
+
+  /** A process did not live to store the answer to it: less is asked for, and what is too much in any size is set aside. */
+  async function lighten(item: OpenItem): Promise<void> {
+    const smaller = stream.split(item)
+    log.error('a process ended while it read a large answer; less is asked for', {
+      ...labels,
+      last: !smaller,
+    })
+    if (!smaller) await keepQuestion(item)
+    await replace(item, smaller, 'too_large')
+  }
+
+  /** Nobody has the answer, so the question stands for it. */
+  async function keepQuestion(item: OpenItem): Promise<void> {
+    const { target } = requestLine(stream.operation, stream.request(app.id, item, item.page))
+    const detail = 'a process ended while it read the answer to this question'
+    const letter = {
+      ...labels,
+      series: item.key,
+      reason: 'too_large',
+      detail,
+      body: Buffer.from(target),
+    } as const
+    if ((await store.setAside({ ...letter, alike: 'by body' })) === 'new')
+      meter.deadLetters(labels, 'too_large', 1)
   }
 
   async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {

@@ -1,7 +1,8 @@
 import { requestLine } from '../provider/operation.ts'
 import type { DetailHarvest, DetailPage, DetailStream } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
-import type { Grant, ItemCommit, OpenItem } from './ports.ts'
+import { LARGE_ANSWER } from './load.ts'
+import { type Grant, type ItemCommit, type OpenItem, StoreUnavailable } from './ports.ts'
 import type { Task } from './task.ts'
 
 /** For how many ms an item may still be asked for, and when it is asked for again if not all of it can be read. */
@@ -23,6 +24,7 @@ export function itemTask(
     plan: () => ({
       request: requestLine(stream.operation, stream.request(app.id, item, item.page)),
       life,
+      arrived: bytes => takeInHand(context, item, bytes),
     }),
     parse: ({ body }, { receivedAt }) => ({ ...stream.read(body), item, number: item.page, receivedAt }),
     harvest: page => stream.harvest(page, item.carry),
@@ -30,6 +32,14 @@ export function itemTask(
     rehearse: (_, harvest, grant) =>
       store.rehearseItem({ ...itemCommit(context, item, harvest, grant), again }),
   }
+}
+
+/** Without a database there is nothing to be known later, and the page will not be stored either. */
+async function takeInHand({ app, fence, store }: PageContext, item: OpenItem, bytes: number): Promise<void> {
+  if (bytes < LARGE_ANSWER) return
+  await store.takeItemInHand(fence, app.id, item).catch(error => {
+    if (!(error instanceof StoreUnavailable)) throw error
+  })
 }
 
 function itemCommit(

@@ -20,6 +20,9 @@ export interface Share {
   readonly release: () => void
 }
 
+/** An answer of so many bytes is worth some care: it may take long, or be more than a process can hold. */
+export const LARGE_ANSWER = 1_048_576
+
 /** Answers of a kind that has never been seen are taken for this share of the room. */
 const UNKNOWN_SHARE = 0.5
 

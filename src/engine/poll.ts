@@ -3,6 +3,7 @@ import { ParameterError } from '../provider/operation.ts'
 import type { Sent } from './admission.ts'
 import type { PageContext } from './context.ts'
 import { isolate } from './isolate.ts'
+import { LARGE_ANSWER } from './load.ts'
 import { measure } from './measure.ts'
 import type { CommitResult, Grant, Reply } from './ports.ts'
 import type { Items, Plan, Task, Yield } from './task.ts'
@@ -25,8 +26,6 @@ export async function poll<P extends Items, H extends Yield>(
   }
 }
 
-const LARGE_BYTES = 1_048_576
-
 /** The second half of the way, for an answer that came. */
 async function take<P extends Items, H extends Yield>(
   context: PageContext,
@@ -35,7 +34,7 @@ async function take<P extends Items, H extends Yield>(
   grant: Grant | undefined,
 ): Promise<PollResult<P, H>> {
   // What a large page takes long for is done in turns, with others between them.
-  const pause = answer.size < LARGE_BYTES ? undefined : () => context.clock.sleep(0)
+  const pause = answer.size < LARGE_ANSWER ? undefined : () => context.clock.sleep(0)
   await pause?.()
   const page = task.parse(answer, timing)
   const harvest = task.harvest(page)
@@ -59,9 +58,18 @@ export type PollResult<P, H> =
 
 function admitAndSend(
   { app, fence, purpose, signal, admission }: PageContext,
-  { request, life }: Plan,
+  { request, life, arrived }: Plan,
 ): Promise<Sent> {
   const limit = app.limits[request.operation.limitGroup]
   if (!limit) throw new ParameterError(`no limit is set for group ${request.operation.limitGroup}`)
-  return admission.send({ app: app.id, fence, request, life, limit, purpose, signal })
+  return admission.send({
+    app: app.id,
+    fence,
+    request,
+    life,
+    limit,
+    purpose,
+    signal,
+    ...(arrived && { arrived }),
+  })
 }

@@ -1,7 +1,7 @@
 import type { RequestLine } from '../provider/operation.ts'
 import type { RowSet } from '../rows/rows.ts'
 import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
-import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
+import type { Answer, Arrived, CommitResult, Grant, Timing } from './ports.ts'
 
 /** What a page of one kind of stream does on each step of its way. */
 export interface Task<P extends Items, H extends Yield> {
@@ -19,6 +19,8 @@ export interface Plan {
   readonly request: RequestLine
   /** For how many ms it may wait to be sent: later it might ask for what is no longer so. */
   readonly life: number
+  /** What must be done before an answer of so many bytes is read. */
+  readonly arrived?: Arrived
 }
 
 export interface Items {

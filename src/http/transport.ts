@@ -94,7 +94,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
     })
   }
 
-  const send = async (app: string, request: RequestLine, signal?: AbortSignal): Promise<Reply> => {
+  const send: Transport['send'] = async (app, request, signal, arrived) => {
     const { operation } = request
     const provider = providers.get(operation.family)
     if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
@@ -107,6 +107,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
       const arrival = await perform(provider, app, sending, deadline)
       const timing = timingSince(clock, startedAt)
       if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
+      await arrived?.(arrival.bytes.length)
       const reply = await understand(provider, sending, arrival, timing)
       if (reply.ok || reply.failure.kind !== 'unauthorized') return reply
       return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }

@@ -19,6 +19,7 @@ import {
   readItemDueIn,
   readOwedItems,
   splitItem,
+  takeItemInHand,
 } from './worklist.ts'
 
 export interface StoreSettings extends CommitSettings, GapSettings {
@@ -54,6 +55,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     commitItem: page => commitItem(pool, page),
     rehearseItem: page => rehearseItem(pool, page),
     deferItem: (fence, app, item, wait) => deferItem(pool, fence, app, item, wait),
+    takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
     loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
     expireItems: (fence, app, stream, edge) => expireItems(pool, fence, app, stream, edge),

@@ -19,7 +19,8 @@ const list = statement(
   'items',
   `select w.item, w.part, extract(epoch from w.range_from)::double precision as range_from,
           extract(epoch from w.range_to)::double precision as range_to, w.ask::text as ask, w.version::int, w.page,
-          w.carry::text as carry, w.origin, w.failures
+          w.carry::text as carry, w.origin, w.failures,
+          case when w.in_hand_version = w.version then w.in_hand_of end as in_hand_of
    from ingest.worklist w
    where w.app_id = :app and w.stream = :stream and w.state = 'owed'
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
@@ -54,6 +55,11 @@ const defer = statement(
    set not_before = ingest.clock() + :wait::interval, failures = w.failures + 1, version = w.version + 1,
        updated_at = ingest.clock()
    where ${same}`,
+)
+
+const takeInHand = statement(
+  'take_item_in_hand',
+  `update ingest.worklist w set in_hand_of = :owner, in_hand_version = w.version where ${same}`,
 )
 
 const split = statement(
@@ -115,6 +121,7 @@ interface Row extends pg.QueryResultRow {
   readonly carry: string | null
   readonly origin: OpenItem['origin']
   readonly failures: number
+  readonly in_hand_of: string | null
 }
 
 export async function listItems(
@@ -137,6 +144,7 @@ export async function listItems(
     carry: json(row.carry),
     origin: row.origin,
     failures: row.failures,
+    inHandOf: row.in_hand_of,
   }))
 }
 
@@ -183,6 +191,16 @@ export async function deferItem(
   wait: number,
 ): Promise<void> {
   await query(pool, bind(defer, { ...named(fence, app, item), wait: `${wait} milliseconds` }))
+}
+
+/** A large answer to the item is about to be read. */
+export async function takeItemInHand(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  item: OpenItem,
+): Promise<void> {
+  await query(pool, bind(takeInHand, named(fence, app, item)))
 }
 
 /** Puts smaller items in the place of one. */

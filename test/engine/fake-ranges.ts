@@ -52,10 +52,15 @@ export class FakeRangeStore implements RangeStore {
       carry: null,
       origin: 'live',
       failures: 0,
+      inHandOf: null,
       ...item,
       ...parts,
     }
     this.#items.set(keyOf(item), { open, state: 'owed', deferred: 0 })
+  }
+
+  item(stream: string, key: string): OpenItem {
+    return [...this.#items.values()].find(({ open }) => open.stream === stream && open.key === key)!.open
   }
 
   states(): Readonly<Record<string, Item['state']>> {
@@ -180,9 +185,14 @@ export class FakeRangeStore implements RangeStore {
     for (const item of this.#items.values()) item.deferred = 0
   }
 
+  async takeItemInHand({ owner }: { readonly owner: string }, _app: string, item: OpenItem): Promise<void> {
+    const held = this.#items.get(keyOf(item))!
+    held.open = { ...held.open, inHandOf: owner }
+  }
+
   async splitItem(_fence: unknown, _app: string, item: OpenItem, into: readonly WorkItem[]): Promise<void> {
     this.#items.get(keyOf(item))!.state = 'split'
-    for (const work of into) this.putItem(work)
+    for (const work of into) this.putItem(work, { inHandOf: null })
   }
 
   async loseItem(_fence: unknown, _app: string, item: OpenItem, reason: string): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createAdmission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { createItemSource } from '../../src/engine/item-source.ts'
+import type { OpenItem } from '../../src/engine/ports.ts'
 import { createRangeRules } from '../../src/engine/range-rules.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
 import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
@@ -33,7 +34,9 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
   const settings = settingsOf([app])
   const asked: Asked[] = []
   rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { target }) => {
+  const size = { now: 0 }
+  rig.transport.send = async (_app, { target }, _signal, arrived) => {
+    await arrived?.(size.now)
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
     const question = { call: query.get('call_id')!, from: from!, to: to!, page: page! }
@@ -60,16 +63,19 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
   const source = createItemSource({ context, stream: sessions, rules, reach: limits.reach, concurrency: 2 })
-  const put = (key: string, age: number, parts: Partial<WorkItem> = {}) =>
-    rig.store.putItem({
-      stream: 'call-sessions',
-      key,
-      part: '',
-      from: now - age,
-      to: now - age + 600,
-      ask: null,
-      ...parts,
-    })
+  const put = (key: string, age: number, parts: Partial<WorkItem> = {}, more: Partial<OpenItem> = {}) =>
+    rig.store.putItem(
+      {
+        stream: 'call-sessions',
+        key,
+        part: '',
+        from: now - age,
+        to: now - age + 600,
+        ask: null,
+        ...parts,
+      },
+      more,
+    )
   /** Does everything that can be done now, what expires first in front. */
   const work = async () => {
     const purposes: string[] = []
@@ -83,7 +89,7 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
       await run
     }
   }
-  return { ...rig, source, put, work, asked, now }
+  return { ...rig, source, put, work, asked, now, size }
 }
 
 describe('a worklist', () => {
@@ -264,6 +270,43 @@ describe('an item that cannot be had', () => {
     put('large', 3_600, { to: now - 3_600 })
     await work()
     expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['large', 'too_large']])
+  })
+
+  it('because a process ended while it read the answer is asked for in parts, and the others as ever', async () => {
+    const { put, work, asked, store, counts } = rigged()
+    put('fatal', 3_600, {}, { inHandOf: 'a process that is no more' })
+    put('other', 3_000)
+    put('mine', 2_900, {}, { inHandOf: fence.owner })
+    await work()
+    expect(asked.filter(({ call }) => call === 'fatal').map(({ from, to }) => to - from)).toEqual([300, 299])
+    expect(asked.filter(({ call }) => call !== 'fatal').map(({ from, to }) => to - from)).toEqual([600, 600])
+    expect([store.gaps, store.letters, counts.letters]).toEqual([[], [], []])
+  })
+
+  it('because processes ended at it in every size is set aside and a gap, and is not asked for', async () => {
+    const { put, work, asked, store, now } = rigged()
+    put('fatal', 3_600, { to: now - 3_600 }, { inHandOf: 'a process that is no more' })
+    put('other', 3_000)
+    await work()
+    expect(asked.map(({ call }) => call)).toEqual(['other'])
+    expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['fatal', 'too_large']])
+    expect(store.letters).toMatchObject([{ series: 'fatal', reason: 'too_large' }])
+    expect(Buffer.from(store.letters[0]!.body).toString()).toContain('call_id=fatal')
+  })
+
+  it('is known to be in hand before a large answer to it is read, and a small one is not written down', async () => {
+    const seen: (string | null)[] = []
+    const { put, work, store, size } = rigged(({ call }) => {
+      seen.push(store.item('call-sessions', call).inHandOf)
+      return { items: [] }
+    })
+    put('small', 3_600)
+    size.now = 1_000
+    await work()
+    put('large', 3_600)
+    size.now = 2_000_000
+    await work()
+    expect(seen).toEqual([null, fence.owner])
   })
 
   it.each([

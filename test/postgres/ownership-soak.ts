@@ -110,7 +110,7 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
   const now = Math.floor(systemClock.now() / second)
   const item: OpenItem = {
     ...{ stream: 'call-metrics', key, part: '', from: now, to: now, ask: null },
-    ...{ version, page: 1, carry: null, origin: 'live', failures: 0 },
+    ...{ version, page: 1, carry: null, origin: 'live', failures: 0, inHandOf: null },
   }
   const length = Math.ceil(size! / sessions)
   const at = Array.from({ length }, (_, index) => now - 2 * index)

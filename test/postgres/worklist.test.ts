@@ -38,7 +38,7 @@ describe('the worklist', () => {
     expect(await openItems(db)).toEqual([
       {
         ...{ stream: 'call-sessions', key: 'call\u0000', part: '1/2', from: at(5), to: at(9), ask },
-        ...{ version: 0, page: 1, carry: null, origin: 'live', failures: 0 },
+        ...{ version: 0, page: 1, carry: null, origin: 'live', failures: 0, inHandOf: null },
       },
     ])
   })
@@ -106,6 +106,18 @@ describe('an item', () => {
     const results = await Promise.all([1, 2, 3].map(() => db.store.commitItem(itemPage(item, { rows }))))
     expect(results.map(({ outcome }) => outcome).sort()).toEqual(['committed', 'stale', 'stale'])
     expect(await db.store.commitItem(itemPage({ ...item, version: 1 }))).toEqual({ outcome: 'stale' })
+  })
+
+  it('is in the hand of whoever is about to read a large answer to it, until anything becomes of it', async () => {
+    await add(work('a'))
+    const item = await only()
+    expect(item.inHandOf).toBeNull()
+    await db.store.takeItemInHand({ ...me, owner: 'other' }, app, item)
+    expect((await only()).inHandOf).toBeNull()
+    await db.store.takeItemInHand(me, app, item)
+    expect(await only()).toMatchObject({ version: item.version, inHandOf: 'me' })
+    await db.store.deferItem(me, app, item, 0)
+    expect((await only()).inHandOf).toBeNull()
   })
 
   it('that grew while it was read is read again', async () => {

@@ -54,6 +54,8 @@ export interface RangeStore {
   readonly rehearseItem: (page: ItemCommit) => Promise<boolean>
   /** The item is not tried again for `wait` ms. */
   readonly deferItem: (fence: Fence, app: string, item: OpenItem, wait: number) => Promise<void>
+  /** A large answer to the item is about to be read: whoever finds the item like that later knows how the reader fared. */
+  readonly takeItemInHand: (fence: Fence, app: string, item: OpenItem) => Promise<void>
   /** Puts smaller items in the place of one. */
   readonly splitItem: (fence: Fence, app: string, item: OpenItem, into: readonly WorkItem[]) => Promise<void>
   /** Gives an item up: a row of the gap ledger. */
@@ -118,6 +120,8 @@ export interface OpenItem extends WorkItem {
   readonly origin: 'live' | 'backfill'
   /** Failures so far in a row. */
   readonly failures: number
+  /** Owner that was about to read a large answer to it, and neither stored it nor gave it up; null where there is none. */
+  readonly inHandOf: string | null
 }
 
 /** One page of a work item, in one statement. */

@@ -6,10 +6,18 @@ export interface Transport {
    * Sends one request, once, and never throws for anything the provider or the network does. Follows no
    * redirect, retries nothing, caps the body, and ends by its total deadline.
    */
-  readonly send: (app: string, request: RequestLine, signal?: AbortSignal) => Promise<Reply>
+  readonly send: (
+    app: string,
+    request: RequestLine,
+    signal?: AbortSignal,
+    arrived?: Arrived,
+  ) => Promise<Reply>
   /** Undefined before the provider's first answer. */
   readonly clockOffset: (family: Family) => ClockOffset | undefined
 }
+
+/** Called with the bytes of an answer that is all there, before anything is made of it, which waits until it is done. */
+export type Arrived = (bytes: number) => Promise<void>
 
 /** How far a provider's clock is ahead of ours: `ahead`, give or take `doubt`, both in ms. */
 export interface ClockOffset {
