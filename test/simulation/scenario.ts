@@ -1,7 +1,7 @@
 import type { Random } from '../../src/clock/clock.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
-import type { AppOptions, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
+import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
 import { type CursorStreamName, roomStreamNames } from '../../src/streams/stream.ts'
 import type { FaultClass } from './faults.ts'
 
@@ -20,6 +20,8 @@ export interface Demands {
 /** The world of one run and how the daemon is set up for it. */
 export interface Scenario {
   readonly switches: Partial<Switches>
+  /** What the provider answers amiss, now and then, to the end. */
+  readonly refusals: readonly FaultRule[]
   readonly profile: SchoolProfile
   readonly apps: readonly AppOptions[]
   readonly streams: readonly CursorStreamName[]
@@ -77,10 +79,14 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },
+    refusals: pick([], [notThere], [{ ...notThere, code: 20404100 }]),
     profile: { ...profile, ...demands.profile },
     settings: settingsFor(apps, streams, rooms),
   }
 }
+
+/** The feed of the app says now and then that it is not there; with a code, that a classroom is not. */
+const notThere: FaultRule = { kind: 'status', operation: 'appEvents', status: 404, rate: 0.1 }
 
 /** Names that the school gives to the rooms of its two classes. */
 const firstRooms = {

@@ -82,8 +82,8 @@ class Run {
       trace: this.#trace,
       onKill: process => this.#afterKill(process),
     })
-    const { switches, profile, apps } = this.#scenario
-    this.#sandbox = createSandbox({ clock: this.#kernel.clock, seed, switches, profile, apps })
+    const { switches, refusals: faults, profile, apps } = this.#scenario
+    this.#sandbox = createSandbox({ clock: this.#kernel.clock, seed, switches, faults, profile, apps })
   }
 
   async play(length: number): Promise<RunResult> {
