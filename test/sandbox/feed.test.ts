@@ -102,6 +102,17 @@ describe('the shape of the feed', () => {
     expect(data.list.length).toBeGreaterThan(0)
   })
 
+  it('may be one event with a nextId among its fields, or a nextId alone', async () => {
+    const { get } = play({
+      profile: { kind: 'idle', rooms: 1 },
+      switches: { feedShape: 'object-with-next-id', appFeed: 'consuming' },
+    })
+    const first = (await get(feedPath)).body.data
+    expect(first).toMatchObject({ cmd: expect.any(Number), nextId: expect.any(String) })
+    for (let left = 0; left < 20; left++) await get(feedPath)
+    expect(Object.keys((await get(feedPath)).body.data!)).toEqual(['nextId'])
+  })
+
   it('may be one event an answer, and null when there is none', async () => {
     const { get, linesOf, sandbox } = play({
       profile: { kind: 'idle', rooms: 2 },
