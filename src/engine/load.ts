@@ -4,9 +4,10 @@
  */
 export interface Load {
   /**
-   * Waits until an answer of this kind fits beside the others; undefined when the signal aborts. Who waits longest goes
-   * first, so that small ones never keep a large one waiting; one larger than all that there is room for goes alone.
-   * Whoever holds a share must not wait for another.
+   * Waits until an answer of this kind fits beside the others; undefined when the signal aborts. Among heavy ones who
+   * waits longest goes first, so that small ones never keep a large one waiting; one larger than all that there is room
+   * for goes alone. Light ones have a part of the room of their own, so that heavy ones that do not come keep no feed
+   * and no log waiting. Whoever holds a share must not wait for another.
    */
   readonly take: (kind: string, signal: AbortSignal) => Promise<Share | undefined>
   /** Bytes of answers that there is room for. */
@@ -23,8 +24,17 @@ export interface Share {
 /** An answer of so many bytes is worth some care: it may take long, or be more than a process can hold. */
 export const LARGE_ANSWER = 1_048_576
 
-/** Answers of a kind that has never been seen are taken for this share of the room. */
-const UNKNOWN_SHARE = 0.5
+/** Light is what is expected to weigh no more than this share of the room. */
+const LIGHT_SHARE = 1 / 32
+
+/** Share of the room that light answers have for themselves. */
+const ROOM_OF_LIGHT = 1 / 8
+
+/**
+ * An answer of a kind that has never been seen is taken for this share of the room, and is the only one of its kind that
+ * is under way: one may weigh much, many would be too much.
+ */
+const UNKNOWN_SHARE = 1 / 16
 
 /** By how much less the next answer is expected to weigh when the last one was light: seldom is what is heavy forgotten. */
 const FADING = 0.9
@@ -34,29 +44,59 @@ interface Waiting {
   readonly enter: () => void
 }
 
+/** A part of the room and what fills it. */
+interface Lane {
+  readonly room: number
+  taken: number
+}
+
 export function createLoad(room: number): Load {
   const expected = new Map<string, number>()
+  /** Kinds of which nothing is known and of which an answer is under way. */
+  const exploring = new Set<string>()
   const waiting: Waiting[] = []
-  let taken = 0
+  const light: Lane = { room: room * ROOM_OF_LIGHT, taken: 0 }
+  const heavy: Lane = { room: room - light.room, taken: 0 }
 
   function weightOf(kind: string): number {
-    return Math.min(room, expected.get(kind) ?? room * UNKNOWN_SHARE)
+    return expected.get(kind) ?? room * UNKNOWN_SHARE
   }
 
+  function laneOf(kind: string): Lane {
+    return weightOf(kind) <= room * LIGHT_SHARE ? light : heavy
+  }
+
+  function fits(kind: string): boolean {
+    const lane = laneOf(kind)
+    return lane.taken + Math.min(lane.room, weightOf(kind)) <= lane.room
+  }
+
+  /** Those that may enter now, in the order in which they came. */
   function admit(): void {
-    for (let next = waiting[0]; next && taken + weightOf(next.kind) <= room; next = waiting[0]) {
-      waiting.shift()
+    const full = new Set<Lane>()
+    for (const next of [...waiting]) {
+      const lane = laneOf(next.kind)
+      if (full.has(lane) || exploring.has(next.kind)) continue
+      if (!fits(next.kind)) {
+        full.add(lane)
+        continue
+      }
+      waiting.splice(waiting.indexOf(next), 1)
       next.enter()
     }
   }
 
   function hold(kind: string): Share {
-    let held = weightOf(kind)
-    taken += held
+    const lane = laneOf(kind)
+    const explores = !expected.has(kind)
+    let held = Math.min(lane.room, weightOf(kind))
+    lane.taken += held
+    if (explores) exploring.add(kind)
     let isOver = false
     const change = (to: number) => {
-      taken += to - held
+      lane.taken += to - held
       held = to
+      if (explores) exploring.delete(kind)
       admit()
     }
     return {
@@ -75,10 +115,9 @@ export function createLoad(room: number): Load {
 
   return {
     room,
-    take: async (kind, signal) => {
-      if (signal.aborted) return undefined
-      if (waiting.length === 0 && taken + weightOf(kind) <= room) return hold(kind)
-      return await new Promise<Share | undefined>(resolve => {
+    take: (kind, signal) => {
+      if (signal.aborted) return Promise.resolve(undefined)
+      return new Promise<Share | undefined>(resolve => {
         const leave = () => {
           waiting.splice(waiting.indexOf(one), 1)
           resolve(undefined)
@@ -93,6 +132,7 @@ export function createLoad(room: number): Load {
         }
         signal.addEventListener('abort', leave, { once: true })
         waiting.push(one)
+        admit()
       })
     },
   }

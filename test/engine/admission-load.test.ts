@@ -9,11 +9,11 @@ import { createRig, fence, minute, second } from './rig.ts'
 
 const counted: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrency: 8, counted: 'ledger' }
 
-/** Room for two answers of a kind that nobody has seen. */
+/** Room for two answers, beside what light ones have for themselves. */
 function crowded() {
   const rig = createRig([])
   rig.transport.size = 50
-  const admission = createAdmission({ ...rig, load: createLoad(100) }, 30 * second)
+  const admission = createAdmission({ ...rig, load: createLoad(120) }, 30 * second)
   const controller = new AbortController()
   const request = requestLine(feed.operation, { region: 'ap', appId: 'a1' })
   const sent: Sent[] = []

@@ -37,15 +37,15 @@ describe('answers that are under way', () => {
   })
 
   it('enter in the order in which they came, so that small ones never keep a large one waiting', async () => {
-    const { enter, shares, settled } = await loaded(100, 900)
+    const { enter, shares, settled } = await loaded(100, 750)
     void enter('100')
     void enter('100')
-    void enter('900')
+    void enter('750')
     void enter('100')
     expect(await settled()).toEqual(['100', '100'])
     shares[0]!.release()
     shares[1]!.release()
-    expect(await settled()).toEqual(['100', '100', '900', '100'])
+    expect(await settled()).toEqual(['100', '100', '750', '100'])
   })
 
   it('go alone where one is larger than all the room there is', async () => {
@@ -71,10 +71,29 @@ describe('answers that are under way', () => {
     expect(await settled()).toEqual(['600', '600'])
   })
 
-  it('of a kind that nobody has seen are two at a time', async () => {
-    const { enter, settled } = await loaded()
-    for (const kind of ['a', 'b', 'c']) void enter(kind)
-    expect(await settled()).toEqual(['a', 'b'])
+  it('of a kind that nobody has seen are one at a time, and keep no other kind waiting', async () => {
+    const { enter, shares, settled } = await loaded(100)
+    for (const kind of ['a', 'b', 'a', 'b', 'a', '100', 'c']) void enter(kind)
+    expect(await settled()).toEqual(['a', 'b', '100', 'c'])
+    shares[0]!.weigh(kibibyte)
+    expect(await settled()).toEqual(['a', 'b', '100', 'c', 'a', 'a'])
+    // Nothing was learnt of one that failed.
+    shares[1]!.release()
+    expect(await settled()).toEqual(['a', 'b', '100', 'c', 'a', 'a', 'b'])
+  })
+
+  it('that are light enter beside heavy ones that do not come', async () => {
+    const { enter, settled } = await loaded(800, 4)
+    for (const kind of ['800', '800', '4', '800', '4']) void enter(kind)
+    expect(await settled()).toEqual(['800', '4', '4'])
+  })
+
+  it('that are light are bounded too', async () => {
+    const { enter, shares, settled } = await loaded(32)
+    for (let i = 0; i < 6; i++) void enter('32')
+    expect(await settled()).toHaveLength(4)
+    shares[0]!.release()
+    expect(await settled()).toHaveLength(5)
   })
 
   it('are expected to be as heavy as the last ones for a while', async () => {
