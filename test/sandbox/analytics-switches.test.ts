@@ -356,6 +356,7 @@ describe('kvs', () => {
     const [moment, value] = (await first('pairs')) as [number, number]
     expect(await first('objects')).toEqual({ k: moment, v: value })
     expect(await first('triples')).toEqual([moment, value, expect.any(Number)])
+    expect(await first('words')).toBe(`${moment}=${value}`)
   })
 })
 

@@ -86,6 +86,19 @@ describe('hours of a plan, in virtual time', () => {
   )
 
   it(
+    'values in a form that nobody documented leave their calls owed, and stop nothing else',
+    async () => {
+      const result = await play({ plan: 'standard', length: 0.5 * hour, switches: { kvs: 'words' } })
+      expect(result.worklist['call-metrics live owed']).toBeGreaterThan(5)
+      expect(result.worklist['call-metrics live done']).toBeUndefined()
+      expect(Object.keys(result.letters)).toEqual(['call-metrics not_an_object'])
+      expect(result.worklist['call-sessions live done']).toBeGreaterThan(5)
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
     'starter: without access nothing is asked at all',
     async () => {
       const result = await play({ plan: 'starter' })

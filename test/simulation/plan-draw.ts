@@ -7,12 +7,15 @@ const open = [
   ...(['counters', 'countersPer', 'day', 'limiter', 'realtimeEnd', 'realtimeUid'] as const),
 ]
 
+/** A form that no daemon can be expected to read. */
+const unreadable = 'words'
+
 /** One of the providers that the document allows. */
 export function drawProvider(seed: number): Partial<Switches> {
   const random = seededRandom(`${seed}/provider`)
   return Object.fromEntries(
     open.map(name => {
-      const { values } = switchTable[name]
+      const values = switchTable[name].values.filter(value => value !== unreadable)
       return [name, values[Math.floor(random.next() * values.length)]]
     }),
   )

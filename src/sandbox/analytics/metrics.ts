@@ -97,6 +97,7 @@ const forms: Readonly<Record<Switches['kvs'], (moment: number, value: number | s
   pairs: (moment, value) => [moment, value],
   objects: (k, v) => ({ k, v }),
   triples: (moment, value) => [moment, value, moment % 7],
+  words: (moment, value) => `${moment}=${value}`,
 }
 
 function seriesOf(session: CallSession, reading: Reading): readonly Series[] {

@@ -29,8 +29,8 @@ export const analyticsSwitches = {
   ),
   kvs: choice(
     'pairs',
-    ['pairs', 'objects', 'triples'],
-    'a value of a metric of a session: [time, value], {k, v}, or [time, value] with a third element behind',
+    ['pairs', 'objects', 'triples', 'words'],
+    'a value of a metric of a session: [time, value], {k, v}, [time, value] with a third element behind, or a text',
   ),
   metricSeconds: quantity(2, 'seconds', 'between two values of a metric of a session, at least 1'),
   limitStatus: choice('200', ['200', '300', '400', '429'], 'HTTP status beside code 300'),
