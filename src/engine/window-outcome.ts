@@ -58,6 +58,7 @@ export async function settleWindow(outcome: OutcomeContext, ended: Ended): Promi
       noteWhole(state, range)
       if (purpose === 'live') state.liveAt = began + settings.every
       if (purpose === 'revisit') state.revisitedTo = range.to
+      if (purpose === 'repair') state.repairedTo = range.to
       return
     case 'narrow':
       context.health.worked()
@@ -126,7 +127,7 @@ async function giveUp(
   if (!known) return
   await store.commitWindow({
     ...{ app: app.id, stream: stream.name, series: series.key, fence: fence(), version: known.version },
-    ...{ covers: [], sees: [range], loses: [{ ...range, reason: 'refused' }] },
+    ...{ covers: [], sees: [range], misses: [], loses: [{ ...range, reason: 'refused' }] },
     ...{ rows: {}, rejects: [], work: [] },
   })
   log.error('a range cannot be read in any size; it is in the gap ledger', {

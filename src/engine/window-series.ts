@@ -10,6 +10,11 @@ export interface SeriesState {
   revisitAt: number
   /** How far this round of looking again has come, Unix seconds; 0 before its beginning. */
   revisitedTo: number
+  /** When what was not served is asked for again, and how long after the round before it. */
+  repairAt: number
+  repairEvery: number
+  /** How far this round of asking again has come, Unix seconds; 0 before its beginning. */
+  repairedTo: number
   /** Nothing is asked before. */
   notBefore: number
   failures: number
@@ -36,13 +41,16 @@ const OVERFULL_TEACHES = 2
 /** After so many windows that were not overfull, longer ones are tried. */
 const WELL_TEACHES = 16
 
-/** `at`: now, on the monotonic clock, ms. */
-export function newSeries(at: number): SeriesState {
+/** `at`: now, on the monotonic clock, ms. `revisitEvery`: the settings', ms. */
+export function newSeries(at: number, revisitEvery = 0): SeriesState {
   return {
     isBusy: false,
     liveAt: at,
     revisitAt: at,
     revisitedTo: 0,
+    repairAt: at + revisitEvery,
+    repairEvery: revisitEvery,
+    repairedTo: 0,
     notBefore: at,
     failures: 0,
     isFailing: false,

@@ -1,5 +1,5 @@
 import { expired, owed } from '../planning/coverage.ts'
-import { lengthOf } from '../planning/ranges.ts'
+import { lengthOf, subtract } from '../planning/ranges.ts'
 import { frameOf, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import { detailStreamNames, type WindowSeries, type WindowStream } from '../streams/stream.ts'
@@ -45,7 +45,10 @@ export function createWindowSource(source: WindowSourceContext): Source {
   const { app, clock, store, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
   const followed = new Map<string, Followed>(
-    settings.series.map(one => [one.key, { one, state: newSeries(clock.monotonic()) }]),
+    settings.series.map(one => [
+      one.key,
+      { one, state: newSeries(clock.monotonic(), settings.revisitEvery) },
+    ]),
   )
   let expiredAt = Number.NEGATIVE_INFINITY
 
@@ -58,10 +61,12 @@ export function createWindowSource(source: WindowSourceContext): Source {
     for (const name of details ? detailStreamNames : []) {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.reach)
     }
-    for (const step of new Set(settings.series.map(each => each.step))) {
-      const keys = settings.series.filter(each => each.step === step).map(each => each.key)
+    const alike = Map.groupBy(settings.series, ({ step, expects }) => `${step} ${expects}`)
+    for (const series of alike.values()) {
+      const { step, expects } = series[0]!
       const { edge } = frameOf(rulesOf({ step }), rules.now() + FIRST_LEAD + round)
-      await store.beginWindows(fence, app.id, stream.name, keys, edge)
+      const keys = series.map(({ key }) => key)
+      await store.beginWindows(fence, app.id, stream.name, keys, edge, ...(expects === 'each' ? [step] : []))
     }
     for (const { series } of await store.windows(app.id, stream.name)) {
       if (!followed.has(series)) await store.closeSeries(fence, app.id, stream.name, series)
@@ -87,18 +92,27 @@ export function createWindowSource(source: WindowSourceContext): Source {
   /** Whether something left the reach unread. */
   async function expire(progress: readonly WindowProgress[]): Promise<boolean> {
     const isTime = clock.monotonic() - expiredAt >= EXPIRE_EVERY_MS
-    let moved = 0
+    const moved = { lost: 0, absent: 0 }
     for (const each of progress) {
       const { one, state } = followed.get(each.series)!
       const edge = rules.gone(one.step)
       const isDue = isTime || state.liveAt <= clock.monotonic()
       // A window that is being read would find its series moved on.
       if (!isDue || state.isBusy || expired(each, edge).length === 0) continue
-      moved += await store.expireWindows(context.fence(), app.id, stream.name, each.series, edge)
+      const { lost, absent } = await store.expireWindows(
+        context.fence(),
+        app.id,
+        stream.name,
+        each.series,
+        edge,
+      )
+      moved.lost += lost
+      moved.absent += absent
     }
     if (isTime) expiredAt = clock.monotonic()
-    if (moved > 0) log.warn('data left the reach of the plan unread', { ...labels, gaps: moved })
-    return moved > 0
+    if (moved.lost > 0) log.warn('data left the reach of the plan unread', { ...labels, gaps: moved.lost })
+    if (moved.absent > 0) log.info('promised values were never served', { ...labels, gaps: moved.absent })
+    return moved.lost + moved.absent > 0
   }
 
   function jobsOf(progress: WindowProgress): readonly Job[] {
@@ -148,7 +162,10 @@ export function createWindowSource(source: WindowSourceContext): Source {
 
   function gauge(progress: readonly WindowProgress[]): void {
     const [now, at] = [rules.now(), clock.monotonic()]
-    const left = progress.flatMap(each => owed(each, frameOf(rulesOf(followed.get(each.series)!.one), now)))
+    // What the provider was asked for and does not serve is no backlog.
+    const left = progress.flatMap(each =>
+      subtract(owed(each, frameOf(rulesOf(followed.get(each.series)!.one), now)), each.missing),
+    )
     const oldest = Math.min(...left.map(({ from }) => from))
     const late = [...followed.values()].map(({ state }) => at - state.liveAt).filter(ms => ms > 0)
     meter.schedule(labels, { series: late.length, lateBy: Math.max(0, ...late) })

@@ -1,5 +1,6 @@
+import { withoutValue } from '../planning/points.ts'
 import type { Range, Ranges } from '../planning/range.ts'
-import { normalise, subtract } from '../planning/ranges.ts'
+import { intersect, normalise, subtract } from '../planning/ranges.ts'
 import { boundsOf, finalPart, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
@@ -67,14 +68,24 @@ function windowCommit(
   const { rows, rejects } = harvest
   const work = harvest.work.filter(item => app.details[item.stream])
   const isRead = harvest.reading === 'whole'
+  const missing = missingFrom(reading, harvest)
   const lost: readonly LostRange[] = isOverflow(reading, harvest) ? [{ ...range, reason: 'overflow' }] : []
   return {
     ...{ app: app.id, stream: stream.name, series: series.key, fence, version, rows, rejects, work },
-    covers: isRead ? finished(reading, harvest) : [],
+    covers: isRead ? subtract(finished(reading, harvest), missing) : [],
     sees: isRead || lost.length > 0 ? [range] : [],
+    misses:
+      isRead && rejects.length === 0
+        ? intersect(missing, finalPart(reading.rules, range, reading.plannedAt))
+        : [],
     loses: lost,
     ...(grant ? { settles: grant } : {}),
   }
+}
+
+/** What should have a value in the answer and has none; where it has what cannot be read, that may be it. */
+function missingFrom({ series, range }: WindowReading, { received }: WindowHarvest): Ranges {
+  return series.expects === 'each' && received ? withoutValue(range, series.step, received) : []
 }
 
 /** What is final of the window, without the seconds at which something begins that is still going on. */

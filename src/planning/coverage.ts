@@ -11,6 +11,8 @@ export interface Coverage {
   readonly seen: Ranges
   /** Given up. */
   readonly lost: Ranges
+  /** Asked for when it should have been served, and not in the answer; part of what is seen. */
+  readonly missing: Ranges
   /** To be read once more because someone asked for it. */
   readonly wanted: Ranges
 }
@@ -38,9 +40,15 @@ export function unread(coverage: Coverage, frame: Frame): Ranges {
   return union(subtract(unsettled(coverage, frame), coverage.seen), wantedIn(coverage, frame))
 }
 
-/** What was read, is not final, and is not wanted for another reason. */
+/** What was read, is not final, and neither missing nor wanted for another reason. */
 export function provisional(coverage: Coverage, frame: Frame): Ranges {
-  return subtract(intersect(unsettled(coverage, frame), coverage.seen), coverage.wanted)
+  const again = subtract(intersect(unsettled(coverage, frame), coverage.seen), coverage.wanted)
+  return subtract(again, coverage.missing)
+}
+
+/** What was asked for and not served, and may be asked for again. */
+export function unserved(coverage: Coverage, frame: Frame): Ranges {
+  return intersect(unsettled(coverage, frame), coverage.missing)
 }
 
 /** What is owed but lies before the edge: it can never be had any more. */

@@ -1,16 +1,19 @@
 import { ceilTo, floorTo } from './align.ts'
-import { type Coverage, type Frame, provisional, unread, unsettled } from './coverage.ts'
+import { type Coverage, type Frame, provisional, unread, unserved, unsettled } from './coverage.ts'
 import type { Range, Ranges } from './range.ts'
 import { between, intersect, subtract } from './ranges.ts'
 import { frameOf, longestWindow, ripeUntil, type WindowRules } from './windows.ts'
 
-/** live: the newest; revisit: read before, and final if it is read now; backfill: long past or wanted again. */
-export type WindowPurpose = 'live' | 'revisit' | 'backfill'
+/**
+ * live: the newest; revisit: read before, and final if it is read now; backfill: long past or wanted again; repair: not
+ * served when it was asked for.
+ */
+export type WindowPurpose = 'live' | 'revisit' | 'backfill' | 'repair'
 
 /**
  * The next window of a series for a purpose, or undefined when it has no work now. `now` is the provider's, Unix
  * seconds; `longest` (seconds) asks for less than the span allows, where a longer window was too much. Applied
- * again and again with what was read, the three purposes leave nothing out that can be asked for.
+ * again and again with what was read, the purposes leave nothing out that can be asked for.
  */
 export function planWindow(
   rules: WindowRules,
@@ -38,6 +41,8 @@ export function planWindow(
     }
     case 'backfill':
       return oldestWindow(rules, frame, limit, intersect(unread(coverage, frame), before))
+    case 'repair':
+      return oldestWindow(rules, frame, limit, intersect(unserved(coverage, frame), before))
   }
 }
 

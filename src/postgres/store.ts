@@ -43,8 +43,8 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
     windows: (app, stream) => readWindows(pool, app, stream),
-    beginWindows: (fence, app, stream, series, owedFrom) =>
-      beginWindows(pool, fence, app, stream, series, owedFrom),
+    beginWindows: (fence, app, stream, series, owedFrom, step) =>
+      beginWindows(pool, fence, app, stream, series, owedFrom, step),
     commitWindow: page => commitWindow(pool, page),
     rehearseWindow: page => rehearseWindow(pool, page),
     expireWindows: (fence, app, stream, series, edge) =>

@@ -17,7 +17,7 @@ const pairs = (column: string) => `(
 const list = statement(
   'windows',
   `select p.series, p.version::int, extract(epoch from p.owed_from)::double precision as owed_from,
-          ${['covered', 'seen', 'lost', 'wanted'].map(pairs).join(', ')}
+          ${['covered', 'seen', 'lost', 'missing', 'wanted'].map(pairs).join(', ')}
    from ingest.progress p
    where p.app_id = :app and p.stream = :stream and p.owed_from is not null
    order by p.series`,
@@ -26,10 +26,11 @@ const list = statement(
 /** A series that was closed because nobody asked for it any more is followed again from where it stands. */
 const begin = statement(
   'begin_windows',
-  `insert into ingest.progress as p (app_id, stream, series, owed_from)
-   select :app, :stream, s.series, to_timestamp(:owed_from::double precision)
+  `insert into ingest.progress as p (app_id, stream, series, owed_from, step)
+   select :app, :stream, s.series, to_timestamp(:owed_from::double precision), :step::int
    from unnest(:series::text[]) s(series) where ${owned}
-   on conflict (app_id, stream, series) do update set closed_at = null where p.closed_at is not null`,
+   on conflict (app_id, stream, series) do update set closed_at = null, step = excluded.step
+     where p.closed_at is not null or p.step is distinct from excluded.step`,
 )
 
 /**
@@ -40,7 +41,7 @@ const begin = statement(
 const expire = statement(
   'expire_windows',
   `with past as materialized (
-     select p.seen, p.wanted,
+     select p.seen, p.wanted, p.missing,
             tstzmultirange(tstzrange(least(p.owed_from, e.edge), e.edge)) - p.covered - p.lost as gone,
             tstzmultirange(tstzrange(null, e.edge)) as before
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
@@ -48,31 +49,35 @@ const expire = statement(
      for update of p
    ), moved as (
      update ingest.progress p
-     set version = p.version + 1, lost = p.lost + past.gone, wanted = p.wanted - past.before
+     set version = p.version + 1, lost = p.lost + past.gone, wanted = p.wanted - past.before,
+         missing = p.missing - past.before
      from past
      where p.app_id = :app and p.stream = :stream and p.series = :series
        and not (isempty(past.gone) and isempty(past.wanted * past.before))
      returning 1
    ), part as (
-     select unnest(past.gone * past.seen) as range, 'unconfirmed' as reason from past
+     select unnest(past.gone * past.missing) as range, 'not_served' as reason, 'absent' as state from past
      union all
-     select unnest(past.gone - past.seen), 'expired' from past
+     select unnest(past.gone * past.seen - past.missing), 'unconfirmed', 'lost' from past
+     union all
+     select unnest(past.gone - past.seen), 'expired', 'lost' from past
    ), extended as (
      update ingest.gap g set range_to = upper(t.range), updated_at = ingest.clock()
      from part t
-     where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state = 'lost'
+     where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state = t.state
        and g.reason = t.reason and g.range_to = lower(t.range)
-     returning t.range
+     returning t.range, t.state
    ), recorded as (
      insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
-     select :app, :stream, :series, 'time', lower(t.range), upper(t.range), t.reason, 'lost', ingest.clock(), ingest.clock()
+     select :app, :stream, :series, 'time', lower(t.range), upper(t.range), t.reason, t.state, ingest.clock(), ingest.clock()
      from part t where t.range not in (select range from extended)
      on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
-       set range_to = greatest(g.range_to, excluded.range_to), reason = excluded.reason, state = 'lost',
+       set range_to = greatest(g.range_to, excluded.range_to), reason = excluded.reason, state = excluded.state,
            updated_at = ingest.clock()
-     returning 1
+     returning g.state
    )
-   select ((select count(*) from extended) + (select count(*) from recorded))::int as lost`,
+   select (count(*) filter (where state = 'lost'))::int as lost, (count(*) filter (where state = 'absent'))::int as absent
+   from (select state from extended union all select state from recorded) told`,
 )
 
 type Pairs = readonly (readonly [from: number, to: number])[]
@@ -84,7 +89,7 @@ export async function readWindows(
   stream: string,
 ): Promise<readonly WindowProgress[]> {
   type Row = { series: string; version: number; owed_from: number } & Record<
-    'covered' | 'seen' | 'lost' | 'wanted',
+    'covered' | 'seen' | 'lost' | 'missing' | 'wanted',
     Pairs
   >
   const rows = await query<Row>(pool, bind(list, { app, stream }))
@@ -96,6 +101,7 @@ export async function readWindows(
     covered: ranges(row.covered),
     seen: ranges(row.seen),
     lost: ranges(row.lost),
+    missing: ranges(row.missing),
     wanted: ranges(row.wanted),
   }))
 }
@@ -108,11 +114,17 @@ export async function beginWindows(
   stream: string,
   series: readonly string[],
   owedFrom: number,
+  step: number | undefined,
 ): Promise<void> {
-  await query(
-    pool,
-    bind(begin, { ...fence, app, stream, series: series.map(encodeText), owed_from: owedFrom }),
-  )
+  const values = {
+    ...fence,
+    app,
+    stream,
+    series: series.map(encodeText),
+    owed_from: owedFrom,
+    step: step ?? null,
+  }
+  await query(pool, bind(begin, values))
 }
 
 /** Answers how many rows of the gap ledger are new or have grown; `edge` in Unix seconds. */
@@ -123,8 +135,8 @@ export async function expireWindows(
   stream: string,
   series: string,
   edge: number,
-): Promise<number> {
+): Promise<{ readonly lost: number; readonly absent: number }> {
   const values = { ...fence, app, stream, series: encodeText(series), edge }
-  const [row] = await query<{ lost: number }>(pool, bind(expire, values))
-  return row!.lost
+  const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
+  return row!
 }

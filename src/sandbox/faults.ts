@@ -2,7 +2,7 @@ import type { Random } from '../clock/clock.ts'
 
 /**
  * What may happen to a request between client and world. `lost-response` acts before the connection ends,
- * `status-after-acting` before it answers with a failure; `status` does not act.
+ * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`.
  */
 export const faultKinds = [
   'reset',
@@ -16,6 +16,7 @@ export const faultKinds = [
   'html',
   'malformed',
   'wrong-types',
+  'empty',
   'endless',
   'looping-next-id',
 ] as const

@@ -55,6 +55,13 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
       const text = await act({ loops: false }).text()
       return json(text.slice(0, Math.ceil(text.length / 2)))
     }
+    case 'empty': {
+      const answer = act({ loops: false })
+      const body = (await answer.json()) as object
+      return json(JSON.stringify('data' in body ? { ...body, data: [] } : body), answer.status, {
+        date: answer.headers.get('date') ?? '',
+      })
+    }
     case 'wrong-types':
       return json('{"code":"zero","msg":[],"ts":"today","data":7}')
     case 'endless':

@@ -98,6 +98,8 @@ export interface WindowSeries {
   readonly ask: Readonly<Record<string, string>>
   /** Seconds that one value stands for; windows begin and end at multiples of it. 1 where items have any time. */
   readonly step: number
+  /** A value is promised for each step; absent where what is served is all there is. */
+  readonly expects?: 'each'
 }
 
 /** Start and end of a request as they are sent, Unix seconds. */
@@ -134,6 +136,8 @@ export interface WindowHarvest {
   readonly unfinished: readonly number[]
   /** What other streams have to fetch now. */
   readonly work: readonly WorkItem[]
+  /** Unix seconds of the values that were received, where the answer is made of values. */
+  readonly received?: readonly number[]
 }
 
 /** A worklist that another stream makes; each item is fetched once. */

@@ -201,7 +201,8 @@ describe('backfill', () => {
       aligned.push(rows[0]!.begin % step)
       // What begins before this can certainly not be asked for any more.
       const edge = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
-      lost.push(await expireWindows(pool, fence, 'demo', 'quality-insight', key, edge))
+      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, edge)
+      lost.push(gone.lost)
     }
     expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
     expect(stdout).toMatch(/^left out: \S+ to \S+ cannot be had any more/m)

@@ -41,7 +41,7 @@ export class FakeRangeStore implements RangeStore {
   }
 
   putWindow(stream: StreamName, progress: Partial<WindowProgress> & { readonly series: string }): void {
-    const blank = { version: 0, owedFrom: 0, covered: [], seen: [], lost: [], wanted: [] }
+    const blank = { version: 0, owedFrom: 0, covered: [], seen: [], lost: [], missing: [], wanted: [] }
     this.#windows.set(`${stream} ${progress.series}`, { ...blank, ...progress })
   }
 
@@ -93,6 +93,7 @@ export class FakeRangeStore implements RangeStore {
       covered: either(known.covered, page.covers),
       seen: either(known.seen, page.sees),
       lost: either(known.lost, page.loses),
+      missing: either(without(without(known.missing, page.sees), page.covers), page.misses),
       wanted: without(known.wanted, page.sees),
     })
     for (const { from, to, reason } of page.loses) {
@@ -112,18 +113,28 @@ export class FakeRangeStore implements RangeStore {
     stream: StreamName,
     series: string,
     edge: number,
-  ): Promise<number> {
+  ): Promise<{ lost: number; absent: number }> {
     const known = this.window(stream, series)
-    if (edge <= known.owedFrom) return 0
+    if (edge <= known.owedFrom) return { lost: 0, absent: 0 }
     const owed = without(without([{ from: known.owedFrom, to: edge }], known.covered), known.lost)
-    for (const range of owed) this.#lose({ stream, series, reason: 'expired', ...range })
-    this.putWindow(stream, { ...known, version: known.version + 1, lost: either(known.lost, owed) })
-    return owed.length
+    const unread = without(owed, known.missing)
+    const absent = without(owed, unread)
+    for (const range of unread) this.#lose({ stream, series, reason: 'expired', ...range })
+    for (const range of absent) this.#lose({ stream, series, reason: 'not_served', ...range })
+    this.putWindow(stream, {
+      ...known,
+      version: known.version + 1,
+      lost: either(known.lost, owed),
+      missing: without(known.missing, owed),
+    })
+    return { lost: unread.length, absent: absent.length }
   }
 
   /** A loss that goes on where the last one ended is the same row. */
   #lose(line: LostLine): void {
-    const before = this.gaps.findIndex(gap => gap.series === line.series && gap.to === line.from)
+    const before = this.gaps.findIndex(
+      gap => gap.series === line.series && gap.reason === line.reason && gap.to === line.from,
+    )
     if (before < 0) this.gaps.push(line)
     else this.gaps[before] = { ...this.gaps[before]!, to: line.to }
   }

@@ -6,6 +6,8 @@ export interface ServedWindow {
   readonly items: readonly number[]
   readonly hasMore?: boolean
   readonly unfinished?: readonly number[]
+  /** Seconds of the values in it, where it is made of values. */
+  readonly received?: readonly number[]
 }
 
 const pageSize = 3
@@ -21,16 +23,24 @@ export const calls: WindowStream = {
     return { appid: app, start_ts: start, end_ts: end, page_no: page, page_size: pageSize }
   },
   read: answer => {
-    const { items, hasMore = false } = answer as ServedWindow
-    return { items: [...items, { unfinished: (answer as ServedWindow).unfinished ?? [] }], hasMore }
+    const { items, hasMore = false, unfinished = [], received } = answer as ServedWindow
+    return { items: [...items, { unfinished, received }], hasMore }
   },
   harvest: ({ items, hasMore, range }) => {
     const seconds = items.filter(item => typeof item === 'number')
-    const rest = items.find(item => typeof item === 'object') as { readonly unfinished: readonly number[] }
+    const rest = items.find(item => typeof item === 'object') as Required<ServedWindow>
     const isFull = seconds.length === pageSize
     const reading = !hasMore ? 'whole' : isFull ? 'next' : 'narrow'
     const inside = rest.unfinished.filter(second => range.from <= second && second < range.to)
-    return { rows: {}, rejects: [], hints: [], reading, unfinished: inside, work: [] }
+    return {
+      rows: {},
+      rejects: [],
+      hints: [],
+      reading,
+      unfinished: inside,
+      work: [],
+      received: rest.received,
+    }
   },
 }
 

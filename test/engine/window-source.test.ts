@@ -377,6 +377,62 @@ describe('a refusal', () => {
   })
 })
 
+describe('a value that is promised and not served', () => {
+  const hourly = {
+    limits: { reach: 14 * day, span: 3 * day, delay: 6 * 3_600 },
+    settings: {
+      series: [{ key: '', ask: {}, step: 3_600, expects: 'each' }],
+      every: 6 * hour,
+      finalAfter: 0,
+      revisitEvery: 6 * hour,
+      frame: 'full',
+    },
+  } as const
+  const hoursOf = (from: number, to: number) =>
+    Array.from({ length: (to - from) / 3_600 + 1 }, (_, n) => from + n * 3_600)
+
+  it('is owed while it can be had, asked for at growing intervals as repair, and absent after that', async () => {
+    let never = 0
+    const rig = rigged(
+      ({ from, to }) => ({ items: [], received: hoursOf(from, to).filter(ts => ts !== never) }),
+      hourly,
+    )
+    never = Math.floor(nowOf(rig) / 3_600 - 10 * 24) * 3_600
+    await rig.source.begin()
+    await rig.work()
+    expect(rig.progress().missing).toEqual([{ from: never, to: never + 3_600 }])
+    expect(rig.progress().covered).toHaveLength(2)
+    const repairs: number[] = []
+    for (let n = 0; n < 5 * 24; n++) {
+      await rig.clock.advance(hour)
+      const done = await rig.work()
+      if (done.includes('repair')) repairs.push(nowOf(rig))
+    }
+    const pauses = repairs.slice(1).map((at, n) => at - repairs[n]!)
+    expect(pauses.length).toBeGreaterThanOrEqual(2)
+    expect(pauses).toEqual(pauses.toSorted((a, b) => a - b))
+    expect(pauses[1]).toBeGreaterThan(pauses[0]! * 1.5)
+    expect(rig.store.gaps).toEqual([
+      { stream: 'calls', series: '', reason: 'not_served', from: never, to: never + 3_600 },
+    ])
+  })
+
+  it('is covered as soon as it is served', async () => {
+    let late = 0
+    const rig = rigged(
+      ({ from, to }) => ({ items: [], received: hoursOf(from, to).filter(ts => ts !== late) }),
+      hourly,
+    )
+    late = Math.floor(nowOf(rig) / 3_600 - 10 * 24) * 3_600
+    await rig.source.begin()
+    await rig.work()
+    late = 0
+    await rig.clock.advance(13 * hour)
+    await rig.work()
+    expect(rig.progress()).toMatchObject({ missing: [], covered: [expect.anything()] })
+  })
+})
+
 describe('questions of a stream that fail together', () => {
   const series = ['a', 'b', 'c'].map(key => ({ key, ask: {}, step: 20 }))
   const three = { limits: realtime.limits, settings: { ...realtime.settings, series } }

@@ -9,7 +9,14 @@ const ranges = fc
   .array(fc.tuple(fc.nat(most), fc.integer({ min: 1, max: 8 })), { maxLength: 5 })
   .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
 const coverage: fc.Arbitrary<Coverage> = fc.record({
-  ...{ owedFrom: fc.nat(most), covered: ranges, seen: ranges, lost: ranges, wanted: ranges },
+  ...{
+    owedFrom: fc.nat(most),
+    covered: ranges,
+    seen: ranges,
+    lost: ranges,
+    missing: fc.constant([]),
+    wanted: ranges,
+  },
 })
 const frame = fc
   .tuple(fc.nat(most), fc.nat(most))

@@ -7,7 +7,7 @@ import { finalPart, frameOf, type WindowRules } from '../../src/planning/windows
 const hour = 3_600
 const day = 24 * hour
 export const purposes: readonly WindowPurpose[] = ['live', 'revisit', 'backfill']
-export const nothing = { covered: [], seen: [], lost: [], wanted: [] }
+export const nothing = { covered: [], seen: [], lost: [], missing: [], wanted: [] }
 
 /** What the store makes of a reading at `now`; the seconds of `open` go on and so are never final. */
 export function read(
@@ -39,7 +39,7 @@ export function follow(
 } {
   const began = 20_000 * day + 12 * hour + 7
   let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).horizon }
-  const counts = { live: 0, revisit: 0, backfill: 0 }
+  const counts = { live: 0, revisit: 0, backfill: 0, repair: 0 }
   let now = began
   let lost: Ranges = []
   for (; now < began + days * day; now += every) {

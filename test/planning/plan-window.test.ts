@@ -34,7 +34,14 @@ function pasts(rules: WindowRules, now: number): fc.Arbitrary<Coverage> {
   const ranges = fc
     .array(fc.tuple(second, fc.integer({ min: 1, max: Math.ceil(width / 3) })), { maxLength: 5 })
     .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
-  return fc.record({ owedFrom: second, covered: ranges, seen: ranges, lost: ranges, wanted: ranges })
+  return fc.record({
+    owedFrom: second,
+    covered: ranges,
+    seen: ranges,
+    lost: ranges,
+    missing: fc.constant([]),
+    wanted: ranges,
+  })
 }
 
 const cases = fc

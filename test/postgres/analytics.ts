@@ -13,7 +13,7 @@ export const back = (ranges: readonly { from: number; to: number }[]) =>
 export function windowPage(series: string, version: number, more: Partial<WindowCommit> = {}): WindowCommit {
   return {
     ...{ app, stream: 'calls', series, fence: me, version },
-    ...{ covers: [], sees: [], loses: [], rows: {}, rejects: [], work: [] },
+    ...{ covers: [], sees: [], misses: [], loses: [], rows: {}, rejects: [], work: [] },
     ...more,
   }
 }

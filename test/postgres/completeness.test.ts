@@ -53,6 +53,37 @@ describe('a stream whose progress is time is complete', () => {
     expect(await isComplete('realtime-quality', 0, 100)).toBe(true)
   })
 
+  it('by day with how many values are expected and received; what was not served makes no day complete', async () => {
+    const day = 86_400
+    // Midnight before yesterday, by the clock of the test.
+    const begin = -32 * 3_600
+    await db.store.beginWindows(me, app, 'realtime-usage', ['a'], at(begin), 20)
+    await db.store.beginWindows(me, app, 'realtime-usage', ['of a user'], at(begin))
+    const whole = span(begin, begin + 2 * day)
+    await commitNext(db, 'realtime-usage', 'of a user', { covers: [whole], sees: [whole] })
+    await commitNext(db, 'realtime-usage', 'a', {
+      covers: [span(begin, begin + day), span(begin + day + 7_200, begin + 2 * day)],
+      sees: [whole],
+      misses: [span(begin + day, begin + day + 7_200)],
+    })
+    const days = () =>
+      db.rows(
+        `select complete, expected::int, received::int, gaps from ingest.complete_day
+         where stream = 'realtime-usage' and day < $1::date order by day`,
+        [iso(begin + 2 * day)],
+      )
+    const expected = [
+      { complete: true, expected: 4_320, received: 4_320, gaps: 0 },
+      { complete: false, expected: 4_320, received: 3_960, gaps: 0 },
+    ]
+    expect(await days()).toEqual(expected)
+    await db.store.expireWindows(me, app, 'realtime-usage', 'a', at(begin + 2 * day))
+    expect(await days()).toEqual(expected)
+    expect(await db.rows(`select reason, state from ingest.gap`)).toEqual([
+      { reason: 'not_served', state: 'absent' },
+    ])
+  })
+
   it('not where something was lost, and not only because all was seen', async () => {
     await db.store.beginWindows(me, app, 'calls', ['all'], at(0))
     await commitNext(db, 'calls', 'all', { sees: [span(0, 10)] })

@@ -22,10 +22,13 @@ const names = [
   '0010-reading',
   '0011-leases',
   '0012-partitions',
+  '0021-answers-in-hand',
   '0031-tally',
   '0032-marks-that-expire',
   '0041-completeness',
   '0051-places-of-answers',
+  '0061-expected-values',
+  '0062-values-by-day',
   '0071-values-set-aside',
 ]
 let migrated: TestDatabase

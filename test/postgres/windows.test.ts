@@ -184,7 +184,7 @@ describe('what leaves the reach', () => {
       loses: [{ ...span(40, 41), reason: 'overflow' }],
     })
     const { version } = await progress('expires')
-    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(50))).toBe(5)
+    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(50))).toEqual({ lost: 5, absent: 0 })
     expect(await gaps('expires')).toEqual([
       { from: 0, to: 5, reason: 'expired', state: 'lost' },
       { from: 5, to: 10, reason: 'unconfirmed', state: 'lost' },
@@ -204,30 +204,54 @@ describe('what leaves the reach', () => {
   })
 
   it('makes the last row longer where it goes on, and nothing when nothing more is owed', async () => {
-    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(50))).toBe(0)
+    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(50))).toEqual({ lost: 0, absent: 0 })
     const before = await progress('expires')
-    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(70))).toBe(1)
+    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(70))).toEqual({ lost: 1, absent: 0 })
     expect((await gaps('expires')).at(-1)).toEqual({ from: 41, to: 70, reason: 'expired', state: 'lost' })
-    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(60))).toBe(0)
+    expect(await db.store.expireWindows(me, app, 'calls', 'expires', at(60))).toEqual({ lost: 0, absent: 0 })
     expect(await progress('expires')).toMatchObject({ version: before.version + 1 })
   })
 
   it('is not lost before it was owed, nor by one who does not own the shard, nor in another series', async () => {
     await begin('later', 100)
     await begin('other', 0)
-    expect(await db.store.expireWindows(me, app, 'calls', 'later', at(90))).toBe(0)
-    expect(await db.store.expireWindows({ ...me, epoch: 0 }, app, 'calls', 'other', at(90))).toBe(0)
+    expect(await db.store.expireWindows(me, app, 'calls', 'later', at(90))).toEqual({ lost: 0, absent: 0 })
+    expect(await db.store.expireWindows({ ...me, epoch: 0 }, app, 'calls', 'other', at(90))).toEqual({
+      lost: 0,
+      absent: 0,
+    })
     expect([await progress('later'), await progress('other')]).toMatchObject([
       { version: 0, lost: [] },
       { version: 0, lost: [] },
     ])
   })
 
+  it('is absent where the provider was asked and did not serve it, unless it did later', async () => {
+    await begin('thin')
+    await commitNext(db, 'calls', 'thin', { sees: [span(0, 30)], misses: [span(0, 30)] })
+    await commitNext(db, 'calls', 'thin', {
+      covers: [span(0, 10)],
+      sees: [span(0, 20)],
+      misses: [span(10, 20)],
+    })
+    expect(await db.store.expireWindows(me, app, 'calls', 'thin', at(15))).toEqual({ lost: 0, absent: 1 })
+    expect(await db.store.expireWindows(me, app, 'calls', 'thin', at(40))).toEqual({ lost: 1, absent: 1 })
+    expect(await gaps('thin')).toEqual([
+      { from: 10, to: 30, reason: 'not_served', state: 'absent' },
+      { from: 30, to: 40, reason: 'expired', state: 'lost' },
+    ])
+    const [known] = (await db.store.windows(app, 'calls')).filter(({ series }) => series === 'thin')
+    expect(known!.missing).toEqual([])
+  })
+
   it('takes what was wanted there with it', async () => {
     await begin('late-wish')
     await commitNext(db, 'calls', 'late-wish', { covers: [span(-50, 50)], sees: [span(-50, 50)] })
     await db.rows(`select ingest.mark_wanted('calls', $1, 'late-wish', $2, $3)`, [app, iso(-40), iso(-10)])
-    expect(await db.store.expireWindows(me, app, 'calls', 'late-wish', at(-20))).toBe(0)
+    expect(await db.store.expireWindows(me, app, 'calls', 'late-wish', at(-20))).toEqual({
+      lost: 0,
+      absent: 0,
+    })
     expect(await progress('late-wish')).toMatchObject({ wanted: [[-20, -10]], lost: [] })
   })
 
@@ -235,7 +259,7 @@ describe('what leaves the reach', () => {
     await begin('wish')
     await commitNext(db, 'calls', 'wish', { covers: [span(-50, 50)], sees: [span(-50, 50)] })
     await db.rows(`select ingest.mark_wanted('calls', $1, 'wish', $2, $3)`, [app, iso(-60), iso(-30)])
-    expect(await db.store.expireWindows(me, app, 'calls', 'wish', at(-20))).toBe(1)
+    expect(await db.store.expireWindows(me, app, 'calls', 'wish', at(-20))).toEqual({ lost: 1, absent: 0 })
     expect(await gaps('wish')).toEqual([{ from: -60, to: -50, reason: 'expired', state: 'lost' }])
     expect(await progress('wish')).toMatchObject({ wanted: [], lost: [[-60, -50]] })
   })
@@ -252,7 +276,7 @@ describe('what leaves the reach', () => {
     while ((await db.value('select count(*)::int from pg_locks where not granted')) === 0)
       await Promise.resolve()
     await other.query('commit')
-    expect(await expiring).toBe(1)
+    expect(await expiring).toEqual({ lost: 1, absent: 0 })
     expect(await gaps('waited')).toEqual([{ from: 20, to: 30, reason: 'expired', state: 'lost' }])
     expect(await progress('waited')).toMatchObject({ version: 2, covered: [[0, 20]], lost: [[20, 30]] })
   })

@@ -45,6 +45,8 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       emptyLists: 'null',
       kvs: 'triples',
       realtimeEnd: 'inclusive',
+      missingValues: 0.02,
+      lateValueSeconds: 300,
     },
   ],
   [

@@ -16,6 +16,9 @@ const realtimeAlone = `  calls: off
   realtime-usage: { metrics: [userCount] }
   realtime-quality: { metrics: [networkDelay] }`
 
+/** Answers about one entry for each time of which some are not served, or later. */
+const thin = { missingValues: 0.1, lateValueSeconds: 600 }
+
 function play(parts: Partial<PlanDayOptions>) {
   return runPlanDay({
     plan: 'premium',
@@ -58,6 +61,37 @@ describe('forty-five minutes in which every answer is of no use', () => {
       expect(Object.keys(result.realtimeLost)).toEqual(['app0 realtime-quality Native/networkDelay'])
       expect(result.wrongGaps).toEqual([])
       expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+})
+
+describe('values that are promised and not served', () => {
+  it(
+    'are not covered, and absent when they can no longer be had',
+    async () => {
+      const empty: FaultRule = { kind: 'empty', rate: 1 }
+      const result = await play({ faults: [{ from: 0.5 * hour, to: 1.75 * hour, rules: [empty] }] })
+      expect(result.wrongGaps).toEqual([])
+      expect(Object.keys(result.gaps)).toEqual([
+        'realtime-quality not_served absent',
+        'realtime-usage not_served absent',
+      ])
+      expect(result.realtimeLost).toEqual({})
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
+    'are stored when they are served later, and cost no more requests',
+    async () => {
+      const [whole, some] = [await play({}), await play({ switches: thin })]
+      expect(some.wrongGaps).toEqual([])
+      expect(some.realtimeLost).toEqual({})
+      expect(some.gaps['realtime-usage not_served absent']).toBeGreaterThan(10)
+      expect(some.requests.realtime).toBeLessThanOrEqual(whole.requests.realtime! * 1.1)
+      expect(some.violations).toEqual({})
     },
     patience,
   )

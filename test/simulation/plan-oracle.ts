@@ -22,7 +22,7 @@ export interface PlanFindings {
   /** Whether the database calls each stream complete over all that was within reach all the time. */
   readonly complete: Readonly<Record<string, boolean>>
   readonly gaps: Readonly<Record<string, number>>
-  /** Where the gap ledger says something else of real-time data than the answers that were given; none are expected. */
+  /** Where the gap ledger or the rows say something else of real-time data than the answers did; none are expected. */
   readonly wrongGaps: readonly string[]
   /** Seconds of each real-time series that are lost, where there are any. */
   readonly realtimeLost: Readonly<Record<string, number>>
@@ -248,32 +248,27 @@ async function realtimeLost({ database }: Examination): Promise<Readonly<Record<
 }
 
 /**
- * Holds the gap ledger of the real-time streams against the arrivals: a window of twenty seconds is lost exactly
- * when no question about it was ever answered. Shares nothing with the arithmetic of ranges.
+ * Holds the gap ledger and the values of the real-time streams against the arrivals. A window of twenty seconds that
+ * was in an answer is stored; one that was asked for and never in the answer is absent; one about which no question
+ * was answered is lost. Shares nothing with the arithmetic of ranges.
  */
-async function wrongGaps({ sandbox, database, end, limits }: Examination): Promise<readonly string[]> {
+async function wrongGaps(examination: Examination): Promise<readonly string[]> {
+  const { database, end, limits } = examination
   const { realtime } = limits
   if (!realtime) return []
-  const answered = new Map<string, Set<number>>()
-  for (const { app, operation, target, status, fault } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
-    const stream = operation?.endsWith('realtimeUsage') ? 'realtime-usage' : 'realtime-quality'
-    if (!operation?.includes('realtime') || status !== 200 || fault !== undefined) continue
-    const query = new URL(target, 'http://provider').searchParams
-    const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')}`
-    const windows = answered.get(key) ?? new Set<number>()
-    answered.set(key, windows)
-    for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) windows.add(at)
-  }
-  const lost = new Map<string, Set<number>>()
-  for (const { key, from, to } of await database.rows<{ key: string; from: number; to: number }>(
-    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
-            extract(epoch from range_to)::float8 as to
-     from ingest.gap where stream like 'realtime-%' and state = 'lost'`,
-  )) {
-    const windows = lost.get(key) ?? new Set<number>()
-    lost.set(key, windows)
-    for (let at = from; at < to; at += 20) windows.add(at)
-  }
+  const answers = answersOf(examination, realtime.delay)
+  const gaps = await gapsByWindow(database)
+  const values = new Set(
+    (
+      await database.rows<{ key: string }>(
+        `select app_id || ' realtime-usage ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint as key
+         from analytics.usage_realtime where cname = ''
+         union all
+         select app_id || ' realtime-quality ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint
+         from analytics.quality_realtime where cname = '' and uid = ''`,
+      )
+    ).map(({ key }) => key),
+  )
   const wrong: string[] = []
   for (const { key, since } of await database.rows<{ key: string; since: number }>(
     `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since
@@ -282,11 +277,53 @@ async function wrongGaps({ sandbox, database, end, limits }: Examination): Promi
     // What left the reach a quarter of an hour ago has been noticed.
     const until = end / 1_000 - realtime.reach - 900
     for (let at = since; at < until; at += 20) {
-      const isAnswered = answered.get(key)?.has(at) ?? false
-      const isLost = lost.get(key)?.has(at) ?? false
-      if (isAnswered === isLost)
-        wrong.push(`${key} ${at} ${isLost ? 'lost and answered' : 'neither lost nor answered'}`)
+      const window = `${key} ${at}`
+      const answer = answers.get(window)
+      const isStored = values.has(window)
+      const told = gaps.get(window) ?? 'no gap'
+      const expected = { served: 'no gap', asked: 'absent', none: 'lost' }[answer ?? 'none']
+      if (told !== expected || isStored !== (answer === 'served')) {
+        wrong.push(`${window}: ${answer ?? 'never answered'}, ${told}, ${isStored ? 'stored' : 'not stored'}`)
+      }
     }
   }
   return wrong
+}
+
+/** Of each window that a question was answered about: whether it was in an answer. */
+function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string, 'served' | 'asked'> {
+  const answers = new Map<string, 'served' | 'asked'>()
+  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    const name = operation?.split('.').at(-1) ?? ''
+    if (!name.startsWith('realtime') || status !== 200 || (fault ?? 'empty') !== 'empty') continue
+    const stream = name === 'realtimeUsage' ? 'realtime-usage' : 'realtime-quality'
+    const query = new URL(target, 'http://provider').searchParams
+    const { servedFrom } = sandbox.analytics(app!)
+    for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
+      const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')} ${at}`
+      const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - delay
+      if (isServed || !answers.has(key)) answers.set(key, isServed ? 'served' : 'asked')
+    }
+  }
+  return answers
+}
+
+async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<string, string>> {
+  const gaps = new Map<string, string>()
+  for (const { key, from, to, state } of await database.rows<{
+    key: string
+    from: number
+    to: number
+    state: string
+  }>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
+            extract(epoch from range_to)::float8 as to, state
+     from ingest.gap where stream like 'realtime-%'`,
+  )) {
+    for (let at = from; at < to; at += 20) gaps.set(`${key} ${at}`, state)
+  }
+  return gaps
 }

@@ -147,6 +147,25 @@ describe('the series of real-time quality', () => {
     expect(realtimeQualitySeries({ ...settings, uids: ['12', '7'] })).toEqual(realtimeQualitySeries(settings))
   })
 
+  it('promise a value for each window of all users, but not of single ones', () => {
+    expect(realtimeQualitySeries(settings).map(({ expects }) => expects)).toEqual(['each', 'each', undefined])
+  })
+
+  it('have received what has a value: neither a null nor what lies outside the window', () => {
+    const [series] = realtimeQualitySeries(settings)
+    const from = 1_767_225_600
+    const items = [0, 20, 40, 60].map(second => ({
+      ts: from + second,
+      audioFreezeRate: second === 20 ? null : 1,
+    }))
+    const page = { series: series!, range: { from, to: from + 60 }, number: 1, items, hasMore: false }
+    const { received } = streams['realtime-quality'].harvest({
+      ...page,
+      ...{ now: from + 100, receivedAt: 0, details: undefined },
+    })
+    expect(received).toEqual([from, from + 40])
+  })
+
   it('have no users without a channel', () => {
     expect(keys(realtimeQualitySeries({ ...settings, channels: [] }))).toEqual(['Native/audioFreezeRate'])
   })

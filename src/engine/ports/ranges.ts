@@ -10,19 +10,23 @@ import type { Fence } from './ownership.ts'
 export interface RangeStore {
   /** How far each series of a window stream has come. */
   readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
-  /** Makes series of a window stream known; those that are known stay as they are. `owedFrom` in Unix seconds. */
+  /**
+   * Makes series of a window stream known; those that are known stay as they are. `owedFrom` in Unix seconds. `step`:
+   * how many seconds one value stands for, where one is promised for each.
+   */
   readonly beginWindows: (
     fence: Fence,
     app: string,
     stream: StreamName,
     series: readonly string[],
     owedFrom: number,
+    step?: number,
   ) => Promise<void>
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
   readonly rehearseWindow: (page: WindowCommit) => Promise<boolean>
   /**
    * What is owed of a series before `edge` (Unix seconds) has left the provider's reach: it becomes rows of the gap
-   * ledger. Answers how many there are.
+   * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
    */
   readonly expireWindows: (
     fence: Fence,
@@ -30,7 +34,7 @@ export interface RangeStore {
     stream: StreamName,
     series: string,
     edge: number,
-  ) => Promise<number>
+  ) => Promise<{ readonly lost: number; readonly absent: number }>
   /** Items that may be fetched now, those that expire first in front. */
   readonly items: (
     app: string,
@@ -82,6 +86,8 @@ export interface WindowProgress {
   readonly seen: Ranges
   /** Given up; each of them stands in the gap ledger. */
   readonly lost: Ranges
+  /** Asked for when it should have been served, and not in the answer; owed until it is. */
+  readonly missing: Ranges
   /** To be read once more because someone asked for it. */
   readonly wanted: Ranges
 }
@@ -97,6 +103,8 @@ export interface WindowCommit {
   readonly covers: Ranges
   /** Has been read with this page, final or not. */
   readonly sees: Ranges
+  /** Of what has been read, what should have been served and was not. */
+  readonly misses: Ranges
   /** Given up with this page, and why. */
   readonly loses: readonly LostRange[]
   readonly rows: RowSet

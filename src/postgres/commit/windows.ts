@@ -27,7 +27,8 @@ const ranges = (parameter: string) => `
 
 const page = `
   page as materialized (
-    select ${ranges('covers')} as covers, ${ranges('sees')} as sees, ${ranges('loses')} as loses
+    select ${ranges('covers')} as covers, ${ranges('sees')} as sees, ${ranges('loses')} as loses,
+           ${ranges('misses')} as misses
   )`
 
 const moved = `
@@ -35,7 +36,7 @@ const moved = `
     update ingest.progress p
     set version = p.version + 1, epoch = :epoch, updated_at = ingest.clock(),
         covered = p.covered + g.covers, seen = p.seen + g.sees, lost = p.lost - g.covers + g.loses,
-        wanted = p.wanted - g.sees,
+        wanted = p.wanted - g.sees, missing = p.missing - g.sees + g.misses - p.covered - g.covers,
         caught_up_at = case when isempty(g.covers) then p.caught_up_at else ingest.clock() end
     from page g
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
@@ -61,7 +62,7 @@ const repaired = `
   repaired as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     from moved m, page
-    where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state = 'lost'
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state in ('lost', 'absent')
       and tstzrange(g.range_from, g.range_to) && page.covers and m.covered @> tstzrange(g.range_from, g.range_to)
     returning 1
   )`
@@ -104,6 +105,7 @@ function bindWindow(page: WindowCommit): BoundStatement {
     covers: JSON.stringify(page.covers),
     sees: JSON.stringify(page.sees),
     loses: JSON.stringify(page.loses),
+    misses: JSON.stringify(page.misses),
     [parameterName(table)]: encodeRows(page.rows[table]),
     ...workValues(page.work),
     ...rejectedValues(page.rejects),

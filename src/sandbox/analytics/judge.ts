@@ -88,6 +88,7 @@ export class Judge {
     const known = Math.min(now, time - delay * 1_000)
     return play.act({
       settings,
+      app: id,
       world: universe.app(id)!,
       insights: universe.insights(id),
       query,

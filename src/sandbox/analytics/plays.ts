@@ -3,9 +3,13 @@ import {
   callMetrics,
   callSearch,
   callSessions,
+  defaultSeriesWords,
+  granularities,
+  granularitySeconds,
   qualityInsight,
   realtimeQuality,
   realtimeUsage,
+  realtimeWindow,
   usageInsight,
 } from '../../provider/analytics/index.ts'
 import type { Operation } from '../../provider/operation.ts'
@@ -14,6 +18,7 @@ import { readMetrics } from './metrics.ts'
 import { readRealtimeQuality, readRealtimeUsage } from './realtime.ts'
 import { searchCalls } from './search.ts'
 import { listSessions } from './sessions.ts'
+import { servedFrom } from './thin.ts'
 import type { AnalyticsVisit } from './visit.ts'
 
 export interface Play {
@@ -31,8 +36,29 @@ export const analyticsPlays: readonly Play[] = [
   { operation: callSearch, range: ofCalls, act: searchCalls },
   { operation: callSessions, range: ofCalls, act: listSessions },
   { operation: callMetrics, range: ofCalls, act: readMetrics },
-  { operation: usageInsight, range: ofSeries, act: visit => ({ data: readUsageInsight(visit) }) },
-  { operation: qualityInsight, range: ofSeries, act: visit => ({ data: readQualityInsight(visit) }) },
-  { operation: realtimeUsage, range: ofSeries, act: visit => ({ data: readRealtimeUsage(visit) }) },
-  { operation: realtimeQuality, range: ofSeries, act: visit => ({ data: readRealtimeQuality(visit) }) },
+  series(usageInsight, readUsageInsight),
+  series(qualityInsight, readQualityInsight),
+  series(realtimeUsage, readRealtimeUsage),
+  series(realtimeQuality, readRealtimeQuality),
 ]
+
+function series(operation: Play['operation'], read: (visit: AnalyticsVisit) => readonly object[]): Play {
+  return {
+    operation,
+    range: ofSeries,
+    act: visit => ({ data: read(visit).filter(entry => isServed(visit, operation.name, entry)) }),
+  }
+}
+
+/** Users have no entry for a time at which they are away in any deployment. */
+function isServed(
+  { settings, app, query, known }: AnalyticsVisit,
+  operation: string,
+  entry: object,
+): boolean {
+  if (!('ts' in entry)) return true
+  const word = query.optionalText('aggregateGranularity')
+  const granularity = granularities.find(one => defaultSeriesWords.granularities[one] === word)
+  const step = granularity ? granularitySeconds[granularity] : realtimeWindow
+  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= known / 1_000
+}

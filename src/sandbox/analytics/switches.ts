@@ -50,6 +50,16 @@ export const analyticsSwitches = {
   limiter: choice('sliding', ['sliding', 'fixed'], 'which second or minute the requests are counted in'),
   restatement: choice('on', ['off', 'on'], 'whether insight values are computed again later'),
   restatementHours: quantity(48, 'hours', 'after the end of its time an insight value is computed again'),
+  missingValues: quantity(
+    0,
+    'share from 0 to 1',
+    'entries of insights and real-time metrics that are never served, although one is promised for each time',
+  ),
+  lateValueSeconds: quantity(
+    0,
+    'seconds',
+    'an entry of insights and real-time metrics is served up to this long after the delay of the plan',
+  ),
   realtimeEnd: choice(
     'exclusive',
     ['exclusive', 'inclusive'],

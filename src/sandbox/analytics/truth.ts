@@ -10,6 +10,7 @@ import type { QualityMetric } from './quality.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { type ServedCall, servedCall } from './search.ts'
 import { type ServedSession, servedSession } from './sessions.ts'
+import { servedFrom } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
 export interface TrueSession extends CallSession, Equipment {
@@ -33,6 +34,8 @@ export interface AnalyticsTruth {
   usage(metric: UsageMetric, granularity: Granularity, ts: number): number
   quality(series: QualitySeries, ts: number): number
   realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
+  /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
+  servedFrom(operation: string, ts: number, step: number): number
   /** Of a user undefined where the user is not there. */
   realtimeQuality(subject: Subject, metric: QualityMetric, ts: number, uid?: number): number | undefined
 }
@@ -54,6 +57,7 @@ export function analyticsTruth(
     },
     usage: (metric, granularity, ts) => insights.usage(metric, granularity, ts, inTheEnd()),
     quality: (series, ts) => insights.quality(series, ts, inTheEnd()),
+    servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
     realtimeUsage: (subject, metric, ts) => valueOfUsage(world.calls, subject, metric, ts),
     realtimeQuality: (subject, metric, ts, uid) => valueOfQuality(world.calls, subject, metric, ts, uid),
   }

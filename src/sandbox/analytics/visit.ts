@@ -7,6 +7,8 @@ import type { Asked } from './ranges.ts'
 /** A request that has passed authentication and the limits of its plan. */
 export interface AnalyticsVisit {
   readonly settings: Settings
+  /** Its ID. */
+  readonly app: string
   readonly world: AppWorld
   readonly insights: Insights
   readonly query: Query

@@ -26,10 +26,10 @@ const Ask = z.object({ productType: word, metric: word, aggregateGranularity: z.
 
 function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
-  const { values, rejects } = readValues(page, metric)
+  const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)
-  const rows = values.map(({ at, value }): QualityInsightRow => {
+  const rows = read.values.map(({ at, value }): QualityInsightRow => {
     return { product, metric, granularity, at, value, fetched_at }
   })
-  return wholeWindow({ 'analytics.quality_insight': rows }, rejects)
+  return wholeWindow({ 'analytics.quality_insight': rows }, read)
 }

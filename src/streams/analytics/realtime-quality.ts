@@ -21,9 +21,9 @@ const Ask = z.object({ productType: word, metric: word, cname: z.string().defaul
 
 function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
-  const { values, rejects } = readUserValues(page, metric)
-  const rows = values.map(({ uid, at, value }): QualityRealtimeRow => {
+  const read = readUserValues(page, metric)
+  const rows = read.values.map(({ uid, at, value }): QualityRealtimeRow => {
     return { product, metric, cname, uid, at, value }
   })
-  return wholeWindow({ 'analytics.quality_realtime': rows }, rejects)
+  return wholeWindow({ 'analytics.quality_realtime': rows }, read)
 }

@@ -20,7 +20,7 @@ const Ask = z.object({ productType: word, metric: word, cname: z.string().defaul
 
 function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
-  const { values, rejects } = readValues(page, metric)
-  const rows = values.map(({ at, value }): UsageRealtimeRow => ({ product, metric, cname, at, value }))
-  return wholeWindow({ 'analytics.usage_realtime': rows }, rejects)
+  const read = readValues(page, metric)
+  const rows = read.values.map(({ at, value }): UsageRealtimeRow => ({ product, metric, cname, at, value }))
+  return wholeWindow({ 'analytics.usage_realtime': rows }, read)
 }

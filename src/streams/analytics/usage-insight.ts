@@ -26,10 +26,10 @@ const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities)
 
 function harvest(page: WindowPage): WindowHarvest {
   const { metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
-  const { values, rejects } = readValues(page, metric)
+  const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)
-  const rows = values.map(({ at, value }): UsageInsightRow => {
+  const rows = read.values.map(({ at, value }): UsageInsightRow => {
     return { metric, granularity, at, value, fetched_at }
   })
-  return wholeWindow({ 'analytics.usage_insight': rows }, rejects)
+  return wholeWindow({ 'analytics.usage_insight': rows }, read)
 }

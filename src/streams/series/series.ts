@@ -84,11 +84,16 @@ function insight(path: Question['path'], ask: Question['ask'], granularity: Gran
     key: keyOf([...path, granularity]),
     ask: { ...ask, aggregateGranularity: granularity },
     step: granularitySeconds[granularity],
+    expects: 'each',
   }
 }
 
+/**
+ * One entry a window is promised, of a project and of a channel alike. A user comes and goes, and has none while away.
+ */
 function realtime(path: Question['path'], ask: Question['ask']): WindowSeries {
-  return { key: keyOf(path), ask, step: realtimeWindow }
+  const series = { key: keyOf(path), ask, step: realtimeWindow }
+  return ask.uids === undefined ? { ...series, expects: 'each' } : series
 }
 
 /** Parts are encoded, so that a slash inside one of them makes no other key of it. */

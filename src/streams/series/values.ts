@@ -18,6 +18,8 @@ export interface Value {
 export interface Values {
   readonly values: readonly Value[]
   readonly rejects: readonly Reject[]
+  /** Unix seconds of the values. */
+  readonly received: readonly number[]
 }
 
 /** A place of an answer where a value stands, or what is wrong there. */
@@ -33,8 +35,8 @@ export function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'>
   return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }
 
-export function wholeWindow(rows: RowSet, rejects: readonly Reject[]): WindowHarvest {
-  return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [] }
+export function wholeWindow(rows: RowSet, { rejects, received }: Omit<Values, 'values'>): WindowHarvest {
+  return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [], received }
 }
 
 /** The values of a metric in an answer. */
@@ -51,13 +53,15 @@ export function readValues(page: WindowPage, metric: string): Values {
  */
 export function collect(entries: readonly Entry[], { range }: WindowPage): Values {
   const values: Value[] = []
+  const received: number[] = []
   const rejects: Reject[] = []
   for (const { uid, point, item } of entries) {
     if (point === 'no value') continue
     if ('reason' in point) rejects.push({ ...point, item: redact(item) })
     else if (point.second >= range.from && point.second < range.to) {
+      received.push(point.second)
       values.push({ uid, at: timestamp(point.second * 1_000)!, value: point.value })
     }
   }
-  return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects }
+  return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects, received }
 }
