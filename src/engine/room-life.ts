@@ -9,16 +9,22 @@ export function afterChanges(
   life: RoomLife | undefined,
   { sequence, started, endedAt }: ToldState,
 ): RoomLife {
-  if (!life) return { sequence, endedAt }
-  if (sequence < life.sequence) return life
-  if (endedAt === undefined || life.endedAt === undefined) return { sequence, endedAt }
+  const { incarnation } = life ?? unknown
+  if (life && sequence < life.sequence) return life
+  if (endedAt === undefined || life?.endedAt === undefined) return { incarnation, sequence, endedAt }
   const tellsAll = started !== undefined && (sequence === life.sequence || started > life.sequence)
-  return { sequence, endedAt: tellsAll ? endedAt : Math.min(life.endedAt, endedAt) }
+  return { incarnation, sequence, endedAt: tellsAll ? endedAt : Math.min(life.endedAt, endedAt) }
 }
+
+/** Only the database knows which one; what is told of a room may be of one or of the next. */
+const unknown = { incarnation: 0 }
 
 /** Of what this process knows and what the database knew, what was told later; where both know as much, the database. */
 export function later(known: RoomLife | undefined, stored: RoomLife): RoomLife {
-  return known && known.sequence > stored.sequence ? known : stored
+  if (!known || known.sequence < stored.sequence) return stored
+  const isOther = known.incarnation !== unknown.incarnation && known.incarnation < stored.incarnation
+  const isFresher = known.sequence > stored.sequence || stored.endedAt === undefined
+  return isFresher && !isOther ? { ...known, incarnation: stored.incarnation } : stored
 }
 
 /** A class that had ended goes on. */

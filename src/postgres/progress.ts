@@ -12,11 +12,11 @@ const owned = `exists (select from ingest.ownership o
 /** The room that a series is of, as it was used last. */
 const lastRoom = `
    left join lateral (
-     select r.verified_at, r.state_sequence, r.ended_at, r.last_event_at from classroom.room r
+     select r.incarnation, r.verified_at, r.state_sequence, r.ended_at, r.last_event_at from classroom.room r
      where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
    ) r on true`
 
-const lifeColumns = `r.state_sequence::text as state_sequence, extract(epoch from r.ended_at)::double precision * 1000 as ended_at`
+const lifeColumns = `r.incarnation, r.state_sequence::text as state_sequence, extract(epoch from r.ended_at)::double precision * 1000 as ended_at`
 
 const read = statement(
   'progress',
@@ -80,13 +80,15 @@ export async function readProgress(
 }
 
 interface LifeRow {
+  readonly incarnation: number | null
   readonly state_sequence: string | null
   readonly ended_at: number | null
 }
 
-function lifeOf({ state_sequence, ended_at }: LifeRow): RoomLife | undefined {
-  if (state_sequence === null) return undefined
-  return { sequence: decodeJson(state_sequence) as RoomLife['sequence'], endedAt: ended_at ?? undefined }
+function lifeOf({ incarnation, state_sequence, ended_at }: LifeRow): RoomLife | undefined {
+  if (incarnation === null || state_sequence === null) return undefined
+  const sequence = decodeJson(state_sequence) as RoomLife['sequence']
+  return { incarnation, sequence, endedAt: ended_at ?? undefined }
 }
 
 export async function listOpenSeries(

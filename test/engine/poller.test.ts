@@ -135,7 +135,7 @@ describe('what is visited when', () => {
   ])('what the database knows of a class counts after a restart: it %s', async (_, endedAfter, closes) => {
     const { clock, transport, store, stop } = startApp([], [feed, roomLog, quiz])
     const endedAt = endedAfter === undefined ? undefined : clock.now()
-    store.put('room-events', 'algebra', { life: { sequence: 60, endedAt } })
+    store.put('room-events', 'algebra', { life: { incarnation: 1, sequence: 60, endedAt } })
     transport.answers = ({ operation, at }) =>
       operation === 'appEvents' && at === 0
         ? { items: [{ id: 1, hint: stateNews('algebra', closes ? 1 : 50, closes ? 'begun' : clock.now()) }] }

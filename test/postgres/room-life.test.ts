@@ -126,6 +126,7 @@ describe('a class whose visits have ended', () => {
     await db.store.commit(logPage(other, 2, changed(other, 9, 1)))
     expect(await open(other)).toEqual(all)
     expect((await db.store.progress(app, 'recordings', other))!.life).toEqual({
+      incarnation: 1,
       sequence: 9,
       endedAt: undefined,
     })
@@ -137,7 +138,7 @@ describe('a class whose visits have ended', () => {
     expect(await open(room)).toEqual([])
     await db.store.commit(logPage(room, 2, changed(room, 1, 1)))
     expect(await open(room)).toEqual(['room-events'])
-    const life = { sequence: 5, endedAt: Date.parse(time(5)) }
+    const life = { incarnation: 1, sequence: 5, endedAt: Date.parse(time(5)) }
     expect((await db.store.progress(app, 'recordings', room))!.life).toEqual(life)
   })
 })

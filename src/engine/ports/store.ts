@@ -20,6 +20,8 @@ export interface Progress {
 
 /** Whether a class goes on, by the last change of state that is known. */
 export interface RoomLife {
+  /** Of the roomUuid; 0 where it is not known. */
+  readonly incarnation: number
   readonly sequence: number | bigint
   /** When the class ended, ms since the epoch; undefined while it goes on. */
   readonly endedAt: number | undefined
