@@ -117,7 +117,7 @@ from classroom.resource where ${chosen()} order by updated_at`),
       height: 7,
       queries: [
         sqlTable(`
-select stream as "Stream", case when complete then 'yes' else 'no' end as "Complete", gaps as "Gaps", caught_up_at as "Read until"
+select stream as "Stream", case when complete then 'yes' else 'no' end as "Complete", gaps as "Gaps", reason as "Why not", caught_up_at as "Read until"
 from ingest.room_complete where ${chosen()} order by stream`),
       ],
       columns: {
