@@ -36,7 +36,11 @@ export const database = section(
     dataDir: path()
       .prefault('.penstock')
       .describe('Folder of the embedded Postgres, seen from where Penstock is started.'),
-    poolSize: count(2, 100).prefault('8').describe('Connections to Postgres at most.'),
+    poolSize: count(2, 100)
+      .prefault('8')
+      .describe(
+        'Connections to Postgres at most, beside one that owns the apps and one that reads for /status and /metrics.',
+      ),
     statementTimeout: duration('100ms', '10m')
       .prefault('30s')
       .describe('A statement that takes longer is cancelled and tried again later.'),
