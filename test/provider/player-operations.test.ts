@@ -3,6 +3,7 @@ import { ParameterError, requestLine } from '../../src/provider/operation.ts'
 import {
   createPlayer,
   deletePlayer,
+  ListAnswer,
   listPlayers,
   playerGroupOf,
   playerRates,
@@ -211,5 +212,18 @@ describe('the limits of the document', () => {
     expect(group(listPlayers, {}, 'split')).toBe('players-list-all ')
     expect(group(listPlayers, { filter: 'channelName eq x' }, 'split')).toBe('players-list channelName eq x')
     expect(group(deletePlayer, {}, 'split')).toBe('players-delete ')
+  })
+})
+
+describe('an answer of List', () => {
+  it.each([
+    ['has its players', { totalSize: 1, players: [{ id: 'a' }], nextPageToken: '' }, true],
+    ['has none', { totalSize: 0, players: [], nextPageToken: '' }, true],
+    ['says by null that a page has none', { totalSize: 4, players: null, nextPageToken: '' }, true],
+    ['says by its total that there are none', { totalSize: 0 }, true],
+    ['counts players and lists none', { totalSize: 4, nextPageToken: '' }, false],
+    ['is of something else', { status: 'ok' }, false],
+  ])('%s', (_, answer, isRead) => {
+    expect(ListAnswer.safeParse(answer).success).toBe(isRead)
   })
 })

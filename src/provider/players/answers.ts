@@ -35,12 +35,20 @@ export const PlayerItem = z.looseObject({
 })
 export type PlayerItem = z.infer<typeof PlayerItem>
 
-/** Entries are parsed one by one, so that a bad one does not spoil its page. */
-export const ListAnswer = z.looseObject({
-  totalSize: z.int().min(0).nullish(),
-  players: z.array(z.unknown()).nullish(),
-  fields: z.string().nullish(),
-  /** Empty where no more players follow. */
-  nextPageToken: z.string().nullish(),
-})
+/**
+ * Entries are parsed one by one, so that a bad one does not spoil its page. An answer without the list is another one
+ * than the document shows, unless it says that there is nothing to list.
+ */
+export const ListAnswer = z
+  .looseObject({
+    totalSize: z.int().min(0).nullish(),
+    players: z.array(z.unknown()).nullish(),
+    fields: z.string().nullish(),
+    /** Empty where no more players follow. */
+    nextPageToken: z.string().nullish(),
+  })
+  .refine(({ players, totalSize }) => players !== undefined || totalSize === 0, {
+    path: ['players'],
+    error: 'must be there, for the answer may hold something',
+  })
 export type ListAnswer = z.infer<typeof ListAnswer>
