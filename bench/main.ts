@@ -3,10 +3,11 @@
  * figures mean. A time depends on the machine, so what counts is the ratio taken in one run.
  */
 import { parseArgs } from 'node:util'
+import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
 import { status } from './status.ts'
 
-const benches = { drain, status } as const
+const benches = { drain, status, bodies: readBodies } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
