@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { rejectReasons } from '../../src/streams/stream.ts'
 import { at, call, commitNext, iso, itemPage, openItems, session, span, work } from './analytics.ts'
 import {
   app,
@@ -20,7 +21,7 @@ beforeEach(async () => {
   opened ??= openStore()
   db = await opened
   await db.rows(
-    `truncate ingest.progress, ingest.worklist, ingest.gap, ingest.stream_off, analytics.call, analytics.call_session,
+    `truncate ingest.progress, ingest.worklist, ingest.gap, ingest.dead_letter, ingest.stream_off, analytics.call, analytics.call_session,
               classroom.room, classroom.room_event, classroom.recording, classroom.recording_file`,
   )
 })
@@ -301,6 +302,53 @@ describe('the recordings of a class', () => {
     expect(await told()).toEqual([{ complete: true, reason: null }])
     await db.rows(`update ingest.progress set caught_up_at = null where series = 'film'`)
     expect(await told()).toEqual([{ complete: false, reason: 'unread' }])
+  })
+})
+
+describe('an item that could not be read', () => {
+  const told = (stream: string) =>
+    db.rows(`select complete, reason from ingest.room_complete where room_uuid = 'r' and stream = $1`, [
+      stream,
+    ])
+  const setAside = (stream: string, reason: string, seenAt: string) =>
+    db.rows(
+      `insert into ingest.dead_letter (app_id, stream, series, reason, body, received_at, last_seen_at)
+       values ($1, $2, 'r', $3, 'x', $4, $4)`,
+      [app, stream, reason, seenAt],
+    )
+  const minute = (minutes: number) => new Date(Date.parse(start) - 8 * hour + minutes * 60_000).toISOString()
+  const whole = [{ complete: true, reason: null }]
+  const unreadable = [{ complete: false, reason: 'unreadable' }]
+
+  it.each(rejectReasons)(
+    'as %s keeps its log from being complete, and nothing else of the room',
+    async reason => {
+      await held('r', 0)
+      await feedReadUntil(noon(1))
+      await db.setTime(noon(1))
+      expect(await told('poll')).toEqual(whole)
+      await setAside('poll', reason, minute(5))
+      expect(await told('poll')).toEqual(unreadable)
+      expect(await told('popup-quiz')).toEqual(whole)
+      expect(await days('poll')).toEqual(['0? unreadable', '1?'])
+      expect(await days('popup-quiz')).toEqual(['0', '1?'])
+    },
+  )
+
+  it('counts of a list only while the last reading still met it', async () => {
+    await held('r', 0)
+    await setAside('resources', 'missing_key', minute(5))
+    expect(await told('resources')).toEqual(whole)
+    await setAside('resources', 'wrong_type', minute(12))
+    expect(await told('resources')).toEqual(unreadable)
+  })
+
+  it('counts neither for the next life of its room nor where a page was read after all', async () => {
+    await held('r', 0)
+    await setAside('poll', 'missing_key', minute(-60))
+    await setAside('popup-quiz', 'malformed', minute(5))
+    expect(await told('poll')).toEqual(whole)
+    expect(await told('popup-quiz')).toEqual(whole)
   })
 })
 

@@ -26,6 +26,7 @@ const names = [
   '0031-tally',
   '0032-marks-that-expire',
   '0041-completeness',
+  '0045-unreadable-items',
   '0051-places-of-answers',
   '0061-expected-values',
   '0062-values-by-day',
