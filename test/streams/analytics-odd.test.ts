@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
 import { callSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { calls } from '../../src/streams/analytics/calls.ts'
+import { realtimeUsage } from '../../src/streams/analytics/realtime-usage.ts'
 import { detailPageOf, windowPageOf } from './pages.ts'
 
 const newYear = 1_767_225_600
@@ -90,4 +91,23 @@ describe('metrics', () => {
   ])('of %s are set aside', (_, entry) => {
     expect(measured(entry).rejects).toHaveLength(1)
   })
+})
+
+describe('a value of a window', () => {
+  const series = { key: '', ask: { productType: 'Native', metric: 'userCount' }, step: 20 }
+  const received = (point: object) =>
+    realtimeUsage.harvest(windowPageOf({ series, items: [{ ts: newYear + 20, ...point }] })).received
+
+  it('has been received where it is a number, also one written in a text', () => {
+    expect(received({ userCount: 0 })).toEqual([newYear + 20])
+    expect(received({ userCount: '5' })).toEqual([newYear + 20])
+    expect(received({ count: 5 })).toEqual([newYear + 20])
+  })
+
+  it.each([{ userCount: null }, { userCount: 'n/a' }, { userCount: {} }, {}, { ts: null, userCount: 5 }])(
+    'has not been received as %j',
+    point => {
+      expect(received(point)).toEqual([])
+    },
+  )
 })
