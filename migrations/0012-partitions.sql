@@ -70,10 +70,11 @@ comment on function ingest.partitions_due is 'Begins of the weeks or months that
 -- Answers made; part where the rows of the default partition fill more than one such step, and the next one goes on; there;
 -- or busy where the table is in use: its rows go to the default partition meanwhile.
 -- A row must be seen exactly once at every moment, so the rows of a range move in the same transaction that attaches
--- it, while nobody else can touch the default partition. Whoever commits waits for that, no longer than his lock_timeout.
--- Hence a partition takes as much of its unit as has so many rows and no more; the rest of the unit gets others.
+-- it, while nobody else can touch the table: one who had only to wait for the default partition would go on without the
+-- new one, and without its rows. Whoever reads or commits waits for that, no longer than his lock_timeout. Hence a
+-- partition takes as much of its unit as has so many rows and no more; the rest of the unit gets others.
 drop function ingest.make_partition;
-create function ingest.make_partition(p_table text, p_at timestamptz, p_most int default 100000) returns text
+create function ingest.make_partition(p_table text, p_at timestamptz, p_most int default 20000) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
 declare
   v_unit text := ingest.partition_unit(p_table);
@@ -109,7 +110,7 @@ begin
   v_range := tstzrange(lower(v_range), coalesce(v_cut, upper(v_range)));
   v_name := p_table || to_char(lower(v_range), case when lower(v_range) = v_begin then '_YYYYMMDD' else '_YYYYMMDD_HH24MISSUS' end);
 
-  -- Nobody may add to the default partition what belongs to the new one while its rows move there.
+  execute format('lock table only analytics.%I in access exclusive mode', p_table);
   execute format('lock table analytics.%I in access exclusive mode', v_default);
   execute format('create table analytics.%I (like analytics.%I including all)', v_name, p_table);
   for v_index in

@@ -17,8 +17,8 @@ const AROUND = '35 days'
 /** Rows of the default partition that are older than this, of a table that is kept forever, stay there. */
 const OLDEST = '2 years'
 
-/** At most so many steps a week or month and run: each holds up those who write to it for as long as some 100,000 rows take. */
-const MOST_STEPS = 50
+/** At most so many steps a week or month and run: each holds up those who write to it for as long as some 20,000 rows take. */
+const MOST_STEPS = 250
 
 /** Rows of the default partition that are removed in one statement, and in how many at most. */
 const BATCH = 50_000

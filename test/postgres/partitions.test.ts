@@ -181,6 +181,17 @@ describe('a default partition full of rows', () => {
     ])
   })
 
+  it('hides no row from one who began to read while its rows moved', async () => {
+    await fill(10)
+    const mover = await session(db.url)
+    await mover.query(`begin; select ingest.make_partition('session_metric', '${start}', 4)`)
+    const seen = db.pool.query('select count(*)::int as rows from analytics.session_metric')
+    const waiting = `select count(*)::int from pg_locks where not granted and relation::regclass::text like 'analytics.session_metric%'`
+    while ((await db.value(waiting)) === 0) await Promise.resolve()
+    await mover.query('commit')
+    expect((await seen).rows).toEqual([{ rows: 10 }])
+  })
+
   it('takes no value that was on its way there when its week got a partition', async () => {
     const mover = await session(db.url)
     await mover.query('begin; lock table analytics.quality_realtime_default in access exclusive mode')
@@ -188,7 +199,7 @@ describe('a default partition full of rows', () => {
     const row = { product: 'Native', metric: 'networkDelay', cname: '', uid: '', at: start, value: 7 }
     const rows = rowSet({ 'analytics.quality_realtime': [row] })
     const committed = commitNext(db, 'realtime-quality', 'all', { rows })
-    const waiting = `select count(*)::int from pg_locks where not granted and relation = 'analytics.quality_realtime_default'::regclass`
+    const waiting = `select count(*)::int from pg_locks where not granted and relation::regclass::text like 'analytics.quality_realtime%'`
     while ((await db.value(waiting)) === 0) await Promise.resolve()
     await mover.query(`select ingest.make_partition('quality_realtime', '${start}'); commit`)
     expect(await committed).toMatchObject({ outcome: 'committed' })
