@@ -45,7 +45,7 @@ export function borrowFences(connection: ConnectOptions, random: Random): Borrow
 
   async function current(shard: number): Promise<Fence | undefined> {
     const { rows } = await pool.query<Fence>(owners, [shard]).catch((error: unknown) => {
-      throw storeError(error)
+      throw storeError(error, { text: owners })
     })
     return rows[0]
   }

@@ -81,7 +81,7 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
       try {
         return await act()
       } catch (error) {
-        if (error instanceof StoreUnavailable) health.failed(error.code)
+        if (error instanceof StoreUnavailable) health.failed(error.fault)
         else
           log.error('a limit group could not be drained; trying again', {
             app: app.id,

@@ -20,13 +20,13 @@ export function afterFault(
   if (error instanceof StoreUnavailable && contention.has(error.code)) {
     log.info('two statements met in the database; one of them is tried again', {
       ...labels,
-      code: error.code,
+      ...error.fault,
     })
     return random.next() * SOON_MS
   }
   if (error instanceof StoreUnavailable) {
     meter.page(labels, 'store_unavailable')
-    health.failed(error.code)
+    health.failed(error.fault)
     return 0
   }
   log.error('a visit failed by a fault of this program; it is tried again', { ...labels, error })

@@ -1,5 +1,5 @@
 import { type Backoff, retryDelay } from '../planning/retry.ts'
-import type { Log } from './ports.ts'
+import type { Log, StoreFault } from './ports.ts'
 
 /**
  * Whether the database can be worked with, as one truth for every app of a process. `down`: nothing is begun;
@@ -7,8 +7,8 @@ import type { Log } from './ports.ts'
  */
 export interface StoreHealth {
   readonly state: () => 'up' | 'trial' | 'down'
-  /** Someone could not reach it; `code` is the SQLSTATE where there is one. */
-  readonly failed: (code: string | undefined) => void
+  /** Someone could not reach it, for this reason. */
+  readonly failed: (fault: StoreFault) => void
   /** It answered a renewal of ownership, which is a write. */
   readonly answered: () => void
   /** A whole visit succeeded. */
@@ -24,12 +24,12 @@ export function createStoreHealth(log: Log, onDown: () => void): StoreHealth {
   let failures = 0
   return {
     state: () => state,
-    failed: code => {
+    failed: fault => {
       // Those that were under way when the first one failed say nothing new.
       if (state === 'down') return
       state = 'down'
       failures += 1
-      log.error('the database is not available; nothing is asked until it is', { code })
+      log.error('the database is not available; nothing is asked until it is', fault)
       onDown()
     },
     answered: () => {

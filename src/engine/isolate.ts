@@ -24,6 +24,7 @@ export async function isolate<P extends Items, H extends Yield>(
       app: app.id,
       stream: task.stream,
       code: error.code,
+      statement: error.statement,
     })
     return await task.commit(page, await withoutRefused(task, page, harvest, grant), grant)
   } finally {

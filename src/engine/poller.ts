@@ -136,7 +136,7 @@ export function startPoller(context: PollerContext): Poller {
       try {
         return await begin()
       } catch (error) {
-        if (error instanceof StoreUnavailable) health.failed(error.code)
+        if (error instanceof StoreUnavailable) health.failed(error.fault)
         else {
           log.error('an app could not be started; trying again', { app: app.id, error })
           await clock.sleep(retryDelay(faultBackoff, failures, random.next()), signal)

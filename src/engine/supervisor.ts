@@ -141,8 +141,8 @@ export function startEngine(context: EngineContext): Engine {
       } catch (error) {
         if (stopping.signal.aborted) return
         failures += 1
-        const code = error instanceof StoreUnavailable ? error.code : undefined
-        log.error('ownership could not be renewed; trying again', { code, ...(code ? {} : { error }) })
+        const why = error instanceof StoreUnavailable ? error.fault : { error }
+        log.error('ownership could not be renewed; trying again', why)
       }
       await bell.nap(failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery)
       // The next claim is what finds out whether the database is back: not at once, when it is said to be away.

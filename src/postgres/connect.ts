@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { sqlState, storeError } from './errors.ts'
+import { noteEnding, sqlState, storeError } from './errors.ts'
 
 export interface ConnectOptions {
   readonly url: string
@@ -9,6 +9,8 @@ export interface ConnectOptions {
   readonly statementTimeout: number
   /** ms after which the database gives waiting for a lock up. */
   readonly lockTimeout: number
+  /** ms after which a connection that is not had is given up; ten seconds unless told. */
+  readonly connectTimeout?: number
   /** Role that every session takes; empty keeps the login role. */
   readonly role: string
 }
@@ -20,6 +22,8 @@ export const defaultConnection = {
   role: 'penstock_runtime',
 }
 
+const CONNECT_TIMEOUT_MS = 10_000
+
 /** How long a session may hold a transaction open between two statements. */
 const IDLE_IN_TRANSACTION_MS = 3_000
 
@@ -28,7 +32,7 @@ export function connect(options: ConnectOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.statementTimeout + 5_000,
@@ -37,6 +41,8 @@ export function connect(options: ConnectOptions): pg.Pool {
   })
   // A broken idle connection is noticed by whoever asks next; without a listener it would end the process.
   pool.on('error', () => {})
+  // Nor must one that breaks between two statements of a transaction.
+  pool.on('connect', noteEnding)
   return pool
 }
 
@@ -44,7 +50,7 @@ export function connect(options: ConnectOptions): pg.Pool {
 export function connectOnce(options: ConnectOptions & { readonly queryTimeout: number }): pg.Client {
   const client = new pg.Client({
     connectionString: options.url,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.queryTimeout,
@@ -81,7 +87,7 @@ export async function query<Row extends pg.QueryResultRow>(
   try {
     return (await pool.query<Row>(statement)).rows
   } catch (error) {
-    throw storeError(error)
+    throw storeError(error, statement)
   }
 }
 

@@ -65,7 +65,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
     } catch (error) {
       forget(asked)
       asked.then(abandon, () => {})
-      throw storeError(error)
+      throw storeError(error, { text })
     }
   }
 

@@ -70,8 +70,8 @@ export function fields(value: object, options: PlainOptions, depth = 0): { reado
 }
 
 function error(value: Error, options: PlainOptions, depth: number): Plain {
-  const { code, constraint, table } = value as { code?: unknown; constraint?: unknown; table?: unknown }
-  const names = { code, constraint, table }
+  const { code, constraint, table, statement, fault } = value as Error & Readonly<Record<string, unknown>>
+  const names = { code, constraint, table, statement, ...(typeof fault === 'object' ? fault : {}) }
   const silent = quotesInput(value, code)
   return {
     name: text(value.name, options),

@@ -174,7 +174,7 @@ describe('ownership', () => {
     const url = new URL(db.url)
     url.port = '1'
     const lost = createOwnership({ ...db.connection, url: url.href, owner: 'lost', shards: 1, ttl })
-    await expect(lost.claim()).rejects.toMatchObject({ name: 'StoreUnavailable', code: undefined })
+    await expect(lost.claim()).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'ECONNREFUSED' })
     await lost.close()
   })
 })

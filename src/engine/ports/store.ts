@@ -56,23 +56,45 @@ export interface PageCommit {
   readonly settles?: Grant
 }
 
-/** Postgres refused what a page holds; `code` is the SQLSTATE. Nothing was written. */
+/** Postgres refused what a page holds; `code` is the SQLSTATE, `statement` the name of what failed. Nothing was written. */
 export class RefusedRows extends Error {
   override readonly name = 'RefusedRows'
   readonly code: string
-  constructor(code: string) {
+  readonly statement: string | undefined
+  constructor(code: string, statement?: string) {
     super(`the database refused a row (SQLSTATE ${code})`)
     this.code = code
+    this.statement = statement
   }
 }
 
-/** The database cannot be reached or cannot write now; `code` is the SQLSTATE where there is one. */
+/** The limit that ran out: one of the server by its setting's name, or the driver's for a connection or an answer. */
+export type TimeLimit =
+  | 'statement_timeout'
+  | 'lock_timeout'
+  | 'idle_in_transaction_session_timeout'
+  | 'connection'
+  | 'query'
+
+/** Why the database was not available, as the log tells it: never a value of a row. */
+export interface StoreFault {
+  /** SQLSTATE, or the driver's word for what became of the connection (ECONNRESET). */
+  readonly code: string | undefined
+  readonly statement: string | undefined
+  readonly timeout: TimeLimit | undefined
+}
+
+/** The database cannot be reached or cannot write now. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
-  readonly code: string | undefined
-  constructor(code: string | undefined, cause?: unknown) {
-    super(`the database is not available${code ? ` (SQLSTATE ${code})` : ''}`, { cause })
-    this.code = code
+  readonly fault: StoreFault
+  constructor(code: string | undefined, more: Partial<StoreFault> = {}) {
+    super(`the database is not available${code ? ` (${code})` : ''}`)
+    this.fault = { statement: undefined, timeout: undefined, ...more, code }
+  }
+
+  get code(): string | undefined {
+    return this.fault.code
   }
 }
 

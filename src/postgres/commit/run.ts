@@ -47,7 +47,7 @@ export async function rehearseCommit(pool: pg.Pool, bound: BoundStatement): Prom
     await client.query(bound)
     return true
   } catch (error) {
-    const named = storeError(error)
+    const named = storeError(error, { ...bound, client })
     if (named instanceof RefusedRows) return false
     throw named
   } finally {

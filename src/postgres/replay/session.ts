@@ -20,7 +20,7 @@ export function askOf(client: pg.ClientBase): Ask {
     try {
       return (await client.query(statement)).rows as readonly Row[]
     } catch (error) {
-      throw storeError(error)
+      throw storeError(error, { ...statement, client })
     }
   }
 }
