@@ -130,10 +130,13 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       if (item.to - item.from >= rules.span()) return await shorten(item)
       const life = (item.from - rules.bounds().after) * 1_000
       if (life <= 0 || context.signal.aborted) return
-      const result = await poll(
-        { ...context, fence, purpose },
-        itemTask({ ...context, fence, purpose }, stream, item, { life, again }),
-      )
+      const attempt = rules.begin({ start: item.from, end: item.to })
+      if (!attempt) return
+      const page = { ...context, fence, purpose }
+      const task = itemTask(page, stream, item, { life, again })
+      const result = await attempt.of(poll(page, task), told => {
+        return told.outcome === 'failed' ? told.failure.kind : told.outcome === 'read' ? 'served' : 'unknown'
+      })
       if (result.outcome === 'failed') return afterFailure(item, result.failure)
       if (result.outcome === 'fenced') return context.onFenced()
       if (result.outcome !== 'read') return
@@ -178,7 +181,6 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     await reportFailure({ ...context, stream, series: item.key }, failure)
     if (failure.kind === 'too_large') return replace(item, stream.split(item), 'too_large')
     if (failure.kind === 'time_length_limit') return shorten(item)
-    rules.tighten(failure.kind, { start: item.from, end: item.to })
     const isRejected = failure.kind === 'bad_request' || failure.kind === 'not_found'
     if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
       return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')

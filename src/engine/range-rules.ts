@@ -5,6 +5,7 @@ import type { FailureKind } from '../provider/errors.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import type { Bounds } from '../streams/stream.ts'
 import type { ClockOffset, ItemBounds } from './ports.ts'
+import { createTrial } from './trial.ts'
 
 /** How the windows of a series are cut; the bounds of the plan come to it. */
 export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'finalAfter'>
@@ -22,8 +23,31 @@ export interface RangeRules {
   readonly gone: (step: number) => number
   /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
   readonly bounds: () => ItemBounds
-  /** The provider refused a question that should have been allowed: from now on less is asked for. */
-  readonly tighten: (kind: FailureKind, bounds: Bounds) => void
+  /**
+   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose trial
+   * is not due: then it must be planned anew.
+   */
+  readonly begin: (bounds: Bounds) => Attempt | undefined
+}
+
+/** What became of a question, as far as it tells of the bounds. */
+export type Told = 'served' | 'unknown' | FailureKind
+
+/** A question on its way. */
+export interface Attempt {
+  /**
+   * Waits for its end. Where the provider refused a range that should have been allowed, less is asked for from now
+   * on; the documented bound is tried again later.
+   */
+  readonly of: <T>(work: Promise<T>, told: (result: T) => Told) => Promise<T>
+}
+
+type Bound = 'start' | 'end' | 'span'
+const boundNames: readonly Bound[] = ['start', 'end', 'span']
+const boundOf: Readonly<Partial<Record<FailureKind, Bound>>> = {
+  time_range_limit: 'start',
+  latency_limit: 'end',
+  time_length_limit: 'span',
 }
 
 /**
@@ -51,8 +75,10 @@ export function createRangeRules(
   clock: Clock,
   clockOffset: () => ClockOffset | undefined,
 ): RangeRules {
-  let { span } = limits
-  const tightened = { start: 0, end: 0 }
+  /** By what refusals moved each bound, seconds: start and end away from it, and the longest span. */
+  const documented = { start: 0, end: 0, span: limits.span }
+  const tightened = { ...documented }
+  const trials = { start: createTrial(clock), end: createTrial(clock), span: createTrial(clock) }
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
   /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
@@ -62,28 +88,76 @@ export function createRangeRules(
     return Math.min(unknownClock, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000)))
   }
 
+  const isTight = (bound: Bound) => tightened[bound] !== documented[bound]
+
+  /** Bounds as they are kept now: one whose trial is due stands where it is documented. */
+  function kept(): Readonly<Record<Bound, number>> {
+    const tried = boundNames.find(bound => isTight(bound) && trials[bound].isDue())
+    return tried ? { ...tightened, [tried]: documented[tried] } : tightened
+  }
+
   function margin(): WindowRules['margin'] {
-    const start = startMargin + tightened.start + unsure()
-    return { start, end: endMargin + tightened.end + unsure() }
+    const { start, end } = kept()
+    return { start: startMargin + start + unsure(), end: endMargin + end + unsure() }
+  }
+
+  /** Which of the tightened bounds a question goes beyond. */
+  function beyond({ start, end }: Bounds): readonly Bound[] {
+    const isBeyond = {
+      start: start <= now() - limits.reach + tightened.start,
+      end: end >= now() - limits.delay - tightened.end,
+      span: end - start >= tightened.span,
+    }
+    return boundNames.filter(bound => isTight(bound) && isBeyond[bound])
+  }
+
+  function tighten(bound: Bound, { start, end }: Bounds): void {
+    if (bound === 'end') tightened.end = Math.min(longestEnd, tightened.end + endStep)
+    if (bound === 'start') {
+      tightened.start = Math.min(limits.reach / 2, tightened.start + limits.reach * startShare)
+    }
+    if (bound === 'span') {
+      tightened.span = Math.max(shortestSpan, Math.min(tightened.span, Math.ceil((end - start) / 2)))
+    }
+    trials[bound].plan()
+  }
+
+  function begin(bounds: Bounds): Attempt | undefined {
+    const [tried, ...others] = beyond(bounds)
+    if (others.length > 0 || (tried && !trials[tried].isDue())) return undefined
+    if (tried) trials[tried].begin()
+    return {
+      of: async (work, told) => {
+        let outcome: Told = 'unknown'
+        try {
+          const result = await work
+          outcome = told(result)
+          return result
+        } finally {
+          note(outcome, tried, bounds)
+        }
+      },
+    }
+  }
+
+  function note(told: Told, tried: Bound | undefined, bounds: Bounds): void {
+    const refused = told === 'served' || told === 'unknown' ? undefined : boundOf[told]
+    if (refused && refused !== tried) tighten(refused, bounds)
+    if (!tried) return
+    if (told === 'served') tightened[tried] = documented[tried]
+    trials[tried].end(told === 'served' ? told : refused === tried ? 'refused' : 'unknown')
   }
 
   return {
     now,
-    of: cut => ({ reach: limits.reach, span, delay: limits.delay, ...cut, margin: margin() }),
-    span: () => span,
+    of: cut => ({ reach: limits.reach, span: kept().span, delay: limits.delay, ...cut, margin: margin() }),
+    span: () => kept().span,
     slack: () => unsure() + wayMargin,
     gone: step => ceilTo(now() - limits.reach - unsure(), step),
     bounds: () => {
       const { start, end } = margin()
       return { after: now() - limits.reach + start, before: now() - limits.delay - end }
     },
-    tighten: (kind, { start, end }) => {
-      if (kind === 'latency_limit') tightened.end = Math.min(longestEnd, tightened.end + endStep)
-      if (kind === 'time_range_limit') {
-        tightened.start = Math.min(limits.reach / 2, tightened.start + limits.reach * startShare)
-      }
-      if (kind === 'time_length_limit')
-        span = Math.max(shortestSpan, Math.min(span, Math.ceil((end - start) / 2)))
-    },
+    begin,
   }
 }

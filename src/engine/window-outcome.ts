@@ -1,4 +1,3 @@
-import { boundsOf } from '../planning/windows.ts'
 import type { Failure, FailureKind } from '../provider/errors.ts'
 import type { DrainContext } from './drain.ts'
 import { SOON_MS } from './faults.ts'
@@ -92,16 +91,11 @@ function noteAnswered({ context, followed }: OutcomeContext, state: SeriesState)
   if (wasFailing) trustOthers(followed(), context.clock.monotonic())
 }
 
-async function afterFailure(
-  { context, rules }: OutcomeContext,
-  ended: Ended,
-  failure: Failure,
-): Promise<void> {
+async function afterFailure({ context }: OutcomeContext, ended: Ended, failure: Failure): Promise<void> {
   const { reading, state } = ended
-  const { stream, series, range } = reading
+  const { stream, series } = reading
   state.failures += 1
   state.isFailing = isOfTheQuestion(failure.kind)
-  rules.tighten(failure.kind, boundsOf(reading.rules, range))
   const patience = { available: reading.rules.reach, chance: context.random.next() }
   state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, patience)
   await reportFailure({ ...context, stream, series: series.key }, failure)

@@ -3,7 +3,7 @@ import type { Failure } from '../provider/errors.ts'
 import type { Hint } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
 import { poll } from './poll.ts'
-import type { RangeRules } from './range-rules.ts'
+import type { RangeRules, Told } from './range-rules.ts'
 import { isOverflow, type WindowReading, windowTask } from './window-task.ts'
 
 /** How the reading of a window ended, and what it brought for others. */
@@ -66,6 +66,12 @@ export async function readWindow(
     }
   }
   return { end: 'narrow', ...found }
+}
+
+/** What the end of a reading tells of the bounds that it kept. */
+export function toldBy({ end, failure }: WindowResult): Told {
+  if (failure) return failure.kind
+  return end === 'whole' || end === 'narrow' || end === 'overflow' ? 'served' : 'unknown'
 }
 
 /** For how many ms a window may still be sent; 0 or less when it is too late, or too early. */

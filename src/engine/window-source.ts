@@ -1,17 +1,17 @@
 import { expired, owed } from '../planning/coverage.ts'
 import { lengthOf, subtract } from '../planning/ranges.ts'
-import { frameOf, type WindowRules } from '../planning/windows.ts'
+import { boundsOf, frameOf, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import { detailStreamNames, type WindowSeries, type WindowStream } from '../streams/stream.ts'
 import type { DrainContext } from './drain.ts'
-import { afterFault } from './faults.ts'
+import { afterFault, SOON_MS } from './faults.ts'
 import type { Found, Job, Source } from './job.ts'
 import type { Purpose, WindowProgress } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
 import type { WindowSettings } from './settings.ts'
 import { type Offer, offersOf, waitOf } from './window-offers.ts'
 import { settleWindow } from './window-outcome.ts'
-import { readWindow } from './window-reading.ts'
+import { readWindow, toldBy } from './window-reading.ts'
 import { newSeries, type SeriesState } from './window-series.ts'
 
 export interface WindowSourceContext {
@@ -143,11 +143,13 @@ export function createWindowSource(source: WindowSourceContext): Source {
         ...{ stream, series: one, rules: rulesOf(one), range, version, details },
         ...{ plannedAt: rules.now(), unfinished: [], number: 1 },
       }
-      const result = await readWindow(
-        { ...context, fence: context.fence(), purpose: paidFor },
-        rules,
-        reading,
-      )
+      const attempt = rules.begin(boundsOf(reading.rules, range))
+      if (!attempt) {
+        state.notBefore = began + SOON_MS
+        return
+      }
+      const page = { ...context, fence: context.fence(), purpose: paidFor }
+      const result = await attempt.of(readWindow(page, rules, reading), toldBy)
       const states = () => followed.values().map(each => each.state)
       await settleWindow(
         { context, settings, rules, followed: states },

@@ -37,6 +37,8 @@ export interface FaultRule {
   readonly status?: number
   /** Business code of either status. */
   readonly code?: number
+  /** Message of either status. */
+  readonly message?: string
   /** Retry-After of either status, as it is sent. */
   readonly retryAfter?: string
   /** Of `redirect`. */
@@ -93,6 +95,7 @@ const fields: Readonly<Record<keyof FaultRule, (value: unknown) => boolean>> = {
   at: value => Array.isArray(value) && value.every(isNumber),
   status: value => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599,
   code: Number.isInteger,
+  message: isText,
   retryAfter: isText,
   location: isText,
   ms: isNumber,

@@ -79,9 +79,9 @@ function html(text: string, status: number): Response {
   return new Response(text, { status, headers: { 'content-type': 'text/html' } })
 }
 
-function failure({ status = 500, code, retryAfter }: FaultRule, ts: number): Response {
+function failure({ status = 500, code, message = 'injected', retryAfter }: FaultRule, ts: number): Response {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  return json(JSON.stringify({ code, msg: 'injected', message: 'injected', ts }), status, headers)
+  return json(JSON.stringify({ code, msg: message, message, ts }), status, headers)
 }
 
 async function bytesOf(act: Act): Promise<Uint8Array> {

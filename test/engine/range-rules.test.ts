@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ClockOffset } from '../../src/engine/ports.ts'
-import { createRangeRules } from '../../src/engine/range-rules.ts'
+import { createRangeRules, type Told } from '../../src/engine/range-rules.ts'
 
 const second = 1_000
 const now = 1_800_000_000
@@ -40,5 +40,81 @@ describe('what may be asked for', () => {
   it('is lost only when it is so by the latest the provider’s clock can be', () => {
     expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.reach)
     expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.reach - 30)
+  })
+})
+
+describe('a bound that a refusal tightened', () => {
+  /** A series of questions about the oldest that may be asked for, by a provider that serves them or does not. */
+  function asking() {
+    const time = { passed: 0 }
+    const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
+    const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
+    const cut = { step: 1, frame: 'needed', finalAfter: 0 } as const
+    /** Asks from the edge on; answers how far from the documented edge it began, or that nothing was asked. */
+    const ask = async (told: Told | ((start: number) => Told)) => {
+      const { reach, margin } = rules.of(cut)
+      const start = rules.now() - reach + margin.start + 1
+      const attempt = rules.begin({ start, end: start + 60 })
+      await attempt?.of(Promise.resolve(), () => (typeof told === 'string' ? told : told(margin.start)))
+      return attempt ? margin.start : undefined
+    }
+    const wait = (ms: number) => {
+      time.passed += ms
+    }
+    return { rules, ask, wait, cut }
+  }
+
+  it('is tried again as documented by one request, and holds when it is served', async () => {
+    const { ask, wait } = asking()
+    const documented = await ask('served')
+    await ask('time_range_limit')
+    const tight = await ask('served')
+    expect(tight).toBeGreaterThan(documented!)
+    wait(10 * 60 * second)
+    expect(await ask('served')).toBe(documented)
+    expect(await ask('served')).toBe(documented)
+  })
+
+  it('is tried by one request at a time', () => {
+    const { rules, wait, cut } = asking()
+    const start = () => rules.now() - limits.reach + rules.of(cut).margin.start + 1
+    const refused = rules.begin({ start: start(), end: start() + 60 })!
+    return refused
+      .of(Promise.resolve(), () => 'time_range_limit')
+      .then(() => {
+        wait(10 * 60 * second)
+        const [first, second_] = [start(), start()]
+        expect(rules.begin({ start: first, end: first + 60 })).toBeDefined()
+        expect(rules.begin({ start: second_, end: second_ + 60 })).toBeUndefined()
+        expect(start()).toBeGreaterThan(second_)
+      })
+  })
+
+  it('is tried after longer and longer while the trials are refused', async () => {
+    const { ask, wait } = asking()
+    const documented = (await ask('served'))!
+    const strict = (start: number): Told => (start === documented ? 'time_range_limit' : 'served')
+    await ask('time_range_limit')
+    const tight = await ask(strict)
+    const trials: number[] = []
+    for (let minute = 0; minute <= 6 * 60; minute++) {
+      if ((await ask(strict)) === documented) trials.push(minute)
+      wait(60 * second)
+    }
+    const pauses = trials.slice(1).map((at, n) => at - trials[n]!)
+    expect(trials[0]).toBe(10)
+    expect(pauses).toEqual([20, 40, 80, 160])
+    expect(await ask(strict)).toBe(tight)
+  })
+
+  it('is not tried while what is within it is refused too, and soon after that', async () => {
+    const { ask, wait } = asking()
+    const documented = await ask('served')
+    for (let minute = 0; minute <= 120; minute++) {
+      expect((await ask('time_range_limit')) === documented).toBe(minute === 0)
+      wait(60 * second)
+    }
+    wait(10 * 60 * second)
+    expect(await ask('served')).toBe(documented)
   })
 })

@@ -335,7 +335,7 @@ describe('a refusal', () => {
       await run
     }
     await ask()
-    await rig.clock.advance(10 * minute)
+    await rig.clock.advance(5 * minute)
     const beforeRetry = rig.asked.length
     await ask()
     const [first, second_] = [rig.asked[0]!, rig.asked[beforeRetry]!]

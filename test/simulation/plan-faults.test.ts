@@ -96,3 +96,33 @@ describe('values that are promised and not served', () => {
     patience,
   )
 })
+
+describe('refusals of ranges that the plan allows', () => {
+  it(
+    'an hour of them: nothing is lost that can be had when they are over',
+    async () => {
+      const message = 'query time range limit error'
+      const rule: FaultRule = { kind: 'status', status: 200, code: 300, message, rate: 1 }
+      const result = await play({
+        length: 5 * hour,
+        faults: [{ from: hour, to: 2 * hour, rules: [rule] }],
+      })
+      for (const seconds of Object.values(result.realtimeLost)) expect(seconds).toBeLessThan(40 * 60)
+      expect(result.wrongGaps).toEqual([])
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
+    'hours in which less is served: a few refusals each, and all that can be had is stored',
+    async () => {
+      const result = await play({ length: 4 * hour, switches: { tightHours: 0.4 } })
+      expect(result.limitRefusals).toBeGreaterThan(0)
+      expect(result.limitRefusals).toBeLessThan(40)
+      expect(result.wrongGaps).toEqual([])
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+})

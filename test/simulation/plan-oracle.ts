@@ -12,6 +12,8 @@ export interface PlanFindings {
   readonly used: Readonly<Record<string, number>>
   /** Answers that were refusals. */
   readonly refusals: number
+  /** Ranges that were refused, as the document words it or not. */
+  readonly limitRefusals: number
   /** Calls that could be had and are not stored; the same for sessions, and the other way round. */
   readonly missing: { readonly calls: number; readonly sessions: number }
   readonly invented: { readonly calls: number; readonly sessions: number }
@@ -88,6 +90,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     requests,
     used,
     refusals: arrivals.filter(({ status = 0, refusal }) => status >= 300 || refusal !== undefined).length,
+    limitRefusals: arrivals.filter(({ refusal }) => refusal !== undefined).length,
     ...(await compareCalls(examination)),
     complete: await completeness(examination),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
@@ -293,12 +296,16 @@ async function wrongGaps(examination: Examination): Promise<readonly string[]> {
 /** Of each window that a question was answered about: whether it was in an answer. */
 function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string, 'served' | 'asked'> {
   const answers = new Map<string, 'served' | 'asked'>()
-  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
-    0,
-    sandbox.arrivals.count,
-  )) {
+  for (const arrival of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    const { app, operation, target, time, status, fault, refusal } = arrival
     const name = operation?.split('.').at(-1) ?? ''
-    if (!name.startsWith('realtime') || status !== 200 || (fault ?? 'empty') !== 'empty') continue
+    if (
+      !name.startsWith('realtime') ||
+      refusal !== undefined ||
+      status !== 200 ||
+      (fault ?? 'empty') !== 'empty'
+    )
+      continue
     const stream = name === 'realtimeUsage' ? 'realtime-usage' : 'realtime-quality'
     const query = new URL(target, 'http://provider').searchParams
     const { servedFrom } = sandbox.analytics(app!)

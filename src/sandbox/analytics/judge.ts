@@ -6,7 +6,7 @@ import { type AppWithCredential, identify } from './credentials.ts'
 import { Limiter } from './limiter.ts'
 import type { Play } from './plays.ts'
 import { Query } from './query.ts'
-import { type Asked, ruleRange } from './ranges.ts'
+import { type Asked, ruleRange, servedRange } from './ranges.ts'
 import { AnalyticsRefusal, beyondLimit, invalid } from './refusals.ts'
 
 export interface Heard {
@@ -59,9 +59,9 @@ export class Judge {
     broken.push(...rate.broken)
     const asked = readRange(query, play)
     const time = this.#stage.universe.now()
-    const range = ruleRange(asked, limits, time)
-    broken.push(...range.broken)
-    const refusal = rate.refusal ?? range.refusal
+    broken.push(...ruleRange(asked, limits, time).broken)
+    const served = servedRange(settings, app.id, limitGroup, limits, time)
+    const refusal = rate.refusal ?? ruleRange(asked, served, time).refusal
     if (refusal) throw beyondLimit(refusal, name, settings.switches)
     return this.#answer(play, app, { query, asked, time, delay: limits.delay })
   }

@@ -1,5 +1,7 @@
 import type { LimitMessage } from '../../provider/analytics/index.ts'
 import type { RangeLimits } from '../../provider/limits.ts'
+import { befalls } from '../hash.ts'
+import type { Settings } from '../options.ts'
 import type { ViolationKind } from '../violations.ts'
 
 export interface Asked {
@@ -18,6 +20,18 @@ const messages = {
   reach: 'query time range limit error',
   span: 'query time length limit error',
 } as const satisfies Partial<Record<ViolationKind, LimitMessage>>
+
+/** The bounds that an app meets at `now`, Unix milliseconds: in some hours less is served than the plan says. */
+export function servedRange(
+  { seed, switches }: Settings,
+  app: string,
+  group: string,
+  { reach, span, delay }: RangeLimits,
+  now: number,
+): RangeLimits {
+  const isTight = befalls(switches.tightHours, seed, 'tight', app, group, Math.floor(now / 3_600_000))
+  return isTight ? { reach: reach / 2, span: span / 2, delay: delay * 2 } : { reach, span, delay }
+}
 
 /**
  * Whether the range keeps the bounds of the plan, all of them strict. `now` is in Unix milliseconds; a

@@ -60,6 +60,11 @@ export const analyticsSwitches = {
     'seconds',
     'an entry of insights and real-time metrics is served up to this long after the delay of the plan',
   ),
+  tightHours: quantity(
+    0,
+    'share from 0 to 1',
+    'hours of an app in which a limit group serves half of the available data and of the time frame, with twice the delay',
+  ),
   realtimeEnd: choice(
     'exclusive',
     ['exclusive', 'inclusive'],
