@@ -1,0 +1,30 @@
+import type { Riddle } from './nobody.ts'
+import type { Stage } from './stage.ts'
+
+/** What the database claims to be complete of a stream whose answers nobody could read: one line a claim. */
+export async function claimsOf({ database }: Stage, { app, stream }: Riddle): Promise<readonly string[]> {
+  const rows = await database.ask<{ claim: string }>(
+    `-- Of the quiet room nothing can be said wrongly: its lists are empty.
+     select format('room_complete of %s', room_uuid) as claim from ingest.room_complete
+       where app_id = $1 and stream = $2 and complete and room_uuid like '%math%'
+     union all select format('complete_day of %s', day) from ingest.complete_day
+       where app_id = $1 and stream = $2 and complete
+     union all select 'is_complete' where $2 !~ 'events|popup|poll|recordings|resources|call-|players'
+       and ingest.is_complete($2, $1,
+         now() - (case when $2 like '%insight' then '2 days' when $2 = 'calls' then '7 hours' else '40 minutes' end)::interval,
+         now() - (case when $2 like '%insight' then '30 hours' when $2 = 'calls' then '45 minutes' else '10 minutes' end)::interval)
+     -- The third call has a session without values: of that all is read.
+     union all select format('%s of %s is %s', stream, item, state) from ingest.worklist
+       where app_id = $1 and stream = $2 and state = 'done' and not (stream = 'call-metrics' and item like '%call-3')`,
+    [app, stream],
+  )
+  return rows.map(({ claim }) => claim)
+}
+
+export async function deadLettersOf({ database }: Stage, { app, stream }: Riddle): Promise<number> {
+  const [row] = await database.ask<{ n: number }>(
+    'select count(*)::int as n from ingest.dead_letter where app_id = $1 and stream = $2',
+    [app, stream],
+  )
+  return row!.n
+}

@@ -1,0 +1,223 @@
+import type { App } from './app.ts'
+import type { Reading } from './readings.ts'
+import { filesTold, pollShare, quizOptions, sequenceOf } from './tell-classroom.ts'
+import { type Counts, quizRight, type Room, seriesValue } from './world.ts'
+
+/** The rows that the tables must hold when all was told: lists of values, in the order of the columns in stored.ts. */
+export type Rows = Readonly<Record<string, readonly (readonly unknown[])[]>>
+
+export function expectedRows({ world, plan, act }: App): Rows {
+  const { reading } = plan
+  const rooms = world.rooms.map((room, index) => roomRows(reading, room, index, act))
+  const names = Object.keys(rooms[0]!)
+  return {
+    ...Object.fromEntries(names.map(name => [name, rooms.flatMap(rows => rows[name]!)])),
+    call: world.calls.map(({ id, cname, created, destroyed }) => [
+      ...[id, cname, created, destroyed ?? null, destroyed !== undefined],
+    ]),
+    call_session: world.calls.flatMap(call =>
+      call.sessions.map(({ sid, uid, join, leave, network, platform }) => [
+        ...[call.id, sid, String(uid), network, platform, join, leave, true],
+      ]),
+    ),
+    session_metric: world.calls.flatMap(call =>
+      call.sessions.flatMap(({ sid, values }) =>
+        values.map(({ mid, peer, at, value }) => [call.id, sid, String(peer), mid, at, value]),
+      ),
+    ),
+    cloud_player: world.players
+      .filter(({ status }) => status[0] !== undefined || act > 0)
+      .map(({ id, name, uid, created, status }) => {
+        const entry = reading.playersEntry
+        const isGone = act > 0 && status[1] === undefined
+        const last = isGone ? 'destroyed' : status[act]
+        return [
+          ...[id, name, created, isGone],
+          ...[entry === 'full' ? String(uid) : null, entry === 'with account' ? `account ${uid}` : null],
+          entry === 'thin' && !isGone ? null : last,
+        ]
+      }),
+  }
+}
+
+function roomRows(reading: Reading, room: Room, index: number, act: number): Rows {
+  const log = act > 0 ? room.log.flat() : room.log[0]
+  const rows: Record<string, unknown[][]> = Object.fromEntries(
+    [
+      ...['room', 'room_event', 'room_state_change', 'chat_message', 'attendance', 'recording_state_change'],
+      ...[
+        'reward',
+        'resource_change',
+        'stage_change',
+        'hand_wave',
+        'resource',
+        'recording',
+        'recording_file',
+      ],
+      ...['quiz', 'quiz_submission', 'poll', 'poll_submission', 'poll_tally'],
+    ].map(name => [name, []]),
+  )
+  const { uuid } = room
+  const named = reading.user !== 'userUuid alone'
+  let state: number | null = null
+  let recording: string | null = null
+  log.forEach((it, place) => {
+    const sequence = String(sequenceOf(reading, index, place))
+    const add = (table: string, ...values: unknown[]) => rows[table]!.push([uuid, sequence, ...values])
+    add('room_event', it.cmd)
+    switch (it.cmd) {
+      case 1:
+        state = it.state
+        add('room_state_change', it.state, it.startTime ?? null)
+        break
+      case 3:
+        add('chat_message', it.from.uuid, named ? it.from.name : null, stored(it.message), 1)
+        break
+      case 20:
+        for (const who of it.came) add('attendance', who.uuid, named ? who.name : null, 'enter')
+        for (const who of it.went) add('attendance', who.uuid, named ? who.name : null, 'leave')
+        break
+      case 1001:
+        if (it.isStart) recording = it.recording.id
+        add('recording_state_change', it.isStart ? 1 : Number(reading.stopState), recording)
+        break
+      case 1101:
+        add('reward', it.who.uuid, it.change, it.sum, it.at)
+        break
+      case 1003:
+        for (const file of it.files)
+          add('resource_change', file.uuid, it.action === 1 ? 'upsert' : 'delete', file.name)
+        break
+      case 1501:
+        for (const who of it.up) add('stage_change', who.uuid, 'add')
+        for (const who of it.down) add('stage_change', who.uuid, 'remove')
+        break
+      case 1502:
+        for (const who of it.up) add('hand_wave', who.uuid, 'add', { timeout: 30 })
+        for (const who of it.down) add('hand_wave', who.uuid, 'remove', { timeout: 30 })
+    }
+  })
+  rows.room!.push([uuid, 1, state])
+  const now = room.files[act > 0 ? 1 : 0].map(file => file.uuid)
+  for (const file of room.files[0]) {
+    const isThin = reading.resource === 'uuid, name and url'
+    rows.resource!.push([
+      uuid,
+      file.uuid,
+      file.name,
+      file.url,
+      isThin ? null : file.size,
+      !now.includes(file.uuid),
+    ])
+  }
+  for (const each of room.recordings.filter(({ acts: [begin] }) => act >= begin)) {
+    rows.recording!.push([uuid, each.id, each.startTime, act >= each.acts[1] ? each.endTime : null])
+    if (act > 0) for (const url of filesTold(reading, each)) rows.recording_file!.push([uuid, each.id, url])
+  }
+  addQuizzes(reading, room, act, rows)
+  addPolls(reading, room, act, rows)
+  return rows
+}
+
+/** NUL and halves of pairs, as Postgres can keep them. */
+function stored(text: string): string {
+  return text.replaceAll('\u0000', '\u001a0000').replaceAll('\ud800', '\u001ad800')
+}
+
+function addQuizzes(
+  reading: Reading,
+  { uuid, quiz }: Room,
+  act: number,
+  rows: Record<string, unknown[][]>,
+): void {
+  const answers = new Map<string, number>()
+  const last = new Map<string, { counts: Counts; isOver: boolean; at: number }>()
+  for (const step of act > 0 ? quiz.flat() : quiz[0]) {
+    const former = last.get(step.id)
+    switch (step.step) {
+      case 'start':
+        last.set(step.id, {
+          counts: { selected: 0, correct: 0, total: step.total, average: 0 },
+          isOver: false,
+          at: step.at,
+        })
+        break
+      case 'answer': {
+        const key = `${step.id} ${step.by.uuid}`
+        const ordinal = answers.get(key) ?? 0
+        answers.set(key, ordinal + 1)
+        const { id, by, chosen, isCorrect, at } = step
+        rows.quiz_submission!.push([uuid, id, by.uuid, ordinal, quizOptions(reading, chosen), isCorrect, at])
+        break
+      }
+      default:
+        last.set(step.id, { ...former!, counts: step.counts, isOver: step.step === 'end' })
+    }
+  }
+  for (const [id, { counts, isOver, at }] of last) {
+    const { selected, correct, total, average } = counts
+    const options = [quizOptions(reading, [0, 1, 2]), quizOptions(reading, quizRight)]
+    const isAsked = selected > 0
+    rows.quiz!.push([
+      uuid,
+      id,
+      ...options,
+      correct,
+      isAsked ? selected : null,
+      total,
+      average,
+      isOver ? 'ended' : 'running',
+      at,
+    ])
+  }
+}
+
+function addPolls(
+  reading: Reading,
+  { uuid, poll }: Room,
+  act: number,
+  rows: Record<string, unknown[][]>,
+): void {
+  const answers = new Map<string, number>()
+  const votes = new Map<string, readonly number[]>()
+  const over = new Set<string>()
+  const modes = new Map<string, number>()
+  for (const step of act > 0 ? poll.flat() : poll[0]) {
+    switch (step.step) {
+      case 'start':
+        modes.set(step.id, step.mode)
+        votes.set(step.id, [0, 0, 0])
+        break
+      case 'answer': {
+        const key = `${step.id} ${step.by.uuid}`
+        const ordinal = answers.get(key) ?? 0
+        answers.set(key, ordinal + 1)
+        rows.poll_submission!.push([uuid, step.id, step.by.uuid, ordinal, step.chosen])
+        break
+      }
+      default:
+        votes.set(step.id, step.votes)
+        if (step.step === 'end') over.add(step.id)
+    }
+  }
+  for (const [id, mode] of modes) {
+    rows.poll!.push([uuid, id, mode, true, over.has(id) ? 'ended' : 'running'])
+    votes.get(id)!.forEach((num, option) => {
+      const share = reading.pollDetails === 'full' ? pollShare(votes.get(id)!, option) : null
+      rows.poll_tally!.push([uuid, id, option, num, share])
+    })
+  }
+}
+
+/** Values of series that must be there: [metric, granularity or seconds, at, value]. */
+export function expectedSeries(
+  metric: string,
+  from: number,
+  to: number,
+  step: number,
+): readonly (readonly unknown[])[] {
+  const rows: unknown[][] = []
+  for (let at = Math.ceil(from / step) * step; at < to; at += step)
+    rows.push([metric, at, seriesValue(metric, at)])
+  return rows
+}

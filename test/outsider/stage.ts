@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/clock/system.ts'
+import { type DaemonProcess, startDaemonProcess } from '../e2e/daemon.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+import type { App, AppPlan } from './app.ts'
+import { expectedRows, expectedSeries } from './expected.ts'
+import { type Provider, secrets, startProvider } from './provider.ts'
+import { canonical, type Database, openDatabase } from './stored.ts'
+
+/** A provider, a database, and the daemon between them. */
+export interface Stage {
+  readonly provider: Provider
+  readonly database: Database
+  readonly daemon: DaemonProcess
+  close(): Promise<void>
+}
+
+const hour = 3_600
+const day = 24 * hour
+
+export async function openStage(plans: readonly AppPlan[]): Promise<Stage> {
+  const clone = await cloneDatabase()
+  const directory = await mkdtemp(join(tmpdir(), 'penstock-outsider-'))
+  const provider = await startProvider(plans)
+  const file = join(directory, 'penstock.yaml')
+  // JSON is YAML too.
+  await writeFile(file, JSON.stringify(configOf(clone.url, provider)), { mode: 0o600 })
+  const database = await openDatabase(clone.url)
+  const daemon = startDaemonProcess(file)
+  return {
+    ...{ provider, database, daemon },
+    close: async () => {
+      await daemon.kill()
+      await database.close()
+      await provider.close()
+      await clone.drop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function configOf(databaseUrl: string, { url, apps }: Provider): object {
+  const often = { activeEvery: '2s', idleEvery: '2s' }
+  const insight = { every: '10m', finalAfter: '0ms' }
+  return {
+    database: { url: databaseUrl, poolSize: 6 },
+    http: { listen: '127.0.0.1:0' },
+    provider: { classroom: { url }, analytics: { url }, players: { url } },
+    streams: {
+      'app-events': { every: '1s' },
+      ...{ 'room-events': often, 'popup-quiz': often, poll: often, recordings: often, resources: often },
+      'cloud-players': { every: '5s' },
+      calls: { every: '10s', finalAfter: '0ms' },
+      'usage-insight': { ...insight, metrics: ['userCount'], granularities: ['hour', 'day'] },
+      'quality-insight': { ...insight, metrics: ['networkDelay'], granularities: ['hour'] },
+      'realtime-usage': { every: '20s', metrics: ['userCount'] },
+      'realtime-quality': { every: '20s', metrics: ['audioFreezeRate'] },
+    },
+    // A day of history is enough to look at.
+    limits: {
+      classroom: { perSecond: 200 },
+      'call-search': { reach: '8h' },
+      'usage-insight': { reach: '3d' },
+      'quality-insight': { reach: '3d' },
+    },
+    apps: [...apps.keys()].map(id => ({
+      ...{ id, region: 'ap', plan: 'enterprise' },
+      rest: { key: `key-${id}`, secret: secrets.password },
+      classroom: { uid: secrets.uid, token: secrets.token },
+      // Some of it may be asked too seldom for all that there is; that is not what is tried here.
+      acceptLoss: ['usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality'],
+    })),
+  }
+}
+
+/** What the tables lack of the truth, and what they hold besides; empty where all is well. */
+export async function differences({ database }: Stage, app: App): Promise<readonly string[]> {
+  const { id } = app.plan
+  const found: string[] = []
+  for (const [table, rows] of Object.entries(expectedRows(app))) {
+    const wanted = rows.map(canonical)
+    const stored = (await database.rows(table, id)).map(canonical)
+    for (const row of minus(wanted, stored)) found.push(`${table} lacks ${row}`)
+    for (const row of minus(stored, wanted)) found.push(`${table} has ${row}`)
+  }
+  const now = app.world.bornAt / 1000
+  const series = {
+    usage_hour: expectedSeries('userCount', now - 2 * day, now - 7 * hour, hour),
+    usage_day: expectedSeries('userCount', now - 2 * day, now - 30 * hour, day),
+    quality_hour: expectedSeries('networkDelay', now - 2 * day, now - 7 * hour, hour),
+    usage_realtime: expectedSeries('userCount', now - 50 * 60, now - 60, 20),
+    quality_realtime: expectedSeries('audioFreezeRate', now - 50 * 60, now - 60, 20),
+  }
+  for (const [table, rows] of Object.entries(series)) {
+    const lacking = minus(rows.map(canonical), (await database.rows(table, id)).map(canonical))
+    if (lacking.length > 0)
+      found.push(`${table} lacks ${lacking.length} of ${rows.length}, such as ${lacking[0]}`)
+  }
+  return found
+}
+
+/** What is owed, open or dead of an app though all of it could be read; empty where all is well. */
+export async function arrears({ database }: Stage, app: App): Promise<readonly string[]> {
+  const rows = await database.ask<{ what: string }>(
+    `select format('%s of %s is not complete', stream, room_uuid) as what
+       from ingest.room_complete where app_id = $1 and complete is not true
+     union all select format('%s room_complete rows', count(*)) from ingest.room_complete
+       where app_id = $1 having count(*) <> 10
+     union all select format('dead letter of %s: %s, %s', stream, reason, detail) from ingest.dead_letter
+       where app_id = $1 and reason <> 'qps_limit'
+     union all select format('gap of %s %s: %s %s %s', stream, series, reason, state, detail) from ingest.gap
+       where app_id = $1 and state in ('open', 'lost') and not (stream like 'realtime%' or reason = 'expired')
+     union all select format('divergence of %s %s', stream, key) from ingest.divergence where app_id = $1
+     union all select format('owed of %s: %s', stream, item) from ingest.worklist
+       where app_id = $1 and state not in ('done', 'split')
+     union all select format('%s is not complete', stream)
+       from unnest(array['calls', 'usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality']) stream
+       where not ingest.is_complete(stream, $1,
+         to_timestamp($2) - (case when stream = 'calls' then '7 hours' when stream like '%insight' then '2 days'
+           else '45 minutes' end)::interval,
+         to_timestamp($2) - (case when stream = 'calls' then '35 minutes' when stream like '%insight' then '30 hours'
+           else '5 minutes' end)::interval)`,
+    [app.plan.id, app.world.bornAt / 1000],
+  )
+  return rows.map(({ what }) => what)
+}
+
+function minus(these: readonly string[], those: readonly string[]): readonly string[] {
+  const left = [...those]
+  return these.filter(each => {
+    const place = left.indexOf(each)
+    if (place >= 0) left.splice(place, 1)
+    return place < 0
+  })
+}
+
+/** Answers whether it came true within `patience` (ms). */
+export async function cameTrue(patience: number, look: () => Promise<boolean>): Promise<boolean> {
+  const deadline = systemClock.monotonic() + patience
+  for (;;) {
+    if (await look()) return true
+    if (systemClock.monotonic() > deadline) return false
+    await systemClock.sleep(250)
+  }
+}
+
+/** What is still amiss of each app when all was played, or when `patience` (ms) was over. */
+export async function play(stage: Stage, patience: number): Promise<ReadonlyMap<string, readonly string[]>> {
+  await stage.daemon.ready
+  const amiss = new Map<string, readonly string[]>()
+  const begun = systemClock.monotonic()
+  const waiting = new Set(stage.provider.apps.values())
+  await cameTrue(patience, async () => {
+    for (const app of waiting) {
+      const { distort, unread = [] } = app.plan
+      const lacking = (await differences(stage, app)).filter(line => !unread.includes(line.split(' ')[0]!))
+      const isLate = systemClock.monotonic() > begun + patience / 2
+      // Series come by themselves, however long it takes: the plan allows few questions a minute.
+      if (app.act === 0 && (isLate || lacking.every(line => /^(call|session|usage|quality)/.test(line))))
+        app.act = 1
+      else if (app.act === 1) {
+        const all = [...lacking, ...(distort ? [] : await arrears(stage, app))]
+        amiss.set(app.plan.id, all)
+        if (all.length === 0) waiting.delete(app)
+      }
+    }
+    return waiting.size === 0
+  })
+  return amiss
+}

@@ -1,0 +1,315 @@
+/** What happens in the provider's world, in no shape at all: readings.ts says how it is told. */
+
+export interface Person {
+  readonly uuid: string
+  readonly name: string
+  readonly role: number
+}
+
+export interface SharedFile {
+  readonly uuid: string
+  readonly name: string
+  readonly size: number
+  readonly ext: string
+  readonly url: string
+}
+
+export type Happening =
+  | { readonly cmd: 1; readonly state: number; readonly startTime?: number }
+  | { readonly cmd: 3; readonly from: Person; readonly message: string }
+  | { readonly cmd: 20; readonly came: readonly Person[]; readonly went: readonly Person[] }
+  | { readonly cmd: 1001; readonly recording: Recording; readonly isStart: boolean }
+  | {
+      readonly cmd: 1101
+      readonly who: Person
+      readonly change: number
+      readonly sum: number
+      readonly at: number
+    }
+  | { readonly cmd: 1003; readonly files: readonly SharedFile[]; readonly by: Person; readonly action: 1 | 2 }
+  | { readonly cmd: 1501; readonly up: readonly Person[]; readonly down: readonly Person[] }
+  | { readonly cmd: 1502; readonly up: readonly Person[]; readonly down: readonly Person[] }
+  | { readonly cmd: 4711; readonly anything: string }
+
+export interface Recording {
+  readonly id: string
+  readonly sid: string
+  readonly resourceId: string
+  readonly startTime: number
+  readonly endTime: number
+  readonly files: readonly string[]
+  /** The act in which it begins, ends, and has its files. */
+  readonly acts: readonly [number, number, number]
+}
+
+export interface Counts {
+  readonly selected: number
+  readonly correct: number
+  readonly total: number
+  readonly average: number
+}
+
+export type QuizStep =
+  | {
+      readonly step: 'start'
+      readonly id: string
+      readonly at: number
+      readonly total: number
+      readonly by: Person
+    }
+  | {
+      readonly step: 'answer'
+      readonly id: string
+      readonly by: Person
+      readonly chosen: readonly number[]
+      readonly isCorrect: boolean
+      readonly at: number
+    }
+  | { readonly step: 'counts' | 'end'; readonly id: string; readonly counts: Counts }
+
+export type PollStep =
+  | { readonly step: 'start'; readonly id: string; readonly mode: number; readonly by: Person }
+  | { readonly step: 'answer'; readonly id: string; readonly by: Person; readonly chosen: readonly number[] }
+  | { readonly step: 'counts' | 'end'; readonly id: string; readonly votes: readonly number[] }
+
+/** What belongs to the first act is told at once, the rest when the second one is played. */
+export type Acts<T> = readonly [readonly T[], readonly T[]]
+
+export interface Room {
+  readonly uuid: string
+  readonly log: Acts<Happening>
+  readonly quiz: Acts<QuizStep>
+  readonly poll: Acts<PollStep>
+  readonly recordings: readonly Recording[]
+  readonly files: Acts<SharedFile>
+}
+
+export interface Session {
+  readonly sid: string
+  readonly uid: number
+  readonly join: number
+  readonly leave: number
+  readonly network: string
+  readonly platform: string
+  readonly values: readonly Value[]
+}
+
+export interface Value {
+  readonly mid: number
+  readonly peer: number
+  readonly at: number
+  readonly value: number
+}
+
+export interface Call {
+  readonly id: string
+  readonly cname: string
+  readonly created: number
+  /** Undefined while it goes on. */
+  readonly destroyed?: number
+  readonly sessions: readonly Session[]
+}
+
+export interface Player {
+  readonly id: string
+  readonly name: string
+  readonly uid: number
+  readonly created: number
+  readonly status: readonly [string | undefined, string | undefined]
+}
+
+export interface World {
+  readonly app: string
+  readonly bornAt: number
+  readonly rooms: readonly Room[]
+  readonly calls: readonly Call[]
+  readonly players: readonly Player[]
+}
+
+export const quizWords = ['Paris', 'Lyon', 'Nice']
+export const quizRight = [0]
+export const pollWords = ['yes', 'no', 'perhaps']
+
+const teacher: Person = { uuid: 'ms-oak', name: 'Ms Oak "the tree" 🌳', role: 1 }
+const students: readonly Person[] = ['ann', 'bo', 'cy', 'di'].map(name => ({
+  uuid: `${name}-1`,
+  name: name.toUpperCase(),
+  role: 2,
+}))
+const [ann, bo, cy, di] = students as [Person, Person, Person, Person]
+
+/** `bornAt` in ms; everything lies in the hours before. */
+export function makeWorld(app: string, bornAt: number): World {
+  const begin = Math.floor(bornAt / 1000) * 1000 - 20 * 60_000
+  const at = (seconds: number) => begin + seconds * 1000
+  return {
+    app,
+    bornAt,
+    rooms: [busyRoom(`${app}-math/7 b#1?50%`, at), quietRoom(`${app}-quiet`, at)],
+    calls: makeCalls(app, Math.floor(bornAt / 1000)),
+    players: [
+      player(app, 1, at(0), ['connecting', 'running']),
+      player(app, 2, at(1), ['running', undefined]),
+      player(app, 3, at(2), ['idle', 'idle']),
+      player(app, 4, at(3), [undefined, 'running']),
+    ],
+  }
+}
+
+function busyRoom(uuid: string, at: (seconds: number) => number): Room {
+  const file = (name: string): SharedFile => ({
+    uuid: `${uuid.slice(0, 8)}-${name}`,
+    name: `${name}.pdf`,
+    size: 4096,
+    ext: 'pdf',
+    url: `https://files.example.com/${name}.pdf`,
+  })
+  const recording = (n: number, acts: Recording['acts']): Recording => ({
+    id: `${uuid.slice(0, 8)}-rec-${n}`,
+    sid: `sid-${n}`,
+    resourceId: `resource-${n}`,
+    startTime: at(100 * n),
+    endTime: at(100 * n + 50),
+    files: [`https://films.example.com/${n}-a.mp4`, `https://films.example.com/${n}-b.mp4`],
+    acts,
+  })
+  const first = recording(1, [0, 1, 2])
+  const second = recording(2, [1, 1, 2])
+  const startTime = at(10)
+  const quiz = [`${uuid.slice(0, 8)}-quiz-1`, `${uuid.slice(0, 8)}-quiz-2`] as const
+  const poll = [`${uuid.slice(0, 8)}-poll-1`, `${uuid.slice(0, 8)}-poll-2`] as const
+  return {
+    uuid,
+    log: [
+      [
+        { cmd: 1, state: 0 },
+        { cmd: 20, came: [teacher], went: [] },
+        { cmd: 1, state: 1, startTime },
+        { cmd: 20, came: students, went: [] },
+        { cmd: 3, from: teacher, message: 'good morning' },
+        { cmd: 3, from: ann, message: 'zero \u0000, half a pair \ud800, "quotes"' },
+        { cmd: 1001, recording: first, isStart: true },
+        { cmd: 1003, files: [file('leaf'), file('root')], by: teacher, action: 1 },
+        { cmd: 1502, up: [bo], down: [] },
+        { cmd: 1501, up: [bo], down: [] },
+        { cmd: 4711, anything: 'of another version' },
+      ],
+      [
+        { cmd: 1101, who: bo, change: 2, sum: 2, at: at(400) },
+        { cmd: 1502, up: [], down: [bo] },
+        { cmd: 1501, up: [], down: [bo] },
+        { cmd: 1001, recording: first, isStart: false },
+        { cmd: 1001, recording: second, isStart: true },
+        { cmd: 1003, files: [file('root')], by: teacher, action: 2 },
+        { cmd: 3, from: di, message: 'bye' },
+        { cmd: 20, came: [], went: [ann, bo] },
+        { cmd: 1001, recording: second, isStart: false },
+        { cmd: 20, came: [], went: [cy, di, teacher] },
+        { cmd: 1, state: 2, startTime },
+      ],
+    ],
+    quiz: [
+      [
+        { step: 'start', id: quiz[0], at: at(50), total: 4, by: teacher },
+        { step: 'answer', id: quiz[0], by: ann, chosen: [0], isCorrect: true, at: at(60) },
+        { step: 'counts', id: quiz[0], counts: { selected: 1, correct: 1, total: 4, average: 1 } },
+        { step: 'answer', id: quiz[0], by: bo, chosen: [1, 2], isCorrect: false, at: at(61) },
+        { step: 'counts', id: quiz[0], counts: { selected: 2, correct: 1, total: 4, average: 0.5 } },
+      ],
+      [
+        { step: 'answer', id: quiz[0], by: bo, chosen: [0], isCorrect: true, at: at(65) },
+        { step: 'counts', id: quiz[0], counts: { selected: 2, correct: 2, total: 4, average: 1 } },
+        { step: 'end', id: quiz[0], counts: { selected: 2, correct: 2, total: 4, average: 1 } },
+        { step: 'start', id: quiz[1], at: at(300), total: 4, by: teacher },
+        { step: 'answer', id: quiz[1], by: cy, chosen: [2], isCorrect: false, at: at(310) },
+        { step: 'counts', id: quiz[1], counts: { selected: 1, correct: 0, total: 4, average: 0 } },
+        { step: 'end', id: quiz[1], counts: { selected: 1, correct: 0, total: 4, average: 0.25 } },
+      ],
+    ],
+    poll: [
+      [
+        { step: 'start', id: poll[0], mode: 2, by: teacher },
+        { step: 'answer', id: poll[0], by: ann, chosen: [0, 2] },
+        { step: 'counts', id: poll[0], votes: [1, 0, 1] },
+      ],
+      [
+        { step: 'answer', id: poll[0], by: di, chosen: [0] },
+        { step: 'counts', id: poll[0], votes: [2, 0, 1] },
+        { step: 'end', id: poll[0], votes: [2, 0, 1] },
+        { step: 'start', id: poll[1], mode: 1, by: teacher },
+        { step: 'answer', id: poll[1], by: cy, chosen: [1] },
+        { step: 'counts', id: poll[1], votes: [0, 1, 0] },
+        { step: 'end', id: poll[1], votes: [0, 1, 0] },
+      ],
+    ],
+    recordings: [first, second],
+    files: [[file('leaf'), file('root')], [file('leaf')]],
+  }
+}
+
+/** A room in which next to nothing happens: empty lists are answers too. */
+function quietRoom(uuid: string, at: (seconds: number) => number): Room {
+  const startTime = at(5)
+  return {
+    uuid,
+    log: [
+      [
+        { cmd: 1, state: 1, startTime },
+        { cmd: 20, came: [teacher], went: [] },
+      ],
+      [
+        { cmd: 20, came: [], went: [teacher] },
+        { cmd: 1, state: 2, startTime },
+      ],
+    ],
+    quiz: [[], []],
+    poll: [[], []],
+    recordings: [],
+    files: [[], []],
+  }
+}
+
+function makeCalls(app: string, now: number): readonly Call[] {
+  const call = (n: number, minutesAgo: number, minutes: number | undefined, sessions: number): Call => {
+    const created = now - minutesAgo * 60
+    const destroyed = minutes === undefined ? {} : { destroyed: created + minutes * 60 }
+    const id = `${app}-call-${n}`
+    const stays = Array.from({ length: sessions }, (_, i) => session(id, created, i))
+    return { id, cname: n === 1 ? `${app}-math/7 b#1?50%` : 'lobby', created, ...destroyed, sessions: stays }
+  }
+  return [call(1, 300, 20, 23), call(2, 120, 9, 2), call(3, 40, 8, 1), call(4, 30, undefined, 0)]
+}
+
+function session(call: string, created: number, i: number): Session {
+  const join = created + 5 + i
+  const values = [20005, 20022, 20036].flatMap((mid, m) =>
+    [0, 1, 2].map(n => ({
+      mid,
+      peer: m === 0 ? 4_294_967_295 : 0,
+      at: join + 2 * n,
+      value: i + m * 0.5 + n * 0.125,
+    })),
+  )
+  return {
+    sid: `${call}-sid-${i}`,
+    // The same user comes back now and then.
+    uid: i % 7 === 6 ? 4_294_967_290 : 1000 + i,
+    join,
+    leave: join + 60,
+    network: i % 2 === 0 ? 'WiFi' : '4G',
+    platform: i % 5 === 4 ? 'Linux' : 'Android',
+    // The last one of a call of one has nothing to tell.
+    values: call.endsWith('-3') ? [] : values,
+  }
+}
+
+function player(app: string, n: number, at: number, status: Player['status']): Player {
+  return { id: `${app}-player-${n}`, name: `p_${n}`, uid: 7000 + n, created: Math.floor(at / 1000), status }
+}
+
+/** The value that a series has at a moment (seconds). */
+export function seriesValue(metric: string, at: number): number {
+  let sum = metric.length
+  for (const letter of metric) sum = (sum * 31 + letter.charCodeAt(0)) % 9973
+  return ((sum + at / 20) % 997) + 0.25
+}
