@@ -26,6 +26,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
   backlog: { kind: 'backlog', rooms: 1_000, eventsPerRoom: 1_000 },
   idle: { kind: 'idle', rooms: 10_000 },
   calls: { kind: 'calls', callsPerDay: 10_000, users: 8, minutes: 40, days: 15 },
+  classes: { kind: 'calls', callsPerDay: 2_500, users: 30, minutes: 40, days: 15 },
 }
 
 export interface SandboxCommandOptions {

@@ -3,7 +3,7 @@ import type { Failure, FailureKind } from '../provider/errors.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { createGate, type Gate } from './gate.ts'
-import { createLoad, type Load, type Share } from './load.ts'
+import type { Load, Share } from './load.ts'
 import type { Arrived, Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
 import { isRefusal, reactions } from './reactions.ts'
@@ -53,8 +53,8 @@ export interface AdmissionPorts {
   readonly load?: Load
 }
 
-/** Room that nothing fills. */
-const endlessRoom = 2 ** 50
+/** Of single requests by hand nobody waits for room. */
+const unbounded: Pick<Load, 'take'> = { take: async () => ({ weigh: () => {}, release: () => {} }) }
 
 /** What is remembered of one limit group in this process. */
 interface Group {
@@ -75,7 +75,7 @@ const GRANT_LIFE_MS = 2_000
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 
 export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
-  const { clock, ledger, transport, meter, queue, load = createLoad(endlessRoom) } = ports
+  const { clock, ledger, transport, meter, queue, load = unbounded } = ports
   const groups = new Map<string, Group>()
   /** What shuts one app out does not shut out the others that share its budget. */
   const doors = new Map<string, Gate>()

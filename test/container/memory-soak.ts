@@ -2,7 +2,8 @@
  * Runs the daemon in the memory and with the heap that the image documents, against a played provider with full calls
  * and a database of its own, all of them real processes, and tells what it held and what was stored:
  *
- *   npm run memory-soak -- --minutes 10 --profile calls --users 8
+ *   npm run memory-soak -- --minutes 10 --profile calls      eight users in a call
+ *   npm run memory-soak -- --minutes 10 --profile classes    thirty
  *
  * Prints a JSON object a line: one at each look, and the sum at the end. Ends with 1 where the daemon died, held more
  * than --limit MiB, or stored nothing.
@@ -34,7 +35,6 @@ const { values } = parseArgs({
     limit: { type: 'string', default: '240' },
     profile: { type: 'string', default: 'calls' },
     plan: { type: 'string', default: 'enterprise' },
-    users: { type: 'string' },
     seed: { type: 'string', default: '1' },
   },
 })
@@ -101,21 +101,8 @@ async function watch(daemon: Confined, pool: pg.Pool) {
 }
 
 function sandboxCommand(): readonly string[] {
-  const { profile, plan, users, seed } = values
-  const size = users === undefined ? [] : ['--users', users]
-  return [
-    'src/main.ts',
-    'sandbox',
-    '--profile',
-    profile,
-    '--plan',
-    plan,
-    '--seed',
-    seed,
-    '--port',
-    '0',
-    ...size,
-  ]
+  const { profile, plan, seed } = values
+  return ['src/main.ts', 'sandbox', '--profile', profile, '--plan', plan, '--seed', seed, '--port', '0']
 }
 
 /** The image's own command line: its flags are what is tried here. */

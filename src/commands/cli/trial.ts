@@ -48,7 +48,7 @@ Examples:
     )
     .addOption(
       new Option('--profile <name>', 'what there is to drain')
-        .choices(['school', 'lively', 'backlog', 'idle', 'calls'])
+        .choices(['school', 'lively', 'backlog', 'idle', 'calls', 'classes'])
         .default('school'),
     )
     .addOption(
