@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8'
 
 /** Bytes of heap, and of buffers beside it, that a page takes for each byte of its body before it is stored. */
-const COPIES = 12
+const COPIES = 18
 
 /** Share of the heap that may be pages; the rest is the program, and what has not been collected yet. */
 const SHARE = 0.5
