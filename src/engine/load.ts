@@ -30,11 +30,11 @@ const LIGHT_SHARE = 1 / 32
 /** Share of the room that light answers have for themselves. */
 const ROOM_OF_LIGHT = 1 / 8
 
-/**
- * An answer of a kind that has never been seen is taken for this share of the room, and is the only one of its kind that
- * is under way: one may weigh much, many would be too much.
- */
+/** An answer of a kind that has never been seen is taken for this share of the room. */
 const UNKNOWN_SHARE = 1 / 16
+
+/** So many of a kind that has never been seen are under way: two may weigh much, many would be too much. */
+const MOST_UNKNOWN = 2
 
 /** By how much less the next answer is expected to weigh when the last one was light: seldom is what is heavy forgotten. */
 const FADING = 0.9
@@ -52,8 +52,8 @@ interface Lane {
 
 export function createLoad(room: number): Load {
   const expected = new Map<string, number>()
-  /** Kinds of which nothing is known and of which an answer is under way. */
-  const exploring = new Set<string>()
+  /** How many answers are under way of each kind of which nothing was known. */
+  const exploring = new Map<string, number>()
   const waiting: Waiting[] = []
   const light: Lane = { room: room * ROOM_OF_LIGHT, taken: 0 }
   const heavy: Lane = { room: room - light.room, taken: 0 }
@@ -71,12 +71,20 @@ export function createLoad(room: number): Load {
     return lane.taken + Math.min(lane.room, weightOf(kind)) <= lane.room
   }
 
+  function isExplored(kind: string): boolean {
+    return !expected.has(kind) && (exploring.get(kind) ?? 0) >= MOST_UNKNOWN
+  }
+
+  function explore(kind: string, more: 1 | -1): void {
+    exploring.set(kind, (exploring.get(kind) ?? 0) + more)
+  }
+
   /** Those that may enter now, in the order in which they came. */
   function admit(): void {
     const full = new Set<Lane>()
     for (const next of [...waiting]) {
       const lane = laneOf(next.kind)
-      if (full.has(lane) || exploring.has(next.kind)) continue
+      if (full.has(lane) || isExplored(next.kind)) continue
       if (!fits(next.kind)) {
         full.add(lane)
         continue
@@ -91,12 +99,11 @@ export function createLoad(room: number): Load {
     const explores = !expected.has(kind)
     let held = Math.min(lane.room, weightOf(kind))
     lane.taken += held
-    if (explores) exploring.add(kind)
+    if (explores) explore(kind, 1)
     let isOver = false
     const change = (to: number) => {
       lane.taken += to - held
       held = to
-      if (explores) exploring.delete(kind)
       admit()
     }
     return {
@@ -108,6 +115,7 @@ export function createLoad(room: number): Load {
       release: () => {
         if (isOver) return
         isOver = true
+        if (explores) explore(kind, -1)
         change(0)
       },
     }
