@@ -63,6 +63,7 @@ export async function readWindow(
       number: reading.number + 1,
       version: stored.version,
       unfinished: [...reading.unfinished, ...harvest.unfinished],
+      isUncertain: reading.isUncertain || harvest.isUncertain === true,
     }
   }
   return { end: 'narrow', ...found }

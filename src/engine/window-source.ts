@@ -141,7 +141,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
     try {
       const reading = {
         ...{ stream, series: one, rules: rulesOf(one), range, version, details },
-        ...{ plannedAt: rules.now(), unfinished: [], number: 1 },
+        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1 },
       }
       const attempt = rules.begin(boundsOf(reading.rules, range))
       if (!attempt) {

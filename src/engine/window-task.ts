@@ -21,6 +21,8 @@ export interface WindowReading {
   readonly details: RangeLimits | undefined
   /** Seconds of the pages before at which something begins that is still going on. */
   readonly unfinished: readonly number[]
+  /** A page before listed something of which cannot be told when it begins. */
+  readonly isUncertain: boolean
   /** Page to ask for, from 1. */
   readonly number: number
   readonly version: number
@@ -89,7 +91,9 @@ function missingFrom({ series, range }: WindowReading, { received }: WindowHarve
 }
 
 /** What is final of the window, without the seconds at which something begins that is still going on. */
-function finished({ rules, range, plannedAt, unfinished }: WindowReading, harvest: WindowHarvest): Ranges {
+function finished(reading: WindowReading, harvest: WindowHarvest): Ranges {
+  const { rules, range, plannedAt, unfinished } = reading
+  if (reading.isUncertain || harvest.isUncertain) return []
   const open = [...unfinished, ...harvest.unfinished].map(second => ({ from: second, to: second + 1 }))
   return subtract(finalPart(rules, range, plannedAt), normalise(open))
 }

@@ -134,6 +134,8 @@ export interface WindowHarvest {
   readonly reading: 'whole' | 'next' | 'narrow'
   /** Seconds of the range that must be read again: something that begins there is still going on. */
   readonly unfinished: readonly number[]
+  /** Something was listed that cannot be read, and of which cannot be told when it begins: nothing of the window is final. */
+  readonly isUncertain?: boolean
   /** What other streams have to fetch now. */
   readonly work: readonly WorkItem[]
   /** Unix seconds of the values that were received, where the answer is made of values. */

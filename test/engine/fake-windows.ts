@@ -6,6 +6,8 @@ export interface ServedWindow {
   readonly items: readonly number[]
   readonly hasMore?: boolean
   readonly unfinished?: readonly number[]
+  /** Something in it cannot be read, and nobody knows when it begins. */
+  readonly isUncertain?: boolean
   /** Seconds of the values in it, where it is made of values. */
   readonly received?: readonly number[]
 }
@@ -23,8 +25,8 @@ export const calls: WindowStream = {
     return { appid: app, start_ts: start, end_ts: end, page_no: page, page_size: pageSize }
   },
   read: answer => {
-    const { items, hasMore = false, unfinished = [], received } = answer as ServedWindow
-    return { items: [...items, { unfinished, received }], hasMore }
+    const { items, hasMore = false, unfinished = [], isUncertain, received } = answer as ServedWindow
+    return { items: [...items, { unfinished, isUncertain, received }], hasMore }
   },
   harvest: ({ items, hasMore, range }) => {
     const seconds = items.filter(item => typeof item === 'number')
@@ -40,6 +42,7 @@ export const calls: WindowStream = {
       unfinished: inside,
       work: [],
       received: rest.received,
+      isUncertain: rest.isUncertain,
     }
   },
 }

@@ -243,6 +243,24 @@ describe('a call that never ends', () => {
   })
 })
 
+describe('a window that lists what cannot be read, and not when it begins', () => {
+  it.each([1, 2])('is read and not final, whichever page of two that is on: %i', async spoilt => {
+    let isMended = false
+    const rig = rigged(({ from, page }) => {
+      const items = page === 1 ? [from + 3, from + 2, from + 1] : []
+      return { items, hasMore: page === 1, isUncertain: page === spoilt && !isMended }
+    })
+    await rig.source.begin()
+    await rig.work()
+    expect(rig.progress().covered).toEqual([])
+    expect(rig.progress().seen).not.toEqual([])
+    isMended = true
+    await rig.clock.advance(10 * minute)
+    await rig.work()
+    expect(rig.progress().covered).not.toEqual([])
+  })
+})
+
 describe('a window at the edge of the reach', () => {
   it('with more pages than there is time for is planned shorter, and ends', async () => {
     // Each page takes a second; a window of eight hours would have 160 of them.

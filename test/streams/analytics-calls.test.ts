@@ -95,6 +95,13 @@ describe('a page of calls', () => {
     expect(calls.harvest(windowPageOf({ items })).unfinished).toEqual([newYear + 7])
   })
 
+  it('lets nothing be final where a call that cannot be read does not tell when it begins', () => {
+    const told = (item: object) => calls.harvest(windowPageOf({ items: [call({}), item] }))
+    expect(told({ cname: 'a class' }).isUncertain).toBe(true)
+    const placed = told({ cname: 'a class', created_ts: newYear + 9 })
+    expect(placed).toMatchObject({ isUncertain: false, unfinished: [newYear + 9] })
+  })
+
   it('keeps no secret of a field that nobody knows', () => {
     const items = [call({ chatToken: 'S3CRET' }), call({ call_id: 7, chatToken: 'S3CRET' })]
     expect(JSON.stringify(calls.harvest(windowPageOf({ items })))).not.toContain('S3CRET')

@@ -56,6 +56,7 @@ function harvest(page: WindowPage): WindowHarvest {
     hints: hintRooms(found, now),
     reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
     unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),
+    isUncertain: rejects.some(reject => startOf(reject).length === 0),
     work: work.flatMap(each => each.items),
   }
 }
