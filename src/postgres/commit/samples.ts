@@ -72,12 +72,16 @@ function encodeRow({ at, value, extra, ...row }: SessionMetricRow): object {
 /** Not by Math.min of all, which takes no more arguments than the stack holds. */
 function bounds(times: readonly number[]): readonly [first: number | null, last: number | null] {
   if (times.length === 0) return [null, null]
-  return times.reduce<[number, number]>(
-    ([first, last], time) => [Math.min(first, time), Math.max(last, time)],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  )
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  for (const time of times) {
+    first = Math.min(first, time)
+    last = Math.max(last, time)
+  }
+  return [first, last]
 }
 
+/** Not by join, which makes a text of each number first. */
 function arrayText(numbers: readonly number[]): string {
-  return `{${numbers.join(',')}}`
+  return `{${JSON.stringify(numbers).slice(1, -1)}}`
 }

@@ -6,7 +6,12 @@ export const successCodes: readonly number[] = [200, 0]
 /** What every answer begins with; what else it says beside its list is for people, and may have any type. */
 export const Envelope = z.looseObject({ code: z.number() })
 
-const list = z.array(z.unknown())
+/** A list as it came: what reads its items judges them, and another copy of a long one takes its memory. */
+const list = z.unknown().transform((value, context): unknown[] => {
+  if (Array.isArray(value)) return value
+  context.addIssue({ code: 'invalid_type', expected: 'array' })
+  return z.NEVER
+})
 
 type Counts = Readonly<Record<string, unknown>>
 

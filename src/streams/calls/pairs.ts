@@ -6,8 +6,8 @@ import type { RejectReason } from '../stream.ts'
 
 /** The pairs of one metric: as many seconds as values, in the order they came. */
 export interface Pairs {
-  readonly at: readonly number[]
-  readonly value: readonly number[]
+  readonly at: number[]
+  readonly value: number[]
   /** What else stood in each pair, null in most; undefined where it is null in all. */
   readonly extra: readonly Json[] | undefined
   readonly bad: readonly unknown[]
@@ -38,7 +38,13 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
   const bad: unknown[] = []
   const extra = new Map<number, Json>()
   let why: { readonly reason: RejectReason; readonly first: number } | undefined
-  for (const [index, pair] of kvs.entries()) {
+  for (let index = 0; index < kvs.length; index++) {
+    const pair = kvs[index]
+    if (isUsual(pair)) {
+      at.push(pair[0])
+      value.push(pair[1])
+      continue
+    }
     const parts = partsOf(pair)
     const second = readNumber(parts?.time)
     const number = readNumber(parts?.value)
@@ -59,6 +65,15 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
 export function isRising(at: readonly number[]): boolean {
   for (let i = 1; i < at.length; i++) if (at[i]! <= at[i - 1]!) return false
   return true
+}
+
+/** Most pairs are numbers, hundreds of thousands of them in an answer: nothing is made on the way of one. */
+function isUsual(pair: unknown): pair is readonly [number, number] {
+  return Array.isArray(pair) && pair.length === 2 && isSecond(pair[0]) && Number.isFinite(pair[1])
+}
+
+function isSecond(time: unknown): boolean {
+  return typeof time === 'number' && isUnixSecond(time)
 }
 
 function partsOf(pair: unknown): Parts | undefined {

@@ -6,7 +6,7 @@ import { asText, judgeEach } from '../items.ts'
 import { metricId } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import type { Reject } from '../stream.ts'
-import { isRising, readPairs } from './pairs.ts'
+import { isRising, type Pairs, readPairs } from './pairs.ts'
 
 const Series = MetricSeries.extend({ mid: metricId })
 type Series = z.infer<typeof Series>
@@ -52,13 +52,10 @@ function add(
   if (read.at.length > 0) {
     const peer = asText(peer_uid) ?? '0'
     const key = JSON.stringify([sid, mid, peer])
-    const row = rows.get(key) ?? { call_id, sid, peer_uid: peer, mid, at: [], value: [] }
-    const before = row.at.length
-    for (const second of read.at) row.at.push(second)
-    for (const value of read.value) row.value.push(value)
-    if (read.extra) row.extra = [...filled(row.extra, before), ...read.extra]
-    else if (row.extra) row.extra = filled(row.extra, row.at.length)
-    rows.set(key, row)
+    const { at, value, extra } = read
+    const known = rows.get(key)
+    if (known) append(known, read)
+    else rows.set(key, { call_id, sid, peer_uid: peer, mid, at, value, ...(extra && { extra: [...extra] }) })
   }
   if (read.bad.length === 0) return undefined
   const rule = 'must be a second and a finite number'
@@ -67,6 +64,14 @@ function add(
     detail: `${path}.${read.first}: ${rule} (mid ${mid}; such pairs: ${read.bad.length})`,
     item: entryOf(sid, { mid, peer_uid, kvs: read.bad }),
   }
+}
+
+function append(row: Found, { at, value, extra }: Pairs): void {
+  const before = row.at.length
+  for (const second of at) row.at.push(second)
+  for (const each of value) row.value.push(each)
+  if (extra) row.extra = [...filled(row.extra, before), ...extra]
+  else if (row.extra) row.extra = filled(row.extra, row.at.length)
 }
 
 /** What stood beside the first values of a series, as long as there are values. */
