@@ -57,7 +57,8 @@ export async function exchange(agent: Dispatcher, outgoing: Outgoing): Promise<A
   const response = await agent.request({ origin, path, method, headers, body, signal })
   const header = (name: string) => firstValue(response.headers[name])
   const usable = isUsable(response.statusCode, header('content-encoding'))
-  const read = await readBody(response.body, usable ? outgoing.bodyBytes : keptBytes)
+  const told = Number(header('content-length') ?? 0)
+  const read = await readBody(response.body, usable ? outgoing.bodyBytes : keptBytes, told)
   return { status: response.statusCode, header, ...read }
 }
 
@@ -70,24 +71,45 @@ export function isIdentity(encoding: string | undefined): boolean {
   return encoding === undefined || encoding.trim().toLowerCase() === 'identity' || encoding.trim() === ''
 }
 
+/** Most bodies are smaller. */
+const firstBytes = 4_096
+
 type Body = Dispatcher.ResponseData['body']
 
-/** Reads until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept. */
-async function readBody(body: Body, cap: number): Promise<Pick<Arrival, 'bytes' | 'end' | 'error'>> {
-  const chunks: Uint8Array[] = []
+/**
+ * Reads until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept. Bytes
+ * go to their place as they come, so that a body whose length is `told` is never held twice.
+ */
+async function readBody(
+  body: Body,
+  cap: number,
+  told: number,
+): Promise<Pick<Arrival, 'bytes' | 'end' | 'error'>> {
+  let bytes: Buffer = Buffer.allocUnsafeSlow(Math.max(firstBytes, told <= cap ? told : 0))
   let size = 0
   /* Destroying a body that has not ended makes it emit an error, which nobody else listens for. */
   body.on('error', () => {})
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      chunks.push(chunk)
+      if (size + chunk.length > cap) {
+        const kept = Math.min(cap, keptBytes)
+        return { bytes: Buffer.concat([bytes.subarray(0, size), chunk], kept), end: 'cut' }
+      }
+      if (size + chunk.length > bytes.length) bytes = larger(bytes, size, size + chunk.length)
+      bytes.set(chunk, size)
       size += chunk.length
-      if (size > cap) return { bytes: Buffer.concat(chunks, Math.min(cap, keptBytes)), end: 'cut' }
     }
-    return { bytes: Buffer.concat(chunks), end: 'whole' }
+    return { bytes: bytes.subarray(0, size), end: 'whole' }
   } catch (error) {
-    return { bytes: Buffer.concat(chunks), end: 'broken', error }
+    return { bytes: bytes.subarray(0, size), end: 'broken', error }
   }
+}
+
+/** Room for at least `needed` bytes, of which `size` are there. */
+function larger(bytes: Buffer, size: number, needed: number): Buffer {
+  const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * bytes.length))
+  grown.set(bytes.subarray(0, size))
+  return grown
 }
 
 function firstValue(value: string | string[] | undefined): string | undefined {
