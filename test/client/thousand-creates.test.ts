@@ -71,7 +71,7 @@ test('1,000 Creates that meet 504 before and after acting make 1,000 players, on
         uid: number + 1,
         streamUrl: 'rtmp://media.example.com/live',
       }
-      made.push(await untilKnown(() => players.createPlayer(wanted, { patience: 600_000 })))
+      made.push(await untilKnown(() => players.createPlayer(wanted, { patience: 3_600_000 })))
     }
   }
   await outcomeOf(clock, Promise.all(Array.from({ length: callers }, caller)))

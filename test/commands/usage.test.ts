@@ -41,7 +41,7 @@ describe('a wrong command line ends with 2 and says what to do', () => {
     [['sandbox', '--switch', 'appFeed'], /write name=value/],
     [['sandbox', '--fault', 'storm'], /It must be JSON\./],
     [['sandbox', '--fault', '{"kind": "storm", "wet": 1}'], /rule 0: /],
-    [['sandbox', '--profile', 'zoo'], /Allowed choices are school, lively, backlog, idle, calls\./],
+    [['sandbox', '--profile', 'zoo'], /Allowed choices are school, lively, backlog, idle, calls, classes\./],
     [['backfill', '--stream', 'calls'], /required option '--app <id>' not specified/],
     [['backfill', '--stream', 'colls'], /Allowed choices are app-events, room-events, .* calls, /],
     [['backfill', '--from', 'yesterday'], /Write a date and time such as 2026-02-28/],

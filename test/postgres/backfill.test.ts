@@ -67,8 +67,8 @@ describe('a range that someone asks for once more', () => {
   })
 
   it('must end after it begins, and be of a stream whose progress is time', async () => {
-    await expect(want('calls', 10, 10)).rejects.toEqual(new RefusedRows('22023'))
-    await expect(want('poll', 0, 10)).rejects.toEqual(new RefusedRows('22023'))
+    await expect(want('calls', 10, 10)).rejects.toEqual(new RefusedRows('22023', 'select ingest.mark_wanted'))
+    await expect(want('poll', 0, 10)).rejects.toEqual(new RefusedRows('22023', 'select ingest.mark_wanted'))
   })
 })
 

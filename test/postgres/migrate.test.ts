@@ -31,6 +31,7 @@ const names = [
   '0061-expected-values',
   '0062-values-by-day',
   '0071-values-set-aside',
+  '0081-rights-and-words',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

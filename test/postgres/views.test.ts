@@ -184,6 +184,9 @@ describe('the status and the figures', () => {
     expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
     expect(await readFigures(other.pool)).toEqual({
       gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
+      leftBehind: ['session_metric', 'usage_realtime', 'quality_realtime'].map(name => {
+        return { table: `analytics.${name}`, rows: 0 }
+      }),
       losses: [],
       orphans: [],
       owed: [],

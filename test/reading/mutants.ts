@@ -118,8 +118,8 @@ export const mutants: readonly ViewMutant[] = [
     mistake: 'a day has no length',
     ...{
       view: 'ingest.complete_day',
-      from: `tstzrange(d.begin, (d.begin + '24:00:00'::interval))`,
-      to: 'tstzrange(d.begin, d.begin)',
+      from: `tstzrange(d_1.begin, (d_1.begin + '24:00:00'::interval))`,
+      to: 'tstzrange(d_1.begin, d_1.begin)',
     },
   },
   {
