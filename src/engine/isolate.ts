@@ -4,6 +4,12 @@ import type { PageContext } from './context.ts'
 import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
 import type { Items, Task, Yield } from './task.ts'
 
+/** A page that may lack its items, and the same one with them. */
+export interface Readable<P> {
+  readonly page: P
+  readonly whole: () => Promise<P>
+}
+
 /**
  * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
  * bad ones are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
@@ -11,7 +17,7 @@ import type { Items, Task, Yield } from './task.ts'
 export async function isolate<P extends Items, H extends Yield>(
   { app, clock, meter, log }: PageContext,
   task: Task<P, H>,
-  page: P,
+  { page, whole }: Readable<P>,
   harvest: H,
   grant: Grant | undefined,
 ): Promise<CommitResult> {
@@ -26,7 +32,7 @@ export async function isolate<P extends Items, H extends Yield>(
       code: error.code,
       statement: error.statement,
     })
-    return await task.commit(page, await withoutRefused(task, page, harvest, grant), grant)
+    return await task.commit(page, await withoutRefused(task, await whole(), harvest, grant), grant)
   } finally {
     meter.commit(clock.monotonic() - began)
   }

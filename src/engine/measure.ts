@@ -1,13 +1,13 @@
 import type { StreamName } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
 import type { CommitResult } from './ports.ts'
-import type { Items, Yield } from './task.ts'
+import type { Yield } from './task.ts'
 
 /** Every stream is measured alike, from what the engine sees anyway. */
 export function measure(
   { app, meter }: PageContext,
   stream: StreamName,
-  page: Items,
+  isEmpty: boolean,
   { rows }: Yield,
   stored: CommitResult,
 ): void {
@@ -16,7 +16,7 @@ export function measure(
     meter.page(labels, stored.outcome)
     return
   }
-  meter.page(labels, page.items.length > 0 ? 'committed' : 'empty')
+  meter.page(labels, isEmpty ? 'empty' : 'committed')
   meter.rows(stored.stored)
   if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
   for (const [reason, letters] of Object.entries(stored.setAside)) meter.deadLetters(labels, reason, letters)

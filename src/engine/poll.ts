@@ -5,7 +5,7 @@ import type { PageContext } from './context.ts'
 import { isolate } from './isolate.ts'
 import { LARGE_ANSWER } from './load.ts'
 import { measure } from './measure.ts'
-import type { CommitResult, Grant, Reply } from './ports.ts'
+import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
 import type { Items, Plan, Task, Yield } from './task.ts'
 
 /**
@@ -15,35 +15,85 @@ export async function poll<P extends Items, H extends Yield>(
   context: PageContext,
   task: Task<P, H>,
 ): Promise<PollResult<P, H>> {
-  const plan = task.plan()
-  const sent = await admitAndSend(context, plan)
-  if (sent.outcome !== 'replied') return { outcome: sent.outcome }
-  if (!sent.reply.ok) return { outcome: 'failed', failure: sent.reply.failure }
+  const reading = await read(context, task)
+  if (reading.outcome !== 'read') return reading
+  const { page, whole, harvest, grant, release } = reading
   try {
-    return await take(context, task, sent.reply, sent.grant)
+    const stored = await isolate(context, task, { page, whole }, harvest, grant)
+    // Left open it would keep its place in the budget until it could no longer arrive.
+    if (stored.outcome !== 'committed' && grant) await context.admission.discard(grant)
+    measure(context, task.stream, reading.isEmpty, harvest, stored)
+    return { outcome: 'read', page, harvest, stored }
   } finally {
-    sent.release()
+    release()
   }
 }
 
-/** The second half of the way, for an answer that came. */
-async function take<P extends Items, H extends Yield>(
+/** A page of which there are rows. */
+interface Reading<P, H> {
+  readonly outcome: 'read'
+  /** Of a large answer without its items. */
+  readonly page: P
+  readonly whole: () => Promise<P>
+  readonly isEmpty: boolean
+  readonly harvest: H
+  readonly grant: Grant | undefined
+  readonly release: () => void
+}
+
+/**
+ * The first half of the way. It is a function of its own so that nothing refers to a large answer any more while its
+ * rows are stored, which takes the longest: what was parsed is many times what they are.
+ */
+async function read<P extends Items, H extends Yield>(
   context: PageContext,
   task: Task<P, H>,
-  { answer, timing }: Reply & { readonly ok: true },
-  grant: Grant | undefined,
-): Promise<PollResult<P, H>> {
-  // What a large page takes long for is done in turns, with others between them.
-  const pause = answer.size < LARGE_ANSWER ? undefined : () => context.clock.sleep(0)
-  await pause?.()
-  const page = task.parse(answer, timing)
-  const harvest = task.harvest(page)
-  await pause?.()
-  const stored = await isolate(context, task, page, harvest, grant)
-  // Left open it would keep its place in the budget until it could no longer arrive.
-  if (stored.outcome !== 'committed' && grant) await context.admission.discard(grant)
-  measure(context, task.stream, page, harvest, stored)
-  return { outcome: 'read', page, harvest, stored }
+): Promise<Reading<P, H> | Exclude<PollResult<P, H>, { readonly outcome: 'read' }>> {
+  const sent = await admitAndSend(context, task.plan())
+  if (sent.outcome !== 'replied') return { outcome: sent.outcome }
+  const { reply, grant, release } = sent
+  if (!reply.ok) return { outcome: 'failed', failure: reply.failure }
+  const { answer, timing } = reply
+  try {
+    // What a large page takes long for is done in turns, with others between them.
+    const isLarge = answer.size >= LARGE_ANSWER
+    if (isLarge) await context.clock.sleep(0)
+    const page = task.parse(answer, timing)
+    const harvest = task.harvest(page)
+    if (isLarge) await context.clock.sleep(0)
+    const isEmpty = page.items.length === 0
+    const kept = isLarge && answer.again ? slim(task, page, answer, timing) : { page, whole: keep(page) }
+    return { outcome: 'read', ...kept, isEmpty, harvest, grant, release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** A page without its items, and how to come by them. It refers to nothing of what was parsed. */
+function slim<P extends Items, H extends Yield>(
+  task: Task<P, H>,
+  page: P,
+  { again, ...answer }: Answer,
+  timing: Timing,
+): Pick<Reading<P, H>, 'page' | 'whole'> {
+  return {
+    page: { ...page, items: [] },
+    whole: reparse(task, { ...answer, body: undefined }, again!, timing),
+  }
+}
+
+function reparse<P extends Items, H extends Yield>(
+  task: Task<P, H>,
+  answer: Answer,
+  again: () => Promise<unknown>,
+  timing: Timing,
+): () => Promise<P> {
+  return async () => task.parse({ ...answer, body: await again() }, timing)
+}
+
+function keep<P>(page: P): () => Promise<P> {
+  return () => Promise.resolve(page)
 }
 
 export type PollResult<P, H> =

@@ -136,7 +136,11 @@ export function createTransport(options: TransportOptions): HttpTransport {
     if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
     if (isUnframed(arrival)) options.onUnframed?.(operation)
     const { status, bytes } = arrival
-    return { ok: true, answer: { body: verdict.body, status, answeredAt, size: bytes.length, trace }, timing }
+    const again = readAgain(operation, arrival, timing)
+    return {
+      ...{ ok: true, timing },
+      answer: { body: verdict.body, status, answeredAt, size: bytes.length, trace, again },
+    }
   }
 
   /** Reads the credentials again, so that the engine's next try has the new ones; sends nothing. */
@@ -173,6 +177,14 @@ async function readHeaders(credentials: Credentials, app: string, request: Reque
   } catch (error) {
     if (error instanceof CredentialError) throw error
     throw new CredentialError('the credentials cannot be read')
+  }
+}
+
+function readAgain(operation: Operation, arrival: Arrival, { receivedAt }: Timing): () => Promise<unknown> {
+  return async () => {
+    const verdict = await inTurns(classifySteps(operation, arrival, receivedAt))
+    if (!verdict.ok) throw new Error('an answer that was read once can be read again')
+    return verdict.body
   }
 }
 

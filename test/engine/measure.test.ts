@@ -24,7 +24,7 @@ function told(
     ...({ app, settings: settingsOf([app]), fence, purpose: 'live', meter } as const),
     ...{ signal: new AbortController().signal, admission: undefined as never },
   }
-  measure(context, 'realtime-quality', { items }, { rows, rejects: [] }, stored)
+  measure(context, 'realtime-quality', items.length === 0, { rows, rejects: [] }, stored)
   return calls
 }
 

@@ -37,6 +37,15 @@ describe('a request', () => {
     expect(reply.timing.elapsed).toBeGreaterThan(0)
   })
 
+  it('has its answer parsed from its bytes once more when it is asked to', async () => {
+    const { transport } = await setUp(socket => socket.write(framed(emptyPage)))
+    const reply = await transport.send('app1', readRoom)
+    if (!reply.ok) throw new Error(reply.failure.text)
+    const again = await reply.answer.again!()
+    expect(again).toEqual(reply.answer.body)
+    expect(again).not.toBe(reply.answer.body)
+  })
+
   it('reuses its connection', async () => {
     const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)))
     for (let i = 0; i < 5; i++) await transport.send('app1', readRoom)

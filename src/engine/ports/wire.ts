@@ -38,6 +38,8 @@ export interface Answer {
   /** Bytes of the body as it came. */
   readonly size: number
   readonly trace?: Trace
+  /** The body once more, parsed from its bytes: they are far smaller than what is made of them. */
+  readonly again?: () => Promise<unknown>
 }
 
 export interface Timing {
