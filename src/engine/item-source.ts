@@ -10,6 +10,7 @@ import type { ItemBounds, ItemLoss, OpenItem } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
 import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
+import { createWeights } from './weights.ts'
 
 export interface ItemSourceContext {
   readonly context: DrainContext
@@ -48,6 +49,7 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   const { app, clock, random, store, log, health, meter } = context
   const labels = { app: app.id, stream: stream.name }
   const busy = new Set<string>()
+  const weights = createWeights()
   let expiredAt = Number.NEGATIVE_INFINITY
   let measuredAt = Number.NEGATIVE_INFINITY
 
@@ -123,6 +125,8 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   /** Fetches an item page by page. */
   async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
     if (first.inHandOf !== null && first.inHandOf !== context.fence().owner) return await lighten(first)
+    const fitting = parts(first)
+    if (fitting) return await replace(first, fitting, 'too_large')
     let item = first
     const again = pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
@@ -140,14 +144,22 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       if (result.outcome === 'failed') return afterFailure(item, result.failure)
       if (result.outcome === 'fenced') return context.onFenced()
       if (result.outcome !== 'read') return
-      const { stored, harvest } = result
+      const { stored, harvest, fill } = result
       if (stored.outcome === 'fenced') return context.onFenced()
       if (stored.outcome !== 'committed') return
       health.worked()
+      if (stream.several && fill !== undefined) weights.learn(stream.several.count(item), fill)
       if (harvest.work.length > 0) context.onWork()
       if (harvest.reading === 'whole') return
       item = { ...item, version: stored.version, page: item.page + 1, carry: harvest.carry }
     }
+  }
+
+  /** Items that ask for as much as fits into one answer; undefined where the item does itself. */
+  function parts(item: OpenItem): readonly WorkItem[] | undefined {
+    const most = weights.most()
+    if (!stream.several || item.page > 1 || stream.several.count(item) <= most) return undefined
+    return stream.several.divide(item, most)
   }
 
   /** A process did not live to store the answer to it: less is asked for, and what is too much in any size is set aside. */

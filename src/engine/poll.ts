@@ -23,7 +23,7 @@ export async function poll<P extends Items, H extends Yield>(
     // Left open it would keep its place in the budget until it could no longer arrive.
     if (stored.outcome !== 'committed' && grant) await context.admission.discard(grant)
     measure(context, task.stream, reading.isEmpty, harvest, stored)
-    return { outcome: 'read', page, harvest, stored }
+    return { outcome: 'read', page, harvest, stored, fill: reading.fill }
   } finally {
     release()
   }
@@ -36,6 +36,7 @@ interface Reading<P, H> {
   readonly page: P
   readonly whole: () => Promise<P>
   readonly isEmpty: boolean
+  readonly fill: number | undefined
   readonly harvest: H
   readonly grant: Grant | undefined
   readonly release: () => void
@@ -63,7 +64,7 @@ async function read<P extends Items, H extends Yield>(
     if (isLarge) await context.clock.sleep(0)
     const isEmpty = page.items.length === 0
     const kept = isLarge && answer.again ? slim(task, page, answer, timing) : { page, whole: keep(page) }
-    return { outcome: 'read', ...kept, isEmpty, harvest, grant, release }
+    return { outcome: 'read', ...kept, isEmpty, fill: answer.fill, harvest, grant, release }
   } catch (error) {
     release()
     throw error
@@ -104,6 +105,8 @@ export type PollResult<P, H> =
       readonly page: P
       readonly harvest: H
       readonly stored: CommitResult
+      /** Share that the answer took of what one may weigh, where that is known. */
+      readonly fill: number | undefined
     }
 
 function admitAndSend(

@@ -139,7 +139,10 @@ export function createTransport(options: TransportOptions): HttpTransport {
     const again = readAgain(operation, arrival, timing)
     return {
       ...{ ok: true, timing },
-      answer: { body: verdict.body, status, answeredAt, size: bytes.length, trace, again },
+      answer: {
+        ...{ body: verdict.body, status, answeredAt, trace, again },
+        ...{ size: bytes.length, fill: bytes.length / provider.bodyBytes },
+      },
     }
   }
 

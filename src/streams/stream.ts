@@ -154,6 +154,11 @@ export interface DetailStream extends StreamBase {
   readonly harvest: (page: DetailPage, carry: Json) => DetailHarvest
   /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */
   readonly split: (item: WorkItem) => readonly WorkItem[] | undefined
+  /** How many things an item asks for, where an answer weighs the more the more they are, and it in items of so many. */
+  readonly several?: {
+    readonly count: (item: WorkItem) => number
+    readonly divide: (item: WorkItem, most: number) => readonly WorkItem[]
+  }
   /** The same work over shorter times, for a range that is too long; undefined when it cannot be shorter. */
   readonly shorten: (item: WorkItem) => readonly WorkItem[] | undefined
 }

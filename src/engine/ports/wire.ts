@@ -37,6 +37,8 @@ export interface Answer {
   readonly answeredAt: number | undefined
   /** Bytes of the body as it came. */
   readonly size: number
+  /** Share that it takes of what an answer may weigh. */
+  readonly fill?: number
   readonly trace?: Trace
   /** The body once more, parsed from its bytes: they are far smaller than what is made of them. */
   readonly again?: () => Promise<unknown>

@@ -24,6 +24,7 @@ export const callMetrics: DetailStream = {
   }),
   harvest,
   split,
+  several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
 }
 
@@ -42,9 +43,13 @@ function harvest({ items, item }: DetailPage): DetailHarvest {
 function split(item: WorkItem): readonly WorkItem[] | undefined {
   const sids = sidsOf(item)
   if (sids.length === 1) return halveTime(item)
-  const middle = Math.ceil(sids.length / 2)
-  return [
-    { ...item, part: `${item.part}.1`, ask: { sids: sids.slice(0, middle) } },
-    { ...item, part: `${item.part}.2`, ask: { sids: sids.slice(middle) } },
-  ]
+  return divide(item, Math.ceil(sids.length / 2))
+}
+
+function divide(item: WorkItem, most: number): readonly WorkItem[] {
+  const sids = sidsOf(item)
+  return Array.from({ length: Math.ceil(sids.length / most) }, (_, n) => {
+    const some = sids.slice(n * most, (n + 1) * most)
+    return { ...item, part: `${item.part}.${n + 1}`, ask: { sids: some } }
+  })
 }
