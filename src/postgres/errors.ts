@@ -79,7 +79,9 @@ function timeLimit(code: string | undefined, error: unknown): TimeLimit | undefi
 /** The name of a statement, or of one that has none its verb and the first table or function that it names. */
 function nameOf({ name, text = '' }: Origin): string | undefined {
   if (name) return name
-  const verb = /^\s*(?:with\b[\s\S]*?\b)?(select|insert|update|delete|begin|commit|rollback)\b/i.exec(text)?.[1]
+  const verb = /^\s*(?:with\b[\s\S]*?\b)?(select|insert|update|delete|begin|commit|rollback)\b/i.exec(
+    text,
+  )?.[1]
   const object = /\b(?:ingest|classroom|analytics|players)\.\w+/.exec(text)?.[0]
   return [verb?.toLowerCase(), object].filter(Boolean).join(' ') || undefined
 }

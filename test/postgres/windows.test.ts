@@ -123,7 +123,9 @@ describe('a page of a window', () => {
     } as const
     const bad = { ...page, rows: rowSet({ 'analytics.call': [call('w1', { created_at: 'noon' })] }) }
     const before = await progress('whole')
-    await expect(commitNext(db, 'calls', 'whole', bad)).rejects.toEqual(new RefusedRows('22007', 'commit_analytics.call'))
+    await expect(commitNext(db, 'calls', 'whole', bad)).rejects.toEqual(
+      new RefusedRows('22007', 'commit_analytics.call'),
+    )
     expect(await db.store.rehearseWindow(windowPage('whole', 0, bad))).toBe(false)
     expect(await db.store.rehearseWindow(windowPage('whole', 0, page))).toBe(true)
     const traces = `select (select count(*) from analytics.call where call_id = 'w1')::int as calls,
