@@ -134,6 +134,8 @@ describe('hours of a plan, in virtual time', () => {
       const outage = { from: 0.5 * hour, to: 2 * hour }
       const result = await play({ length: 3 * hour, outage })
       expect(result.wrongGaps).toEqual([])
+      // It could have been had: the provider was there.
+      expect(Object.keys(result.lostInVain)).toHaveLength(7)
       expect(result.gaps['realtime-quality expired lost']).toBe(5)
       expect(result.gaps['realtime-usage expired lost']).toBe(2)
       expect(result.complete['app0 realtime-quality']).toBe(false)

@@ -4,18 +4,13 @@ import { deploymentOf, engineSettings } from '../../src/commands/engine-settings
 import { readConfig } from '../../src/config/load.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
-import {
-  type CallsProfile,
-  createSandbox,
-  type FaultRule,
-  type Sandbox,
-  type Switches,
-} from '../../src/sandbox/index.ts'
+import { type CallsProfile, createSandbox, type Sandbox, type Switches } from '../../src/sandbox/index.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import type { Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
+import type { FaultWindow } from './plan-draw.ts'
 import { examinePlan, type PlanFindings } from './plan-oracle.ts'
 import { createTrace } from './trace.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -50,12 +45,6 @@ export interface PlanDayOptions {
   /** A bug, to see whether it is found. */
   readonly bug?: PlantedBug
   readonly cloneDatabase: () => Promise<TestDatabase>
-}
-
-export interface FaultWindow {
-  readonly from: number
-  readonly to: number
-  readonly rules: readonly FaultRule[]
 }
 
 /** Changes to the functions in the database, and to what the engine of each process is made of. */
@@ -163,8 +152,9 @@ class PlanDay {
     }
     await this.#kernel.runUntil(length)
     const end = start + length
+    const { switches = {}, faults = [] } = this.#options
     const findings = await examinePlan({
-      ...{ sandbox: this.#sandbox, database: this.#database, start, end },
+      ...{ sandbox: this.#sandbox, database: this.#database, switches, faults, start, end },
       settled: this.#options.settled ?? 7_200_000,
       apps: this.#config.apps.map(({ id }) => id),
       limits: Object.fromEntries(

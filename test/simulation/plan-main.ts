@@ -4,7 +4,7 @@ import { type Plan, plans } from '../../src/provider/limits.ts'
 import { parseSwitches } from '../../src/sandbox/index.ts'
 import { startTestServer } from '../support/postgres.ts'
 import { runPlanDay } from './plan-day.ts'
-import { drawProvider } from './plan-draw.ts'
+import { drawWorld } from './plan-draw.ts'
 import { type PlanMutantName, planMutants, wrongFigures } from './plan-mutants.ts'
 import { avoidable } from './plan-oracle.ts'
 import { pronounce } from './verdict.ts'
@@ -13,11 +13,13 @@ const hour = 3_600_000
 const usage = `npm run plan-day -- [--plan ${plans.join('|')}] [--hours N] [--seed N] [--kills N] [--processes N] [--apps N]
                     [--delay MS] [--calls PER-DAY] [--users PER-CALL] [--minutes PER-CALL] [--days OF-HISTORY]
                     [--switch name=value ...] [--series all|few] [--bug NAME]
-What the provider's document leaves open is drawn by the seed, unless a switch says it.
+What the provider's document leaves open is drawn by the seed, unless a switch says it, and so is what it does amiss:
+values that come late or never, hours in which less is served, and in runs of five hours or more windows of faults.
 bug: one of ${Object.keys(planMutants).join(', ')}.
 few: one usage and one quality insight by the hour, so that a day is enough to read all that the plan reaches.
 Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.
-Ends with 1 where a limit was broken, or where something is missing, invented or lost that the plan had room for.`
+Ends with 1 where a limit was broken, or where something is missing, invented or lost that the plan had room for
+and that nothing drawn made unavoidable.`
 
 const few = `
   usage-insight: { metrics: [userCount], granularities: [hour] }
@@ -57,8 +59,9 @@ function readArguments() {
   const pairs = values.switch.map(pair => pair.split('=') as [string, string])
   const streams = values.series === 'few' ? few : ''
   const bug = values.bug as PlanMutantName | undefined
-  const switches = { ...drawProvider(amounts.seed), ...parseSwitches(Object.fromEntries(pairs)) }
-  return { plan: plan as Plan, bug, streams, switches, ...amounts }
+  const { switches: drawn, faults } = drawWorld(amounts.seed, amounts.hours * hour)
+  const switches = { ...drawn, ...parseSwitches(Object.fromEntries(pairs)) }
+  return { plan: plan as Plan, bug, streams, switches, faults, ...amounts }
 }
 
 const {
@@ -66,6 +69,7 @@ const {
   bug,
   streams,
   switches,
+  faults,
   hours,
   seed,
   kills,
@@ -80,12 +84,12 @@ const {
 const server = await startTestServer()
 const began = systemClock.monotonic()
 const result = await runPlanDay({
-  ...{ plan, seed, kills, processes, apps, delay, streams, switches, length: hours * hour },
+  ...{ plan, seed, kills, processes, apps, delay, streams, switches, faults, length: hours * hour },
   profile: { callsPerDay: calls, users, minutes, days },
   ...(bug && { bug: planMutants[bug].plant() }),
   cloneDatabase: () => server.clone(),
 })
 const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
-process.stdout.write(`${JSON.stringify({ plan, hours, seed, switches, ...result, seconds })}\n`)
+process.stdout.write(`${JSON.stringify({ plan, hours, seed, switches, faults, ...result, seconds })}\n`)
 await server.stop()
 pronounce({ ...wrongFigures(result), ...avoidable(result, hours * hour) })

@@ -185,13 +185,21 @@ export const planMutants = {
 
 export type PlanMutantName = keyof typeof planMutants
 
+/**
+ * More refusals of one group in an hour in which less is served teach nothing: to half of the available data it is
+ * twenty-five steps of a fiftieth, to the rest a few, and a bound is tried again at one request each.
+ */
+const TAUGHT_BY = 40
+
 /** What the oracle finds wrong, by its figures; empty when a run went well. */
 export function wrongFigures(result: PlanDayResult): Readonly<Record<string, unknown>> {
-  const { violations, refusals, missing, invented, unended, points, wrongGaps, letters, breaches } = result
+  const { violations, refusals, refusalsInTightHour, missing, invented, unended, points } = result
+  const { wrongGaps, letters, breaches } = result
   const isEmpty = (counts: object) => Object.values(counts).every(count => count === 0)
   return {
     ...(isEmpty(violations) ? {} : { violations }),
     ...(refusals === 0 ? {} : { refusals }),
+    ...(refusalsInTightHour <= TAUGHT_BY ? {} : { refusalsInTightHour }),
     ...(isEmpty(missing) ? {} : { missing }),
     ...(isEmpty(invented) ? {} : { invented }),
     ...(unended === 0 ? {} : { unended }),

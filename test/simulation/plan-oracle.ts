@@ -1,6 +1,9 @@
 import type { PlanLimits } from '../../src/provider/limits.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Arrival, Sandbox } from '../../src/sandbox/index.ts'
 import type { VirtualDatabase } from './database.ts'
+import { inventedReasons, isInvented } from './plan-invented.ts'
+import { lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
+import type { Played } from './plan-world.ts'
 
 /** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
 export interface PlanFindings {
@@ -10,8 +13,10 @@ export interface PlanFindings {
   readonly requests: Readonly<Record<string, number>>
   /** Those of the first 24 hours as a share of the plan's day. */
   readonly used: Readonly<Record<string, number>>
-  /** Answers that were refusals. */
+  /** Answers that were refusals, those apart that a fault or an hour in which less is served invented. */
   readonly refusals: number
+  /** Most refusals that such an hour invented for one limit group of an app. */
+  readonly refusalsInTightHour: number
   /** Ranges that were refused, as the document words it or not. */
   readonly limitRefusals: number
   /** Calls that could be had and are not stored; the same for sessions, and the other way round. */
@@ -23,29 +28,32 @@ export interface PlanFindings {
   readonly points: { readonly stored: number; readonly expected: number }
   /** Whether the database calls each stream complete over all that was within reach all the time. */
   readonly complete: Readonly<Record<string, boolean>>
+  /** Those of them of which the provider never serves some entry, so that none of them can be complete. */
+  readonly unservable: readonly string[]
   readonly gaps: Readonly<Record<string, number>>
   /** Where the gap ledger or the rows say something else of real-time data than the answers did; none are expected. */
   readonly wrongGaps: readonly string[]
   /** Seconds of each real-time series that are lost, where there are any. */
   readonly realtimeLost: Readonly<Record<string, number>>
+  /** Windows of each real-time series that are lost or absent although they could be had for long enough. */
+  readonly lostInVain: Readonly<Record<string, number>>
   readonly worklist: Readonly<Record<string, number>>
+  /** Dead letters that no invented answer explains. */
   readonly letters: Readonly<Record<string, number>>
   /** Requests for sessions and metrics that were made, and the fewest that could have brought the same. */
   readonly details: { readonly made: number; readonly fewest: number }
 }
 
-export interface Examination {
-  readonly sandbox: Sandbox
+export interface Examination extends Played {
   readonly database: VirtualDatabase
   readonly apps: readonly string[]
   readonly limits: Readonly<Record<string, PlanLimits | undefined>>
-  readonly start: number
-  readonly end: number
   /** How long before the end a call must have begun to be looked for, ms. */
   readonly settled: number
 }
 
-const day = 86_400_000
+const hour = 3_600_000
+const day = 24 * hour
 /** A call that goes on is looked at again within this, ms, whatever the settings. */
 const longestUnended = 1_800_000
 const streamGroups = {
@@ -58,6 +66,16 @@ const streamGroups = {
   'realtime-quality': 'realtime',
 } as const
 
+const operationOf = {
+  calls: 'callSearch',
+  'call-sessions': 'callSessions',
+  'call-metrics': 'callMetrics',
+  'usage-insight': 'usageInsight',
+  'quality-insight': 'qualityInsight',
+  'realtime-usage': 'realtimeUsage',
+  'realtime-quality': 'realtimeQuality',
+} as const
+
 const groupOf: Readonly<Record<string, string>> = {
   callSearch: 'call-search',
   callSessions: 'call-details',
@@ -68,54 +86,117 @@ const groupOf: Readonly<Record<string, string>> = {
   realtimeQuality: 'realtime',
 }
 
+/** A request to call analytics, with what was asked and the limit group that it counts in. */
+interface Asked {
+  readonly arrival: Arrival
+  readonly operation: string
+  readonly group: string
+}
+
 export async function examinePlan(examination: Examination): Promise<PlanFindings> {
   const { sandbox, limits, start } = examination
-  const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  const asked = sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap((arrival): readonly Asked[] => {
+    const operation = arrival.operation?.split('.').at(-1) ?? ''
+    const group = groupOf[operation]
+    return group ? [{ arrival, operation, group }] : []
+  })
   const requests: Record<string, number> = {}
   const firstDay: Record<string, number> = {}
-  for (const { operation, time } of arrivals) {
-    const group = groupOf[operation?.split('.').at(-1) ?? '']
-    if (!group) continue
+  for (const { arrival, group } of asked) {
     requests[group] = (requests[group] ?? 0) + 1
-    if (time < start + day) firstDay[group] = (firstDay[group] ?? 0) + 1
+    if (arrival.time < start + day) firstDay[group] = (firstDay[group] ?? 0) + 1
   }
+  const invented = new Set(asked.filter(({ arrival, group }) => isInvented(examination, arrival, group)))
+  const refused = asked.filter(
+    ({ arrival: { status = 0, refusal } }) => status >= 300 || refusal !== undefined,
+  )
   const used = Object.fromEntries(
     Object.entries(limits).flatMap(([group, plan]) => {
       const perDay = plan?.rates.find(({ window }) => window === 86_400)?.requests
       return perDay === undefined ? [] : [[group, (firstDay[group] ?? 0) / perDay]]
     }),
   )
+  const worklist = await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist')
   return {
     violations: violationsOf(sandbox),
     requests,
     used,
-    refusals: arrivals.filter(({ status = 0, refusal }) => status >= 300 || refusal !== undefined).length,
-    limitRefusals: arrivals.filter(({ refusal }) => refusal !== undefined).length,
+    refusals: refused.filter(each => !invented.has(each)).length,
+    limitRefusals: asked.filter(({ arrival }) => arrival.refusal !== undefined).length,
+    refusalsInTightHour: most(
+      [...invented]
+        .filter(({ arrival }) => arrival.fault === undefined)
+        .map(({ arrival: { app, time }, group }) => `${app} ${group} ${Math.floor(time / hour)}`),
+    ),
     ...(await compareCalls(examination)),
-    complete: await completeness(examination),
+    ...(await completeness(examination)),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
     wrongGaps: await wrongGaps(examination),
     realtimeLost: await realtimeLost(examination),
-    worklist: await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist'),
-    letters: await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
+    lostInVain: await lostInVain(examination),
+    worklist,
+    letters: unexplained(
+      await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
+      inventedReasons(examination, [...invented]),
+      worklist,
+    ),
   }
 }
 
 /** How much of its budget a limit group may leave and still count as one that had no room for more. */
 const SPENT = 0.9
 
-/** What was lost or is not complete although the plan had room for it. `length` of the run in ms. */
-export function avoidable({ used, gaps, complete }: PlanFindings, length: number) {
+/**
+ * What was lost or is not complete although the plan had room for it, or is called complete and cannot be. `length` of
+ * the run in ms. Of real time, what could be had is known by the window; what could not is told by gaps that are true.
+ */
+export function avoidable(findings: PlanFindings, length: number) {
+  const { used, gaps, lostInVain, complete, unservable } = findings
   const hasRoom = (stream: string | undefined) => {
     const group = streamGroups[stream as keyof typeof streamGroups]
     return (used[group] ?? 0) < SPENT * Math.min(1, length / day)
   }
-  const lost = Object.entries(gaps).filter(([what]) => what.endsWith(' lost') && hasRoom(what.split(' ')[0]))
-  const incomplete = Object.keys(complete).filter(what => !complete[what] && hasRoom(what.split(' ')[1]))
+  const isTold = (stream: string | undefined) =>
+    stream!.startsWith('realtime-') && Object.keys(gaps).some(what => what.startsWith(`${stream} `))
+  const lost = Object.entries(gaps).filter(
+    ([what]) => what.endsWith(' lost') && !what.startsWith('realtime-') && hasRoom(what.split(' ')[0]),
+  )
+  const incomplete = Object.keys(complete).filter(what => {
+    const stream = what.split(' ')[1]
+    return !complete[what] && hasRoom(stream) && !isTold(stream) && !unservable.includes(what)
+  })
+  const falselyComplete = unservable.filter(what => complete[what])
   return {
     ...(lost.length > 0 && { lost: Object.fromEntries(lost) }),
+    ...(Object.keys(lostInVain).length > 0 && { lostInVain }),
     ...(incomplete.length > 0 && { incomplete }),
+    ...(falselyComplete.length > 0 && { falselyComplete }),
   }
+}
+
+/** How often the word occurs that occurs most. */
+function most(words: readonly string[]): number {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return Math.max(0, ...counts.values())
+}
+
+/**
+ * Dead letters of each stream and reason, less those that invented answers explain, by operation and reason. The bytes
+ * of an answer that is larger than what is read at once are kept too; its question is split, and both halves are read.
+ */
+function unexplained(
+  letters: Readonly<Record<string, number>>,
+  reasons: ReadonlyMap<string, number>,
+  worklist: Readonly<Record<string, number>>,
+) {
+  return Object.fromEntries(
+    Object.entries(letters).filter(([what, count]) => {
+      const [stream, reason] = what.split(' ')
+      if (reason === 'too_large') return count > (worklist[`${stream} live split`] ?? 0)
+      return count > (reasons.get(`${operationOf[stream as keyof typeof operationOf]} ${reason}`) ?? 0)
+    }),
+  )
 }
 
 function violationsOf(sandbox: Sandbox): Readonly<Record<string, number>> {
@@ -204,12 +285,13 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
   }
 }
 
-async function completeness({ database, apps, limits, start, end }: Examination) {
+async function completeness({ sandbox, database, apps, limits, start, end }: Examination) {
   const answers = Object.entries(streamGroups).flatMap(([stream, group]) => {
     const plan = limits[group]
     return plan ? [{ stream, plan }] : []
   })
   const complete: Record<string, boolean> = {}
+  const unservable: string[] = []
   for (const { stream, plan } of answers) {
     // From the first moment on, up to what cannot be final yet by any setting.
     const settle = stream.endsWith('insight')
@@ -225,9 +307,27 @@ async function completeness({ database, apps, limits, start, end }: Examination)
         `select ingest.is_complete('${stream}', '${app}', to_timestamp(${from / 1_000}), to_timestamp(${to / 1_000})) as complete`,
       )
       complete[`${app} ${stream}`] = row!.complete
+      const operation = operationOf[stream as keyof typeof operationOf]
+      if (neverServed(sandbox, app, operation, { from, to })) unservable.push(`${app} ${stream}`)
     }
   }
-  return complete
+  return { complete, unservable }
+}
+
+/** Whether there is an entry within the range, ms, that the provider promises and never serves. */
+function neverServed(
+  sandbox: Sandbox,
+  app: string,
+  operation: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): boolean {
+  if (operation.startsWith('call')) return false
+  const step = operation.endsWith('Insight') ? 3_600 : 20
+  const { servedFrom } = sandbox.analytics(app)
+  for (let at = Math.ceil(from / 1_000 / step) * step; at + step <= to / 1_000; at += step) {
+    if (servedFrom(operation, at, step) === Number.POSITIVE_INFINITY) return true
+  }
+  return false
 }
 
 async function counted(
@@ -239,98 +339,4 @@ async function counted(
     `select ${what} as what, count(*)::int as count from ${table} group by 1 order by 1`,
   )
   return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
-}
-
-async function realtimeLost({ database }: Examination): Promise<Readonly<Record<string, number>>> {
-  const rows = await database.rows<{ series: string; seconds: number }>(
-    `select app_id || ' ' || stream || ' ' || series as series,
-            sum(extract(epoch from range_to - range_from))::float8 as seconds
-     from ingest.gap where stream like 'realtime-%' and state = 'lost' group by 1 order by 1`,
-  )
-  return Object.fromEntries(rows.map(({ series, seconds }) => [series, seconds]))
-}
-
-/**
- * Holds the gap ledger and the values of the real-time streams against the arrivals. A window of twenty seconds that
- * was in an answer is stored; one that was asked for and never in the answer is absent; one about which no question
- * was answered is lost. Shares nothing with the arithmetic of ranges.
- */
-async function wrongGaps(examination: Examination): Promise<readonly string[]> {
-  const { database, end, limits } = examination
-  const { realtime } = limits
-  if (!realtime) return []
-  const answers = answersOf(examination, realtime.delay)
-  const gaps = await gapsByWindow(database)
-  const values = new Set(
-    (
-      await database.rows<{ key: string }>(
-        `select app_id || ' realtime-usage ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint as key
-         from analytics.usage_realtime where cname = ''
-         union all
-         select app_id || ' realtime-quality ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint
-         from analytics.quality_realtime where cname = '' and uid = ''`,
-      )
-    ).map(({ key }) => key),
-  )
-  const wrong: string[] = []
-  for (const { key, since } of await database.rows<{ key: string; since: number }>(
-    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since
-     from ingest.progress where stream like 'realtime-%'`,
-  )) {
-    // What left the reach a quarter of an hour ago has been noticed.
-    const until = end / 1_000 - realtime.reach - 900
-    for (let at = since; at < until; at += 20) {
-      const window = `${key} ${at}`
-      const answer = answers.get(window)
-      const isStored = values.has(window)
-      const told = gaps.get(window) ?? 'no gap'
-      const expected = { served: 'no gap', asked: 'absent', none: 'lost' }[answer ?? 'none']
-      if (told !== expected || isStored !== (answer === 'served')) {
-        wrong.push(`${window}: ${answer ?? 'never answered'}, ${told}, ${isStored ? 'stored' : 'not stored'}`)
-      }
-    }
-  }
-  return wrong
-}
-
-/** Of each window that a question was answered about: whether it was in an answer. */
-function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string, 'served' | 'asked'> {
-  const answers = new Map<string, 'served' | 'asked'>()
-  for (const arrival of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
-    const { app, operation, target, time, status, fault, refusal } = arrival
-    const name = operation?.split('.').at(-1) ?? ''
-    if (
-      !name.startsWith('realtime') ||
-      refusal !== undefined ||
-      status !== 200 ||
-      (fault ?? 'empty') !== 'empty'
-    )
-      continue
-    const stream = name === 'realtimeUsage' ? 'realtime-usage' : 'realtime-quality'
-    const query = new URL(target, 'http://provider').searchParams
-    const { servedFrom } = sandbox.analytics(app!)
-    for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
-      const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')} ${at}`
-      const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - delay
-      if (isServed || !answers.has(key)) answers.set(key, isServed ? 'served' : 'asked')
-    }
-  }
-  return answers
-}
-
-async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<string, string>> {
-  const gaps = new Map<string, string>()
-  for (const { key, from, to, state } of await database.rows<{
-    key: string
-    from: number
-    to: number
-    state: string
-  }>(
-    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
-            extract(epoch from range_to)::float8 as to, state
-     from ingest.gap where stream like 'realtime-%'`,
-  )) {
-    for (let at = from; at < to; at += 20) gaps.set(`${key} ${at}`, state)
-  }
-  return gaps
 }

@@ -29,8 +29,18 @@ export function servedRange(
   { reach, span, delay }: RangeLimits,
   now: number,
 ): RangeLimits {
-  const isTight = befalls(switches.tightHours, seed, 'tight', app, group, Math.floor(now / 3_600_000))
+  const isTight = isTightHour({ seed, switches }, app, group, now)
   return isTight ? { reach: reach / 2, span: span / 2, delay: delay * 2 } : { reach, span, delay }
+}
+
+/** Whether an app meets narrower bounds at `now`, Unix milliseconds, than its plan says. */
+export function isTightHour(
+  { seed, switches }: Pick<Settings, 'seed' | 'switches'>,
+  app: string,
+  group: string,
+  now: number,
+): boolean {
+  return befalls(switches.tightHours, seed, 'tight', app, group, Math.floor(now / 3_600_000))
 }
 
 /**

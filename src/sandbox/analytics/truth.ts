@@ -7,6 +7,7 @@ import { type Equipment, equipmentOf } from './equipment.ts'
 import type { QualitySeries } from './insights.ts'
 import { countPoints, type MetricPoints } from './metrics.ts'
 import type { QualityMetric } from './quality.ts'
+import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { type ServedCall, servedCall } from './search.ts'
 import { type ServedSession, servedSession } from './sessions.ts'
@@ -36,6 +37,8 @@ export interface AnalyticsTruth {
   realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
   /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
   servedFrom(operation: string, ts: number, step: number): number
+  /** Whether a limit group serves less at a moment, Unix milliseconds, than the plan says. */
+  isTightHour(group: string, at: number): boolean
   /** Of a user undefined where the user is not there. */
   realtimeQuality(subject: Subject, metric: QualityMetric, ts: number, uid?: number): number | undefined
 }
@@ -58,6 +61,7 @@ export function analyticsTruth(
     usage: (metric, granularity, ts) => insights.usage(metric, granularity, ts, inTheEnd()),
     quality: (series, ts) => insights.quality(series, ts, inTheEnd()),
     servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
+    isTightHour: (group, at) => isTightHour(settings, app, group, at),
     realtimeUsage: (subject, metric, ts) => valueOfUsage(world.calls, subject, metric, ts),
     realtimeQuality: (subject, metric, ts, uid) => valueOfQuality(world.calls, subject, metric, ts, uid),
   }

@@ -1,0 +1,51 @@
+import { kindOfLimitMessage } from '../../src/provider/analytics/errors.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import type { Arrival, FaultRule } from '../../src/sandbox/index.ts'
+import { concerns, type Played } from './plan-world.ts'
+
+const ranges: readonly string[] = [
+  'query latency limit error',
+  'query time range limit error',
+  'query time length limit error',
+]
+/** The refusal of an endpoint that says no more. */
+const noMore = 'Too Many Requests'
+
+/** Whether an answer tells of no mistake of who asked: a fault, or a range that the plan allows and the hour does not. */
+export function isInvented({ sandbox }: Played, arrival: Arrival, group: string): boolean {
+  const { app, time, fault, refusal } = arrival
+  if (fault !== undefined) return true
+  const isOfRange = refusal !== undefined && (ranges.includes(refusal) || refusal === noMore)
+  return isOfRange && sandbox.analytics(app!).isTightHour(group, time)
+}
+
+/** Reasons for which the bytes of invented answers are kept, by operation, each with how many answers it explains. */
+export function inventedReasons(
+  played: Played,
+  arrivals: readonly { readonly arrival: Arrival; readonly operation: string }[],
+): ReadonlyMap<string, number> {
+  const reasons = new Map<string, number>()
+  for (const { arrival, operation } of arrivals) {
+    for (const reason of new Set(reasonsOf(played, arrival, operation))) {
+      const key = `${operation} ${reason}`
+      reasons.set(key, (reasons.get(key) ?? 0) + 1)
+    }
+  }
+  return reasons
+}
+
+function reasonsOf({ faults, start }: Played, arrival: Arrival, operation: string): readonly FailureKind[] {
+  const { time, fault, refusal } = arrival
+  if (fault === undefined) return [refusal === noMore ? 'rate_limited' : kindOfLimitMessage(refusal)]
+  return faults
+    .filter(({ from, to }) => start + from <= time && time <= start + to)
+    .flatMap(({ rules }) => rules)
+    .filter(rule => rule.kind === fault && concerns(rule, operation))
+    .flatMap(reasonOf)
+}
+
+function reasonOf({ kind, status, code, message }: FaultRule): readonly FailureKind[] {
+  if (kind === 'malformed') return ['malformed']
+  if (code === 300) return [kindOfLimitMessage(message)]
+  return status === 400 ? ['bad_request'] : []
+}

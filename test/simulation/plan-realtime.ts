@@ -1,0 +1,169 @@
+import type { PlanLimits } from '../../src/provider/limits.ts'
+import type { VirtualDatabase } from './database.ts'
+import type { Examination } from './plan-oracle.ts'
+import { type Open, openMinutes } from './plan-world.ts'
+
+/** Seconds of each series that are lost. */
+export async function realtimeLost({ database }: Examination): Promise<Readonly<Record<string, number>>> {
+  const rows = await database.rows<{ series: string; seconds: number }>(
+    `select app_id || ' ' || stream || ' ' || series as series,
+            sum(extract(epoch from range_to - range_from))::float8 as seconds
+     from ingest.gap where stream like 'realtime-%' and state = 'lost' group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ series, seconds }) => [series, seconds]))
+}
+
+/**
+ * Holds the gap ledger and the values of the real-time streams against the arrivals. A window of twenty seconds that
+ * was in an answer is stored; one that was asked for and never in the answer is absent; one about which no question
+ * was answered is lost. Shares nothing with the arithmetic of ranges.
+ */
+export async function wrongGaps(examination: Examination): Promise<readonly string[]> {
+  const { database, start, limits } = examination
+  const { realtime } = limits
+  if (!realtime) return []
+  const answers = answersOf(examination, realtime.delay)
+  const gaps = await gapsByWindow(database)
+  const values = new Set(
+    (
+      await database.rows<{ key: string }>(
+        `select app_id || ' realtime-usage ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint as key
+         from analytics.usage_realtime where cname = ''
+         union all
+         select app_id || ' realtime-quality ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint
+         from analytics.quality_realtime where cname = '' and uid = ''`,
+      )
+    ).map(({ key }) => key),
+  )
+  const wrong: string[] = []
+  for (const { key, since } of await database.rows<{ key: string; since: number }>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since
+     from ingest.progress where stream like 'realtime-%'`,
+  )) {
+    const [app, stream] = key.split(' ') as [string, string]
+    const until =
+      noticedAt(openMinutes(examination, app, operationOf(stream), realtime), start) - realtime.reach
+    for (let at = since; at < until; at += 20) {
+      const window = `${key} ${at}`
+      const answer = answers.get(window)
+      const isStored = values.has(window)
+      const told = gaps.get(window) ?? 'no gap'
+      const expected = { served: 'no gap', asked: 'absent', none: 'lost' }[answer ?? 'none']
+      if (told !== expected || isStored !== (answer === 'served')) {
+        wrong.push(`${window}: ${answer ?? 'never answered'}, ${told}, ${isStored ? 'stored' : 'not stored'}`)
+      }
+    }
+  }
+  return wrong
+}
+
+/** Of each window that a question was answered about: whether it was in an answer. */
+function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string, 'served' | 'asked'> {
+  const answers = new Map<string, 'served' | 'asked'>()
+  for (const arrival of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    const { app, operation, target, time, status, fault, refusal } = arrival
+    const name = operation?.split('.').at(-1) ?? ''
+    if (
+      !name.startsWith('realtime') ||
+      refusal !== undefined ||
+      status !== 200 ||
+      (fault ?? 'empty') !== 'empty'
+    )
+      continue
+    const stream = name === 'realtimeUsage' ? 'realtime-usage' : 'realtime-quality'
+    const query = new URL(target, 'http://provider').searchParams
+    const { servedFrom } = sandbox.analytics(app!)
+    for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
+      const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')} ${at}`
+      const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - delay
+      if (isServed || !answers.has(key)) answers.set(key, isServed ? 'served' : 'asked')
+    }
+  }
+  return answers
+}
+
+async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<string, string>> {
+  const gaps = new Map<string, string>()
+  for (const { key, from, to, state } of await database.rows<{
+    key: string
+    from: number
+    to: number
+    state: string
+  }>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
+            extract(epoch from range_to)::float8 as to, state
+     from ingest.gap where stream like 'realtime-%'`,
+  )) {
+    for (let at = from; at < to; at += 20) gaps.set(`${key} ${at}`, state)
+  }
+  return gaps
+}
+
+/**
+ * Windows that are lost or absent although the provider served them long enough: for a time in which each series is
+ * asked once at an even pace, and a pause of a tenth of what is available is over.
+ */
+export async function lostInVain(examination: Examination): Promise<Readonly<Record<string, number>>> {
+  const { sandbox, database, limits, start } = examination
+  const { realtime: plan } = limits
+  if (!plan) return {}
+  const [row] = await database.rows<{ count: number }>(
+    `select count(*)::int as count from ingest.progress where stream like 'realtime-%'`,
+  )
+  const enough = Math.ceil((row!.count * secondsEach(plan) + plan.reach * PAUSE_SHARE) / 60)
+  const minutes = new Map<string, readonly (Open | undefined)[]>()
+  const found: Record<string, number> = {}
+  for (const window of (await gapsByWindow(database)).keys()) {
+    const [app, stream, series, at] = window.split(' ') as [string, string, string, string]
+    const operation = operationOf(stream)
+    const key = `${app} ${operation}`
+    if (!minutes.has(key)) minutes.set(key, openMinutes(examination, app, operation, plan))
+    const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.delay
+    const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), from })
+    if (longest > enough) found[`${app} ${stream} ${series}`] = (found[`${app} ${stream} ${series}`] ?? 0) + 1
+  }
+  return found
+}
+
+function operationOf(stream: string): string {
+  return stream === 'realtime-usage' ? 'realtimeUsage' : 'realtimeQuality'
+}
+
+/**
+ * Until when what leaves the reach has been noticed, Unix seconds: a quarter of an hour after it, where questions could be
+ * answered in that time; a series that cannot be asked about is not looked at either.
+ */
+function noticedAt(minutes: readonly (Open | undefined)[], start: number): number {
+  let last = minutes.length
+  while (last > QUARTER && !minutes.slice(last - QUARTER, last).every(Boolean)) last -= 1
+  return start / 1_000 + (last - QUARTER) * 60
+}
+
+const QUARTER = 15
+
+/** No pause after a fault is a larger part of what is available. */
+const PAUSE_SHARE = 0.1
+
+/** At an even pace, seconds between two requests of a plan's day. */
+function secondsEach({ rates }: PlanLimits): number {
+  return 86_400 / rates.find(({ window }) => window === 86_400)!.requests
+}
+
+/** Minutes in a row in which a window that begins `at`, and is served after `from`, could be had; Unix seconds. */
+function longestOpen(
+  minutes: readonly (Open | undefined)[],
+  { start, at, from }: { readonly start: number; readonly at: number; readonly from: number },
+): number {
+  let longest = 0
+  let now = 0
+  for (let n = Math.max(0, Math.floor((at - start) / 60)); n < minutes.length; n++) {
+    const open = minutes[n]
+    const time = start + n * 60
+    // Through the whole of the minute.
+    const isHad = open && time >= from && time > at + 20 + open.delay && time + 60 < at + open.reach
+    now = isHad ? now + 1 : 0
+    longest = Math.max(longest, now)
+    if (time > at + 7_200) break
+  }
+  return longest
+}

@@ -1,0 +1,107 @@
+import type { PlanLimits } from '../../src/provider/limits.ts'
+import type { FaultRule, Sandbox, Switches } from '../../src/sandbox/index.ts'
+import type { FaultWindow } from './plan-draw.ts'
+
+/** A run, as far as it tells what its world made unavoidable. */
+export interface Played {
+  readonly sandbox: Sandbox
+  readonly switches: Partial<Switches>
+  readonly faults: readonly FaultWindow[]
+  readonly start: number
+  readonly end: number
+}
+
+/** What may be asked for at a moment: how far back, and how old it must be, seconds. */
+export type Open = Pick<PlanLimits, 'reach' | 'delay'>
+
+type Narrow = (open: Open) => Open | undefined
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** Who was refused a range tries the documented one after this, and after twice as long each time it is refused again. */
+const firstTrial = 10 * minute
+/** A refusal that does not say what is too much silences its endpoint for this long, a half more by chance. */
+const afterTooMany = 15 * minute
+/** By how much refusals for its age can make a daemon ask for older data only, seconds. */
+const mostDelay = 900
+
+const nothing: Narrow = () => undefined
+const halfAsFar: Narrow = ({ reach, delay }) => ({ reach: reach / 2, delay })
+const older: Narrow = ({ reach, delay }) => ({ reach, delay: delay + mostDelay })
+const tight: Narrow = ({ reach, delay }) => ({ reach: reach / 2, delay: delay * 2 })
+
+/**
+ * What a refusal of a range teaches, which holds until the documented range is tried again. As the waits between trials
+ * double, the last one is no longer than the refusals lasted and the first wait together.
+ */
+const taught: Readonly<Record<string, Narrow>> = {
+  'query time range limit error': halfAsFar,
+  'query latency limit error': older,
+  // Ranges of a minute cannot keep up at the requests of any plan.
+  'query time length limit error': nothing,
+}
+
+interface Period {
+  readonly from: number
+  readonly to: number
+  readonly narrow: Narrow
+}
+
+/**
+ * Of each minute of a run, what questions to an operation of real time could ask for; undefined where no question can be
+ * answered. Knows what the world does amiss and how long the documents of this program promise to wait after it, and
+ * nothing of what happened.
+ */
+export function openMinutes(
+  played: Played,
+  app: string,
+  operation: string,
+  plan: PlanLimits,
+): readonly (Open | undefined)[] {
+  const periods = [...faultPeriods(played, operation), ...tightPeriods(played, app)]
+  return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
+    const at = played.start + n * minute
+    let open: Open | undefined = { reach: plan.reach, delay: plan.delay }
+    for (const { from, to, narrow } of periods) {
+      // A minute that is touched is spoilt.
+      if (open && from < at + minute && at < to) open = narrow(open)
+    }
+    return open
+  })
+}
+
+function faultPeriods({ faults, start }: Played, operation: string): readonly Period[] {
+  return faults.flatMap(({ from, to, rules }) =>
+    rules
+      .filter(rule => concerns(rule, operation))
+      .flatMap(({ message = '' }) => {
+        const strikes = { from: start + from, to: start + to, narrow: nothing }
+        const lesson = taught[message]
+        if (!lesson) return [strikes]
+        return [strikes, { from: strikes.to, to: strikes.to + (to - from) + firstTrial, narrow: lesson }]
+      }),
+  )
+}
+
+function tightPeriods({ sandbox, switches, start, end }: Played, app: string): readonly Period[] {
+  const truth = sandbox.analytics(app)
+  const isSaid = (switches.limitsOutsideSearch ?? '300') === '300'
+  const periods: Period[] = []
+  for (let from = Math.floor(start / hour) * hour; from < end; from += hour) {
+    if (!truth.isTightHour('realtime', from)) continue
+    const to = from + hour
+    if (!isSaid) periods.push({ from, to: to + afterTooMany, narrow: nothing })
+    else {
+      // Hours that come before the bound was tried again prolong what came before them.
+      const before = periods.at(-1)
+      const first = before && before.to >= from ? periods.pop()!.from : from
+      periods.push({ from: first, to: to + (to - first) + firstTrial, narrow: tight })
+    }
+  }
+  return periods
+}
+
+export function concerns({ operation }: FaultRule, asked: string): boolean {
+  return operation === undefined || operation === asked
+}
