@@ -94,8 +94,10 @@ function noteAnswered({ context, followed }: OutcomeContext, state: SeriesState)
 async function afterFailure({ context }: OutcomeContext, ended: Ended, failure: Failure): Promise<void> {
   const { reading, state } = ended
   const { stream, series } = reading
-  state.failures += 1
-  state.isFailing = isOfTheQuestion(failure.kind)
+  const isOfQuestion = isOfTheQuestion(failure.kind)
+  // Refusals of a range and failures of the group are passed within minutes: they make no first failure of the question late.
+  state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
+  state.isFailing = isOfQuestion
   const patience = { available: reading.rules.reach, chance: context.random.next() }
   state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, patience)
   await reportFailure({ ...context, stream, series: series.key }, failure)

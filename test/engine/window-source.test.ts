@@ -381,6 +381,22 @@ describe('a refusal', () => {
     },
   )
 
+  it('of the question, after refusals of its range in a row, pauses like the first of its kind', async () => {
+    let kind: 'time_length_limit' | 'bad_request' = 'time_length_limit'
+    const rig = rigged(() => kind)
+    await rig.source.begin()
+    for (let n = 0; n < 8; n++) {
+      await rig.work()
+      await rig.clock.advance(10 * minute)
+    }
+    kind = 'bad_request'
+    await rig.work()
+    const failed = rig.asked.length
+    await rig.clock.advance(5 * minute)
+    await rig.work()
+    expect(rig.asked.length).toBeGreaterThan(failed)
+  })
+
   it('is asked again at the cost of repairs, until it is answered', async () => {
     let isWell = false
     const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'))
