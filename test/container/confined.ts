@@ -26,7 +26,7 @@ export function startConfined(args: readonly string[], memory?: MemoryGroup): Co
   const child = spawn('/bin/sh', ['-c', `${enter}exec "$0" "$@"`, process.execPath, ...args], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' },
   })
   const output = follow(child)
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
