@@ -16,8 +16,8 @@ LABEL org.opencontainers.image.title="Penstock" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 # With `penstock` in it, for docker exec and kubectl exec.
-# Bodies lie beside the heap; each of the C library's many arenas would keep what it once held.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=2 \
+# Bodies lie beside the heap: the C library would keep the room of large ones in its arenas when they have gone.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072 \
     PATH=/app/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules

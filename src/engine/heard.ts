@@ -13,9 +13,16 @@ const MOST_NAMES = 20_000
  */
 const SHARE_OF_NEWS = 1 / 4
 
+/**
+ * An answer that holds so much may have left something behind, whatever others held. No document says how much one may
+ * hold, so else the largest that was seen tells it: a smaller one told all that there was.
+ */
+const FULL_ANSWER = 100
+
 export function createHeard(): Heard {
   /** The latest at the end. */
   const names = new Set<string>()
+  let largest = 0
   return {
     isNews: told => {
       let news = 0
@@ -28,7 +35,9 @@ export function createHeard(): Heard {
         if (names.size <= most) break
         names.delete(oldest)
       }
-      return news > 0 && news >= told.length * SHARE_OF_NEWS
+      largest = Math.max(largest, told.length)
+      const isFull = told.length >= Math.min(largest, FULL_ANSWER)
+      return isFull && news > 0 && news >= told.length * SHARE_OF_NEWS
     },
   }
 }

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '../../src/clock/system.ts'
 import { follow, type Output } from '../support/output.ts'
+import { readDockerfile } from './dockerfile.ts'
 import { repository } from './image.ts'
 import type { MemoryGroup } from './memory.ts'
 
@@ -20,13 +22,23 @@ export interface Confined extends Output {
   readonly terminate: (patience: number) => Promise<number | string>
 }
 
+/** How the image has the C library keep memory. */
+const allocation = Object.fromEntries(
+  readDockerfile(join(repository, 'Dockerfile'))
+    .at(-1)!
+    .instructions.filter(({ name }) => name === 'ENV')
+    .flatMap(({ text }) =>
+      [...text.matchAll(/(MALLOC_\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]),
+    ),
+)
+
 export function startConfined(args: readonly string[], memory?: MemoryGroup): Confined {
   // The shell moves itself before Node starts, so that Node finds the limit that its flags are shares of.
   const enter = memory ? `echo $$ >'${memory.folder}/cgroup.procs' && ` : ''
   const child = spawn('/bin/sh', ['-c', `${enter}exec "$0" "$@"`, process.execPath, ...args], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...allocation },
   })
   const output = follow(child)
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null

@@ -34,6 +34,11 @@ describe('what is visited when', () => {
     ['one event again and again', () => [{ id: 1 }], 7],
     ['the events of the last seconds', (n: number) => [0, 1, 2, 3, 4, 5].map(i => ({ id: n + i })), 7],
     ['one of three events in turn', (n: number) => [{ id: n % 3 }], 9],
+    [
+      'all that has happened since it was asked',
+      (n: number) => (n === 1 ? [{ id: 1 }, { id: 2 }, { id: 3 }] : [{ id: `${n}a` }, { id: `${n}b` }]),
+      7,
+    ],
   ])('a feed that tells %s is asked at its pace', async (_, told, times) => {
     const { clock, transport, stop } = startApp([], [feed])
     transport.answers = () => ({ items: told(transport.of('appEvents').length) })
