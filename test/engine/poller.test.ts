@@ -36,7 +36,7 @@ describe('what is visited when', () => {
     ['one of three events in turn', (n: number) => [{ id: n % 3 }], 9],
     [
       'all that has happened since it was asked',
-      (n: number) => (n === 1 ? [{ id: 1 }, { id: 2 }, { id: 3 }] : [{ id: `${n}a` }, { id: `${n}b` }]),
+      (n: number) => (n === 1 ? [{ id: 1 }, { id: 2 }, { id: 3 }] : [{ id: 2 * n + 10 }, { id: 2 * n + 11 }]),
       7,
     ],
   ])('a feed that tells %s is asked at its pace', async (_, told, times) => {
