@@ -4,7 +4,7 @@ import { type PlanDayOptions, type PlanDayResult, runPlanDay } from './plan-day.
 import { type PlanMutantName, planMutants, wrongFigures } from './plan-mutants.ts'
 
 /** A mutant may pass a seed by luck, not all of these. */
-const seeds = [1, 2, 3]
+const seeds = [1, 2, 3, 5]
 
 function play(options: Partial<PlanDayOptions>, seed: number): Promise<PlanDayResult> {
   const { switches, ...rest } = options
