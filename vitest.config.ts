@@ -6,6 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // Worlds with processes of their own: more of them at once would spend their lives on starting.
+    maxConcurrency: 3,
     // Only what hangs should end here: tests that start many processes take long on a busy machine. A file that plays
     // a whole day or kills processes sets its own, longer limit.
     testTimeout: 120_000,
