@@ -148,7 +148,7 @@ describe('a window, over all plans and streams', () => {
             { from: newest.from, to: Number.MAX_SAFE_INTEGER },
           ]),
         )
-        // Counted from the newest backwards, which needs as few as any other way.
+        // Windows that are laid from the newest backwards are as few as possible.
         let fewest = 0
         let reached = Number.POSITIVE_INFINITY
         for (const { from, to } of targets.toReversed()) {

@@ -285,7 +285,7 @@ describe('callSlices', () => {
     return { codes, violations: stage.sandbox.status().violations }
   }
 
-  it('served: any part of a call may be read, and lists who was there then', async () => {
+  it('served: a part of a call may be read, and lists the users who joined before its end', async () => {
     expect((await slices('served')).codes).toEqual([200, 200, 200, 200, 200, 200, 200, 200])
     const stage = playAnalytics()
     const call = await someCall(stage)
