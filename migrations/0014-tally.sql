@@ -171,6 +171,16 @@ comment on function ingest.recount is 'Makes ingest.tally anew from what is ther
 revoke execute on function ingest.recount from public;
 select ingest.recount();
 
+-- Triggers call them with the rights of whoever writes; readers write nothing.
+revoke execute on function
+  ingest.tally_slot, ingest.tally_add, ingest.tally_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items,
+  ingest.tally_none
+from public;
+grant execute on function
+  ingest.tally_slot, ingest.tally_add, ingest.tally_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items,
+  ingest.tally_none
+to penstock_runtime;
+
 -- What is looked for among what is open, and among gaps and dead letters without their bytes.
 create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
 create index progress_by_time on ingest.progress (app_id, stream) where owed_from is not null;
