@@ -7,4 +7,6 @@ export const nextId = z
   .describe('Where the batch begins: nextId of the answer before; left out for the first')
 
 /** The reason of a change, handed on to the clients; its inner structure is not documented. */
-export const cause = z.looseObject({}).describe('Reason of the change: any object; clients receive it unchanged')
+export const cause = z
+  .looseObject({})
+  .describe('Reason of the change: any object; clients receive it unchanged')
