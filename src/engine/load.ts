@@ -54,7 +54,8 @@ export function createLoad(room: number): Load {
   const expected = new Map<string, number>()
   /** How many answers are under way of each kind of which nothing was known. */
   const exploring = new Map<string, number>()
-  const waiting: Waiting[] = []
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>()
   const light: Lane = { room: room * ROOM_OF_LIGHT, taken: 0 }
   const heavy: Lane = { room: room - light.room, taken: 0 }
 
@@ -82,14 +83,15 @@ export function createLoad(room: number): Load {
   /** Those that may enter now, in the order in which they came. */
   function admit(): void {
     const full = new Set<Lane>()
-    for (const next of [...waiting]) {
+    for (const next of waiting) {
+      if (full.size === 2) return
       const lane = laneOf(next.kind)
       if (full.has(lane) || isExplored(next.kind)) continue
       if (!fits(next.kind)) {
         full.add(lane)
         continue
       }
-      waiting.splice(waiting.indexOf(next), 1)
+      waiting.delete(next)
       next.enter()
     }
   }
@@ -127,7 +129,7 @@ export function createLoad(room: number): Load {
       if (signal.aborted) return Promise.resolve(undefined)
       return new Promise<Share | undefined>(resolve => {
         const leave = () => {
-          waiting.splice(waiting.indexOf(one), 1)
+          waiting.delete(one)
           resolve(undefined)
           admit()
         }
@@ -139,7 +141,7 @@ export function createLoad(room: number): Load {
           },
         }
         signal.addEventListener('abort', leave, { once: true })
-        waiting.push(one)
+        waiting.add(one)
         admit()
       })
     },

@@ -1,4 +1,4 @@
-import { askedDelay, type Backoff, retryDelay } from '../planning/retry.ts'
+import { askedDelay, type Backoff, longestSpread, retryDelay } from '../planning/retry.ts'
 import type { Failure, FailureKind } from '../provider/errors.ts'
 
 /** How one kind of failure is met. The kind alone decides. */
@@ -122,9 +122,6 @@ const failingFeed: Backoff = { first: 2 * second, cap: 40 * second }
 /** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
 const PAUSE_SHARE = 0.1
 
-/** By how much chance lengthens a wait at most. */
-const LONGEST_SPREAD = 1.5
-
 /**
  * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
  * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
@@ -136,7 +133,7 @@ export function questionPause(
   { available, chance }: { readonly available: number; readonly chance: number },
 ): number {
   if (!isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
-  const longest = (available * second * PAUSE_SHARE) / LONGEST_SPREAD
+  const longest = (available * second * PAUSE_SHARE) / longestSpread
   const backoff = { ...failingQuestion, cap: Math.min(failingQuestion.cap, longest) }
   return retryDelay(backoff, failures, chance, failure.retryAfter)
 }

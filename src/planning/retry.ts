@@ -8,15 +8,18 @@ export interface Backoff {
   readonly factor?: number
 }
 
+/** By how much chance lengthens a wait at most. */
+export const longestSpread = 1.5
+
 /**
- * The wait in ms after the n-th failure in a row (n from 1). Grows up to its cap; `chance` in [0, 1) lengthens it
- * by up to a half, so that many waiters do not come back together. What the provider asked for (`retryAfter`,
+ * The wait in ms after the n-th failure in a row (n from 1). Grows up to its cap; `chance` in [0, 1) lengthens it,
+ * so that many waiters do not come back together. What the provider asked for (`retryAfter`,
  * seconds) is never undercut.
  */
 export function retryDelay(backoff: Backoff, failures: number, chance: number, retryAfter?: number): number {
   const { first, cap, factor = 2 } = backoff
   const grown = Math.min(cap, first * factor ** Math.min(failures - 1, 30))
-  return Math.max(grown * (1 + chance / 2), askedDelay(retryAfter ?? 0, chance))
+  return Math.max(grown * (1 + chance * (longestSpread - 1)), askedDelay(retryAfter ?? 0, chance))
 }
 
 /** What the provider asked for, in ms, lengthened by up to a tenth. `retryAfter` in seconds. */

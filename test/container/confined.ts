@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { systemClock } from '../../src/clock/system.ts'
 import { follow, type Output } from '../support/output.ts'
-import { readDockerfile } from './dockerfile.ts'
 import { repository } from './image.ts'
 import type { MemoryGroup } from './memory.ts'
 
@@ -22,23 +20,19 @@ export interface Confined extends Output {
   readonly terminate: (patience: number) => Promise<number | string>
 }
 
-/** How the image has the C library keep memory. */
-const allocation = Object.fromEntries(
-  readDockerfile(join(repository, 'Dockerfile'))
-    .at(-1)!
-    .instructions.filter(({ name }) => name === 'ENV')
-    .flatMap(({ text }) =>
-      [...text.matchAll(/(MALLOC_\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]),
-    ),
-)
+/** What it runs in besides what every process here has. */
+export interface Confinement {
+  readonly env?: Readonly<Record<string, string>>
+  readonly memory?: MemoryGroup | undefined
+}
 
-export function startConfined(args: readonly string[], memory?: MemoryGroup): Confined {
+export function startConfined(args: readonly string[], { env, memory }: Confinement = {}): Confined {
   // The shell moves itself before Node starts, so that Node finds the limit that its flags are shares of.
   const enter = memory ? `echo $$ >'${memory.folder}/cgroup.procs' && ` : ''
   const child = spawn('/bin/sh', ['-c', `${enter}exec "$0" "$@"`, process.execPath, ...args], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...allocation },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   })
   const output = follow(child)
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null

@@ -63,9 +63,10 @@ async function soak(): Promise<void> {
   const url = /http:\/\/\S+/.exec(await provider.line(/plays the provider at/))![0]
   const config = join(folder, 'penstock.yaml')
   await writeFile(config, configText(database.url, url), { mode: 0o600 })
+  const { command, env } = readImage()
   const group = openMemoryGroup(documented)
   const memory = typeof group === 'string' ? undefined : group
-  const daemon = startConfined([...entrypoint(), 'run', '--config', config], memory)
+  const daemon = startConfined([...command, 'run', '--config', config], { env, memory })
   stack.defer(async () => void (await daemon.terminate(patience)))
 
   const most = await watch(daemon, pool)
@@ -105,12 +106,15 @@ function sandboxCommand(): readonly string[] {
   return ['src/main.ts', 'sandbox', '--profile', profile, '--plan', plan, '--seed', seed, '--port', '0']
 }
 
-/** The image's own command line: its flags are what is tried here. */
-function entrypoint(): readonly string[] {
+/** The image's own command line, and how it has the C library keep memory: both are what is tried here. */
+function readImage() {
   const last = readDockerfile(join(repository, 'Dockerfile')).at(-1)!
-  return execForm(textOf(last, 'ENTRYPOINT'))
-    .slice(1)
-    .map(word => word.replace('/app/', ''))
+  const words = execForm(textOf(last, 'ENTRYPOINT')).slice(1)
+  const settings = [...textOf(last, 'ENV').matchAll(/(MALLOC_\w+)=(\S+)/g)]
+  return {
+    command: words.map(word => word.replace('/app/', '')),
+    env: Object.fromEntries(settings.map(([, name, value]) => [name!, value!])),
+  }
 }
 
 function configText(databaseUrl: string, url: string): string {

@@ -56,35 +56,18 @@ const hour = 3_600_000
 const day = 24 * hour
 /** A call that goes on is looked at again within this, ms, whatever the settings. */
 const longestUnended = 1_800_000
-const streamGroups = {
-  calls: 'call-search',
-  'call-sessions': 'call-details',
-  'call-metrics': 'call-details',
-  'usage-insight': 'usage-insight',
-  'quality-insight': 'quality-insight',
-  'realtime-usage': 'realtime',
-  'realtime-quality': 'realtime',
-} as const
-
-const operationOf = {
-  calls: 'callSearch',
-  'call-sessions': 'callSessions',
-  'call-metrics': 'callMetrics',
-  'usage-insight': 'usageInsight',
-  'quality-insight': 'qualityInsight',
-  'realtime-usage': 'realtimeUsage',
-  'realtime-quality': 'realtimeQuality',
-} as const
-
-const groupOf: Readonly<Record<string, string>> = {
-  callSearch: 'call-search',
-  callSessions: 'call-details',
-  callMetrics: 'call-details',
-  usageInsight: 'usage-insight',
-  qualityInsight: 'quality-insight',
-  realtimeUsage: 'realtime',
-  realtimeQuality: 'realtime',
+/** The operation that a stream asks with, and the limit group that it counts in. */
+const askedBy: Readonly<Record<string, { readonly operation: string; readonly group: string }>> = {
+  calls: { operation: 'callSearch', group: 'call-search' },
+  'call-sessions': { operation: 'callSessions', group: 'call-details' },
+  'call-metrics': { operation: 'callMetrics', group: 'call-details' },
+  'usage-insight': { operation: 'usageInsight', group: 'usage-insight' },
+  'quality-insight': { operation: 'qualityInsight', group: 'quality-insight' },
+  'realtime-usage': { operation: 'realtimeUsage', group: 'realtime' },
+  'realtime-quality': { operation: 'realtimeQuality', group: 'realtime' },
 }
+
+const groupOf = new Map(Object.values(askedBy).map(({ operation, group }) => [operation, group]))
 
 /** A request to call analytics, with what was asked and the limit group that it counts in. */
 interface Asked {
@@ -97,7 +80,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
   const { sandbox, limits, start } = examination
   const asked = sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap((arrival): readonly Asked[] => {
     const operation = arrival.operation?.split('.').at(-1) ?? ''
-    const group = groupOf[operation]
+    const group = groupOf.get(operation)
     return group ? [{ arrival, operation, group }] : []
   })
   const requests: Record<string, number> = {}
@@ -153,8 +136,7 @@ const SPENT = 0.9
 export function avoidable(findings: PlanFindings, length: number) {
   const { used, gaps, lostInVain, complete, unservable } = findings
   const hasRoom = (stream: string | undefined) => {
-    const group = streamGroups[stream as keyof typeof streamGroups]
-    return (used[group] ?? 0) < SPENT * Math.min(1, length / day)
+    return (used[askedBy[stream ?? '']?.group ?? ''] ?? 0) < SPENT * Math.min(1, length / day)
   }
   const isTold = (stream: string | undefined) =>
     stream!.startsWith('realtime-') && Object.keys(gaps).some(what => what.startsWith(`${stream} `))
@@ -194,7 +176,7 @@ function unexplained(
     Object.entries(letters).filter(([what, count]) => {
       const [stream, reason] = what.split(' ')
       if (reason === 'too_large') return count > (worklist[`${stream} live split`] ?? 0)
-      return count > (reasons.get(`${operationOf[stream as keyof typeof operationOf]} ${reason}`) ?? 0)
+      return count > (reasons.get(`${askedBy[stream!]!.operation} ${reason}`) ?? 0)
     }),
   )
 }
@@ -286,13 +268,13 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
 }
 
 async function completeness({ sandbox, database, apps, limits, start, end }: Examination) {
-  const answers = Object.entries(streamGroups).flatMap(([stream, group]) => {
-    const plan = limits[group]
-    return plan ? [{ stream, plan }] : []
+  const answers = Object.entries(askedBy).flatMap(([stream, { operation, group }]) => {
+    const plan = limits[group as keyof typeof limits]
+    return plan ? [{ stream, operation, plan }] : []
   })
   const complete: Record<string, boolean> = {}
   const unservable: string[] = []
-  for (const { stream, plan } of answers) {
+  for (const { stream, operation, plan } of answers) {
     // From the first moment on, up to what cannot be final yet by any setting.
     const settle = stream.endsWith('insight')
       ? 80 * 3_600_000
@@ -307,7 +289,6 @@ async function completeness({ sandbox, database, apps, limits, start, end }: Exa
         `select ingest.is_complete('${stream}', '${app}', to_timestamp(${from / 1_000}), to_timestamp(${to / 1_000})) as complete`,
       )
       complete[`${app} ${stream}`] = row!.complete
-      const operation = operationOf[stream as keyof typeof operationOf]
       if (neverServed(sandbox, app, operation, { from, to })) unservable.push(`${app} ${stream}`)
     }
   }

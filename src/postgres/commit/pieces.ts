@@ -54,7 +54,7 @@ export const rejected = `
     returning t.reason, (xmax = 0) as fresh
   )`
 
-/** In the place of \`rejected\` where nothing is set aside. */
+/** In the place of `rejected` where nothing is set aside. */
 export const none = `
   rejected as (select null::text as reason, false as fresh where false)`
 
