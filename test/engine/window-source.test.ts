@@ -1,106 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createAdmission } from '../../src/engine/admission.ts'
-import { createStoreHealth } from '../../src/engine/health.ts'
-import { createRangeRules } from '../../src/engine/range-rules.ts'
-import type { WindowSettings } from '../../src/engine/settings.ts'
-import { createWindowSource } from '../../src/engine/window-source.ts'
-import type { FailureKind } from '../../src/provider/errors.ts'
-import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
-import { calls, type ServedWindow } from './fake-windows.ts'
-import { appOf, createRig, fence, hour, minute, second, settingsOf } from './rig.ts'
-
-const day = 24 * 3_600
-const limits: RangeLimits = { reach: 3 * day, span: 8 * 3_600, delay: 60 }
-const settings: WindowSettings = {
-  series: [{ key: '', ask: {}, step: 1 }],
-  every: minute,
-  finalAfter: 3_600,
-  revisitEvery: 10 * minute,
-  frame: 'needed',
-}
-
-const ofCalls = { limits, settings }
-
-type Answers = (asked: {
-  readonly from: number
-  readonly to: number
-  readonly page: number
-}) => ServedWindow | FailureKind
-
-/** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
-const realtime = {
-  limits: { reach: 2_400, span: 2_400, delay: 40 },
-  settings: {
-    series: [{ key: '', ask: {}, step: 20 }],
-    every: 5 * minute,
-    finalAfter: 0,
-    revisitEvery: 5 * minute,
-    frame: 'full',
-  },
-} as const
-
-function rigged(
-  answers: Answers = () => ({ items: [] }),
-  { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
-) {
-  const rig = createRig([])
-  const blank = appOf('a1', [])
-  const group = {
-    scope: 'a1',
-    rates: [perSecond(100)],
-    concurrency: 2,
-    counted: 'ledger',
-    range: limits,
-  } as const
-  const app = { ...blank, limits: { ...blank.limits, 'call-search': group } }
-  const engine = settingsOf([app])
-  const asked: { from: number; to: number; page: number; at: number }[] = []
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { target }) => {
-    const query = new URL(target, 'http://provider').searchParams
-    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
-    const question = { from: from!, to: to!, page: page! }
-    asked.push({ ...question, at: rig.clock.now() / 1_000 })
-    const said = answers(question)
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
-    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
-    return {
-      ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
-      timing,
-    }
-  }
-  const controller = new AbortController()
-  const heard: string[] = []
-  const context = {
-    ...rig,
-    ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
-    admission: createAdmission(rig, engine.deadline),
-    health: createStoreHealth(rig.log, () => {}),
-    onFenced: () => heard.push('fenced'),
-    onRooms: () => heard.push('rooms'),
-    onWork: () => heard.push('work'),
-  }
-  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
-  const source = createWindowSource({ context, stream: calls, settings, rules, details: undefined, round: 0 })
-  /** Does everything that can be done now; answers which purposes it was for. */
-  const work = async (): Promise<string[]> => {
-    const done: string[] = []
-    for (;;) {
-      const found = source.find()
-      await rig.clock.advance(0)
-      const [job] = (await found).jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
-      if (!job) return done
-      done.push(job.purpose)
-      const run = job.run()
-      await rig.clock.advance(second)
-      await run
-    }
-  }
-  return { ...rig, source, work, asked, rules, heard, progress: () => rig.store.window('calls', '') }
-}
-
-const nowOf = (rig: ReturnType<typeof rigged>) => rig.clock.now() / 1_000
+import { hour, minute, second } from './rig.ts'
+import { day, limits, nowOf, rigged } from './window-rig.ts'
 
 describe('a first start', () => {
   it('has the newest window and the oldest one to ask for', async () => {
@@ -297,24 +197,6 @@ describe('a series that nobody asks for any more', () => {
   })
 })
 
-describe('a second that spoils every answer', () => {
-  it('becomes a gap, and the rest is read', async () => {
-    let spoilt = 0
-    const rig = rigged(({ from, to }) => (from <= spoilt && spoilt < to ? 'malformed' : { items: [] }))
-    spoilt = nowOf(rig) - 3 * 3_600
-    await rig.source.begin()
-    for (let n = 0; n < 500; n++) {
-      await rig.work()
-      await rig.clock.advance(10 * minute)
-    }
-    const { covered } = rig.progress()
-    const isCovered = (second: number) => covered.some(({ from, to }) => from <= second && second < to)
-    expect(isCovered(spoilt)).toBe(false)
-    expect(isCovered(spoilt - 3_600)).toBe(true)
-    expect(isCovered(spoilt + 3_600)).toBe(true)
-  })
-})
-
 describe('an outage longer than the reach', () => {
   it('leaves one exact gap, and the stream goes on', async () => {
     const rig = rigged()
@@ -332,82 +214,6 @@ describe('an outage longer than the reach', () => {
     expect(gap!.to - (back - limits.reach)).toBeLessThan(60)
     const { covered } = rig.progress()
     expect(covered.at(-1)!.from).toBe(gap!.to)
-  })
-})
-
-describe('a refusal', () => {
-  it.each([
-    ['latency_limit', 'to'],
-    ['time_range_limit', 'from'],
-    ['time_length_limit', 'span'],
-  ] as const)('%s: the next question asks for less', async (kind, bound) => {
-    let refusals = 1
-    const rig = rigged(() => (refusals-- > 0 ? kind : { items: [] }))
-    await rig.source.begin()
-    const ask = async () => {
-      const { jobs } = await rig.source.find()
-      // The oldest window meets the bound of the reach, the newest the one of the delay.
-      const job = jobs.find(({ purpose }) => purpose === (bound === 'from' ? 'backfill' : 'live'))
-      const run = job?.run()
-      await rig.clock.advance(2 * second)
-      await run
-    }
-    await ask()
-    await rig.clock.advance(5 * minute)
-    const beforeRetry = rig.asked.length
-    await ask()
-    const [first, second_] = [rig.asked[0]!, rig.asked[beforeRetry]!]
-    const shift = second_.at - first.at
-    if (bound === 'to') expect(second_.to - first.to).toBeLessThan(shift)
-    if (bound === 'from') expect(second_.from - first.from).toBeGreaterThan(shift)
-    if (bound === 'span')
-      expect(second_.to - second_.from).toBeLessThanOrEqual((first.to - first.from) / 2 + 1)
-    expect(rig.counts.refusals).toEqual([`callSearch ${kind}`])
-  })
-
-  it.each(['malformed', 'bad_request', 'not_found', 'unexpected_status', 'unexpected_code'] as const)(
-    '%s: a question that fails is asked less and less, but again within a tenth of what is available',
-    async kind => {
-      const rig = rigged(() => kind)
-      await rig.source.begin()
-      for (let n = 0; n < 3 * 24 * 12; n++) {
-        await rig.work()
-        await rig.clock.advance(5 * minute)
-      }
-      const pauses = rig.asked.slice(1).map(({ at }, n) => at - rig.asked[n]!.at)
-      expect(Math.max(...pauses)).toBeLessThanOrEqual(limits.reach / 10 + 5 * 60)
-      expect(pauses.at(-1)).toBeGreaterThan(pauses[0]!)
-      expect(rig.asked.length).toBeLessThanOrEqual(20)
-    },
-  )
-
-  it('of the question, after refusals of its range in a row, pauses like the first of its kind', async () => {
-    let kind: 'time_length_limit' | 'bad_request' = 'time_length_limit'
-    const rig = rigged(() => kind)
-    await rig.source.begin()
-    for (let n = 0; n < 8; n++) {
-      await rig.work()
-      await rig.clock.advance(10 * minute)
-    }
-    kind = 'bad_request'
-    await rig.work()
-    const failed = rig.asked.length
-    await rig.clock.advance(5 * minute)
-    await rig.work()
-    expect(rig.asked.length).toBeGreaterThan(failed)
-  })
-
-  it('is asked again at the cost of repairs, until it is answered', async () => {
-    let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'))
-    await rig.source.begin()
-    const [asked] = await rig.work()
-    expect(asked).not.toBe('repair')
-    await rig.clock.advance(10 * minute)
-    isWell = true
-    const [again, ...others] = await rig.work()
-    expect(again).toBe('repair')
-    expect(others).not.toContain('repair')
   })
 })
 
@@ -464,43 +270,5 @@ describe('a value that is promised and not served', () => {
     await rig.clock.advance(13 * hour)
     await rig.work()
     expect(rig.progress()).toMatchObject({ missing: [], covered: [expect.anything()] })
-  })
-})
-
-describe('questions of a stream that fail together', () => {
-  const series = ['a', 'b', 'c'].map(key => ({ key, ask: {}, step: 20 }))
-  const three = { limits: realtime.limits, settings: { ...realtime.settings, series } }
-
-  it('are all tried as if they were well once one of them is', async () => {
-    let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'), three)
-    await rig.source.begin()
-    await rig.work()
-    await rig.clock.advance(2 * minute)
-    isWell = true
-    const done = await rig.work()
-    expect(done.filter(purpose => purpose === 'repair')).toHaveLength(1)
-    expect(done.length).toBeGreaterThanOrEqual(3)
-  })
-})
-
-describe('answers that are all malformed', () => {
-  it('give nothing up that could be read later', async () => {
-    let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'malformed'), realtime)
-    await rig.source.begin()
-    for (let n = 0; n < 120; n++) {
-      await rig.work()
-      await rig.clock.advance(minute)
-    }
-    isWell = true
-    await rig.clock.advance(4 * minute)
-    const before = rig.asked.length
-    await rig.work()
-    expect(rig.store.gaps.filter(({ reason }) => reason === 'refused')).toEqual([])
-    const { covered } = rig.progress()
-    expect(covered).toHaveLength(1)
-    expect(covered[0]!.from).toBeLessThan(nowOf(rig) - 38 * 60)
-    expect(rig.asked.length - before).toBeLessThan(8)
   })
 })

@@ -1,76 +1,25 @@
-import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import { readFigures } from '../../src/postgres/figures.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { commitNext } from './analytics.ts'
-import { app, me, openStore, rowSet, session, start, type TestStore } from './harness.ts'
+import { app, me, rowSet, session, start } from './harness.ts'
+import {
+  db,
+  fill,
+  fillings,
+  gapStates,
+  housekeeping,
+  openGap,
+  partitions,
+  places,
+  put,
+  useEmptyTables,
+} from './partition-rig.ts'
 
 const day = 86_400_000
-const fortnight = 14 * day
-let db: TestStore
-let opened: Promise<TestStore> | undefined
-beforeEach(async () => {
-  opened ??= openStore()
-  db = await opened
-  for (const name of await partitions('session_metric')) await db.rows(`drop table analytics.${name}`)
-  for (const name of await partitions('quality_realtime')) await db.rows(`drop table analytics.${name}`)
-  await db.rows('truncate analytics.session_metric, analytics.quality_realtime, ingest.gap')
-  await db.setTime(start)
-})
-afterAll(async () => (await opened)?.close())
 
-/** Names of the partitions besides the default one, in order. */
-async function partitions(table: string): Promise<readonly string[]> {
-  const found = await db.rows(
-    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = ('analytics.' || $1)::regclass and c.relname not like '%default' order by 1`,
-    [table],
-  )
-  return found.map(({ name }) => String(name))
-}
-
-/** Values at these moments, and in which table each lies. */
-async function put(...times: readonly string[]): Promise<void> {
-  for (const at of times) {
-    await db.pool.query(
-      `insert into analytics.session_metric values ($1, 'c', 's', '0', 20001, $2, 1)
-       on conflict (app_id, call_id, sid, peer_uid, mid, at) do nothing`,
-      [app, at],
-    )
-  }
-}
-const places = async () => {
-  const found = await db.rows(
-    `select (at at time zone 'UTC')::text as at, tableoid::regclass::text as place from analytics.session_metric order by at`,
-  )
-  return found.map(({ at, place }) => [at, String(place).replace('analytics.session_metric_', '')])
-}
-
-/** Housekeeping with the rights of the daemon; the provider says that it is this time, else that of the database. */
-async function housekeeping(retention: object = {}, confirmed?: number | 'nothing') {
-  const settings = { roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room' } as const
-  const store = createStore(db.pool, { ...settings, region: () => 'ap', retention })
-  const told = confirmed ?? Number(await db.value('select ingest.clock()'))
-  return store.housekeeping(told === 'nothing' ? undefined : told)
-}
-
-/** Names of the partitions and the default one with the rows of each that has some. */
-async function fillings(): Promise<Readonly<Record<string, number>>> {
-  const found = await db.rows(
-    `select tableoid::regclass::text as place, count(*)::int as rows from analytics.session_metric group by 1 order by 1`,
-  )
-  return Object.fromEntries(
-    found.map(({ place, rows }) => [String(place).replace('analytics.session_metric_', ''), Number(rows)]),
-  )
-}
-
-/** So many values of a week that has no partition yet, a minute apart. */
-const fill = (rows: number, from = start) =>
-  db.rows(
-    `insert into analytics.session_metric select $1, 'c', 's', '0', 20001, $2::timestamptz + n * interval '1 minute', n
-     from generate_series(0, $3 - 1) n`,
-    [app, from, rows],
-  )
+useEmptyTables()
 
 describe('partitions', () => {
   it('are made ahead by the week and by the month, from Monday and from the first, UTC', async () => {
@@ -229,56 +178,12 @@ describe('a default partition full of rows', () => {
   })
 })
 
-/** A gap that could be repaired until an hour before the test begins. */
-const openGap = () =>
-  db.rows(
-    `insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, recoverable_until)
-     values ($1, 'room-events', 'r', 'sequence', 1, 1, 'hole', $2::timestamptz - interval '1 hour')`,
-    [app, start],
-  )
-const gapStates = async () => (await db.rows('select state from ingest.gap')).map(({ state }) => state)
-
 describe('before the first page', () => {
   it('there are partitions for what comes', async () => {
     await db.store.prepare()
     expect(await partitions('session_metric')).toHaveLength(11)
     await put(start)
     expect(await places()).toEqual([['2026-01-05 08:00:00', '20260105']])
-  })
-})
-
-describe('a clock of the database that jumped ahead', () => {
-  const kept = { session_metric: 90 * day, quality_realtime: 90 * day }
-
-  it('drops nothing and gives nothing up, until it is right again', async () => {
-    await housekeeping(kept)
-    await put('2025-12-28', '2099-12-31')
-    await db.rows(
-      `insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, recoverable_until)
-       values ($1, 'room-events', 'r', 'sequence', 1, 1, 'hole', $2::timestamptz + interval '1 hour')`,
-      [app, start],
-    )
-    const before = await partitions('session_metric')
-    await db.advance(400 * day)
-    expect(await housekeeping(kept, Date.parse(start))).toBe('in doubt')
-    expect(await housekeeping(kept, 'nothing')).toBe('in doubt')
-    expect(await partitions('session_metric')).toEqual(expect.arrayContaining([...before]))
-    expect(await places()).toHaveLength(2)
-    expect(await gapStates()).toEqual(['open'])
-
-    await db.setTime(start)
-    await db.advance(91 * day)
-    expect(await housekeeping(kept)).toBe('done')
-    expect((await partitions('session_metric'))[0]! > before[0]!).toBe(true)
-    expect(await gapStates()).toEqual(['lost'])
-  })
-
-  it('takes no more away than the provider confirms where it is a little ahead', async () => {
-    await openGap()
-    await db.rows(`update ingest.gap set recoverable_until = $1`, [start])
-    await db.advance(60_000)
-    expect(await housekeeping(kept, Date.parse(start))).toBe('done')
-    expect(await gapStates()).toEqual(['open'])
   })
 })
 
@@ -293,51 +198,6 @@ describe('summaries of the index by time', () => {
     expect(await missing()).toBe(0)
     await fill(30_000, '2026-01-08T20:00:00Z')
     expect(await missing()).toBeGreaterThan(0)
-  })
-})
-
-describe('retention', () => {
-  it('drops four partitions a run at most', async () => {
-    await housekeeping()
-    await db.pool.query(`select ingest.make_partition('session_metric', '2025-11-24')`)
-    await housekeeping({ session_metric: day })
-    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251222')
-    await housekeeping({ session_metric: day })
-    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251229')
-  })
-
-  it('drops what is older than its table keeps, in whole partitions, and such rows of the default one', async () => {
-    await housekeeping()
-    await put('1970-01-01', '2025-12-21', '2025-12-22', '2025-12-28', '2026-01-05', '2099-01-01')
-    await housekeeping({ session_metric: fortnight })
-    expect(await places()).toEqual([
-      ['2025-12-22 00:00:00', '20251222'],
-      ['2025-12-28 00:00:00', '20251222'],
-      ['2026-01-05 00:00:00', '20260105'],
-      ['2099-01-01 00:00:00', 'default'],
-    ])
-    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251222')
-    expect(await partitions('quality_realtime')).toHaveLength(3)
-    await housekeeping({ session_metric: fortnight })
-    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251222')
-  })
-
-  it('leaves a table that is kept forever as it is', async () => {
-    await put('1970-01-01')
-    await housekeeping({ session_metric: 'forever', quality_realtime: day })
-    expect(await places()).toHaveLength(1)
-  })
-
-  it('waits for nobody who is reading', async () => {
-    await housekeeping()
-    await put('2025-12-02')
-    const reader = await session(db.url)
-    await reader.query('begin; select * from analytics.session_metric')
-    await housekeeping({ session_metric: fortnight })
-    expect(await places()).toHaveLength(1)
-    await reader.query('commit')
-    await housekeeping({ session_metric: fortnight })
-    expect(await places()).toEqual([])
   })
 })
 

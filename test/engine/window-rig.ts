@@ -1,0 +1,103 @@
+import { createAdmission } from '../../src/engine/admission.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
+import { createRangeRules } from '../../src/engine/range-rules.ts'
+import type { WindowSettings } from '../../src/engine/settings.ts'
+import { createWindowSource } from '../../src/engine/window-source.ts'
+import type { FailureKind } from '../../src/provider/errors.ts'
+import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
+import { calls, type ServedWindow } from './fake-windows.ts'
+import { appOf, createRig, fence, minute, second, settingsOf } from './rig.ts'
+
+export const day = 24 * 3_600
+export const limits: RangeLimits = { reach: 3 * day, span: 8 * 3_600, delay: 60 }
+const settings: WindowSettings = {
+  series: [{ key: '', ask: {}, step: 1 }],
+  every: minute,
+  finalAfter: 3_600,
+  revisitEvery: 10 * minute,
+  frame: 'needed',
+}
+
+const ofCalls = { limits, settings }
+
+type Answers = (asked: {
+  readonly from: number
+  readonly to: number
+  readonly page: number
+}) => ServedWindow | FailureKind
+
+/** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
+export const realtime = {
+  limits: { reach: 2_400, span: 2_400, delay: 40 },
+  settings: {
+    series: [{ key: '', ask: {}, step: 20 }],
+    every: 5 * minute,
+    finalAfter: 0,
+    revisitEvery: 5 * minute,
+    frame: 'full',
+  },
+} as const
+
+/** A window source of one stream between a store and a provider that a test plays. */
+export function rigged(
+  answers: Answers = () => ({ items: [] }),
+  { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
+) {
+  const rig = createRig([])
+  const blank = appOf('a1', [])
+  const group = {
+    scope: 'a1',
+    rates: [perSecond(100)],
+    concurrency: 2,
+    counted: 'ledger',
+    range: limits,
+  } as const
+  const app = { ...blank, limits: { ...blank.limits, 'call-search': group } }
+  const engine = settingsOf([app])
+  const asked: { from: number; to: number; page: number; at: number }[] = []
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  rig.transport.send = async (_app, { target }) => {
+    const query = new URL(target, 'http://provider').searchParams
+    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
+    const question = { from: from!, to: to!, page: page! }
+    asked.push({ ...question, at: rig.clock.now() / 1_000 })
+    const said = answers(question)
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
+      timing,
+    }
+  }
+  const controller = new AbortController()
+  const heard: string[] = []
+  const context = {
+    ...rig,
+    ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
+    admission: createAdmission(rig, engine.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => heard.push('fenced'),
+    onRooms: () => heard.push('rooms'),
+    onWork: () => heard.push('work'),
+  }
+  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const source = createWindowSource({ context, stream: calls, settings, rules, details: undefined, round: 0 })
+  /** Does everything that can be done now; answers which purposes it was for. */
+  const work = async (): Promise<string[]> => {
+    const done: string[] = []
+    for (;;) {
+      const found = source.find()
+      await rig.clock.advance(0)
+      const [job] = (await found).jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) return done
+      done.push(job.purpose)
+      const run = job.run()
+      await rig.clock.advance(second)
+      await run
+    }
+  }
+  return { ...rig, source, work, asked, rules, heard, progress: () => rig.store.window('calls', '') }
+}
+
+export const nowOf = (rig: ReturnType<typeof rigged>) => rig.clock.now() / 1_000
