@@ -136,7 +136,7 @@ export const limits = section(
     )
       .optional()
       .describe(
-        'Requests of the stream app-events, for one app. While its answers tell something new it asks as fast as this.',
+        'Requests of the stream app-events, for one app. It asks as fast as this while an answer is full and tells something new.',
       ),
     'call-search': planLimits('call-search', 'Requests of the stream calls.'),
     'call-details': planLimits(
