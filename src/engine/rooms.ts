@@ -146,8 +146,7 @@ export class Rooms {
   heed(hint: Hint, from: CursorStreamName): readonly Wanted[] {
     const streams = this.streams()
     if (streams.length === 0) return []
-    const known = this.#rooms.get(hint.room)
-    const room = known ?? this.add(hint.room, 'hint')
+    const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'hint')
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
@@ -155,9 +154,10 @@ export class Rooms {
       stream => stream !== from && (all || hint.streams.includes(stream) || unannounced.has(stream)),
     )
     return concerned.map(stream => {
-      Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
       const change = stream === gatekeeper ? hint.change : 'news'
-      return { stream, within: hintedDelay(this.settings(stream), change, known ? 'known' : 'new') }
+      const within = hintedDelay(this.settings(stream), change, room.series.has(stream) ? 'known' : 'new')
+      Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
+      return { stream, within }
     })
   }
 

@@ -57,7 +57,7 @@ function nextQuiet(state: SeriesState, finding: Finding): number {
   return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
 }
 
-/** How soon a room is visited after a hint: at once for a hole or a room that was unknown, else within one interval. */
+/** How soon a series is visited after a hint: at once for a hole or where it was never read, else within one interval. */
 export function hintedDelay(
   cadence: Cadence,
   change: 'news' | 'hole' | 'ended',

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { recordings } from '../../src/provider/classroom/index.ts'
+import type { QueueStream } from '../../src/streams/stream.ts'
 import { feed, news, quiz, roomLog, stateNews } from './fake-streams.ts'
 import { hour, minute, second } from './rig.ts'
 
@@ -56,6 +58,21 @@ describe('what is visited when', () => {
     log.resolve({ items: [] })
     await clock.advance(1 * second)
     expect(transport.of('popupQuiz')).toHaveLength(1)
+    await stop()
+  })
+
+  it('a list that was never read is due as soon as the log of its room tells of news', async () => {
+    const list: QueueStream = { ...quiz, name: 'recordings', operation: recordings }
+    const { clock, transport, stop } = startApp([], [feed, roomLog, list])
+    transport.answers = ({ operation }) => {
+      const streams = operation === 'appEvents' ? (['room-events'] as const) : (['recordings'] as const)
+      const hint = { ...news('algebra', 'news', clock.now()), streams }
+      return { items: operation === 'recordings' ? [] : [{ id: 1, hint }] }
+    }
+    await clock.advance(second)
+    expect(transport.of('recordings')).toHaveLength(1)
+    await clock.advance(8 * second)
+    expect(transport.of('recordings')).toHaveLength(1)
     await stop()
   })
 
