@@ -1,4 +1,4 @@
-import type { Failure } from '../provider/errors.ts'
+import type { Failure, FailureKind } from '../provider/errors.ts'
 import { requestLine } from '../provider/operation.ts'
 import type { DetailStream, WorkItem } from '../streams/stream.ts'
 import type { DrainContext } from './drain.ts'
@@ -35,8 +35,12 @@ const MEASURE_EVERY_MS = 30_000
 /** The worklist is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
 
-/** An item that the provider rejects so often is given up: by the pauses between, that takes hours. */
-const MOST_REJECTIONS = 5
+/** What a failure says of an item that leaves the reach with it; of the others it only expired. */
+const losses: Readonly<Partial<Record<FailureKind, ItemLoss>>> = {
+  bad_request: 'refused',
+  not_found: 'vanished',
+  too_large: 'too_large',
+}
 
 /** An answer that was served but not understood in whole is met like one that was not understood at all. */
 const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
@@ -126,12 +130,13 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
     if (first.inHandOf !== null && first.inHandOf !== context.fence().owner) return await lighten(first)
     const fitting = parts(first)
-    if (fitting) return await replace(first, fitting, 'too_large')
+    if (fitting) return await replace(first, fitting)
     let item = first
     const again = pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const fence = context.fence()
-      if (item.to - item.from >= rules.span()) return await shorten(item)
+      const shorter = item.to - item.from >= rules.span() ? stream.shorten(item) : undefined
+      if (shorter) return await replace(item, shorter)
       const life = (item.from - rules.bounds().after) * 1_000
       if (life <= 0 || context.signal.aborted) return
       const attempt = rules.begin({ start: item.from, end: item.to })
@@ -169,8 +174,13 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
       ...labels,
       last: !smaller,
     })
-    if (!smaller) await keepQuestion(item)
-    await replace(item, smaller, 'too_large')
+    if (smaller) return replace(item, smaller)
+    await keepQuestion(item)
+    await store.loseItem(context.fence(), app.id, item, 'too_large')
+    log.error('details of a call cannot be had; they are in the gap ledger', {
+      ...labels,
+      reason: 'too_large',
+    })
   }
 
   /** Nobody has the answer, so the question stands for it. */
@@ -191,13 +201,16 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
   async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {
     const fence = context.fence()
     await reportFailure({ ...context, stream, series: item.key }, failure)
-    if (failure.kind === 'too_large') return replace(item, stream.split(item), 'too_large')
-    if (failure.kind === 'time_length_limit') return shorten(item)
-    const isRejected = failure.kind === 'bad_request' || failure.kind === 'not_found'
-    if (isRejected && item.failures + 1 >= MOST_REJECTIONS) {
-      return lose(item, failure.kind === 'not_found' ? 'vanished' : 'refused')
-    }
-    await store.deferItem(fence, app.id, item, pauseOf(item, failure))
+    const { kind } = failure
+    const smaller =
+      kind === 'too_large'
+        ? stream.split(item)
+        : kind === 'time_length_limit'
+          ? stream.shorten(item)
+          : undefined
+    if (smaller) return replace(item, smaller)
+    // Nothing is given up before it cannot be had: who refuses it now may serve it later.
+    await store.deferItem(fence, app.id, item, pauseOf(item, failure), losses[kind])
   }
 
   /** For how long an item that could not be had now is not asked for, ms. */
@@ -205,24 +218,9 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     return questionPause(failure, failures + 1, { available: reach, chance: random.next() })
   }
 
-  /** It was cut for a longer span than is allowed by now. */
-  function shorten(item: OpenItem): Promise<void> {
-    return replace(item, stream.shorten(item), 'refused')
-  }
-
-  async function replace(
-    item: OpenItem,
-    smaller: readonly WorkItem[] | undefined,
-    otherwise: ItemLoss,
-  ): Promise<void> {
-    if (!smaller) return lose(item, otherwise)
+  async function replace(item: OpenItem, smaller: readonly WorkItem[]): Promise<void> {
     await store.splitItem(context.fence(), app.id, item, smaller)
     context.onWork()
-  }
-
-  async function lose(item: OpenItem, reason: ItemLoss): Promise<void> {
-    await store.loseItem(context.fence(), app.id, item, reason)
-    log.error('details of a call cannot be had; they are in the gap ledger', { ...labels, reason })
   }
 
   return { begin: async () => {}, find }

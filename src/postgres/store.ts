@@ -54,7 +54,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     owedItems: (app, stream) => readOwedItems(pool, app, stream),
     commitItem: page => commitItem(pool, page),
     rehearseItem: page => rehearseItem(pool, page),
-    deferItem: (fence, app, item, wait) => deferItem(pool, fence, app, item, wait),
+    deferItem: (fence, app, item, wait, loss) => deferItem(pool, fence, app, item, wait, loss),
     takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
     loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),

@@ -52,8 +52,8 @@ const due = statement(
 const defer = statement(
   'defer_item',
   `update ingest.worklist w
-   set not_before = ingest.clock() + :wait::interval, failures = w.failures + 1, version = w.version + 1,
-       updated_at = ingest.clock()
+   set not_before = ingest.clock() + :wait::interval, failures = w.failures + 1, refused_as = :loss,
+       version = w.version + 1, updated_at = ingest.clock()
    where ${same}`,
 )
 
@@ -105,8 +105,12 @@ const expire = statement(
      update ingest.worklist w ${given}
      where w.app_id = :app and w.stream = :stream and w.state = 'owed'
        and w.range_from < to_timestamp(:edge::double precision) and ${owned}
-     returning w.item, w.range_from, w.range_to, w.set_aside, w.falls_back_to as was
-   ), ${recorded(`case when bool_and(l.set_aside > 0) then 'unreadable' else 'expired' end`)}
+     returning w.item, w.range_from, w.range_to, w.set_aside, case when w.failures > 0 then w.refused_as end as refused_as,
+               w.falls_back_to as was
+   ), ${recorded(
+     `case when bool_and(l.set_aside > 0) then 'unreadable'
+           when bool_and(l.refused_as is not null) then min(l.refused_as) else 'expired' end`,
+   )}
    select count(*)::int as lost from lost where was is null`,
 )
 
@@ -189,8 +193,10 @@ export async function deferItem(
   app: string,
   item: OpenItem,
   wait: number,
+  loss?: ItemLoss,
 ): Promise<void> {
-  await query(pool, bind(defer, { ...named(fence, app, item), wait: `${wait} milliseconds` }))
+  const values = { ...named(fence, app, item), wait: `${wait} milliseconds`, loss: loss ?? null }
+  await query(pool, bind(defer, values))
 }
 
 /** A large answer to the item is about to be read. */

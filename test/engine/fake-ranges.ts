@@ -14,6 +14,7 @@ interface Item {
   open: OpenItem
   state: 'owed' | 'done' | 'lost' | 'split'
   deferred: number
+  refusal?: string | undefined
 }
 
 export interface LostLine {
@@ -184,8 +185,15 @@ export class FakeRangeStore implements RangeStore {
     return true
   }
 
-  async deferItem(_fence: unknown, _app: string, item: OpenItem, wait: number): Promise<void> {
+  async deferItem(
+    _fence: unknown,
+    _app: string,
+    item: OpenItem,
+    wait: number,
+    refusal?: string,
+  ): Promise<void> {
     const known = this.#items.get(keyOf(item))!
+    known.refusal = refusal
     known.deferred = wait
     this.deferrals.push(wait)
     known.open = { ...known.open, failures: known.open.failures + 1, version: known.open.version + 1 }
@@ -218,7 +226,7 @@ export class FakeRangeStore implements RangeStore {
     for (const item of gone) {
       item.state = 'lost'
       const { key, from, to } = item.open
-      this.gaps.push({ stream, series: key, reason: 'expired', from, to })
+      this.gaps.push({ stream, series: key, reason: item.refusal ?? 'expired', from, to })
     }
     return gone.length
   }

@@ -265,13 +265,6 @@ describe('an item that cannot be had', () => {
     expect(store.gaps).toEqual([])
   })
 
-  it('in any size is a gap', async () => {
-    const { put, work, store, now } = rigged(() => 'too_large')
-    put('large', 3_600, { to: now - 3_600 })
-    await work()
-    expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['large', 'too_large']])
-  })
-
   it('because a process ended while it read the answer is asked for in parts, and the others as ever', async () => {
     const { put, work, asked, store, counts } = rigged()
     put('fatal', 3_600, {}, { inHandOf: 'a process that is no more' })
@@ -312,17 +305,40 @@ describe('an item that cannot be had', () => {
   it.each([
     ['bad_request', 'refused'],
     ['not_found', 'vanished'],
-  ] as const)('because of %s again and again, over hours, is a gap', async (kind, reason) => {
-    const { put, work, asked, store, clock } = rigged(() => kind)
-    put('unwanted', 3_600)
-    for (let n = 0; n < 7; n++) {
+    ['too_large', 'too_large'],
+  ] as const)(
+    'because of %s is asked again ever later, and a gap when it leaves the reach',
+    async (kind, reason) => {
+      const { put, work, asked, store, clock, now } = rigged(() => kind)
+      put('unwanted', 20 * 3_600, { to: now - 20 * 3_600 })
+      const pauses = async () => {
+        for (let n = 0; n < 6; n++) {
+          await work()
+          await clock.advance(30 * minute)
+          store.undefer()
+        }
+        return store.deferrals
+      }
+      expect(Math.max(...(await pauses()))).toBeGreaterThan(hour)
+      expect([asked.length, store.gaps]).toEqual([6, []])
+      await clock.advance(2 * hour)
       await work()
-      await clock.advance(hour)
+      expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
+    },
+  )
+
+  it('for three hours is had after them', async () => {
+    let isWell = false
+    const { put, work, store, clock } = rigged(() => (isWell ? { items: [] } : 'bad_request'))
+    put('unwanted', 3_600)
+    for (let n = 0; n < 9; n++) {
+      await work()
+      await clock.advance(20 * minute)
       store.undefer()
     }
-    expect(asked).toHaveLength(5)
-    expect(store.deferrals.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(2 * hour)
-    expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
+    isWell = true
+    await work()
+    expect([store.states(), store.gaps]).toEqual([{ 'call-sessions unwanted ': 'done' }, []])
   })
 
   it('because it was served in no shape that is understood is stored as far as it is, and asked again ever later', async () => {

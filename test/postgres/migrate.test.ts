@@ -29,6 +29,7 @@ const names = [
   '0017-expected-values',
   '0018-values-set-aside',
   '0019-completeness',
+  '0020-refused-items',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -272,6 +272,20 @@ describe('items that leave the reach', () => {
     expect(await db.store.owedItems('another app', 'call-metrics')).toEqual({ seconds: 0, oldest: null })
   })
 
+  it('that the provider refused to the end are told as refused, unless it failed otherwise since', async () => {
+    await add(...['a', 'b', 'c'].map(name => work(name, { from: 0, to: 10 })))
+    const [a, b] = await openItems(db)
+    await db.store.deferItem(me, app, a!, 0, 'vanished')
+    await db.store.deferItem(me, app, b!, 0, 'refused')
+    await db.store.deferItem(me, app, { ...b!, version: b!.version + 1 }, 0)
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(3)
+    expect((await gaps()).map(({ series, reason }) => [series, reason])).toEqual([
+      ['a', 'vanished'],
+      ['b', 'expired'],
+      ['c', 'expired'],
+    ])
+  })
+
   it('that were fetched, and should be once more, are as they were before', async () => {
     await add(work('had', { from: 0, to: 10 }), work('grown', { from: 0, to: 10 }))
     for (const item of await openItems(db)) await db.store.commitItem(itemPage(item))

@@ -56,8 +56,14 @@ export interface RangeStore {
   readonly owedItems: (app: string, stream: DetailStreamName) => Promise<OwedItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
   readonly rehearseItem: (page: ItemCommit) => Promise<boolean>
-  /** The item is not tried again for `wait` ms. */
-  readonly deferItem: (fence: Fence, app: string, item: OpenItem, wait: number) => Promise<void>
+  /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it leave the reach before it is had. */
+  readonly deferItem: (
+    fence: Fence,
+    app: string,
+    item: OpenItem,
+    wait: number,
+    loss?: ItemLoss,
+  ) => Promise<void>
   /** A large answer to the item is about to be read: whoever finds the item like that later knows how the reader fared. */
   readonly takeItemInHand: (fence: Fence, app: string, item: OpenItem) => Promise<void>
   /** Puts smaller items in the place of one. */
