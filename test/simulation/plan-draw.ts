@@ -1,6 +1,6 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { limitMessages } from '../../src/provider/analytics/errors.ts'
-import { type FaultRule, type Switches, switchTable } from '../../src/sandbox/index.ts'
+import type { FaultRule, Switches } from '../../src/sandbox/index.ts'
+import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -14,21 +14,9 @@ export interface FaultWindow {
 
 /** One of the providers that the document allows, and what it does amiss for a while. */
 export interface DrawnWorld {
-  readonly switches: Partial<Switches>
+  readonly switches: Switches
   readonly faults: readonly FaultWindow[]
 }
-
-/** What the document of the call analytics leaves open and every daemon must be right in, however it is set up. */
-const open = [
-  ...(['callSearch', 'limitStatus', 'limitsOutsideSearch', 'successCode', 'emptyLists', 'kvs'] as const),
-  ...(['counters', 'countersPer', 'day', 'limiter', 'realtimeEnd', 'realtimeUid'] as const),
-]
-
-/** A form that no daemon can be expected to read. */
-const unreadable = 'words'
-
-/** What is promised and not kept: entries that come late or never, hours in which less is served than the plan says. */
-const broken = { missingValues: 0.05, lateValueSeconds: 600, tightHours: 0.2 } as const
 
 /** Faults after which a daemon must be whole again; each is there in half of the worlds. */
 const faultClasses = ['empty', 'malformed', 'bad request', 'limit'] as const
@@ -43,41 +31,26 @@ const refusing = Object.entries(limitMessages).flatMap(([message, kind]) =>
   kind === 'no_access' || kind === 'qpd_limit' ? [] : [message],
 )
 const shortestFault = 10 * minute
-const longestFault = 45 * minute
+/** Refusals of what the plan allows last longer, where the run has the time: what they taught must be unlearnt. */
+const longestFault = { limit: 2 * hour, other: 45 * minute }
 /** Before faults begin, and after they have ended: what they delayed is had by then. */
 const lead = hour
 const healing = 2.5 * hour
 
 /** Each draw has chance of its own, so that a new one changes nothing in the others. `length` of the run in ms. */
 export function drawWorld(seed: number, length: number): DrawnWorld {
-  return { switches: { ...drawSwitches(seed), ...drawBroken(seed) }, faults: drawFaults(seed, length) }
-}
-
-function drawSwitches(seed: number): Partial<Switches> {
-  return Object.fromEntries(
-    open.map(name => {
-      const values = switchTable[name].values.filter(value => value !== unreadable)
-      return [name, pick(seed, name, values)]
-    }),
-  )
-}
-
-function drawBroken(seed: number): Partial<Switches> {
-  return Object.fromEntries(
-    Object.entries(broken).map(([name, share]) => [name, isDrawn(seed, name) ? share : 0]),
-  )
+  return { switches: drawSwitches(seed), faults: drawFaults(seed, length) }
 }
 
 function drawFaults(seed: number, length: number): readonly FaultWindow[] {
-  const latest = length - healing - longestFault
-  if (latest < lead) return []
-  return faultClasses
-    .filter(name => isDrawn(seed, name))
-    .map(name => {
-      const from = Math.round(lead + share(seed, `${name}/from`) * (latest - lead))
-      const lasts = shortestFault + share(seed, `${name}/length`) * (longestFault - shortestFault)
-      return { from, to: Math.round(from + lasts), rules: [{ ...ruleOf(name, seed), rate: 1 }] }
-    })
+  return faultClasses.flatMap(name => {
+    const longest = longestFault[name === 'limit' ? name : 'other']
+    const latest = length - healing - longest
+    if (latest < lead || !isDrawn(seed, name)) return []
+    const from = Math.round(lead + share(seed, `${name}/from`) * (latest - lead))
+    const lasts = shortestFault + share(seed, `${name}/length`) * (longest - shortestFault)
+    return [{ from, to: Math.round(from + lasts), rules: [{ ...ruleOf(name, seed), rate: 1 }] }]
+  })
 }
 
 function ruleOf(name: (typeof faultClasses)[number], seed: number): FaultRule {
@@ -86,18 +59,6 @@ function ruleOf(name: (typeof faultClasses)[number], seed: number): FaultRule {
   if (name === 'empty' || name === 'malformed') return { kind: name, ...concerned }
   if (name === 'bad request') return { kind: 'status', status: 400, ...concerned }
   const message = pick(seed, `${name}/message`, refusing)
-  const status = Number(pick(seed, 'limitStatus', switchTable.limitStatus.values))
+  const status = Number(drawSwitches(seed).limitStatus)
   return { kind: 'status', status, code: 300, message, ...concerned }
-}
-
-function isDrawn(seed: number, name: string): boolean {
-  return share(seed, `${name}/is there`) < 0.5
-}
-
-function pick<Value>(seed: number, name: string, values: readonly Value[]): Value {
-  return values[Math.floor(share(seed, name) * values.length)]!
-}
-
-function share(seed: number, name: string): number {
-  return seededRandom(`${seed}/world/${name}`).next()
 }

@@ -5,11 +5,13 @@ import { runPlayersDay } from './players-day.ts'
 import { type PlayersMutantName, playersMutants, wrongOf } from './players-mutants.ts'
 import { type PlayersWorldName, playersWorlds } from './players-worlds.ts'
 import { pronounce } from './verdict.ts'
+import { drawSwitches } from './world.ts'
 
 const hour = 3_600_000
 const names = Object.keys(playersWorlds) as PlayersWorldName[]
 const usage = `npm run players-day -- [--world ${names.join('|')}] [--hours N] [--seed N] [--kills-per-hour N]
                        [--processes N] [--plain] [--bug NAME]
+What the provider's documents leave open is drawn by the seed, unless the world says it.
 plain: nothing goes wrong. bug: one of ${Object.keys(playersMutants).join(', ')}.
 Prints one JSON object: what happened, and what is not as it must be; ends with 1 if anything is not.`
 
@@ -42,7 +44,8 @@ const { apps, switches, ...troubles } = playersWorlds[world]
 const server = await startTestServer()
 const began = systemClock.monotonic()
 const result = await runPlayersDay({
-  ...{ apps, switches },
+  apps,
+  switches: { ...drawSwitches(asked.seed), ...switches },
   ...(plain ? {} : troubles),
   ...asked,
   ...(bug && { bug: playersMutants[bug].plant() }),
