@@ -17,7 +17,7 @@ if (existsSync(compiler)) {
   process.exitCode = status ?? 1
 } else {
   process.stderr.write(
-    'penstock: packing needs the compiler: run `npm ci` first, development packages included\n',
+    'penstock: packing needs the compiler: run `npm ci --ignore-scripts` first, development packages included\n',
   )
   process.exitCode = 1
 }

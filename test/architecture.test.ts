@@ -208,6 +208,16 @@ describe('packages from outside', () => {
     )
     expect(loose, 'write the version without a range').toEqual([])
   })
+
+  it('no script of their own is run by what anyone is told to install with', () => {
+    const told = ['CONTRIBUTING.md', 'README.md', 'Dockerfile', 'scripts/build.mjs'].flatMap(file => {
+      const commands = readFileSync(file, 'utf8').match(/npm (?:ci|install|i)\b[^`\n]*/g) ?? []
+      return commands.map(command => [file, command])
+    })
+    expect(told.length).toBeGreaterThan(1)
+    const running = told.filter(([, command]) => !command!.includes('--ignore-scripts'))
+    expect(running, 'say --ignore-scripts, or node scripts/install.mjs').toEqual([])
+  })
 })
 
 describe('time and chance', () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +43,7 @@ async function addressOf({ line }: Running, name: string): Promise<string> {
 test('--for --json drains a school and ends with one line of JSON, nothing lost and nothing twice', {
   timeout: 60_000,
 }, async () => {
+  await writeFile(join(dataDir, 'demo.log'), 'of a demo before', { mode: 0o644 })
   const { code, stdout, stderr } = await penstock(['demo', '--for', '5s', '--json', '--data-dir', dataDir])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const lines = stdout.trimEnd().split('\n')
@@ -62,6 +63,7 @@ test('--for --json drains a school and ends with one line of JSON, nothing lost 
   expect(summary.rows['analytics.call']).toBeGreaterThan(20)
   expect(summary.requests).toBeGreaterThan(12)
   expect(summary.lag_seconds).toBeGreaterThan(0)
+  expect((await stat(join(dataDir, 'demo.log'))).mode & 0o777).toBe(0o600)
   expect(await readFile(join(dataDir, 'demo.log'), 'utf8')).toContain('"msg":"stopped"')
 })
 

@@ -82,11 +82,11 @@ it('two sequences above 2^53 that differ by one stay two, and leave no hole', ()
 })
 
 it('a time later than the answer is the event’s own, but not its neighbours’', () => {
-  const { rows } = read({ items: [reward(1, 1_767_222_000_000), reward(2, 4_000_000_000_000), chat(3)] })
-  expect(rows['classroom.room_event']?.map(({ at, at_source }) => [at.slice(0, 4), at_source])).toEqual([
-    ['2025', 'event'],
-    ['2096', 'event'],
-    ['2025', 'neighbour'],
+  const { rows } = read({ items: [reward(1, 1_767_222_000_000), reward(2, 1_767_229_200_000), chat(3)] })
+  expect(rows['classroom.room_event']?.map(({ at, at_source }) => [at.slice(0, 13), at_source])).toEqual([
+    ['2025-12-31T23', 'event'],
+    ['2026-01-01T01', 'event'],
+    ['2025-12-31T23', 'neighbour'],
   ])
 })
 

@@ -11,12 +11,16 @@ export interface LogFile {
   readonly close: () => Promise<void>
 }
 
-/** Begins the file anew. Throws a CommandError when it cannot be written. */
+/** What is logged names apps, rooms and addresses. */
+const ownerAlone = 0o600
+
+/** Begins the file anew, readable by its user alone. Throws a CommandError when it cannot be written. */
 export async function openLogFile(folder: string): Promise<LogFile> {
   const path = join(folder, 'demo.log')
   const stream = await mkdir(folder, { recursive: true })
-    .then(() => open(path, 'w'))
-    .then(file => file.createWriteStream())
+    .then(() => open(path, 'w', ownerAlone))
+    // One that was there keeps its rights otherwise.
+    .then(file => file.chmod(ownerAlone).then(() => file.createWriteStream()))
     .catch((cause: unknown) => {
       const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
       throw new CommandError(

@@ -1,13 +1,20 @@
 import { CallItem, CallListAnswer, callSearch, maxima } from '../../provider/analytics/index.ts'
 import type { CallRow } from '../../rows/analytics.ts'
-import { type Call, isOngoing, sessionWork } from '../calls/call-work.ts'
+import { type Call, endsAhead, isOngoing, sessionWork } from '../calls/call-work.ts'
 import { hintRooms } from '../calls/rooms.ts'
-import { fieldsWithout, isObject, judgeEach, type Read } from '../items.ts'
+import { isObject, judgeEach, type Read } from '../items.ts'
 import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Reject, WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../stream.ts'
-import { secondsTimestamp, timestamp } from '../times.ts'
+import {
+  believedAhead,
+  fieldsBeside,
+  latestBelieved,
+  notAfter,
+  secondsTimestamp,
+  timestamp,
+} from '../times.ts'
 
 /**
  * The calls of an app, newest first. A window owns the calls that start in it; the search may also list calls
@@ -35,6 +42,12 @@ export const allCalls: WindowSeries = { key: '', ask: {}, step: 1 }
 
 const Item = CallItem.extend({ created_ts: second, destroyed_ts: second.nullish() })
 
+/** Without a beginning that can be believed a call has no place among the others. */
+function believedBy(now: number) {
+  const near = second.refine(at => at <= now + believedAhead / 1_000, 'more than a day ahead')
+  return Item.extend({ created_ts: near })
+}
+
 const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
 
 /** Where the answer does not say whether calls are left out, a full page may leave some out. */
@@ -45,13 +58,14 @@ function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
 
 function harvest(page: WindowPage): WindowHarvest {
   const { range, now, details } = page
-  const { good, rejects } = judgeEach(Item, page.items.map(redact))
+  const { good, rejects } = judgeEach(believedBy(now), page.items.map(redact))
   const listed = lastByKey(good, ({ value }) => value.call_id)
   const found = listed.map(({ value }) => value)
-  const unfinished = [...found.filter(isOngoing).map(call => call.created_ts), ...rejects.flatMap(startOf)]
+  const open = found.filter(call => isOngoing(call) || endsAhead(call, now))
+  const unfinished = [...open.map(call => call.created_ts), ...rejects.flatMap(startOf)]
   const work = found.map(call => sessionWork(call, now, details))
   return {
-    rows: { 'analytics.call': listed.map(callRow) },
+    rows: { 'analytics.call': listed.map(item => callRow(item, page)) },
     rejects: [...rejects, ...work.flatMap(each => each.rejects)],
     hints: hintRooms(found, now),
     reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
@@ -73,13 +87,15 @@ function startOf({ item }: Reject): readonly number[] {
   return data === undefined ? [] : [data]
 }
 
-function callRow({ value, raw }: Read<Call>): CallRow {
+function callRow({ value, raw }: Read<Call>, { now, receivedAt }: WindowPage): CallRow {
+  const latest = latestBelieved({ answeredAt: now * 1_000, receivedAt })
+  const destroyed_ts = notAfter(latest, secondsTimestamp(value.destroyed_ts))
   return {
     call_id: value.call_id,
     cname: value.cname ?? null,
     created_at: timestamp(value.created_ts * 1_000)!,
-    destroyed_at: secondsTimestamp(value.destroyed_ts),
+    destroyed_at: destroyed_ts,
     finished: value.finished ?? null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsBeside(columns, raw, { destroyed_ts }),
   }
 }

@@ -2,6 +2,7 @@ import { closedSlices, type Slice, slices } from '../../planning/slices.ts'
 import type { CallItem } from '../../provider/analytics/index.ts'
 import type { RangeLimits } from '../../provider/limits.ts'
 import type { Reject, WorkItem } from '../stream.ts'
+import { believedAhead } from '../times.ts'
 
 export type Call = CallItem
 
@@ -25,6 +26,11 @@ export function isOngoing({ finished, destroyed_ts }: Call): boolean {
   return !(finished ?? Boolean(destroyed_ts))
 }
 
+/** Whether it is said to end at a time that is not believed. */
+export function endsAhead({ destroyed_ts }: Call, now: number): boolean {
+  return (destroyed_ts ?? 0) > now + believedAhead / 1_000
+}
+
 /**
  * The sessions to fetch of a call: in slices of what one request may span, always cut at the same seconds. A call
  * that ends before it starts is asked for at its start; of one that goes on only what will leave the reach soon.
@@ -35,6 +41,7 @@ export function sessionWork(call: Call, now: number, limits: RangeLimits | undef
   const { call_id: key, created_ts: from } = call
   const to = isOngoing(call) ? now : endOf(call, limits)
   if (!key.isWellFormed()) return refuse(call, 'call_id: half a character in it cannot be sent')
+  if (endsAhead(call, now)) return refuse(call, 'destroyed_ts: more than a day ahead')
   if (to - from > MOST_SLICES * limits.span) return refuse(call, 'created_ts: too long ago for such a call')
   const ranges = isOngoing(call)
     ? closedSlices(from, limits, now, REACH_SHARE)

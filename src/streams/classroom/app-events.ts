@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
-import type { Json } from '../../rows/json.ts'
+import type { Json, Timestamp } from '../../rows/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
@@ -9,6 +9,7 @@ import { toldState } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
 import type { CursorStreamName, FeedStream, Harvest, Hint, Page, Reject, ToldState } from '../stream.ts'
+import { latestBelieved, notAfter } from '../times.ts'
 
 /**
  * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each
@@ -35,7 +36,7 @@ const told: ReadonlyMap<number, CursorStreamName> = new Map([
 function harvest(page: Page): Harvest {
   const { events, places, rejects } = readEvents(page.items)
   const answered = answerTime(page)
-  const placed = events.map(event => place(event, answered))
+  const placed = events.map(event => place(event, answered, latestBelieved(page)))
   const rows = eventRows(placed, page)
   const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
   const placesByRoom = Map.groupBy(places, place => place.room_uuid)
@@ -58,8 +59,8 @@ function harvest(page: Page): Harvest {
 }
 
 /** An event is heard soon after it happened: where it has no time of its own, the answer's is close. */
-function place(event: RoomEvent, answered: EventTime): PlacedEvent {
-  const { ownTime } = event.reading
+function place(event: RoomEvent, answered: EventTime, latest: Timestamp): PlacedEvent {
+  const ownTime = notAfter(latest, event.reading.ownTime)
   return ownTime === null
     ? { event, ...answered, firm: true }
     : { event, at: ownTime, at_source: 'event', firm: true }

@@ -6,7 +6,7 @@ import {
 } from '../../provider/classroom/index.ts'
 import type { QuizRow, QuizSubmissionRow } from '../../rows/classroom.ts'
 import { fieldsWithout, isSaid } from '../items.ts'
-import { timestamp } from '../times.ts'
+import { notAfter, timestamp } from '../times.ts'
 import type { Change } from '../widgets/read-items.ts'
 import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
 import { widgetStream } from '../widgets/widget-stream.ts'
@@ -73,13 +73,13 @@ function submissionRow(
       user_name: user.userName ?? null,
       selected_items: raw.selectedItems ?? null,
       is_correct: value.isCorrect ?? null,
-      committed_at: timestamp(value.lastCommitTime),
+      committed_at: notAfter(context.latest, timestamp(value.lastCommitTime)),
       extra: fieldsWithout(columns, raw),
     },
   ]
 }
 
-function quizRow(change: Quiz, quizId: string, { room }: WidgetContext): QuizRow {
+function quizRow(change: Quiz, quizId: string, { room, latest }: WidgetContext): QuizRow {
   const { value, raw, item, at } = change
   const hasStarted = starts(change)
   const state = stateOf(change)
@@ -93,7 +93,7 @@ function quizRow(change: Quiz, quizId: string, { room }: WidgetContext): QuizRow
     total_count: value.totalCount ?? null,
     average_accuracy: value.averageAccuracy ?? null,
     state,
-    started_at: timestamp(value.receiveQuestionTime) ?? (hasStarted ? at : null),
+    started_at: notAfter(latest, timestamp(value.receiveQuestionTime)) ?? (hasStarted ? at : null),
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
     extra: fieldsWithout(columns, raw),

@@ -11,7 +11,7 @@ import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Page, SnapshotStream } from '../stream.ts'
-import { timestamp } from '../times.ts'
+import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
 
 /**
  * The recordings of a room (operation 5). An entry changes after it first appears (end, status, files), so the
@@ -62,11 +62,16 @@ function harvest(page: Page, carry: { readonly incarnation: number }): HarvestWi
     follow: 'next',
     rejects: [...listed.rejects, ...files.flatMap(file => file.rejects)],
     hints: [],
-    unfinished: items.some((item, index) => !isFinished(item, files[index]?.rows ?? [])),
+    unfinished: items.some(
+      (item, index) => !isFinished(item, rows['classroom.recording'][index]!, files[index]?.rows ?? []),
+    ),
   }
 }
 
 function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
+  const latest = latestBelieved(page)
+  const startTime = notAfter(latest, timestamp(value.startTime))
+  const endTime = notAfter(latest, timestamp(value.endTime))
   return {
     room_uuid: page.series,
     record_id: value.recordId,
@@ -74,10 +79,10 @@ function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
     resource_id: value.resourceId ?? null,
     type: value.type ?? null,
     status: value.status ?? null,
-    started_at: timestamp(value.startTime),
-    ended_at: timestamp(value.endTime),
+    started_at: startTime,
+    ended_at: endTime,
     url: value.url ?? null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsBeside(columns, raw, { startTime, endTime }),
   }
 }
 
@@ -92,9 +97,13 @@ function readFiles({ value }: Item, page: Page) {
 }
 
 /** A status that is not known cannot be waited for. */
-function isFinished({ value }: Item, files: readonly RecordingFileRow[]): boolean {
+function isFinished(
+  { value }: Item,
+  { ended_at }: RecordingRow,
+  files: readonly RecordingFileRow[],
+): boolean {
   if (value.status === recordingStatuses.recording) return false
-  const hasEnded = value.status === recordingStatuses.ended || isSaid(value.endTime)
+  const hasEnded = value.status === recordingStatuses.ended || ended_at !== null
   if (!hasEnded) return isSaid(value.status)
   return Boolean(value.url) || files.length > 0
 }

@@ -4,12 +4,12 @@ import type { ResourceRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
 import { receivedTime } from '../events/event-time.ts'
-import { fieldsWithout, isObject, judgeEach, type Read } from '../items.ts'
+import { isObject, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { resourceColumns, resourceFields } from '../resource-fields.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Page, SnapshotStream } from '../stream.ts'
-import { timestamp } from '../times.ts'
+import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
 
 const Carry = z.object({
   incarnation: z.int().min(1).default(1),
@@ -70,12 +70,13 @@ function nameOf(item: Json): string | undefined {
 }
 
 function resourceRow({ value, raw }: Read<ResourceItem>, page: Page): ResourceRow {
+  const updateTime = notAfter(latestBelieved(page), timestamp(value.updateTime))
   return {
     room_uuid: page.series,
     ...resourceFields(value, raw),
-    updated_at: timestamp(value.updateTime),
+    updated_at: updateTime,
     removed_at: null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsBeside(columns, raw, { updateTime }),
   }
 }
 

@@ -3,15 +3,17 @@ import type { Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { mergeRows } from '../row-sets.ts'
 import type { Page } from '../stream.ts'
+import { latestBelieved } from '../times.ts'
 import { type PlacedEvent, receivedTime } from './event-time.ts'
 import { roomRows } from './room-rows.ts'
 
 /** All rows that events make: the raw one always, those of its type, and one row a room. */
 export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
   const received_at = receivedTime(page)
+  const latest = latestBelieved(page)
   const derived = mergeRows(
     placed.map(({ event, at }) =>
-      event.reading.rows({ room_uuid: event.room_uuid, sequence: event.sequence, at }),
+      event.reading.rows({ room_uuid: event.room_uuid, sequence: event.sequence, at }, latest),
     ),
   )
   const raw = placed.map(event => rawRow(event, received_at))

@@ -4,6 +4,7 @@ import type { HarvestWith } from '../carry.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
 import type { CursorStreamName, Hint, Page } from '../stream.ts'
+import { latestBelieved, notAfter } from '../times.ts'
 import { eventRows } from './event-rows.ts'
 import { answerTime, lastOf, type PlacedEvent } from './event-time.ts'
 import type { LogCarry, LogFold } from './log-carry.ts'
@@ -73,10 +74,11 @@ function place(
   fold: LogFold,
 ): { readonly placed: readonly PlacedEvent[]; readonly lastTime: Timestamp | null } {
   const answered = answerTime(page)
+  const latest = latestBelieved(page)
   const isEnd = caughtUp && page.nextId === undefined
   let { lastTime } = fold
   const placed = events.map((event): PlacedEvent => {
-    const { ownTime } = event.reading
+    const ownTime = notAfter(latest, event.reading.ownTime)
     if (ownTime !== null) {
       if (ownTime <= answered.at && ownTime > (lastTime ?? '')) lastTime = ownTime
       return { event, at: ownTime, at_source: 'event', firm: true }

@@ -13,11 +13,11 @@ export interface EventKey {
 
 /** What the data of one event says, before it is known when the event happened. */
 export interface EventReading {
-  /** The provider's own time of the event inside its data; null where it has none. */
+  /** The provider's own time of the event inside its data, believed or not; null where it has none. */
   readonly ownTime: Timestamp | null
   readonly rejects: readonly Reject[]
-  /** The rows that the data makes beside the raw one. */
-  readonly rows: (event: EventKey) => RowSet
+  /** The rows that the data makes beside the raw one; no time after `latest` is believed. */
+  readonly rows: (event: EventKey, latest: Timestamp) => RowSet
 }
 
 /** Reads the data of one type of event; `item` is what is set aside when the data as a whole does not fit. */

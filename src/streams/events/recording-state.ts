@@ -1,7 +1,7 @@
 import { RecordingStateChange, recordingStates } from '../../provider/classroom/index.ts'
 import type { RecordingStateChangeRow } from '../../rows/classroom.ts'
 import { fieldsWithout, judge } from '../items.ts'
-import { timestamp } from '../times.ts'
+import { notAfter, timestamp } from '../times.ts'
 import { type EventReader, rawObject, unread } from './reading.ts'
 
 const columns = new Set(['state', 'recordId', 'sid', 'resourceId', 'startTime'])
@@ -15,7 +15,7 @@ export const recordingState: EventReader = (data, item) => {
   return {
     ownTime: state === recordingStates.started ? startedAt : null,
     rejects: [],
-    rows: event => ({
+    rows: (event, latest) => ({
       'classroom.recording_state_change': [
         {
           ...event,
@@ -23,7 +23,7 @@ export const recordingState: EventReader = (data, item) => {
           record_id: recordId ?? null,
           sid: sid ?? null,
           resource_id: resourceId ?? null,
-          started_at: startedAt,
+          started_at: notAfter(latest, startedAt),
           extra: fieldsWithout(columns, rawObject(data)),
         },
       ],

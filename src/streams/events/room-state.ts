@@ -1,6 +1,6 @@
 import { RoomStateChange, roomStates } from '../../provider/classroom/index.ts'
 import { fieldsWithout, judge } from '../items.ts'
-import { timestamp } from '../times.ts'
+import { notAfter, timestamp } from '../times.ts'
 import { type EventReader, rawObject, unread } from './reading.ts'
 
 const columns = new Set(['state', 'startTime'])
@@ -14,9 +14,14 @@ export const roomState: EventReader = (data, item) => {
   return {
     ownTime: state === roomStates.started ? startedAt : null,
     rejects: [],
-    rows: event => ({
+    rows: (event, latest) => ({
       'classroom.room_state_change': [
-        { ...event, state, started_at: startedAt, extra: fieldsWithout(columns, rawObject(data)) },
+        {
+          ...event,
+          state,
+          started_at: notAfter(latest, startedAt),
+          extra: fieldsWithout(columns, rawObject(data)),
+        },
       ],
     }),
   }

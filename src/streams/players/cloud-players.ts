@@ -6,15 +6,15 @@ import {
   listPlayers as operation,
   PlayerItem,
 } from '../../provider/players/index.ts'
-import type { Json } from '../../rows/json.ts'
+import type { Json, Timestamp } from '../../rows/json.ts'
 import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../rows/players.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
-import { asText, fieldsWithout, isObject, isSaid, judgeEach, type Read } from '../items.ts'
+import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { readOn } from '../roster/listing.ts'
 import { destroyed, type Loss, miss, Roster, type Seen, see } from '../roster/roster.ts'
 import type { Hint, Page, SnapshotStream } from '../stream.ts'
-import { arrivalTime, secondsTimestamp, timestamp } from '../times.ts'
+import { arrivalTime, fieldsBeside, latestBelieved, notAfter, secondsTimestamp, timestamp } from '../times.ts'
 
 /**
  * The cloud players of an app: the whole list, again and again. An entry may be as thin as its ID, so what it leaves
@@ -58,7 +58,11 @@ function harvest(page: Page, roster: Roster): HarvestWith<Roster> {
     now: Math.floor((page.answeredAt ?? page.receivedAt) / 1_000),
     receivedAt: Math.trunc(page.receivedAt),
   }
-  const seen = see(roster.players, [...listed.map(sighting), ...spoilt.map(bareSighting)], moment)
+  const seen = see(
+    roster.players,
+    [...listed.map(item => sighting(item, page)), ...spoilt.map(bareSighting)],
+    moment,
+  )
   const progress = readOn(roster.listing, page, ids)
   const { players, losses } = miss(seen.players, progress, moment)
   const seenAt = arrivalTime(page)
@@ -115,8 +119,13 @@ function namesOnly(ids: readonly string[], listed: readonly Item[], { players }:
   return [...new Set(ids)].filter(id => known.has(id) && !readable.has(id))
 }
 
-function sighting({ value: { id, status, createTs } }: Item) {
-  return { id, status: status ?? undefined, since: createTs ?? undefined }
+function sighting({ value }: Item, page: Page) {
+  const since = createdAt(value, page) === null ? undefined : (value.createTs ?? undefined)
+  return { id: value.id, status: value.status ?? undefined, since }
+}
+
+function createdAt({ createTs }: Item['value'], page: Page): Timestamp | null {
+  return notAfter(latestBelieved(page), secondsTimestamp(createTs))
 }
 
 function bareSighting(id: string) {
@@ -124,6 +133,7 @@ function bareSighting(id: string) {
 }
 
 function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
+  const createTs = createdAt(value, page)
   return {
     player_id: value.id,
     name: value.name ?? null,
@@ -132,10 +142,10 @@ function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
     channel_name: value.channelName ?? null,
     stream_url: value.streamUrl ?? null,
     status: value.status ?? null,
-    created_at: secondsTimestamp(value.createTs),
+    created_at: createTs,
     last_seen_at: arrivalTime(page),
     destroyed_at: null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsBeside(columns, raw, { createTs }),
   }
 }
 

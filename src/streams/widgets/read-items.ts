@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { isoTime } from '../../planning/time.ts'
 import { WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
 import type { Json, Timestamp } from '../../rows/json.ts'
@@ -10,7 +9,7 @@ import { isObject, isSaid, type JsonObject, judge } from '../items.ts'
 import { redact } from '../redact.ts'
 import { normalSequence, type Sequence } from '../sequence.ts'
 import type { Page, Reject } from '../stream.ts'
-import { timestamp } from '../times.ts'
+import { latestBelieved, notAfter, timestamp } from '../times.ts'
 import type { WidgetCarry } from './widget-carry.ts'
 
 /** One change of a quiz or poll. */
@@ -49,6 +48,7 @@ export function readItems<T>(
   first: number,
   carry: WidgetCarry,
 ): WidgetPage<T> {
+  const latest = latestBelieved(page)
   const events = new Map<Sequence, WidgetEventRow>()
   const changes: Change<T>[] = []
   const rejects: Reject[] = []
@@ -69,7 +69,12 @@ export function readItems<T>(
     events.set(position, event)
     const change = readChange(schema, item)
     if ('reason' in change) rejects.push(change)
-    else changes.push({ ...change, position, at: ownTime(item) ?? liveTime(page, position, carry) })
+    else
+      changes.push({
+        ...change,
+        position,
+        at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, carry),
+      })
   }
   return { events: [...events.values()], changes, rejects }
 }
@@ -102,9 +107,9 @@ function fieldsOf(item: Json): Json {
 }
 
 /** The document shows no time; an item that has the `ts` of the rest of the API means it. */
-function ownTime(item: Json): Timestamp | undefined {
+function ownTime(item: Json): Timestamp | null {
   const ts = isObject(item) ? item.ts : undefined
-  return typeof ts === 'number' ? isoTime(ts) : undefined
+  return typeof ts === 'number' ? timestamp(ts) : null
 }
 
 /** What is new on the last page of a log that had been read to its end has just happened. */

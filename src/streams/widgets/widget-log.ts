@@ -1,11 +1,13 @@
 import type { z } from 'zod'
 import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
+import type { Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import type { HarvestWith } from '../carry.ts'
 import { restart } from '../restart.ts'
 import { mergeRows } from '../row-sets.ts'
 import { highest, type Sequence } from '../sequence.ts'
 import type { HarvestSettings, Page, Reject } from '../stream.ts'
+import { latestBelieved } from '../times.ts'
 import { type Change, readItems } from './read-items.ts'
 import { beginning, type WidgetCarry } from './widget-carry.ts'
 
@@ -22,6 +24,8 @@ export interface WidgetContext {
   readonly settings: HarvestSettings
   /** The quiz or poll last started before the page. */
   readonly question: string | null
+  /** No time after it is believed. */
+  readonly latest: Timestamp
 }
 
 export interface WidgetLog<T> {
@@ -42,7 +46,8 @@ export function harvestWidget<T>(
   const fold = page.cursor === null ? beginning : carry.fold
   if (fold === null) return restart(carry)
   const { events, changes, rejects } = readItems(page, widget, schema, fold.position, carry)
-  const context = { room: page.series, settings: page.settings, question: fold.question }
+  const latest = latestBelieved(page)
+  const context = { room: page.series, settings: page.settings, question: fold.question, latest }
   const reading = read(changes, context)
   const seen = highest(carry.seen, lastPosition(events))
   const onwards = {

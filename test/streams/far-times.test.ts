@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest'
+import { calls } from '../../src/streams/analytics/calls.ts'
+import { streams } from '../../src/streams/index.ts'
+import { pageOf, windowPageOf } from './pages.ts'
+
+/** Times beside the answer of the turn of the year 2026: a day and a minute ahead of it, and a minute less than a day. */
+const far = 1_767_312_060_000
+const near = 1_767_311_940_000
+
+const named = { roomUuid: 'algebra-7b', version: 1 }
+const started = (startTime: number) => ({ ...named, cmd: 1, sequence: 1, data: { state: 1, startTime } })
+const rewarded = (updateTime: number) => ({
+  ...named,
+  cmd: 1101,
+  sequence: 2,
+  data: { rewardDetails: [], updateTime },
+})
+
+it.each(['room-events', 'app-events'] as const)(
+  '%s stores a time more than a day ahead as it came, and dates nothing by it',
+  name => {
+    const series = name === 'app-events' ? '' : 'algebra-7b'
+    const read = (time: number) =>
+      streams[name].harvest(pageOf({ series, items: [started(time), rewarded(time)] }), null)
+    const { rows, hints } = read(far)
+    expect(rows['classroom.room_event']).toMatchObject([
+      { event_time: '2026-01-02T00:01:00.000Z', at: '2026-01-01T00:00:00.000Z', at_source: 'provider' },
+      { event_time: '2026-01-02T00:01:00.000Z', at: '2026-01-01T00:00:00.000Z', at_source: 'provider' },
+    ])
+    expect(rows['classroom.room_state_change']).toMatchObject([{ started_at: null }])
+    expect(rows['classroom.room']).toMatchObject([
+      { started_at: '2026-01-01T00:00:00.000Z', last_event_at: '2026-01-01T00:00:00.000Z' },
+    ])
+    expect(hints).toMatchObject([{ at: 1_767_225_600_000 }])
+    expect(read(near).rows['classroom.room_event']?.[1]).toMatchObject({ at_source: 'event' })
+  },
+)
+
+it('a log whose times were a day ahead is known again when they are not any more', () => {
+  const items = [started(far)]
+  const { carry } = streams['room-events'].harvest(pageOf({ items }), null)
+  const later = streams['room-events'].harvest(pageOf({ items, answeredAt: far }), carry)
+  expect(later.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
+})
+
+it('lists keep a time more than a day ahead beside the columns, and do not take it for an end', () => {
+  const recording = { recordId: 'r1', startTime: near, endTime: far, url: 'https://files.example/1' }
+  const recordings = streams.recordings.harvest(pageOf({ items: [recording] }), null)
+  expect(recordings.rows['classroom.recording']).toMatchObject([
+    { started_at: '2026-01-01T23:59:00.000Z', ended_at: null, extra: { endTime: far } },
+  ])
+  const resource = { resourceUuid: 'r1', updateTime: far }
+  expect(
+    streams.resources.harvest(pageOf({ items: [resource] }), null).rows['classroom.resource'],
+  ).toMatchObject([{ updated_at: null, extra: { updateTime: far } }])
+})
+
+it('a quiz is not begun, answered or ended in a time more than a day ahead', () => {
+  const operator = { userUuid: 'ann' }
+  const change = (extra: object) => ({ ts: far, changeProperties: { extra }, operator })
+  const items = [
+    change({ popupQuizId: 'q1', answerState: 1, receiveQuestionTime: far }),
+    change({ popupQuizId: 'q1', selectedItems: ['A'], lastCommitTime: far }),
+    change({ popupQuizId: 'q1', answerState: 0 }),
+  ]
+  const { rows } = streams['popup-quiz'].harvest(pageOf({ items }), null)
+  expect(rows['classroom.quiz']).toMatchObject([{ started_at: null, ended_at: null }])
+  expect(rows['classroom.quiz_submission']).toMatchObject([{ committed_at: null }])
+})
+
+it('a player that says it was made more than a day ahead is destroyed when two lists lack it', () => {
+  const player = { id: 'p1', status: 'connected', createTs: far / 1_000 }
+  const list = (items: readonly object[], carry: ReturnType<typeof made>['carry']) =>
+    streams['cloud-players'].harvest(
+      pageOf({ series: '', items, total: items.length, answeredAt: 1_767_225_700_000 }),
+      carry,
+    )
+  const made = () => streams['cloud-players'].harvest(pageOf({ series: '', items: [player], total: 1 }), null)
+  const first = made()
+  expect(first.rows['players.cloud_player']).toMatchObject([
+    { created_at: null, extra: { createTs: far / 1_000 } },
+  ])
+  const gone = list([], list([], first.carry).carry)
+  expect(gone.rows['players.cloud_player']).toMatchObject([{ status: 'destroyed' }])
+})
+
+it('a call that ends or begins more than a day ahead is set aside, and its second asked for again', () => {
+  const newYear = 1_767_225_600
+  const call = { call_id: 'c1', cname: 'algebra-7b', finished: true }
+  const items = [
+    { ...call, created_ts: newYear + 60, destroyed_ts: newYear + 172_800 },
+    { ...call, call_id: 'c2', created_ts: newYear + 120, destroyed_ts: newYear + 180 },
+    { ...call, call_id: 'c3', created_ts: newYear + 172_800 },
+  ]
+  const { rows, rejects, unfinished } = calls.harvest(windowPageOf({ items }))
+  expect(rows['analytics.call']).toMatchObject([
+    { call_id: 'c1', destroyed_at: null, extra: { destroyed_ts: newYear + 172_800 } },
+    { call_id: 'c2', destroyed_at: '2026-01-01T00:03:00.000Z', extra: null },
+  ])
+  expect(rejects.map(({ detail }) => detail)).toEqual([
+    'created_ts: more than a day ahead',
+    'destroyed_ts: more than a day ahead',
+  ])
+  expect(unfinished).toEqual([newYear + 60])
+})
