@@ -2,6 +2,7 @@ import { type RequestLine, requestLine } from '../provider/operation.ts'
 import type { Json } from '../rows/json.ts'
 import type { Harvest, Page } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
+import type { Heard } from './heard.ts'
 import type { Answer, Grant, PageCommit, Timing } from './ports.ts'
 import type { Task } from './task.ts'
 
@@ -11,19 +12,37 @@ export interface CursorPage extends Page {
   readonly looping: boolean
 }
 
+export interface CursorHarvest extends Harvest {
+  /** A feed may have more of the kind waiting. */
+  readonly holdsBack: boolean
+}
+
 /** A batch may be left without items by chance; so many in a row are not. */
 const EMPTY_PAGES_AT_THE_END = 5
 
 /** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
 const PLAN_LIFE_MS = 60_000
 
-export function cursorTask(context: PollContext, place: Place): Task<CursorPage, Harvest> {
+export function cursorTask(
+  context: PollContext,
+  place: Place,
+  heard: Heard,
+): Task<CursorPage, CursorHarvest> {
   const { stream, store } = context
+  /** What the whole answer says; parts of it are harvested again where the database refuses one. */
+  let isNews: boolean | undefined
+  const holdsBack = ({ told = [] }: Harvest) => {
+    isNews ??= stream.kind === 'feed' && heard.isNews(told)
+    return isNews
+  }
   return {
     stream: stream.name,
     plan: () => ({ request: plan(context, place), life: PLAN_LIFE_MS }),
     parse: (answer, timing) => parse(context, place, answer, timing),
-    harvest: page => stream.harvest(page, place.progress.carry),
+    harvest: page => {
+      const harvest = stream.harvest(page, place.progress.carry)
+      return { ...harvest, holdsBack: holdsBack(harvest) }
+    },
     commit: (page, harvest, grant) => store.commit(pageCommit(context, place, page, harvest, grant)),
     rehearse: (page, harvest, grant) => store.rehearse(pageCommit(context, place, page, harvest, grant)),
   }
@@ -71,7 +90,7 @@ function pageCommit(
   { app, stream, series, fence }: PollContext,
   place: Place,
   page: CursorPage,
-  harvest: Harvest,
+  harvest: CursorHarvest,
   grant: Grant | undefined,
 ): PageCommit {
   const { room, rows, rejects, holes } = harvest
@@ -79,7 +98,7 @@ function pageCommit(
     ...{ app: app.id, stream: stream.name, series, fence, room, rows, rejects },
     ...standAfter(place, page, harvest),
     version: place.progress.version,
-    caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping,
+    caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping && !harvest.holdsBack,
     source: stream.source,
     ...(holes && !page.looping ? { holes } : {}),
     ...(grant ? { settles: grant } : {}),

@@ -5,6 +5,8 @@ import type { Fence, Store } from './ports.ts'
 export interface FeedGaps {
   /** A reading of the feed may have come to nothing. */
   readonly suspect: () => void
+  /** The feed told all that waited there, or may have held back more. */
+  readonly heard: (what: 'all' | 'a part') => void
   /** Brings the gap ledger up to date before the feed is read; `missed`: the logs of all rooms must be read. */
   readonly review: () => Promise<'missed' | 'nothing new'>
 }
@@ -16,20 +18,30 @@ export interface FeedGapsContext {
   readonly clock: Clock
   /** How long after a debit its request may still reach the provider, ms. */
   readonly reach: number
+  /** How long the provider remembers what the feed did not tell, ms. */
+  readonly memory: number
 }
 
 /** Begins suspicious: a process before this one may have been killed over an answer. */
-export function createFeedGaps({ app, store, fence, clock, reach }: FeedGapsContext): FeedGaps {
+export function createFeedGaps({ app, store, fence, clock, reach, memory }: FeedGapsContext): FeedGaps {
   let isSuspect = true
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
   let suspectUntil = clock.monotonic()
   let areOpen = true
   /** An answer may still be made after it was given up: the logs are read once more when that is over. */
   let settledAt = Number.POSITIVE_INFINITY
+  let toldAllAt = clock.monotonic()
+
+  function suspect(): void {
+    isSuspect = true
+    suspectUntil = clock.monotonic() + reach
+  }
+
   return {
-    suspect: () => {
-      isSuspect = true
-      suspectUntil = clock.monotonic() + reach
+    suspect,
+    heard: what => {
+      if (what === 'all') toldAllAt = clock.monotonic()
+      else if (clock.monotonic() - toldAllAt > memory) suspect()
     },
     review: async () => {
       const missed = isSuspect && (await store.recordUnread(fence(), app)) > 0

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { CursorStream } from '../streams/stream.ts'
 import { createAgenda } from './agenda.ts'
+import { createHeard } from './heard.ts'
 import type { Learnt } from './visit.ts'
 
 /** The series of one stream of an app: which are due when, and which are being visited. */
@@ -57,7 +58,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
 
   return {
     stream,
-    learnt: { refusedTails: 0 },
+    learnt: { refusedTails: 0, heard: createHeard() },
     want: (series, within) => want(series, clock.monotonic() + within),
     wish: (series, gap) => {
       if (failures.has(series)) return

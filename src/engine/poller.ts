@@ -45,6 +45,7 @@ export function startPoller(context: PollerContext): Poller {
   const feedGaps = createFeedGaps({
     ...{ app: app.id, store, fence: context.fence, clock },
     reach: settings.deadline + REACH_MARGIN_MS,
+    memory: settings.roomMemory,
   })
   const lanes = new Map<StreamName, Lane>(
     context.streams.map(stream => [stream.name, createLane(stream, clock)]),

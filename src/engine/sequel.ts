@@ -3,7 +3,6 @@ import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
-import { createHeard } from './heard.ts'
 import type { Lane } from './lane.ts'
 import { feedPause, seriesPause } from './reactions.ts'
 import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
@@ -31,7 +30,6 @@ export interface SequelContext {
 
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, health } = context
-  const heard = createHeard()
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
@@ -43,9 +41,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'more':
         health.worked()
         lane.succeed(series)
-        return stream.scope === 'app'
-          ? afterWhole(rooms.settings(stream.name).activeEvery, result)
-          : afterReading(stream.name, series, result)
+        return stream.scope === 'app' ? afterWhole(stream, result) : afterReading(stream.name, series, result)
       case 'failed':
       case 'looped':
         if (stream.kind === 'feed') feedGaps.suspect()
@@ -75,9 +71,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return kind === 'feed' ? feedPause : seriesPause
   }
 
-  /** A feed that told something new may have more waiting; whatever else is of the whole app was read to its end. */
-  function afterWhole(every: number, { told }: VisitResult): number {
-    return heard.isNews(told) ? 0 : every
+  /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */
+  function afterWhole({ kind, name }: CursorStream, { end }: VisitResult): number {
+    if (kind === 'feed') feedGaps.heard(end === 'done' ? 'all' : 'a part')
+    return end === 'more' ? 0 : rooms.settings(name).activeEvery
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */

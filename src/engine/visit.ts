@@ -1,7 +1,8 @@
 import type { Failure } from '../provider/errors.ts'
-import type { Harvest, Hint } from '../streams/stream.ts'
+import type { Hint } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
-import { type CursorPage, cursorTask, emptyUpTo, standAfter } from './cursor-task.ts'
+import { type CursorHarvest, type CursorPage, cursorTask, emptyUpTo, standAfter } from './cursor-task.ts'
+import type { Heard } from './heard.ts'
 import { type PollResult, poll } from './poll.ts'
 import type { Progress, RoomLife } from './ports.ts'
 import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
@@ -20,14 +21,12 @@ export interface VisitResult {
   /** What the database knew of the room when the visit began. */
   readonly life: RoomLife | undefined
   readonly hints: readonly Hint[]
-  /** What a feed told, by name. */
-  readonly told: readonly string[]
   /** What has been asked, where the reading goes on at the next visit. */
   readonly asked?: ReadonlySet<string | null>
 }
 
 /**
- * `done`: read to its end; `more`: the others first, then on; `gone`: the provider does not know the room; `busy`:
+ * `done`: read to its end; `more`: the others first, then on; a feed has more to tell; `gone`: the provider does not know the room; `busy`:
  * someone else moved the series; `late`: planned too long before it could be sent; `looped`: nextId came round
  * again; the others as their names say.
  */
@@ -47,6 +46,8 @@ export type VisitEnd =
 export interface Learnt {
   /** How often in a row the provider refused the last nextId of a log. */
   refusedTails: number
+  /** What a feed told of late. */
+  readonly heard: Heard
 }
 
 export interface Occasion {
@@ -75,14 +76,11 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
   const { learnt } = occasion
   let place = await begin(context, occasion)
   const { life } = place.progress
-  const found = {
-    ...{ fresh: 0, unfinished: false, opened: false, life },
-    ...{ hints: [] as Hint[], told: [] as string[] },
-  }
+  const found = { fresh: 0, unfinished: false, opened: false, life, hints: [] as Hint[] }
 
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }
-    const result = await poll(context, cursorTask(context, place))
+    const result = await poll(context, cursorTask(context, place, learnt.heard))
     if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
       learnt.refusedTails += 1
       place = rewound(context, place.progress)
@@ -105,10 +103,9 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     found.unfinished = result.harvest.unfinished
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
-    found.told.push(...(result.harvest.told ?? []))
     if (result.page.looping) return { end: reportLoop(context), ...found }
     const next = follow(place, result)
-    if (!next) return { end: 'done', ...found }
+    if (!next) return { end: result.harvest.holdsBack ? 'more' : 'done', ...found }
     place = next
   }
   if (context.stream.kind === 'queue' && place.asked.size < ENDLESS_PAGES) {
@@ -152,7 +149,7 @@ function isTail({ cursor, purpose, asked }: Place): boolean {
 /** The next page of this visit; undefined when there is none for now. */
 function follow(
   place: Place,
-  { page, harvest, stored }: PollResult<CursorPage, Harvest> & { readonly outcome: 'read' },
+  { page, harvest, stored }: PollResult<CursorPage, CursorHarvest> & { readonly outcome: 'read' },
 ): Place | undefined {
   if (stored.outcome !== 'committed') return undefined
   const { cursor, carry } = standAfter(place, page, harvest)

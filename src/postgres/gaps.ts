@@ -10,8 +10,9 @@ const owned = `exists (select from ingest.ownership o
 
 /**
  * An answer of the feed that was asked for and never committed may have handed out events: they lie between the
- * last answer that was committed and the moment this one could no longer arrive. So does every pause longer than
- * the provider remembers. Debits of an older epoch belong to a process that can no longer commit.
+ * last committed answer that told all there was and the moment this one could no longer arrive. So does every time
+ * longer than the provider remembers in which nobody asked, or the feed never told all. Debits of an older epoch belong
+ * to a process that can no longer commit.
  */
 const unread = statement(
   'record_unread',
@@ -20,6 +21,7 @@ const unread = statement(
             coalesce(
               (select c.sent_at from ingest.debit c
                where c.scope = d.scope and c.limit_group = d.limit_group and c.n < d.n and c.outcome = 'committed'
+                 and c.told_all is not false
                order by c.n desc limit 1),
               -- Nothing was ever committed: the first answer may hold all that the provider remembered then.
               (select f.sent_at - :memory::interval from ingest.debit f
@@ -32,10 +34,12 @@ const unread = statement(
      select u.since as range_from, max(u.until) as range_to, 'unread_answer' as reason
      from unread u group by 1
      union all
-     select p.updated_at, ingest.clock(), 'pause'
+     select h.at, ingest.clock(), 'pause'
      from ingest.progress p
+     cross join lateral (select coalesce(p.caught_up_at, (
+       select min(f.sent_at) from ingest.debit f where f.app_id = :app and f.limit_group = :group)) as at) h
      where p.app_id = :app and p.stream = :stream and p.series = ''
-       and p.updated_at < ingest.clock() - :memory::interval and ${owned}
+       and h.at < ingest.clock() - :memory::interval and ${owned}
    ), merged as (
      select m.range_from, max(m.range_to) as range_to, min(m.reason) as reason from missed m group by m.range_from
    ), recorded as (
@@ -59,7 +63,8 @@ const unread = statement(
 )
 
 /**
- * A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
+ * While the feed has more to tell than it was asked for, it may still name a room of which the missing answer told: the
+ * gap waits until it has told all. A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
  * unless the log had said that the room is closed: nobody can be in a closed room. What only the missing answers
  * named cannot be known: after a pause longer than the provider remembers that is a loss; after one answer it is
  * said beside the repair.
@@ -80,7 +85,7 @@ const settleFeed = statement(
      where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
        and not exists (
          select from ingest.progress p
-         where p.app_id = g.app_id and p.stream = 'room-events' and p.closed_at is null
+         where p.app_id = g.app_id and p.stream in ('app-events', 'room-events') and p.closed_at is null
            and (p.caught_up_at is null or p.caught_up_at <= g.range_to))
    ), settled as (
      update ingest.gap g
@@ -92,7 +97,14 @@ const settleFeed = statement(
    where g.app_id = :app and g.stream = 'app-events' and g.state = 'open' and g.id not in (select r.id from ready r)`,
 )
 
-/** The provider no longer knows the room: what is missing of its log stays missing. */
+/** The row of the ledger for what waits of a room that is forgotten. */
+const waitingGap = `g.app_id = :app and g.stream = 'room-events' and g.series = :room and g.incarnation is null
+  and g.reason = 'room_forgotten'`
+
+/**
+ * The provider no longer knows the room: what is missing of its log stays missing. What the feed told and the log was to
+ * confirm stays in the divergences: no log can tell any more whether it was of this room or of another one after it.
+ */
 const forget = statement(
   'forget_room',
   `with gone as (
@@ -103,8 +115,24 @@ const forget = statement(
    ), closed as (
      update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock())
      where p.app_id = :app and p.series = :room and p.stream = any (:room_streams::text[]) and ${owned}
-   ), ${lose(':room', 'room_forgotten')}
-   select from recorded`,
+   ), ${lose(':room', 'room_forgotten')}, waiting as (
+     select case when :dense::boolean then least(w.first, 1 + (
+              select max(e.sequence) from gone join classroom.room_event e
+                on e.app_id = :app and e.room_uuid = :room and e.incarnation = gone.incarnation)) else w.first end as first, w.last
+     from (select min(d.key::bigint) as first, max(d.key::bigint) as last from ingest.divergence d
+           where d.app_id = :app and d.stream = 'app-events' and d.series = :room and d.resolved_at is null and ${owned}) w
+     where w.first is not null
+   ), grown as (
+     update ingest.gap g set sequence_from = least(g.sequence_from, w.first), sequence_to = greatest(g.sequence_to, w.last),
+       state = 'lost', updated_at = ingest.clock()
+     from waiting w where ${waitingGap}
+     returning 1
+   )
+   insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, state, detail, first_seen_at, updated_at)
+   select :app, 'room-events', :room, 'sequence', w.first, w.last, 'room_forgotten', 'lost',
+     'the feed told events in this range, which wait in ingest.divergence; no log can tell any more of which room they are',
+     ingest.clock(), ingest.clock()
+   from waiting w where not exists (select from ingest.gap g where ${waitingGap})`,
 )
 
 export interface GapSettings {

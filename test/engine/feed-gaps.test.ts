@@ -5,13 +5,35 @@ import { FakeStore } from './fake-store.ts'
 
 const second = 1_000
 
+function rigged() {
+  const clock = new VirtualClock()
+  const store = new FakeStore(['room-events'])
+  const fence = () => ({ shard: 0, owner: 'me', epoch: 1 })
+  const gaps = createFeedGaps({ app: 'app', store, fence, clock, reach: 40 * second, memory: 600 * second })
+  return { clock, gaps, looked: () => store.calls.filter(call => call === 'recordUnread').length }
+}
+
+describe('a feed that has more to tell than it is asked for', () => {
+  it('is a gap as soon as that lasts longer than the provider remembers', async () => {
+    const { clock, gaps, looked } = rigged()
+    await clock.advance(second)
+    await gaps.review()
+    gaps.heard('all')
+    const before = looked()
+    await clock.advance(600 * second)
+    gaps.heard('a part')
+    await gaps.review()
+    expect(looked() - before).toBe(0)
+    await clock.advance(second)
+    gaps.heard('a part')
+    await gaps.review()
+    expect(looked() - before).toBe(1)
+  })
+})
+
 describe('an answer of the feed that nobody settled', () => {
   it('is looked for until its request can no longer arrive, and then no more', async () => {
-    const clock = new VirtualClock()
-    const store = new FakeStore(['room-events'])
-    const fence = () => ({ shard: 0, owner: 'me', epoch: 1 })
-    const gaps = createFeedGaps({ app: 'app', store, fence, clock, reach: 40 * second })
-    const looked = () => store.calls.filter(call => call === 'recordUnread').length
+    const { clock, gaps, looked } = rigged()
     await clock.advance(second)
     await gaps.review()
     const before = looked()

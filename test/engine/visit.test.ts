@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmission } from '../../src/engine/admission.ts'
+import { createHeard } from '../../src/engine/heard.ts'
 import { type Progress, RefusedRows } from '../../src/engine/ports.ts'
 import { type Occasion, visit } from '../../src/engine/visit.ts'
 import type { CursorStream } from '../../src/streams/stream.ts'
@@ -14,7 +15,7 @@ function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
   const controller = new AbortController()
   const series = stream.scope === 'app' ? '' : 'algebra'
   if (progress) rig.store.put(stream.name, series, progress)
-  const learnt = { refusedTails: 0 }
+  const learnt = { refusedTails: 0, heard: createHeard() }
   const context = {
     ...rig,
     ...{ app, settings, stream, series, fence },
@@ -184,10 +185,12 @@ describe('where a visit ends', () => {
   })
 
   it('the feed is asked once a visit, so that what it tells is heeded before it is asked again', async () => {
-    const { go, asked, transport } = rigged(feed)
+    const { go, asked, transport, store } = rigged(feed)
     transport.answers = () => ({ items: [{ id: 1, unfinished: true }] })
-    expect(await go()).toMatchObject({ end: 'done', fresh: 1, unfinished: true })
+    expect(await go()).toMatchObject({ end: 'more', fresh: 1, unfinished: true })
     expect(asked()).toHaveLength(1)
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, true])
   })
 
   it('when the engine stops, the page in hand is the last', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Grant } from '../../src/engine/ports.ts'
+import type { Grant, PageCommit } from '../../src/engine/ports.ts'
 import { anyTime, debit, granted, reach } from './debits.ts'
 import {
   app,
@@ -21,7 +21,7 @@ const db: TestStore = await openStore()
 beforeEach(async () => {
   await db.setTime(start)
   await db.rows(
-    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter`,
+    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence`,
   )
   await db.store.follow(me, app, 'app-events', '')
 })
@@ -29,9 +29,9 @@ afterAll(() => db.close())
 
 const ask = () => granted(db.ledger, debit(group, 1, 1, { rates: [] }))
 
-async function commitFeed(settles: Grant): Promise<void> {
+async function commitFeed(settles: Grant, more: Partial<PageCommit> = {}): Promise<void> {
   const { version } = (await db.store.progress(app, 'app-events', ''))!
-  await db.store.commit(feedPage(version, { settles }))
+  await db.store.commit(feedPage(version, { settles, ...more }))
 }
 
 async function readRoom(room: string): Promise<void> {
@@ -106,6 +106,16 @@ describe('answers of the feed that nobody stored', () => {
     ])
   })
 
+  it('of a feed that has more to tell reach back to the last answer that told all', async () => {
+    await commitFeed(await ask())
+    await db.advance(minute)
+    await commitFeed(await ask(), { caughtUp: false })
+    await db.advance(minute)
+    await db.ledger.settle(await ask(), 'unread', anyTime)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([{ from: minutes(0), to: minutes(2) }])
+  })
+
   it('are those of a process that died, as soon as the shard has another owner', async () => {
     await commitFeed(await ask())
     await ask()
@@ -159,10 +169,22 @@ describe('a pause', () => {
     expect(await gaps()).toMatchObject([{ reason: 'pause', state: 'open', from: minutes(0) }])
     expect(await unread()).toBe(0)
   })
+
+  it('is also one in which the feed always had more to tell', async () => {
+    await commitFeed(await ask())
+    for (let n = 0; n < 2; n++) {
+      await db.advance(hour / 2)
+      await commitFeed(await ask(), { caughtUp: false })
+    }
+    expect(await unread()).toBe(0)
+    await db.advance(1)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([{ reason: 'pause', state: 'open', from: minutes(0) }])
+  })
 })
 
 describe('a gap of the feed', () => {
-  async function openGap(): Promise<void> {
+  async function openGap(since: Partial<PageCommit> = {}): Promise<void> {
     await db.store.discoverRooms(me, app, ['a', 'b'])
     await readRoom('a')
     await readRoom('b')
@@ -171,6 +193,7 @@ describe('a gap of the feed', () => {
     await db.ledger.settle(await ask(), 'unread', anyTime)
     await unread()
     await db.advance(minute)
+    await commitFeed(await ask(), since)
   }
 
   it('is repaired once every followed room was read to its end since', async () => {
@@ -195,6 +218,17 @@ describe('a gap of the feed', () => {
     await openGap()
     await db.store.forgetRoom(me, app, 'b')
     await readRoom('a')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+    expect(await gaps()).toMatchObject([{ state: 'lost' }])
+  })
+
+  it('waits until the feed has told all, and is lost with a room that it names only then', async () => {
+    await openGap({ caughtUp: false, rows: eventRows([event('c', 1)]) })
+    await readRoom('a')
+    await readRoom('b')
+    await db.store.forgetRoom(me, app, 'c')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(1)
+    await commitFeed(await ask())
     expect(await db.store.settleFeedGaps(me, app)).toBe(0)
     expect(await gaps()).toMatchObject([{ state: 'lost' }])
   })
@@ -249,6 +283,15 @@ describe('a room that the provider forgot', () => {
     await feed(4, 5)
     await db.store.forgetRoom(me, app, 'r')
     expect(await holes()).toEqual([{ a: 1, b: 3, reason: 'room_forgotten', state: 'lost' }])
+  })
+
+  it('leaves what the feed told of it afterwards to the divergences, and tells where', async () => {
+    await feed(1, 2)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(5, 6, 9)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await db.value('select count(*)::int from ingest.divergence where resolved_at is null')).toBe(3)
+    expect(await holes()).toEqual([{ a: 3, b: 9, reason: 'room_forgotten', state: 'lost' }])
   })
 
   it('is followed by no stream any more, and forgetting it again changes nothing', async () => {

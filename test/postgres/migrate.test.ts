@@ -30,6 +30,7 @@ const names = [
   '0018-values-set-aside',
   '0019-completeness',
   '0020-refused-items',
+  '0021-feed-told-all',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

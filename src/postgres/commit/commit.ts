@@ -70,7 +70,7 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     complete: page.holes !== undefined,
     dense: settings.sequenceScope === 'room',
     ...rejectedValues(page.rejects),
-    ...settledValues(settles),
+    ...settledValues(settles, page.source === 'feed' ? page.caughtUp : null),
     ...rowValues(page),
   }
 }

@@ -63,18 +63,19 @@ export const settled = `
     update ingest.debit d
     set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(),
           to_timestamp(:time_floor::double precision / 1000), to_timestamp(:time_ceiling::double precision / 1000))),
-        outcome = 'committed'
+        outcome = 'committed', told_all = :told_all::boolean
     from ingest.budget b
     where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint
       and b.scope = d.scope and b.limit_group = d.limit_group and exists (select from moved)
     returning 1
   )`
 
-/** Parameters of `settled`; of a page that settles nothing they name no debit. */
-export function settledValues(grant: Grant | undefined): Values {
+/** Parameters of `settled`; of a page that settles nothing they name no debit. `toldAll` is said of a feed alone. */
+export function settledValues(grant: Grant | undefined, toldAll: boolean | null = null): Values {
   const { floor, ceiling } = grant?.evidence ?? { floor: 0, ceiling: 0 }
   const { scope, group, n } = grant ?? { scope: '', group: '', n: 0 }
-  return { debit_scope: scope, debit_group: group, debit_n: n, time_floor: floor, time_ceiling: ceiling }
+  const debit = { debit_scope: scope, debit_group: group, debit_n: n, told_all: toldAll }
+  return { ...debit, time_floor: floor, time_ceiling: ceiling }
 }
 
 /** Parameters of `rejected`. */
