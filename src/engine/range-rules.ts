@@ -64,20 +64,27 @@ const allowedDoubt = 1_000
 /** Before the provider has told the time, or where its answers are at odds, its clock may be this far off, seconds. */
 const unknownClock = 120
 
-/** What one refusal moves a bound by, seconds, and how far refusals can move it. */
+/** What the first refusal moves a bound by, seconds, each next one twice as far, and how far they can move it. */
 const endStep = 10
 const longestEnd = 900
 const startShare = 0.02
 const shortestSpan = 60
+
+type Distances = Readonly<Record<Bound, number>>
 
 export function createRangeRules(
   limits: RangeLimits,
   clock: Clock,
   clockOffset: () => ClockOffset | undefined,
 ): RangeRules {
-  /** By what refusals moved each bound, seconds: start and end away from it, and the longest span. */
-  const documented = { start: 0, end: 0, span: limits.span }
-  const tightened = { ...documented }
+  /** By what refusals moved each bound away from where it is documented, seconds. */
+  const away = { start: 0, end: 0, span: 0 }
+  /** The least that was refused since it stood where it is documented, as a distance from there. */
+  const refusedAt = { start: -1, end: -1, span: -1 }
+  const step: Distances = { start: limits.reach * startShare, end: endStep, span: 0 }
+  const farthest: Distances = {
+    ...{ start: limits.reach / 2, end: longestEnd, span: Math.max(0, limits.span - shortestSpan) },
+  }
   const trials = { start: createTrial(clock), end: createTrial(clock), span: createTrial(clock) }
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
@@ -88,12 +95,12 @@ export function createRangeRules(
     return Math.min(unknownClock, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000)))
   }
 
-  const isTight = (bound: Bound) => tightened[bound] !== documented[bound]
+  const isTight = (bound: Bound) => away[bound] > 0
 
-  /** Bounds as they are kept now: one whose trial is due stands where it is documented. */
-  function kept(): Readonly<Record<Bound, number>> {
+  /** How far the bounds are kept away now: one whose trial is due stands where it is documented. */
+  function kept(): Distances {
     const tried = boundNames.find(bound => isTight(bound) && trials[bound].isDue())
-    return tried ? { ...tightened, [tried]: documented[tried] } : tightened
+    return tried ? { ...away, [tried]: 0 } : away
   }
 
   function margin(): WindowRules['margin'] {
@@ -101,29 +108,44 @@ export function createRangeRules(
     return { start: startMargin + start + unsure(), end: endMargin + end + unsure() }
   }
 
-  /** Which of the tightened bounds a question goes beyond. */
-  function beyond({ start, end }: Bounds): readonly Bound[] {
-    const isBeyond = {
-      start: start <= now() - limits.reach + tightened.start,
-      end: end >= now() - limits.delay - tightened.end,
-      span: end - start >= tightened.span,
+  /** How far a question stays away from each bound as it is documented. */
+  function distances({ start, end }: Bounds): Distances {
+    return {
+      start: start - (now() - limits.reach),
+      end: now() - limits.delay - end,
+      span: limits.span - (end - start),
     }
-    return boundNames.filter(bound => isTight(bound) && isBeyond[bound])
   }
 
-  function tighten(bound: Bound, { start, end }: Bounds): void {
-    if (bound === 'end') tightened.end = Math.min(longestEnd, tightened.end + endStep)
-    if (bound === 'start') {
-      tightened.start = Math.min(limits.reach / 2, tightened.start + limits.reach * startShare)
-    }
-    if (bound === 'span') {
-      tightened.span = Math.max(shortestSpan, Math.min(tightened.span, Math.ceil((end - start) / 2)))
+  /** Which of the tightened bounds a question goes beyond. */
+  function beyond(asked: Distances): readonly Bound[] {
+    return boundNames.filter(bound => isTight(bound) && asked[bound] <= away[bound])
+  }
+
+  /** What was refused is not asked for again. What was sent before it was known teaches nothing more. */
+  function tighten(bound: Bound, asked: Distances): void {
+    refusedAt[bound] = Math.max(refusedAt[bound], asked[bound])
+    if (!isTight(bound) || asked[bound] > away[bound]) {
+      const further =
+        bound === 'span'
+          ? limits.span - Math.ceil((limits.span - asked.span) / 2) - 1
+          : Math.max(step[bound], 2 * away[bound], asked[bound])
+      away[bound] = Math.min(farthest[bound], further)
     }
     trials[bound].plan()
   }
 
+  /** A question beyond a tightened bound was served: the bound moves to where it is proved, or was never refused. */
+  function loosen(bound: Bound, asked: Distances): void {
+    const isProved = asked[bound] > refusedAt[bound] + step[bound]
+    away[bound] = isProved ? Math.max(0, asked[bound] - 1) : 0
+    if (!isProved) refusedAt[bound] = -1
+    trials[bound].end(isProved ? 'nearer' : 'served')
+  }
+
   function begin(bounds: Bounds): Attempt | undefined {
-    const [tried, ...others] = beyond(bounds)
+    const asked = distances(bounds)
+    const [tried, ...others] = beyond(asked)
     if (others.length > 0 || (tried && !trials[tried].isDue())) return undefined
     if (tried) trials[tried].begin()
     return {
@@ -134,24 +156,31 @@ export function createRangeRules(
           outcome = told(result)
           return result
         } finally {
-          note(outcome, tried, bounds)
+          note(outcome, tried, asked)
         }
       },
     }
   }
 
-  function note(told: Told, tried: Bound | undefined, bounds: Bounds): void {
+  function note(told: Told, tried: Bound | undefined, asked: Distances): void {
     const refused = told === 'served' || told === 'unknown' ? undefined : boundOf[told]
-    if (refused && refused !== tried) tighten(refused, bounds)
+    if (refused && refused !== tried) tighten(refused, asked)
     if (!tried) return
-    if (told === 'served') tightened[tried] = documented[tried]
-    trials[tried].end(told === 'served' ? told : refused === tried ? 'refused' : 'unknown')
+    if (told === 'served') loosen(tried, asked)
+    else trials[tried].end(refused === tried ? 'refused' : 'unknown')
+    if (refused === tried) refusedAt[tried] = Math.max(refusedAt[tried], asked[tried])
   }
 
   return {
     now,
-    of: cut => ({ reach: limits.reach, span: kept().span, delay: limits.delay, ...cut, margin: margin() }),
-    span: () => kept().span,
+    of: cut => ({
+      reach: limits.reach,
+      span: limits.span - kept().span,
+      delay: limits.delay,
+      ...cut,
+      margin: margin(),
+    }),
+    span: () => limits.span - kept().span,
     slack: () => unsure() + wayMargin,
     gone: step => ceilTo(now() - limits.reach - unsure(), step),
     bounds: () => {

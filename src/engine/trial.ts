@@ -7,8 +7,11 @@ export interface Trial {
   readonly isDue: () => boolean
   /** A request goes beyond the tightened bound: nothing else does until it is over. */
   readonly begin: () => void
-  /** `served`: the documented bound holds; `unknown`: the request ended without telling. */
-  readonly end: (outcome: 'served' | 'refused' | 'unknown') => void
+  /**
+   * `served`: the documented bound holds; `nearer`: what was served comes nearer to it than what is known, and the next
+   * may come nearer yet; `unknown`: the request ended without telling.
+   */
+  readonly end: (outcome: 'served' | 'nearer' | 'refused' | 'unknown') => void
 }
 
 const minute = 60_000
@@ -32,6 +35,7 @@ export function createTrial(clock: Clock): Trial {
     end: outcome => {
       if (outcome === 'refused') wait = Math.min(LONGEST_WAIT_MS, wait * 2)
       if (outcome === 'served') wait = FIRST_WAIT_MS
+      else if (outcome === 'nearer') at = clock.monotonic()
       else plan()
     },
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/clock/seeded.ts'
 import type { ClockOffset } from '../../src/engine/ports.ts'
 import { createRangeRules, type Told } from '../../src/engine/range-rules.ts'
 
@@ -40,6 +41,40 @@ describe('what may be asked for', () => {
   it('is lost only when it is so by the latest the provider’s clock can be', () => {
     expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.reach)
     expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.reach - 30)
+  })
+})
+
+/** Asks about ranges of any age and length that rules permit, one a minute for nine hours. */
+async function refusedOf(broken: (asked: { age: number; length: number; delay: number }) => Told) {
+  const time = { passed: 0 }
+  const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
+  const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
+  const random = seededRandom('ranges')
+  const told = { asked: 0, refused: 0 }
+  for (let minute = 0; minute < 540; minute++) {
+    const { after, before } = rules.bounds()
+    const length = Math.ceil(random.next() * 3_500)
+    const start = Math.floor(after + 1 + random.next() ** 2 * (before - after - length))
+    const end = Math.min(start + length, before - 1)
+    const asked = { age: rules.now() - start, length: end - start, delay: rules.now() - end }
+    const attempt = end - start < rules.span() ? rules.begin({ start, end }) : undefined
+    const outcome = broken(asked)
+    await attempt?.of(Promise.resolve(), () => outcome)
+    if (attempt) told[outcome === 'served' ? 'asked' : 'refused'] += 1
+    time.passed += 60 * second
+  }
+  return told
+}
+
+describe('a provider that serves less than is documented', () => {
+  it.each<[string, Parameters<typeof refusedOf>[0]]>([
+    ['span', ({ length }) => (length < 1_800 ? 'served' : 'time_length_limit')],
+    ['reach', ({ age }) => (age < 3_900 ? 'served' : 'time_range_limit')],
+    ['delay', ({ delay }) => (delay > 800 ? 'served' : 'latency_limit')],
+  ])('in %s teaches it by a few refusals, whatever is asked for', async (_, broken) => {
+    const { asked, refused } = await refusedOf(broken)
+    expect(refused).toBeLessThan(16)
+    expect(asked).toBeGreaterThan(200)
   })
 })
 
