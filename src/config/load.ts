@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { Environment } from './environment.ts'
 import { explain } from './explain.ts'
 import { ConfigError, formatProblem, type Problem } from './problem.ts'
+import { checkRenames } from './rename-rules.ts'
 import { resolveConfig } from './resolve.ts'
 import { checkRules } from './rules.ts'
 import { configSchema } from './schema/index.ts'
@@ -73,7 +74,7 @@ async function parse(text: string, name: string, { env, folder, onDisk }: Surrou
 
   const collector = new SecretCollector(tree, folder, env)
   const config = resolveConfig(data, collector, env)
-  problems.push(...checkAnalytics(config, tree))
+  problems.push(...checkAnalytics(config, tree), ...checkRenames(config, tree))
   const unreadable = await collector.problems()
   const address = unreadable.length > 0 ? [] : await databaseAddress(config.database.url, tree)
   const all = [...problems, ...unreadable, ...address]
