@@ -19,14 +19,17 @@ export function itemTask(
   { life, again }: ItemTimes,
 ): Task<DetailPage, DetailHarvest> {
   const { app, store } = context
+  const asked = stream.request(app.id, item, item.page)
   return {
     stream: stream.name,
     plan: () => ({
-      request: requestLine(stream.operation, stream.request(app.id, item, item.page)),
+      request: requestLine(stream.operation, asked),
       life,
       arrived: bytes => takeInHand(context, item, bytes),
     }),
-    parse: ({ body }, { receivedAt }) => ({ ...stream.read(body), item, number: item.page, receivedAt }),
+    parse: ({ body }, { receivedAt }) => {
+      return { ...stream.read(body), item, number: item.page, asked, receivedAt }
+    },
     harvest: page => stream.harvest(page, item.carry),
     commit: (_, harvest, grant) => store.commitItem({ ...itemCommit(context, item, harvest, grant), again }),
     rehearse: (_, harvest, grant) =>

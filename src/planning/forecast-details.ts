@@ -68,6 +68,7 @@ function requestsPerCall(
   { span }: GroupLimits,
   { usersPerCall, callMinutes }: Omit<ExpectedCalls, 'callsPerDay'>,
 ): number {
-  const batches = end === 'known' ? Math.ceil(usersPerCall / batch) : Math.floor(usersPerCall / batch) + 1
-  return slices({ from: 0, to: Math.round(callMinutes * 60) }, span).length * batches
+  const least = Math.ceil(usersPerCall / batch)
+  const pages = { known: least, 'short-page': Math.floor(usersPerCall / batch) + 1, 'empty-page': least + 1 }
+  return slices({ from: 0, to: Math.round(callMinutes * 60) }, span).length * pages[end]
 }

@@ -52,8 +52,8 @@ export interface DetailFacts {
   readonly stream: string
   /** User sessions of one request. */
   readonly batch: number
-  /** `short-page`: only a page that is not full shows that it is the last; `known`: their number is known. */
-  readonly end: 'short-page' | 'known'
+  /** What shows that a page is the last: that it is not full, that it is empty, or that their number is known. */
+  readonly end: 'short-page' | 'empty-page' | 'known'
 }
 
 export interface ExpectedCalls {

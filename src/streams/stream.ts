@@ -84,7 +84,7 @@ export interface WindowStream extends StreamBase {
   /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
   readonly pageSize?: number
   /** Finds the items and whether some are left out in a checked answer. */
-  readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore'>
+  readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore' | 'isFull'>
   /** `bounds` as sent; `page` counts from 1. */
   readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
   readonly harvest: (page: WindowPage) => WindowHarvest
@@ -116,7 +116,9 @@ export interface WindowPage {
   /** From 1. */
   readonly number: number
   readonly items: readonly unknown[]
-  /** The provider says that matching items are left out. */
+  /** It takes no more items, so others may follow; absent where an answer comes in one piece. */
+  readonly isFull?: boolean
+  /** The provider says that matching items are left out: of this page or of all of them. */
   readonly hasMore: boolean
   /** The provider's clock when the question was planned, Unix seconds. */
   readonly now: number
@@ -149,7 +151,7 @@ export interface DetailStream extends StreamBase {
   /** `begins`: its items are the first of a call; `completes`: they end what another stream began, and go first. */
   readonly part: 'begins' | 'completes'
   readonly pageSize?: number
-  readonly read: (answer: unknown) => Pick<DetailPage, 'items'>
+  readonly read: (answer: unknown) => Pick<DetailPage, 'items' | 'isFull'>
   readonly request: (app: string, item: WorkItem, page: number) => Parameters
   readonly harvest: (page: DetailPage, carry: Json) => DetailHarvest
   /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */
@@ -180,7 +182,11 @@ export interface DetailPage {
   readonly item: WorkItem
   /** From 1. */
   readonly number: number
+  /** What it was asked with. */
+  readonly asked: Parameters
   readonly items: readonly unknown[]
+  /** It takes no more items, so others may follow; absent where an answer comes in one piece. */
+  readonly isFull?: boolean
   readonly receivedAt: number
 }
 

@@ -173,6 +173,13 @@ describe('calls in Standard', () => {
     expect(forecast.streams).toMatchObject([{ perCall: 2 }, { perCall: 5 }])
   })
 
+  it('of 50 users need a second page where only an empty one shows that there are no more', () => {
+    const expected = { callsPerDay: 1, usersPerCall: 50, callMinutes: 10 }
+    const filtered = { ...sessions, end: 'empty-page' } as const
+    const forecast = forecastGroup({ ...factsOf('call-details', 'standard', [filtered, metrics]), expected })
+    expect(forecast.streams).toMatchObject([{ perCall: 2 }, { perCall: 3 }])
+  })
+
   it('that are too many are lost by their share, and metrics off or a higher plan would help', () => {
     const expected = { callsPerDay: 400, usersPerCall: 50, callMinutes: 45 }
     const forecast = forecastGroup({ ...factsOf('call-details', 'standard', [sessions, metrics]), expected })

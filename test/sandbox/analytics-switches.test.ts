@@ -83,6 +83,20 @@ describe('has_more', () => {
     expect(await last({ hasMore: 'forced', hasMoreAbove: 50 }, hour)).toMatchObject({ more: true })
   })
 
+  it('omitted: is false on full pages that others follow, and true where calls are on no page', async () => {
+    const stage = playAnalytics({
+      profile: load,
+      switches: { ...real, hasMore: 'omitted', callListPages: 3 },
+    })
+    const first = async (seconds: number) => {
+      const end_ts = stage.now() - 120
+      const { body } = await stage.ask('search', { start_ts: end_ts - seconds, end_ts, page_size: 100 })
+      return [body.total_size, body.has_more]
+    }
+    expect(await first(hour)).toEqual([100, false])
+    expect(await first(4 * hour)).toEqual([100, true])
+  })
+
   it('forced: also strikes by rate, alike for a range, and never a range up to the floor', async () => {
     const forced = { hasMore: 'forced', hasMoreRate: 1 } as const
     expect((await last(forced, 61)).more).toBe(true)
@@ -97,6 +111,44 @@ it('callListPages: pages beyond are empty, and has_more says that something is l
   const page = async (page_no: number) => (await stage.ask('search', { ...range, page_no })).body
   expect(await page(2)).toMatchObject({ total_size: 100, has_more: true })
   expect(await page(3)).toMatchObject({ total_size: 0, has_more: true, call_lists: [] })
+})
+
+describe('pages of sessions', () => {
+  const load = { ...calls, callsPerDay: 240, users: 40 }
+  const pagesOf = async (switches: Partial<Switches>, exclude_server_user: string) => {
+    const stage = playAnalytics({ profile: load, switches })
+    const withRecorder = [...stage.sandbox.analytics('demo').calls()].findLast(
+      ({ sessions, destroyedAt }) => destroyedAt && sessions.some(({ user }) => user === 'recorder'),
+    )!
+    const page = async (page_no: number) =>
+      (
+        await stage.ask('sessions', {
+          ...{ ...frameOf(withRecorder.item), exclude_server_user, page_no, page_size: 100 },
+        })
+      ).body
+    const pages = [await page(1)]
+    while (pages.at(-1)!.page_size * pages.length < withRecorder.sessions.length)
+      pages.push(await page(pages.length + 1))
+    return { pages, all: withRecorder.sessions.length }
+  }
+
+  it('mostPerPage: hold no more, and say how many that is', async () => {
+    const { pages, all } = await pagesOf({ mostPerPage: 10 }, 'false')
+    expect(pages.map(({ page_size }) => page_size)).toEqual(pages.map(() => 10))
+    expect(pages.flatMap(({ call_info }) => call_info)).toHaveLength(all)
+    expect(pages.length).toBeGreaterThan(3)
+  })
+
+  it('serverFilter: leaves servers out before the pages are cut, or of each page', async () => {
+    const sizes = async (serverFilter: Switches['serverFilter']) => {
+      const { pages, all } = await pagesOf({ mostPerPage: 10, serverFilter }, 'true')
+      return [pages.slice(0, -1).map(({ total_size }) => total_size), all - 1] as const
+    }
+    const [before] = await sizes('before-paging')
+    const [after] = await sizes('after-paging')
+    expect(before).toEqual(before.map(() => 10))
+    expect(after.filter(size => size === 9)).toHaveLength(1)
+  })
 })
 
 it('callLatenessSeconds: a call appears in the search some time after its start, up to so many seconds', async () => {

@@ -44,6 +44,7 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       limitStatus: '300',
       emptyLists: 'null',
       kvs: 'triples',
+      hasMore: 'omitted',
       realtimeEnd: 'inclusive',
       missingValues: 0.02,
       lateValueSeconds: 300,
@@ -95,6 +96,25 @@ describe('hours of a plan, in virtual time', () => {
       expect(result.worklist['call-metrics live done']).toBeUndefined()
       expect(Object.keys(result.letters)).toEqual(['call-metrics not_an_object'])
       expect(result.worklist['call-sessions live done']).toBeGreaterThan(5)
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
+    'pages that take fewer than were asked for, and never say that others follow, are read to the last',
+    async () => {
+      const result = await play({
+        plan: 'enterprise',
+        length: 0.5 * hour,
+        profile: { callsPerDay: 100, users: 6, minutes: 20, days: 0.3 },
+        switches: { mostPerPage: 7, hasMore: 'omitted' },
+        streams: ['usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality']
+          .map(name => `  ${name}: off`)
+          .join('\n'),
+      })
+      expect(result.missing).toEqual({ calls: 0, sessions: 0 })
+      expect(result.points.stored).toBe(result.points.expected)
       expect(result.violations).toEqual({})
     },
     patience,

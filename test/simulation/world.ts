@@ -42,12 +42,15 @@ const choices: Choices = {
   uploadAnswer: any('uploadAnswer'),
   // Call analytics
   callSearch: any('callSearch'),
-  hasMore: ['forced'],
+  hasMore: any('hasMore'),
   hasMoreAbove: [500],
   hasMoreRate: [0],
   hasMoreFloorSeconds: [60],
   callLatenessSeconds: [5],
   callListPages: [100],
+  // A call of the usual size fits on one page of 30.
+  mostPerPage: [100, 30],
+  serverFilter: any('serverFilter'),
   callSlices: ['served'],
   emptyLists: any('emptyLists'),
   // No daemon can be expected to read words.

@@ -33,17 +33,24 @@ describe('the search for calls', () => {
     )
   })
 
-  it('believes what the answer says of calls that are left out', () => {
+  it('finds the calls, whether the page is full and whether calls are left out', () => {
     const full = callsFrom(newYear, 100)
     const answer = { code: 200, message: null, total_size: 100, page_no: 1, page_size: 100, call_lists: full }
-    expect(calls.read({ ...answer, has_more: true })).toEqual({ items: full, hasMore: true })
-    expect(calls.read({ ...answer, has_more: false })).toEqual({ items: full, hasMore: false })
+    expect(calls.read({ ...answer, has_more: true })).toEqual({ items: full, isFull: true, hasMore: true })
+    const short = { ...answer, call_lists: full.slice(1) }
+    expect(calls.read(short)).toEqual({ items: full.slice(1), isFull: false, hasMore: false })
   })
 
-  it('takes a full page for one of several where the answer says nothing', () => {
-    const answer = { code: 0, message: 'ok' }
-    expect(calls.read({ ...answer, call_lists: callsFrom(newYear, 100) }).hasMore).toBe(true)
-    expect(calls.read({ ...answer, has_more: null, call_lists: callsFrom(newYear, 99) }).hasMore).toBe(false)
+  it('takes a page for full that holds as many as it says it takes, be they fewer than were asked for', () => {
+    const isFull = (page_size: unknown, count: number) =>
+      calls.read({ code: 200, page_size, call_lists: callsFrom(newYear, count) }).isFull
+    expect([isFull(50, 50), isFull(50, 49), isFull(200, 100), isFull('50', 50)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ])
+    expect([isFull(0, 0), isFull(0, 3)]).toEqual([false, false])
   })
 
   it('refuses an answer that was never checked', () => {
@@ -56,12 +63,13 @@ describe('a page of calls', () => {
   const reading = (items: readonly object[], hasMore: boolean) =>
     calls.harvest(windowPageOf({ range, items, hasMore })).reading
 
-  it('is followed by the next one when it is full and more is left out', () => {
+  it('is followed by the next one when it is full, whatever it says of calls that are left out', () => {
     expect(reading(callsFrom(newYear + 200, 100), true)).toBe('next')
+    expect(reading(callsFrom(newYear + 200, 100), false)).toBe('next')
   })
 
-  it('is the last one when nothing is left out', () => {
-    expect(reading(callsFrom(newYear + 200, 100), false)).toBe('whole')
+  it('is the last one when it is not full and nothing is left out', () => {
+    expect(reading(callsFrom(newYear + 200, 99), false)).toBe('whole')
     expect(reading([], false)).toBe('whole')
   })
 

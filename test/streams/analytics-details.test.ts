@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { requestLine } from '../../src/provider/operation.ts'
+import { type Parameters, requestLine } from '../../src/provider/operation.ts'
 import type { Json } from '../../src/rows/json.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
 import { askSessions, callSessions } from '../../src/streams/analytics/call-sessions.ts'
@@ -19,11 +19,11 @@ function sessions(count: number) {
 }
 
 /** Reads pages one after the other, as long as the stream asks for more. */
-function readPages(pages: readonly (readonly unknown[])[]): readonly DetailHarvest[] {
+function readPages(pages: readonly (readonly unknown[])[], asked: Parameters = {}): readonly DetailHarvest[] {
   const harvests: DetailHarvest[] = []
   let carry: Json = null
   for (const [index, items] of pages.entries()) {
-    const harvest = callSessions.harvest(detailPageOf({ number: index + 1, items }), carry)
+    const harvest = callSessions.harvest(detailPageOf({ number: index + 1, asked, items }), carry)
     harvests.push(harvest)
     if (harvest.reading === 'whole') break
     carry = JSON.parse(JSON.stringify(harvest.carry))
@@ -54,7 +54,8 @@ describe('the sessions of a call', () => {
 
   it('are found in the answer', () => {
     const answer = { code: 200, message: '', requestId: 'r', total_size: 1, page_no: 1, call_info: [{}] }
-    expect(callSessions.read(answer)).toEqual({ items: [{}] })
+    expect(callSessions.read(answer)).toEqual({ items: [{}], isFull: false })
+    expect(callSessions.read({ ...answer, page_size: 1 })).toEqual({ items: [{}], isFull: true })
     expect(() => callSessions.read({ code: 200 })).toThrow()
   })
 
@@ -79,6 +80,12 @@ describe('the sessions of a call', () => {
     const harvests = readPages(inPages(sessions(100)))
     expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'whole'])
     expect(sidsOf(harvests[1]!.work)).toHaveLength(100)
+  })
+
+  it('without servers are complete after an empty page alone, for a page may have been cut before', () => {
+    const harvests = readPages([sessions(100), sessions(130).slice(100), []], { exclude_server_user: true })
+    expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'next', 'whole'])
+    expect(sidsOf(harvests[2]!.work)).toHaveLength(130)
   })
 
   it('come to an end where every page is the first one again', () => {

@@ -67,8 +67,9 @@ async function fetchItem(stage: AnalyticsStage, haul: Haul, item: WorkItem): Pro
   const stream = streams[item.stream]
   let carry: Json = null
   for (let number = 1; ; number++) {
-    const answer = await ask(stage, stream.operation, stream.request('demo', item, number))
-    const harvest = stream.harvest({ item, number, receivedAt: 0, ...stream.read(answer) }, carry)
+    const asked = stream.request('demo', item, number)
+    const answer = await ask(stage, stream.operation, asked)
+    const harvest = stream.harvest({ item, number, asked, receivedAt: 0, ...stream.read(answer) }, carry)
     haul.take(harvest)
     if (harvest.reading === 'whole') return
     carry = harvest.carry

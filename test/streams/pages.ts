@@ -36,6 +36,7 @@ export function windowPageOf(parts: Partial<WindowPage>): WindowPage {
     range: { from: newYear, to: newYear + 3_600 },
     number: 1,
     items: [],
+    isFull: (parts.items?.length ?? 0) >= 100,
     hasMore: false,
     now: newYear + 4_000,
     receivedAt: newYear * 1_000 + 250,
@@ -56,7 +57,9 @@ export function detailPageOf(parts: Partial<DetailPage>): DetailPage {
       ask: null,
     },
     number: 1,
+    asked: {},
     items: [],
+    isFull: (parts.items?.length ?? 0) >= 100,
     receivedAt: newYear * 1_000 + 250,
     ...parts,
   }

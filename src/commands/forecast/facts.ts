@@ -2,7 +2,7 @@ import { allowanceOf, groupOfStream } from '../../config/allowance.ts'
 import { analyticsStreamsOn } from '../../config/availability.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from '../../config/config.ts'
 import type { WindowSettings } from '../../engine/settings.ts'
-import type { GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
+import type { DetailFacts, GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
 import {
   type AnalyticsGroup,
   analyticsGroups,
@@ -60,7 +60,7 @@ function groupFacts({ app, on, settings }: Drained, group: AnalyticsGroup, share
     limits: { plan: app.plan, ...allowanceOf(app, group)! },
     higher: higherPlans(app, group),
     sharers,
-    streams: names.flatMap(name => streamFacts(settings, name)),
+    streams: names.flatMap(name => streamFacts(app, settings, name)),
     expected: app.expect,
   }
 }
@@ -72,15 +72,23 @@ function higherPlans({ plan }: AppConfig, group: AnalyticsGroup): readonly Group
   })
 }
 
-function streamFacts(settings: AnalyticsSettings, name: AnalyticsStreamName): readonly StreamFacts[] {
+function streamFacts(
+  { streams: { 'call-sessions': sessions } }: AppConfig,
+  settings: AnalyticsSettings,
+  name: AnalyticsStreamName,
+): readonly StreamFacts[] {
   switch (name) {
     case 'call-sessions':
-      return [{ kind: 'details', stream: name, batch: maxima.pageSize, end: 'short-page' }]
+      return [{ kind: 'details', stream: name, batch: maxima.pageSize, end: lastPage(sessions) }]
     case 'call-metrics':
       return [{ kind: 'details', stream: name, batch: maxima.sids, end: 'known' }]
     default:
       return windowFacts(name, settings.windows[name]!)
   }
+}
+
+function lastPage(sessions: AppConfig['streams']['call-sessions']): DetailFacts['end'] {
+  return sessions !== 'off' && sessions.serverUsers === 'exclude' ? 'empty-page' : 'short-page'
 }
 
 /** Series of one stream with the same step are cut alike. */

@@ -170,7 +170,9 @@ export const analyticsStreamShapes = {
     settings: {
       serverUsers: oneOf(['include', 'exclude'])
         .optional()
-        .describe('Whether users that run on Linux, mostly servers, are asked for too.')
+        .describe(
+          'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
+        )
         .meta({ default: defaultAnalyticsStreams['call-sessions'].serverUsers }),
     },
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maxima } from './parameters.ts'
 
 /** Whether a class succeeded stands in `code`; 200 is documented and 0 has been seen. */
 export const successCodes: readonly number[] = [200, 0]
@@ -42,6 +43,12 @@ function notEmpty(context: z.RefinementCtx, name: string): never {
     message: 'must be there, for the answer may hold something',
   })
   return z.NEVER
+}
+
+/** Whether a page holds as many items as fit: as many as were asked for, or fewer where it says that it takes fewer. */
+export function isFullPage(items: readonly unknown[], { page_size: size }: Counts): boolean {
+  const takesFewer = typeof size === 'number' && size >= 1 && size < maxima.pageSize
+  return items.length >= (takesFewer ? size : maxima.pageSize)
 }
 
 /** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */

@@ -21,7 +21,8 @@ const defaultPageSize = 20
 export function searchCalls({ settings, world, query, asked, now }: AnalyticsVisit): object {
   const { switches, oddities } = settings
   const pageNo = query.count('page_no', 1, 1_000_000)
-  const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
+  const wanted = query.count('page_size', defaultPageSize, maxima.pageSize)
+  const pageSize = Math.min(wanted, switches.mostPerPage)
   const cname = query.optionalText('cname')
   const matches = [...world.calls.during(asked.start * 1_000, asked.end * 1_000 + 999)]
     .filter(call => (cname ?? call.cname) === call.cname && isListed(call, asked, switches, now))
@@ -31,8 +32,11 @@ export function searchCalls({ settings, world, query, asked, now }: AnalyticsVis
   const end = pageNo * pageSize
   const listed = isBeyond ? [] : matches.slice(end - pageSize, end)
   const list = listed.map(call => servedCall(call, oddities, now))
+  const listable = switches.callListPages * pageSize
   const isMore =
-    matches.length > (isBeyond ? 0 : end) || isUnderLoad(matches.length, asked, settings.seed, switches)
+    switches.hasMore === 'omitted'
+      ? matches.length > listable
+      : matches.length > (isBeyond ? 0 : end) || isUnderLoad(matches.length, asked, settings.seed, switches)
   return { total_size: list.length, page_no: pageNo, page_size: pageSize, has_more: isMore, call_lists: list }
 }
 

@@ -24,27 +24,31 @@ const defaultPageSize = 20
 
 /** Session details: latest to join first. A call that nobody knows has none. */
 export function listSessions(visit: AnalyticsVisit): object {
-  const { query, now } = visit
+  const { query, now, settings } = visit
   const users = query.users('uids', maxima.uids)
   const excludesServers = query.yesOrNo('exclude_server_user', 'true')
   const { pageNo, pageSize } = pageOf(visit)
   const call = callInQuestion(visit)
+  const isWanted = (session: CallSession) => !(excludesServers && equipmentOf(session).platform === 'Linux')
+  const filtersFirst = settings.switches.serverFilter === 'before-paging'
   const matches = (call ? sessionsIn(call, visit.asked, now) : [])
-    .filter(session => !(excludesServers && equipmentOf(session).platform === 'Linux'))
     .filter(session => users?.has(session.uid) ?? true)
+    .filter(session => !filtersFirst || isWanted(session))
     .toReversed()
   const list = matches
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
+    .filter(isWanted)
     .map(session => servedSession(session, call!.cname, now))
   return { total_size: list.length, page_no: pageNo, page_size: pageSize, call_info: list }
 }
 
 /** The number of a page alone, or its size alone, asks for no page: both must be given. */
-function pageOf({ query }: AnalyticsVisit) {
+function pageOf({ query, settings }: AnalyticsVisit) {
   const pageNo = query.count('page_no', 1, 1_000_000)
   const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
   const isPaged = query.optionalText('page_no') !== undefined && query.optionalText('page_size') !== undefined
-  return isPaged ? { pageNo, pageSize } : { pageNo: 1, pageSize: defaultPageSize }
+  const [page, size] = isPaged ? [pageNo, pageSize] : [1, defaultPageSize]
+  return { pageNo: page, pageSize: Math.min(size, settings.switches.mostPerPage) }
 }
 
 /** The call that is asked for; refused where only a part of it is asked and parts are not served. */

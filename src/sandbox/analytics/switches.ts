@@ -9,14 +9,24 @@ export const analyticsSwitches = {
   ),
   hasMore: choice(
     'forced',
-    ['real', 'forced'],
-    'has_more: whether calls follow beyond the page; forced also says true under load, whatever is listed',
+    ['real', 'forced', 'omitted'],
+    'has_more: whether calls follow beyond the page; forced also says true under load, whatever is listed; omitted: only whether calls are on no page at all',
   ),
   hasMoreAbove: quantity(500, 'calls', 'a search that matches more than these is under load'),
   hasMoreRate: quantity(0, 'share from 0 to 1', 'further searches that are under load'),
   hasMoreFloorSeconds: quantity(60, 'seconds', 'a search of a range up to this long is never under load'),
   callLatenessSeconds: quantity(5, 'seconds', 'a call appears in the search up to this long after its start'),
   callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
+  mostPerPage: quantity(
+    100,
+    'entries',
+    'a page of calls or sessions holds no more, whatever is asked; its page_size says how many',
+  ),
+  serverFilter: choice(
+    'before-paging',
+    ['before-paging', 'after-paging'],
+    'when users on Linux are left out; after paging: of each page of sessions, which may then be short or empty',
+  ),
   callSlices: choice(
     'served',
     ['served', 'refused'],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   CallSessionsAnswer,
+  isFullPage,
   maxima,
   callSessions as operation,
   SessionItem,
@@ -31,7 +32,7 @@ export const callSessions: DetailStream = {
   title: 'Sessions of the users of each call',
   operation,
   pageSize: maxima.pageSize,
-  read: answer => ({ items: CallSessionsAnswer.parse(answer).call_info }),
+  read,
   request: askSessions(() => 'include'),
   harvest,
   split: halveTime,
@@ -49,6 +50,11 @@ export function askSessions(serverUsers: (app: string) => ServerUsers): DetailSt
     page_size: maxima.pageSize,
     exclude_server_user: serverUsers(appid) === 'exclude',
   })
+}
+
+function read(answer: unknown): Pick<DetailPage, 'items' | 'isFull'> {
+  const { call_info: items, ...counts } = CallSessionsAnswer.parse(answer)
+  return { items, isFull: isFullPage(items, counts) }
 }
 
 const Item = SessionItem.extend({ join_ts: second.nullish(), leave_ts: second.nullish() })
@@ -70,10 +76,15 @@ function harvest(page: DetailPage, stored: Json): DetailHarvest {
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
   const isRepeated = listed.length > 0 && sessions.length === before.length
-  const isOver = page.items.length < maxima.pageSize || isRepeated
+  const isOver = isRepeated || !mayBeFollowed(page)
   if (!isOver) return { rows, rejects, carry: { sessions }, reading: 'next', work: [] }
   const work = metricWork(page.item, sessions)
   return { rows, rejects: [...rejects, ...work.rejects], carry: null, reading: 'whole', work: work.items }
+}
+
+/** Servers may be left out of a page when it has been cut: then only one without any sessions is the last. */
+function mayBeFollowed({ asked, items, isFull }: DetailPage): boolean {
+  return isFull === true || (asked.exclude_server_user === true && items.length > 0)
 }
 
 function sessionOf({ sid, join_ts, leave_ts, finished }: Item): Session {

@@ -1,4 +1,4 @@
-import { CallItem, CallListAnswer, callSearch, maxima } from '../../provider/analytics/index.ts'
+import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../../provider/analytics/index.ts'
 import type { CallRow } from '../../rows/analytics.ts'
 import { type Call, endsAhead, isOngoing, sessionWork } from '../calls/call-work.ts'
 import { hintRooms } from '../calls/rooms.ts'
@@ -50,10 +50,9 @@ function believedBy(now: number) {
 
 const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
 
-/** Where the answer does not say whether calls are left out, a full page may leave some out. */
-function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
-  const { call_lists: items, has_more } = CallListAnswer.parse(answer)
-  return { items, hasMore: has_more ?? items.length >= maxima.pageSize }
+function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore' | 'isFull'> {
+  const { call_lists: items, has_more, ...counts } = CallListAnswer.parse(answer)
+  return { items, hasMore: has_more ?? false, isFull: isFullPage(items, counts) }
 }
 
 function harvest(page: WindowPage): WindowHarvest {
@@ -75,10 +74,15 @@ function harvest(page: WindowPage): WindowHarvest {
   }
 }
 
-/** `oldest`: when the last listed call began. One before the window means that all of the window are listed. */
-function readingOf({ items, hasMore, range }: WindowPage, oldest: number): WindowHarvest['reading'] {
-  if (!hasMore || oldest < range.from) return 'whole'
-  return items.length >= maxima.pageSize ? 'next' : 'narrow'
+/**
+ * `oldest`: when the last listed call began. One before the window means that all of the window are listed. The document
+ * leaves open whether calls of the pages to come are left out, so a full page is followed by the next whatever it says,
+ * and what is left out behind the last one is on no page.
+ */
+function readingOf({ isFull, hasMore, range }: WindowPage, oldest: number): WindowHarvest['reading'] {
+  if (oldest < range.from) return 'whole'
+  if (isFull) return 'next'
+  return hasMore ? 'narrow' : 'whole'
 }
 
 /** A call that cannot be read may be told otherwise the next time: its start is read again until it is. */
