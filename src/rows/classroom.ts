@@ -61,7 +61,7 @@ export interface ChatMessageRow extends InEvent {
 }
 
 export interface AttendanceRow extends InEventItem {
-  readonly user_uuid: string
+  readonly user_uuid: string | null
   readonly user_name: string | null
   readonly role: string | null
   readonly stream_uuid: string | null
@@ -77,7 +77,7 @@ export interface RecordingStateChangeRow extends InEvent {
 }
 
 export interface RewardRow extends InEventItem {
-  readonly user_uuid: string
+  readonly user_uuid: string | null
   readonly changed_reward: number | null
   readonly total: number | null
 }
@@ -100,12 +100,12 @@ export interface ResourceChangeRow extends InEventItem {
 export type MembershipAction = 'add' | 'remove' | 'present'
 
 export interface StageChangeRow extends InEventItem {
-  readonly user_uuid: string
+  readonly user_uuid: string | null
   readonly action: MembershipAction
 }
 
 export interface HandWaveRow extends InEventItem {
-  readonly user_uuid: string
+  readonly user_uuid: string | null
   readonly action: MembershipAction
   readonly payload: Json
 }
@@ -140,6 +140,7 @@ export interface QuizRow extends InRoom {
 
 export interface QuizSubmissionRow extends InRoom {
   readonly quiz_id: string
+  /** '' of one who is not told. */
   readonly user_uuid: string
   /** Its place in the log. */
   readonly ordinal: number | bigint
@@ -164,11 +165,13 @@ export interface PollRow extends InRoom {
 
 export interface PollSubmissionRow extends InRoom {
   readonly poll_id: string
+  /** '' of one who is not told. */
   readonly user_uuid: string
   /** Its place in the log. */
   readonly ordinal: number | bigint
   readonly user_name: string | null
-  readonly select_index: readonly number[]
+  /** Null where they were told in a way that cannot be read. */
+  readonly select_index: readonly number[] | null
   readonly at: Timestamp | null
   readonly extra: Json
 }

@@ -2,6 +2,7 @@ import { seededRandom } from '../clock/seeded.ts'
 import { cmds } from '../provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
+import { told } from './nameless.ts'
 import { type Oddities, spoil } from './oddities.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
@@ -99,7 +100,12 @@ export class Classroom {
   tell(cmd: number, data: object, at: number): void {
     const content =
       cmd === cmds.chat ? spoil({ cmd, data }, this.rules.oddities, this.#strange) : { cmd, data }
-    const event = { ...content, sequence: this.#nextSequence(), at }
+    const event = {
+      ...content,
+      data: told(content.data, this.rules.switches),
+      sequence: this.#nextSequence(),
+      at,
+    }
     this.contents.events.push(event)
     this.#outlet.publish(event)
   }

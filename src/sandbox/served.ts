@@ -1,4 +1,5 @@
 import { exact } from './json.ts'
+import { told } from './nameless.ts'
 import type { Switches } from './switches.ts'
 import type { Member, Room, RoomEvent, WidgetEntry } from './world.ts'
 
@@ -21,8 +22,8 @@ export function servedWidgetItem(entry: WidgetEntry, switches: Switches): object
     action: actions.set,
     changeProperties: entry.malformed ? 'none' : changeProperties(entry, switches),
     cause,
-    operator: shown(people[0]!),
-    ...(people[1] && { fromUser: shown(people[1]) }),
+    operator: told(shown(people[0]!), switches),
+    ...(people[1] && { fromUser: told(shown(people[1]), switches) }),
   }
 }
 

@@ -43,6 +43,16 @@ export const switchTable = {
   widgetKeys: choice('dotted', ['nested', 'dotted'], 'keys of changeProperties: extra: {a} or "extra.a"'),
   widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
   submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
+  personIds: choice(
+    'present',
+    ['present', 'absent'],
+    'whether everybody in events, quizzes and polls is told with a userUuid; absent: one in three has none',
+  ),
+  voteOptions: choice(
+    'index',
+    ['index', 'object', 'unknown'],
+    'how a vote names each option: by its number, by an object that has it, or by one that no document shows',
+  ),
   classRestart: choice('off', ['off', 'on'], 'whether most classes that ended are soon started again, once'),
   eventTimes: choice(
     'present',

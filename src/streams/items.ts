@@ -53,10 +53,29 @@ export function judgeEach<T>(
   return { good, rejects }
 }
 
-/** The fields of an object that have no column of their own; null where there are none. */
-export function fieldsWithout(columns: ReadonlySet<string>, object: JsonObject): Json {
-  const rest = Object.entries(object).filter(([key]) => !columns.has(key))
+/**
+ * The fields of an object that have no column of their own, or that did not fit it: those are said and not in what was
+ * `read`. Null where there are none.
+ */
+export function fieldsWithout(columns: ReadonlySet<string>, object: JsonObject, read: object = object): Json {
+  const rest = Object.entries(object).filter(([key, value]) => {
+    return !columns.has(key) || !isRead(value, step(read, key))
+  })
   return rest.length === 0 ? null : Object.fromEntries(rest)
+}
+
+/** Of some fields of an object those that were not read as they came. */
+export function unreadFields(names: readonly string[], object: Json, read: object): JsonObject {
+  if (!isObject(object)) return {}
+  const unread = names.filter(name => !isRead(object[name], step(read, name)))
+  return Object.fromEntries(unread.map(name => [name, object[name]!]))
+}
+
+/** Whether a reading has all that is said, and of an object each field. */
+function isRead(value: Json | undefined, read: unknown): boolean {
+  if (!isSaid(value)) return true
+  if (!isSaid(read)) return false
+  return !isObject(value) || Object.keys(value).every(key => !isSaid(value[key]) || isSaid(step(read, key)))
 }
 
 /** Present and not null: the provider uses both to leave a field out. */

@@ -31,6 +31,7 @@ const names = [
   '0019-completeness',
   '0020-refused-items',
   '0021-feed-told-all',
+  '0022-people-without-an-id',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -25,7 +25,7 @@ describe('the spans of attendance', () => {
   async function spans(
     room: string,
     ended: number | null,
-    ...actions: readonly (readonly [user: string, action: string, at: number])[]
+    ...actions: readonly (readonly [user: string | null, action: string, at: number])[]
   ) {
     await db.rows(
       'insert into classroom.room (app_id, room_uuid, incarnation, ended_at) values ($1, $2, 1, $3)',
@@ -92,6 +92,16 @@ describe('the spans of attendance', () => {
     expect(await spans('twice out', 60, ...actions)).toEqual([['ann', 5, 10, 5]])
   })
 
+  it('of those who are told without an ID are nobody’s', async () => {
+    const actions = [
+      ['ann', 'enter', 0],
+      [null, 'enter', 1],
+      [null, 'leave', 2],
+      ['ann', 'leave', 10],
+    ] as const
+    expect(await spans('nameless', 60, ...actions)).toEqual([['ann', 0, 10, 10]])
+  })
+
   it('of one who never leaves last until the class ends, and are open until then', async () => {
     expect(await spans('ended', 60, ['ann', 'enter', 5], ['bob', 'enter', 70])).toEqual([
       ['ann', 5, null, 55],
@@ -99,6 +109,21 @@ describe('the spans of attendance', () => {
     ])
     expect(await spans('going on', null, ['ann', 'enter', 5])).toEqual([['ann', 5, null, null]])
   })
+})
+
+it('every answer to a quiz of one without an ID counts, of others the last', async () => {
+  await db.rows(
+    "insert into classroom.quiz (app_id, room_uuid, incarnation, quiz_id) values ($1, 'q', 1, 'q1')",
+    [app],
+  )
+  await db.rows(
+    `insert into classroom.quiz_submission (app_id, room_uuid, incarnation, quiz_id, user_uuid, ordinal, is_correct)
+     values ($1, 'q', 1, 'q1', '', 1, true), ($1, 'q', 1, 'q1', '', 2, false), ($1, 'q', 1, 'q1', 'ann', 3, false),
+            ($1, 'q', 1, 'q1', 'ann', 4, true)`,
+    [app],
+  )
+  const found = await db.rows("select answered, correct from classroom.quiz_result where room_uuid = 'q'")
+  expect(found).toEqual([{ answered: 3, correct: 2 }])
 })
 
 describe('whether a log is whole', () => {

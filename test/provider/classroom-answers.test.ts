@@ -161,7 +161,7 @@ describe('event data', () => {
     [1, { state: 'started' }],
     [1, { state: 1, startTime: 1e18 }],
     [3, { fromUser: { userUuid: 'u' }, message: 42 }],
-    [20, { onlineUsers: [{ userUuid: 'u'.repeat(64) }] }],
+    [20, { onlineUsers: ['u'] }],
   ] as const)('of cmd %i is refused with a wrong type or an impossible value', (cmd, data) => {
     expect(eventData[cmd].safeParse(data).success).toBe(false)
   })

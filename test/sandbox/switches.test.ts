@@ -234,3 +234,35 @@ describe('logEnd', () => {
     expect(listing(await get(again)).list.length).toBeGreaterThan(0)
   })
 })
+
+describe('personIds absent', () => {
+  it('leaves the ID of one in three out, wherever a person is told', () => {
+    const { linesOf } = play({ switches: { personIds: 'absent' } })
+    const people = (list: unknown) => (list ?? []) as readonly { readonly userUuid?: string }[]
+    const coming = linesOf('event').flatMap(({ cmd, data }) =>
+      cmd === 20 ? people((data as { onlineUsers?: unknown }).onlineUsers) : [],
+    )
+    const submitting = linesOf('widget').map(
+      ({ item }) => (item as { operator: { userUuid?: string } }).operator,
+    )
+    for (const told of [coming, submitting]) {
+      const ids = told.filter(({ userUuid }) => userUuid !== undefined)
+      expect(ids.length).toBeGreaterThan(0)
+      expect(ids.length).toBeLessThan(told.length)
+    }
+  })
+})
+
+describe('voteOptions', () => {
+  it.each([
+    ['index', expect.any(Number)],
+    ['object', { index: expect.any(Number), text: expect.any(String) }],
+    ['unknown', { text: expect.any(String), weight: 1, of: expect.any(Number) }],
+  ] as const)('%s', (voteOptions, option) => {
+    const { linesOf } = play({ switches: { voteOptions, widgetKeys: 'nested' } })
+    const vote = linesOf('widget').find(({ widget, step }) => widget === 'poll' && step === 'submission')
+    expect(vote?.item).toMatchObject({
+      changeProperties: { extra: { selectIndex: expect.arrayContaining([option]) } },
+    })
+  })
+})

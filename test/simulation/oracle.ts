@@ -67,8 +67,8 @@ function examineEvents(
     if (row && event.cmd === chat && stored.chats.get(key) !== event.message) {
       different.push(`chat ${key}: ${stored.chats.get(key)} for ${event.message}`)
     }
-    if (row && event.cmd === attendance && stored.attendances.get(key) !== event.people) {
-      different.push(`attendance ${key}: ${stored.attendances.get(key)} for ${event.people}`)
+    if (row && listing.has(event.cmd) && stored.listed.get(key) !== event.listed) {
+      different.push(`rows of ${key}: ${stored.listed.get(key)} for ${event.listed}`)
     }
   }
   const duplicate = [...stored.events.keys()].filter(key => !known.has(key)).map(key => `event ${key}`)
@@ -91,7 +91,8 @@ function isForgotten({ isServed }: TrueEvent): boolean {
 }
 
 const chat = 3
-const attendance = 20
+/** Events of those who come and go, and of resources. */
+const listing: ReadonlySet<number> = new Set([20, 1003])
 
 function covers(gap: StoredGap, event: TrueEvent, incarnation: number | undefined): boolean {
   if (gap.app !== event.app) return false
@@ -115,6 +116,7 @@ function examineWidgets(truth: Truth, stored: Stored, incarnations: Incarnations
     const row = stored.widgetItems.get(key)
     if (row === undefined) lost.push(`item ${key} (${item.incarnation})`)
     else if (row !== item.data) different.push(`item ${key}: ${row} for ${item.data}`)
+    else if (item.isSubmission && !stored.submissions.has(key)) lost.push(`submission ${key}`)
   }
   const duplicate = [...stored.widgetItems.keys()].filter(key => !known.has(key)).map(key => `item ${key}`)
   return { lost, duplicate, different }

@@ -73,6 +73,8 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     ...drawn,
     classRestart: pick('off', 'on'),
     eventTimes: pick('present', 'absent'),
+    personIds: pick('present', 'absent'),
+    voteOptions: pick('index', 'object', 'unknown'),
     ...demands.switches,
   }
   const { streams = ['app-events', ...roomStreamNames] } = demands

@@ -16,9 +16,11 @@ export interface StoredGap {
 export interface Stored {
   readonly events: ReadonlyMap<string, { readonly cmd: number; readonly data: string }>
   readonly chats: ReadonlyMap<string, string>
-  /** How many people came or went with an event. */
-  readonly attendances: ReadonlyMap<string, number>
+  /** How many people came or went with an event, or how many resources changed. */
+  readonly listed: ReadonlyMap<string, number>
   readonly widgetItems: ReadonlyMap<string, string>
+  /** Answers and votes, by the place of their item. */
+  readonly submissions: ReadonlySet<string>
   readonly recordings: ReadonlyMap<string, string>
   readonly gaps: readonly StoredGap[]
   /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
@@ -35,11 +37,16 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
   const chats = await rows<Keyed<{ message: string }>>(
     `select ${place} || sequence as key, message from classroom.chat_message`,
   )
-  const attendances = await rows<Keyed<{ people: number }>>(
-    `select ${place} || sequence as key, count(*)::int as people from classroom.attendance group by 1`,
+  const listed = await rows<Keyed<{ count: number }>>(
+    `select ${place} || sequence as key, count(*)::int as count from classroom.attendance group by 1
+     union all select ${place} || sequence, count(*)::int from classroom.resource_change group by 1`,
   )
   const items = await rows<Keyed<{ data: unknown }>>(
     `select ${place} || widget || ' ' || position as key, data from classroom.widget_event`,
+  )
+  const submissions = await rows<Keyed<unknown>>(
+    `select ${place} || 'popupQuiz ' || ordinal as key from classroom.quiz_submission
+     union all select ${place} || 'poll ' || ordinal from classroom.poll_submission`,
   )
   const recordings = await rows<Keyed<{ state: string }>>(
     `select app_id || ' ' || room_uuid || ' ' || record_id as key, status || ' ' || coalesce(url, 'null') as state
@@ -60,8 +67,9 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
   return {
     events: new Map(events.map(({ key, cmd, data }) => [key, { cmd, data: canonical(data) }])),
     chats: new Map(chats.map(({ key, message }) => [key, message])),
-    attendances: new Map(attendances.map(({ key, people }) => [key, people])),
+    listed: new Map(listed.map(({ key, count }) => [key, count])),
     widgetItems: new Map(items.map(({ key, data }) => [key, canonical(data)])),
+    submissions: new Set(submissions.map(({ key }) => key)),
     recordings: new Map(recordings.map(({ key, state }) => [key, state])),
     gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
     waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),

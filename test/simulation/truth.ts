@@ -16,14 +16,16 @@ export interface TrueEvent extends InRoom {
   readonly isServed: boolean
   /** Of a chat message. */
   readonly message: string | undefined
-  /** Of entering and leaving: how many did. */
-  readonly people: number
+  /** Of what its data list: how many have come or gone, or how many resources have changed. */
+  readonly listed: number
 }
 
 export interface TrueWidgetItem extends InRoom {
   readonly widget: 'popupQuiz' | 'poll'
   readonly place: number
   readonly data: string
+  /** An answer or a vote of someone. */
+  readonly isSubmission: boolean
 }
 
 export interface TrueRecording {
@@ -60,7 +62,7 @@ export function readTruth(sandbox: Sandbox): Truth {
           data: canonical(data),
           at: BigInt(at),
           message: typeof says.message === 'string' ? says.message : undefined,
-          people: lengthOf(says.onlineUsers) + lengthOf(says.offlineUsers),
+          listed: lengthOf(says.onlineUsers) + lengthOf(says.offlineUsers) + lengthOf(says.resources),
         })
         break
       }
@@ -70,6 +72,7 @@ export function readTruth(sandbox: Sandbox): Truth {
           widget: line.widget,
           place: line.position - firstPlace,
           data: canonical(line.item),
+          isSubmission: line.step === 'submission' && !line.malformed,
         })
         break
       case 'recording': {

@@ -37,6 +37,8 @@ const choices: Choices = {
   submitter: ['operator'],
   classRestart: any('classRestart'),
   eventTimes: any('eventTimes'),
+  personIds: any('personIds'),
+  voteOptions: any('voteOptions'),
   recordingEndState: any('recordingEndState'),
   stateMoves: any('stateMoves'),
   uploadAnswer: any('uploadAnswer'),

@@ -61,7 +61,7 @@ describe('options that a poll submission chose', () => {
     }
     const { rows, details } = harvested('poll', [item])
     const [row] = rows['classroom.poll_submission'] ?? []
-    return { chosen: row?.select_index, details }
+    return { chosen: row?.select_index, extra: row?.extra, details }
   }
 
   it.each([
@@ -83,13 +83,12 @@ describe('options that a poll submission chose', () => {
       ],
     ],
   ])('come as %s', (_, selectIndex) => {
-    expect(vote(selectIndex)).toEqual({ chosen: [0, 2], details: [] })
+    expect(vote(selectIndex)).toEqual({ chosen: [0, 2], extra: null, details: [] })
   })
 
   it('are not guessed where an object has two that might be it', () => {
-    const { chosen, details } = vote([{ option: 0, num: 2 }])
-    expect(chosen).toBeUndefined()
-    expect(details).toHaveLength(1)
+    const selectIndex = [{ option: 0, num: 2 }]
+    expect(vote(selectIndex)).toEqual({ chosen: null, extra: { selectIndex }, details: [] })
   })
 })
 
@@ -123,5 +122,54 @@ describe('a value of a metric', () => {
 
   it('is not guessed where an object says nothing that is a second', () => {
     expect(readPairs([{ '7': 0.5 }, { loss: 0.5 }]).bad).toHaveLength(2)
+  })
+})
+
+describe('a person of whom the ID or another field is not told as it is elsewhere', () => {
+  const event = (cmd: number, data: Json) => ({ cmd, sequence: 1, version: 1, data })
+  const strange = { userUuid: 42, userName: ['Ann'] }
+
+  it.each([
+    [3, { fromUser: strange, message: 'hi' }, 'chat_message', [null], { fromUser: strange }],
+    [3, { message: 'hi' }, 'chat_message', [null], null],
+    [20, { onlineUsers: [strange, { userUuid: 'bob' }] }, 'attendance', [null, 'bob'], strange],
+    [1101, { rewardDetails: [{ userUuid: 42 }] }, 'reward', [null], { userUuid: 42 }],
+    [1501, { addAcceptedUsers: [{ userUuid: 42 }] }, 'stage_change', [null], { userUuid: 42 }],
+    [1502, { addProgressUsers: [{ userUuid: 42 }] }, 'hand_wave', [null], { userUuid: 42 }],
+  ] as const)('in data of cmd %i costs no row', (cmd, data, table, people, extra) => {
+    const { rows, details } = harvested('room-events', [event(cmd, data)])
+    const stored = rows[`classroom.${table}`] ?? []
+    expect(details).toEqual([])
+    expect(stored.map(({ user_uuid }) => user_uuid)).toEqual(people)
+    expect(stored[0]?.extra).toEqual(extra)
+  })
+
+  it.each([
+    ['a number', { userUuid: 42 }],
+    ['of no object', 'the service'],
+  ])('keeps the resources of an event whose operator has one that is %s', (_, operator) => {
+    const data = { action: 1, resources: [{ resourceUuid: 'doc' }], operator }
+    const { rows, details } = harvested('room-events', [event(1003, data)])
+    expect(rows['classroom.resource_change']).toMatchObject([
+      { resource_uuid: 'doc', operator_uuid: null, extra: { operator } },
+    ])
+    expect(details).toEqual([])
+  })
+
+  it.each([
+    ['popup-quiz', { popupQuizId: 'q', selectedItems: ['a'] }, 'quiz_submission'],
+    ['poll', { pollId: 'p', selectIndex: [{ option: 0, num: 2 }] }, 'poll_submission'],
+  ] as const)('keeps the submissions of %s apart by their places', (stream, extra, table) => {
+    const items = [{ userUuid: 42 }, undefined].map(operator => ({
+      changeProperties: { extra },
+      ...(operator && { operator }),
+    }))
+    const { rows, details } = harvested(stream, items)
+    const chosen = stream === 'poll' ? { selectIndex: extra.selectIndex } : null
+    expect(details).toEqual([])
+    expect(rows[`classroom.${table}`]).toMatchObject([
+      { user_uuid: '', ordinal: 0, extra: { ...chosen, operator: { userUuid: 42 } } },
+      { user_uuid: '', ordinal: 1, extra: chosen },
+    ])
   })
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
-import { anyObject, instant, Person, sequence } from './fields.ts'
+import { anyObject, instant, open, Person, personId, sequence } from './fields.ts'
 import { appId, identifier, region, room } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 import { ResourceItem } from './resources.ts'
@@ -60,7 +60,7 @@ export const RoomStateChange = z.looseObject({ state: z.int32(), startTime: inst
 export type RoomStateChange = z.infer<typeof RoomStateChange>
 
 export const ChatMessage = z.looseObject({
-  fromUser: Person,
+  fromUser: open(Person),
   message: z.string(),
   type: z.int32().nullish(),
 })
@@ -85,7 +85,7 @@ export type RecordingStateChange = z.infer<typeof RecordingStateChange>
 
 export const ResourceChange = z.looseObject({
   resources: z.array(ResourceItem).nullish(),
-  operator: Person.nullish(),
+  operator: open(Person),
   action: z.int32().nullish(),
 })
 export type ResourceChange = z.infer<typeof ResourceChange>
@@ -95,7 +95,7 @@ export const RewardChange = z.looseObject({
   rewardDetails: z
     .array(
       z.looseObject({
-        userUuid: identifier,
+        userUuid: personId,
         changedReward: z.int().nullish(),
         total: z.int().nullish(),
         totalReward: z.int().nullish(),
@@ -106,7 +106,7 @@ export const RewardChange = z.looseObject({
 })
 export type RewardChange = z.infer<typeof RewardChange>
 
-const onStage = z.array(z.looseObject({ userUuid: identifier })).nullish()
+const onStage = z.array(z.looseObject({ userUuid: personId })).nullish()
 
 export const StageChange = z.looseObject({
   acceptedUsers: onStage,
@@ -115,7 +115,7 @@ export const StageChange = z.looseObject({
 })
 export type StageChange = z.infer<typeof StageChange>
 
-const waving = z.array(z.looseObject({ userUuid: identifier, payload: z.unknown().optional() })).nullish()
+const waving = z.array(z.looseObject({ userUuid: personId, payload: z.unknown().optional() })).nullish()
 
 export const HandsChange = z.looseObject({
   progressUsers: waving,

@@ -19,14 +19,22 @@ export const sequence = z.union([
 /** An integer in some answers, a word in others. */
 export const role = z.union([z.int(), z.string()])
 
+/** What may be absent, and is taken for absent where it is of another kind: less is lost than without all around it. */
+export function open<T extends z.ZodType>(schema: T) {
+  return schema.nullish().catch(undefined)
+}
+
+/** The ID of a person: some are told without one, as the service itself is where it changes something. */
+export const personId = open(identifier)
+
 /** A person as events and widgets show one; the document leaves most of the fields open. */
 export const Person = z.looseObject({
-  userUuid: identifier,
-  userName: z.string().nullish(),
-  role: role.nullish(),
-  streamUuid: z.string().nullish(),
+  userUuid: personId,
+  userName: open(z.string()),
+  role: open(role),
+  streamUuid: open(z.string()),
   type: z.unknown().optional(),
-  updateTime: instant.nullish(),
+  updateTime: open(instant),
 })
 export type Person = z.infer<typeof Person>
 

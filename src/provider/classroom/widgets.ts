@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { batchOf } from './batches.ts'
 import { classroomErrors } from './errors.ts'
-import { anyObject, instant, Person, sequence } from './fields.ts'
+import { anyObject, instant, open, Person, sequence } from './fields.ts'
 import { appId, region, roomUuid } from './identifiers.ts'
 import { nextId } from './parameters.ts'
 
@@ -58,8 +58,8 @@ export const WidgetItem = z.looseObject({
   action: z.int32().nullish(),
   changeProperties: anyObject.nullish(),
   cause: z.union([z.string(), anyObject]).nullish(),
-  operator: Person.nullish(),
-  fromUser: Person.nullish(),
+  operator: open(Person),
+  fromUser: open(Person),
 })
 export type WidgetItem = z.infer<typeof WidgetItem>
 
@@ -112,6 +112,6 @@ export const PollChange = z.looseObject({
   /** Key: index of the option, from 0. */
   pollDetails: z.record(z.string().regex(/^\d{1,9}$/), PollDetail).nullish(),
   pollItems: z.unknown().optional(),
-  selectIndex: z.array(optionIndex).nullish(),
+  selectIndex: open(z.array(optionIndex)),
 })
 export type PollChange = z.infer<typeof PollChange>

@@ -62,10 +62,22 @@ function vote(room: Classroom, poll: Poll, student: Pupil, now: number): void {
   room.note('poll', {
     ...shared,
     step: 'submission',
-    extra: { pollId: id, selectIndex },
+    extra: { pollId: id, selectIndex: selectIndex.map(option => dressed(room, items, option)) },
     starter: room.teacher,
   })
   room.note('poll', { ...shared, step: 'summary', extra: { pollDetails: tally(poll), pollId: id } })
+}
+
+function dressed({ rules }: Classroom, items: Poll['items'], option: number): unknown {
+  const text = items[option]
+  switch (rules.switches.voteOptions) {
+    case 'index':
+      return option
+    case 'object':
+      return { index: option, text }
+    case 'unknown':
+      return { text, weight: 1, of: items.length }
+  }
 }
 
 function closePoll(room: Classroom, poll: Poll, now: number): void {

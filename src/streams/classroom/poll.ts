@@ -40,9 +40,8 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
     if (starts(change)) question = change.value.pollId ?? question
     const pollId = change.value.pollId ?? question
     if (pollId === null) continue
-    if (isSaid(change.value.selectIndex)) {
-      submissions.push(...submissionRow(change, pollId, context))
-    } else if (fields.some(field => isSaid(change.raw[field]))) {
+    if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
+    else if (fields.some(field => isSaid(change.raw[field]))) {
       polls.set(pollId, overlay(polls.get(pollId), pollRow(change, pollId, context)))
       const tally = readTally(change, pollId, context)
       for (const row of tally.rows) tallies.set(`${row.option_index} ${pollId}`, row)
@@ -58,37 +57,34 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
 }
 
 /** The first summary of a poll says what it asks and that it runs. */
-function starts({ value, state }: Poll): boolean {
-  if (!isSaid(value.pollId) || isSaid(value.selectIndex)) return false
+function starts({ value, state, raw }: Poll): boolean {
+  if (!isSaid(value.pollId) || isSaid(raw.selectIndex)) return false
   const running = value.pollingState ?? value.pollState
   if (isSaid(running)) return running === questionStates.inProgress
   return state === widgetStates.active || isSaid(value.pollItems)
 }
 
-/** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
+/** One who submitted and is not told has no name; the place in the log tells submissions apart. */
 function submissionRow(
-  { position, value, raw, item, at }: Poll,
+  { position, value, raw, item, unread, at }: Poll,
   pollId: string,
   context: WidgetContext,
-): PollSubmissionRow[] {
+): PollSubmissionRow {
   const user = item[context.settings.submitter]
-  if (!user) return []
-  return [
-    {
-      room_uuid: context.room,
-      poll_id: pollId,
-      user_uuid: user.userUuid,
-      ordinal: position,
-      user_name: user.userName ?? null,
-      select_index: value.selectIndex ?? [],
-      at,
-      extra: fieldsWithout(columns, raw),
-    },
-  ]
+  return {
+    room_uuid: context.room,
+    poll_id: pollId,
+    user_uuid: user?.userUuid ?? '',
+    ordinal: position,
+    user_name: user?.userName ?? null,
+    select_index: value.selectIndex ?? null,
+    at,
+    extra: fieldsWithout(columns, { ...raw, ...unread }, value),
+  }
 }
 
 function pollRow(change: Poll, pollId: string, { room }: WidgetContext): PollRow {
-  const { value, raw, item, at } = change
+  const { value, raw, item, unread, at } = change
   const hasStarted = starts(change)
   const state = stateOf(change)
   return {
@@ -100,7 +96,7 @@ function pollRow(change: Poll, pollId: string, { room }: WidgetContext): PollRow
     started_at: hasStarted ? at : null,
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw),
   }
 }
 

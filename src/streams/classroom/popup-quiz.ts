@@ -33,7 +33,7 @@ function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
     if (starts(change)) question = change.value.popupQuizId ?? question
     const quizId = change.value.popupQuizId ?? question
     if (quizId === null) continue
-    if (isSubmission(change)) submissions.push(...submissionRow(change, quizId, context))
+    if (isSubmission(change)) submissions.push(submissionRow(change, quizId, context))
     else if (isSummary(change))
       quizzes.set(quizId, overlay(quizzes.get(quizId), quizRow(change, quizId, context)))
   }
@@ -56,31 +56,28 @@ function starts({ value, state, raw }: Quiz): boolean {
   return state === widgetStates.active || isSaid(raw.items)
 }
 
-/** Without one who submitted there is nothing to key the row by; the item is kept raw all the same. */
+/** One who submitted and is not told has no name; the place in the log tells submissions apart. */
 function submissionRow(
-  { position, value, raw, item }: Quiz,
+  { position, value, raw, item, unread }: Quiz,
   quizId: string,
   context: WidgetContext,
-): QuizSubmissionRow[] {
+): QuizSubmissionRow {
   const user = item[context.settings.submitter]
-  if (!user) return []
-  return [
-    {
-      room_uuid: context.room,
-      quiz_id: quizId,
-      user_uuid: user.userUuid,
-      ordinal: position,
-      user_name: user.userName ?? null,
-      selected_items: raw.selectedItems ?? null,
-      is_correct: value.isCorrect ?? null,
-      committed_at: notAfter(context.latest, timestamp(value.lastCommitTime)),
-      extra: fieldsWithout(columns, raw),
-    },
-  ]
+  return {
+    room_uuid: context.room,
+    quiz_id: quizId,
+    user_uuid: user?.userUuid ?? '',
+    ordinal: position,
+    user_name: user?.userName ?? null,
+    selected_items: raw.selectedItems ?? null,
+    is_correct: value.isCorrect ?? null,
+    committed_at: notAfter(context.latest, timestamp(value.lastCommitTime)),
+    extra: fieldsWithout(columns, { ...raw, ...unread }, value),
+  }
 }
 
 function quizRow(change: Quiz, quizId: string, { room, latest }: WidgetContext): QuizRow {
-  const { value, raw, item, at } = change
+  const { value, raw, item, unread, at } = change
   const hasStarted = starts(change)
   const state = stateOf(change)
   return {
@@ -96,7 +93,7 @@ function quizRow(change: Quiz, quizId: string, { room, latest }: WidgetContext):
     started_at: notAfter(latest, timestamp(value.receiveQuestionTime)) ?? (hasStarted ? at : null),
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw),
   }
 }
 

@@ -32,12 +32,12 @@ function attendanceRow(event: EventKey, { value, raw, ordinal }: Read<Person>, a
   return {
     ...event,
     ordinal,
-    user_uuid: value.userUuid,
+    user_uuid: value.userUuid ?? null,
     user_name: value.userName ?? null,
     role: asText(value.role),
     stream_uuid: value.streamUuid ?? null,
     action,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsWithout(columns, raw, value),
   }
 }
 

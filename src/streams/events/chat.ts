@@ -16,12 +16,12 @@ export const chat: EventReader = (data, item) => {
       'classroom.chat_message': [
         {
           ...event,
-          user_uuid: fromUser.userUuid,
-          user_name: fromUser.userName ?? null,
-          role: asText(fromUser.role),
+          user_uuid: fromUser?.userUuid ?? null,
+          user_name: fromUser?.userName ?? null,
+          role: asText(fromUser?.role),
           message,
           type: type ?? null,
-          extra: fieldsWithout(columns, rawObject(data)),
+          extra: fieldsWithout(columns, rawObject(data), judged.value),
         },
       ],
     }),

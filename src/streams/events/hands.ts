@@ -29,10 +29,10 @@ export const hands: EventReader = (data, item) => {
       'classroom.hand_wave': members.map(({ value, raw, ordinal, action }) => ({
         ...event,
         ordinal,
-        user_uuid: value.userUuid,
+        user_uuid: value.userUuid ?? null,
         action,
         payload: raw.payload ?? null,
-        extra: fieldsWithout(columns, raw),
+        extra: fieldsWithout(columns, raw, value),
       })),
     }),
   }

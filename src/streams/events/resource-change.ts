@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ResourceChange, ResourceItem, resourceActions } from '../../provider/classroom/index.ts'
 import type { ResourceChangeRow } from '../../rows/classroom.ts'
-import { asText, fieldsWithout, judge, judgeEach } from '../items.ts'
+import { asText, fieldsWithout, judge, judgeEach, unreadFields } from '../items.ts'
 import { resourceColumns, resourceFields } from '../resource-fields.ts'
-import { type EventReader, unread } from './reading.ts'
+import { type EventReader, rawObject, unread } from './reading.ts'
 
 const Lists = ResourceChange.extend({ resources: z.array(z.unknown()).nullish() })
 const columns = new Set<string>(resourceColumns)
@@ -13,6 +13,7 @@ export const resourceChange: EventReader = (data, item) => {
   const judged = judge(Lists, data, 'data', item)
   if (!judged.ok) return unread(judged.reject)
   const { resources, operator, action } = judged.value
+  const unreadOperator = unreadFields(['operator'], rawObject(data), judged.value)
   const { good, rejects } = judgeEach(ResourceItem, resources ?? [], 'data.resources')
   return {
     ownTime: null,
@@ -26,7 +27,7 @@ export const resourceChange: EventReader = (data, item) => {
         operator_uuid: operator?.userUuid ?? null,
         operator_name: operator?.userName ?? null,
         operator_role: asText(operator?.role),
-        extra: fieldsWithout(columns, raw),
+        extra: fieldsWithout(columns, { ...raw, ...unreadOperator }),
       })),
     }),
   }

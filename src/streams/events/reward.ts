@@ -21,10 +21,10 @@ export const reward: EventReader = (data, item) => {
       'classroom.reward': good.map(({ value, raw, ordinal }) => ({
         ...event,
         ordinal,
-        user_uuid: value.userUuid,
+        user_uuid: value.userUuid ?? null,
         changed_reward: value.changedReward ?? null,
         total: value.total ?? value.totalReward ?? null,
-        extra: fieldsWithout(columns, raw),
+        extra: fieldsWithout(columns, raw, value),
       })),
     }),
   }

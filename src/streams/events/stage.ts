@@ -29,9 +29,9 @@ export const stage: EventReader = (data, item) => {
       'classroom.stage_change': members.map(({ value, raw, ordinal, action }) => ({
         ...event,
         ordinal,
-        user_uuid: value.userUuid,
+        user_uuid: value.userUuid ?? null,
         action,
-        extra: fieldsWithout(columns, raw),
+        extra: fieldsWithout(columns, raw, value),
       })),
     }),
   }

@@ -5,7 +5,7 @@ import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
 import type { Json, Timestamp } from '../../rows/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { receivedTime } from '../events/event-time.ts'
-import { isObject, isSaid, type JsonObject, judge } from '../items.ts'
+import { isObject, isSaid, type JsonObject, judge, unreadFields } from '../items.ts'
 import { redact } from '../redact.ts'
 import { normalSequence, type Sequence } from '../sequence.ts'
 import type { Page, Reject } from '../stream.ts'
@@ -22,6 +22,8 @@ export interface Change<T> {
   readonly value: T
   /** All that changed, unknown fields included. */
   readonly raw: JsonObject
+  /** Those who made it, where what is said of them could not be read. */
+  readonly unread: JsonObject
   /** When it happened, as far as that is known. */
   readonly at: Timestamp | null
 }
@@ -91,12 +93,14 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
 }
 
 function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at' | 'position'> | Reject {
-  const judged = judge(Told, fieldsOf(item), '', item)
+  const fields = fieldsOf(item)
+  const judged = judge(Told, fields, '', item)
   if (!judged.ok) return judged.reject
   const { state, extra } = widgetChange(judged.value.changeProperties)
   const change = judge(schema, extra, 'changeProperties.extra', item)
   if (!change.ok) return change.reject
-  return { item: judged.value, state, value: change.value, raw: isObject(extra) ? extra : {} }
+  const unread = unreadFields(['operator', 'fromUser'], fields, judged.value)
+  return { item: judged.value, state, value: change.value, raw: isObject(extra) ? extra : {}, unread }
 }
 
 /** The document tells of "data items": their fields may stand in the item, or under its data as in an event. */
