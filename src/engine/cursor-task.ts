@@ -1,4 +1,4 @@
-import { type RequestLine, requestLine } from '../provider/operation.ts'
+import { ParameterError, type Parameters, type RequestLine, requestLine } from '../provider/operation.ts'
 import type { Json } from '../rows/json.ts'
 import type { Harvest, Page } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
@@ -48,6 +48,19 @@ export function cursorTask(
   }
 }
 
+/** Why the series cannot be asked about at all: its name cannot be sent. Undefined where it can. */
+export function unaskable(context: PollContext): string | undefined {
+  const { stream } = context
+  if (stream.scope === 'app') return undefined
+  try {
+    requestLine(stream.operation, named(context))
+    return undefined
+  } catch (error) {
+    if (error instanceof ParameterError) return error.message
+    throw error
+  }
+}
+
 /** Where the series stands after a page. */
 export function standAfter(
   { progress }: Place,
@@ -62,11 +75,16 @@ export function emptyUpTo({ empty }: Place, { items }: Pick<Page, 'items'>): num
   return items.length === 0 ? empty + 1 : 0
 }
 
-function plan({ app, stream, series }: PollContext, { cursor }: Place): RequestLine {
-  const known: Record<string, string> = { region: app.region, appId: app.id, roomUuid: series }
-  const inPath = Object.entries(known).filter(([name]) => name in stream.operation.pathParams)
+function plan(context: PollContext, { cursor }: Place): RequestLine {
+  const { stream } = context
   const asked = stream.kind === 'feed' ? {} : stream.request(cursor)
-  return requestLine(stream.operation, { ...Object.fromEntries(inPath), ...asked })
+  return requestLine(stream.operation, { ...named(context), ...asked })
+}
+
+/** What the path names. */
+function named({ app, stream, series }: Pick<PollContext, 'app' | 'stream' | 'series'>): Parameters {
+  const known: Parameters = { region: app.region, appId: app.id, roomUuid: series }
+  return Object.fromEntries(Object.entries(known).filter(([name]) => name in stream.operation.pathParams))
 }
 
 function parse(

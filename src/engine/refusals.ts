@@ -44,6 +44,17 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, kind, 1)
 }
 
+/** Keeps the name that cannot be sent, once. */
+export async function reportUnaskable({ app, stream, series, ...ports }: PollContext, why: string) {
+  const { store, meter, log } = ports
+  const labels = { app: app.id, stream: stream.name }
+  const body = new TextEncoder().encode(JSON.stringify(series))
+  const letter = { ...labels, series, reason: 'bad_request', detail: why, body, alike: 'by body' } as const
+  if ((await store.setAside(letter)) !== 'new') return
+  meter.deadLetters(labels, letter.reason, 1)
+  log.error('a room cannot be asked about; what the feed tells of it is stored', { ...labels, reason: why })
+}
+
 /** Counts and says that a reading leads in a circle or has no end; answers how the visit ends. */
 export function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
   const labels = { app: app.id, stream: stream.name }

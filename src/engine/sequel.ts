@@ -50,6 +50,8 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         return pauseOf(stream)(result.failure, lane.fail(series), random.next())
       case 'gone':
         return afterGone(stream.name, series)
+      case 'unaskable':
+        return afterUnaskable(stream.name, series)
       case 'busy':
         return random.next() * SOON_MS
       case 'late':
@@ -146,6 +148,16 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     await store.forgetRoom(context.fence(), app.id, name)
     forget(name)
     log.info('the provider no longer knows a room; its log is final', { app: app.id })
+  }
+
+  /** Nothing of the room can be read; what the feed tells of it is stored all the same. */
+  async function afterUnaskable(stream: CursorStreamName, name: string): Promise<undefined> {
+    if (stream !== gatekeeper) {
+      readLog(name)
+      return
+    }
+    for (const one of rooms.streams()) await store.closeSeries(context.fence(), app.id, one, name)
+    forget(name)
   }
 
   function forget(room: string): void {

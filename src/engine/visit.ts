@@ -1,11 +1,18 @@
 import type { Failure } from '../provider/errors.ts'
 import type { Hint } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
-import { type CursorHarvest, type CursorPage, cursorTask, emptyUpTo, standAfter } from './cursor-task.ts'
+import {
+  type CursorHarvest,
+  type CursorPage,
+  cursorTask,
+  emptyUpTo,
+  standAfter,
+  unaskable,
+} from './cursor-task.ts'
 import type { Heard } from './heard.ts'
 import { type PollResult, poll } from './poll.ts'
 import type { Progress, RoomLife } from './ports.ts'
-import { isGone, isTailRefused, reportFailure, reportLoop } from './refusals.ts'
+import { isGone, isTailRefused, reportFailure, reportLoop, reportUnaskable } from './refusals.ts'
 import { gatekeeper } from './rooms.ts'
 
 /** One visit to a series: pages are read until there is nothing more for now. */
@@ -26,7 +33,8 @@ export interface VisitResult {
 }
 
 /**
- * `done`: read to its end; `more`: the others first, then on; a feed has more to tell; `gone`: the provider does not know the room; `busy`:
+ * `done`: read to its end; `more`: the others first, then on; a feed has more to tell; `gone`: the provider does not know the room;
+ * `unaskable`: its name cannot be sent; `busy`:
  * someone else moved the series; `late`: planned too long before it could be sent; `looped`: nextId came round
  * again; the others as their names say.
  */
@@ -34,6 +42,7 @@ export type VisitEnd =
   | 'done'
   | 'more'
   | 'gone'
+  | 'unaskable'
   | 'busy'
   | 'late'
   | 'looped'
@@ -77,6 +86,11 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
   let place = await begin(context, occasion)
   const { life } = place.progress
   const found = { fresh: 0, unfinished: false, opened: false, life, hints: [] as Hint[] }
+  const why = unaskable(context)
+  if (why !== undefined) {
+    await reportUnaskable(context, why)
+    return { end: 'unaskable', ...found }
+  }
 
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }

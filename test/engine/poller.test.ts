@@ -167,6 +167,20 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it('a room whose name cannot be sent is closed with all its streams, and one dead letter tells it', async () => {
+    const { clock, transport, store, said, stop } = startApp(['\ud800'])
+    transport.answers = ({ operation, at }) =>
+      operation === 'appEvents' ? { items: [{ id: at, hint: news('\ud800', 'news', at) }] } : { items: [] }
+    await clock.advance(10 * minute)
+    expect(new Set(store.letters.map(({ body }) => String(Buffer.from(body))))).toEqual(
+      new Set(['"\\ud800"']),
+    )
+    expect(said.filter(line => line.includes('fault of this program'))).toEqual([])
+    for (const stream of ['room-events', 'popup-quiz'] as const)
+      expect(store.isClosed(stream, '\ud800')).toBe(true)
+    await stop()
+  })
+
   it('a room that the provider does not know any more is forgotten with all its streams', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'])
     let isGone = false
