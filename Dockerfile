@@ -27,7 +27,7 @@ COPY src src
 COPY deploy/image/penstock bin/penstock
 # Nobody in particular: any other number does as well, and nothing is ever written to the file system.
 USER 10001:10001
-EXPOSE 9464
+EXPOSE 9464 9465
 STOPSIGNAL SIGTERM
 # Not the whole command line: it takes its memory from the daemon's limit, twice a minute.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=30s --start-interval=2s --retries=3 \

@@ -97,6 +97,7 @@ function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
     networkPolicy: object({
       enabled: boolean,
       ingressFrom: listOf({ type: 'object' }),
+      notificationsFrom: listOf({ type: 'object' }),
       postgres: object({ port: integer(1, 65_535), to: listOf({ type: 'object' }) }),
       egress: listOf({ type: 'object' }),
     }),
@@ -158,15 +159,23 @@ function object(properties: Schemas, required: readonly string[] = []): Schema {
  */
 function inCluster(config: Schema): Schema {
   const narrowed = narrow(config)
-  const { http, database, ...others } = narrowed.properties ?? {}
+  const { http, notifications, database, ...others } = narrowed.properties ?? {}
   const { dataDir: _, ...kept } = database?.properties ?? {}
-  const listen = {
-    ...http?.properties?.listen,
-    default: '0.0.0.0:9464',
-    pattern: '^(0\\.0\\.0\\.0|\\[::\\]):[1-9][0-9]{0,4}$',
-  }
+  const reachable = (listener: Schema | undefined, port: number): Schema => ({
+    ...listener,
+    properties: {
+      ...listener?.properties,
+      listen: {
+        ...listener?.properties?.listen,
+        default: `0.0.0.0:${port}`,
+        pattern: '^(0\\.0\\.0\\.0|\\[::\\]):[1-9][0-9]{0,4}$',
+      },
+    },
+    required: ['listen'],
+  })
   const properties = {
-    http: { ...http, properties: { ...http?.properties, listen }, required: ['listen'] },
+    http: reachable(http, 9464),
+    notifications: reachable(notifications, 9465),
     database: { ...database, properties: kept },
     ...others,
   }

@@ -45,7 +45,7 @@ export function portOption(text: string): number {
 /** An address of HTTP or HTTPS. */
 export function urlOption(text: string): string {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    throw new InvalidArgumentError('Write an address such as http://127.0.0.1:9464/notifications.')
+    throw new InvalidArgumentError('Write an address such as http://127.0.0.1:9465/notifications.')
   }
   return text
 }

@@ -21,9 +21,11 @@ import { called } from '../provider/operation.ts'
 import { configuredStreams } from '../streams/index.ts'
 import { rejectReasons } from '../streams/stream.ts'
 import { startHeartbeat } from '../telemetry/heartbeat.ts'
+import type { RunningServer } from '../telemetry/listener.ts'
 import type { FlushableLog } from '../telemetry/log.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMeter } from '../telemetry/metrics.ts'
+import { startNotifications } from '../telemetry/notifications.ts'
 import { startServer } from '../telemetry/server.ts'
 import { createStatus } from '../telemetry/status.ts'
 import { qualityAsked } from './analytics-settings.ts'
@@ -125,38 +127,59 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     heartbeat.stop()
     meter.close()
   }
-  const server = await startServer({
-    listen: listenAddress(config),
+  const servers: RunningServer[] = []
+  const listenAt = (section: 'http' | 'notifications') => ({
+    ...{
+      listen: listenAddress(config, section),
+      refused: () => meter.connectionRefused(section),
+      clock,
+      log,
+    },
+  })
+  const closeServers = () => Promise.all(servers.map(server => server.close()))
+  const serve = async (section: 'http' | 'notifications', server: Promise<RunningServer>) => {
+    const running = await server.catch(async (error: unknown) => {
+      await release()
+      await closeServers()
+      throw unservable(config, section, error)
+    })
+    servers.push(running)
+    return running.url
+  }
+  const notifications = notificationsOf({
+    ...{ config, signers, store, meter, log },
+    book: createNoticeBook(pool),
+    want: app => engine.want(app, 'cloud-players'),
+  })
+  const noticesUrl =
+    notifications &&
+    (await serve('notifications', startNotifications(notifications, listenAt('notifications'))))
+  const endpoints = startServer({
+    ...listenAt('http'),
     meter,
     health: { alive: heartbeat.alive, notReady: () => notReady(pool, draining.now) },
     status: createStatus({
       ...{ clock, log, own: () => ({ version, ...engine.owned() }), read: () => readStatus(readings) },
     }),
-    notifications: notificationsOf({
-      ...{ config, signers, store, meter, log },
-      book: createNoticeBook(pool),
-      want: app => engine.want(app, 'cloud-players'),
-    }),
-    clock,
-    log,
-  }).catch(async (error: unknown) => {
-    await release()
-    throw unservable(config, error)
   })
+  const url = await serve('http', endpoints)
   for (const text of offTexts(config)) log.info('streams are off', { reason: text })
-  log.info('draining', { url: server.url, apps: config.apps.length, version })
+  log.info('draining', {
+    ...{ url, apps: config.apps.length, version },
+    ...(noticesUrl && { notifications: `${noticesUrl}/notifications` }),
+  })
 
   let stopping: Promise<void> | undefined
   const stop = async (why?: Ending) => {
     draining.now = true
     log.info('stopping: pages in hand are finished first', why && { why })
     await release()
-    await server.close()
+    await closeServers()
     log.info('stopped')
     log.flush()
   }
   return {
-    url: server.url,
+    url,
     engine,
     log,
     stop: why => {
@@ -179,16 +202,17 @@ function ownerName(random: Random): string {
   return `${hostname()}/${process.pid}/${random.uuid().slice(0, 8)}`
 }
 
-function listenAddress({ http: { listen } }: Config): string {
+function listenAddress(config: Config, section: 'http' | 'notifications'): string {
+  const { listen } = config[section]
   return listen.host.includes(':') ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`
 }
 
 /** What to do when the endpoints cannot be served. */
-function unservable(config: Config, cause: unknown): unknown {
+function unservable(config: Config, section: 'http' | 'notifications', cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') return cause
   return new CommandError(
-    `the endpoints cannot be served at ${listenAddress(config)} (${code}): choose another http.listen`,
+    `${section === 'http' ? 'the endpoints' : 'notifications'} cannot be served at ${listenAddress(config, section)} (${code}): choose another ${section}.listen`,
     exitFailed,
     { cause },
   )

@@ -12,6 +12,8 @@ import type { Secret } from './secret.ts'
 export interface Config {
   readonly database: DatabaseConfig
   readonly http: { readonly listen: { readonly host: string; readonly port: number } }
+  /** Where notifications are taken, if any app has a secret for them. */
+  readonly notifications: { readonly listen: { readonly host: string; readonly port: number } }
   readonly log: { readonly level: LogLevel }
   readonly schedule: { readonly housekeeping: string }
   readonly provider: ProviderConfig

@@ -16,11 +16,12 @@ export function resolveConfig(
   collector: SecretCollector,
   env: Environment,
 ): Omit<Config, 'warnings'> {
-  const { http, log, schedule, provider, retention } = settings
+  const { http, notifications, log, schedule, provider, retention } = settings
   const classroom: ClassroomService = provider.classroom
   return {
     database: databaseConfig(settings.database, collector, env),
     http,
+    notifications,
     log,
     schedule,
     provider: { classroom, analytics: provider.analytics, players: provider.players },

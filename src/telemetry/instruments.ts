@@ -72,6 +72,11 @@ export function createInstruments(registry: Registry) {
       'Notifications of players that arrived, by what became of them',
       ['app', 'outcome'],
     ),
+    connectionsRefused: counter(
+      'connections_refused_total',
+      'Connections closed because a listener had as many as it takes; those go first whose request is not whole',
+      ['listener'],
+    ),
     due: gauge('due_series', 'Series whose next visit is due', ['stream']),
     lag: gauge('lag_seconds', 'How late the latest visit is that is due, over all apps, in seconds', [
       'stream',

@@ -35,12 +35,17 @@ export interface MeterOptions {
   readonly registry?: Registry
 }
 
+const listeners = ['http', 'notifications'] as const
+type Listener = (typeof listeners)[number]
+
 export interface PrometheusMeter extends Meter {
   readonly registry: Registry
   /** An answer that had no frame; for the transport. */
   readonly unframed: (operation: Operation) => void
   /** What became of a notification; the app is undefined where none signed it. */
   readonly notification: (app: string | undefined, outcome: string) => void
+  /** A listener closed a connection because it had as many as it takes. */
+  readonly connectionRefused: (listener: Listener) => void
   /** All metrics in the text format of Prometheus. Succeeds without a database too. */
   readonly scrape: () => Promise<string>
   readonly contentType: string
@@ -146,6 +151,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
     notification: (id, outcome) =>
       metrics.notifications.inc({ app: id === undefined ? '' : app(id), outcome: noticeOutcome(outcome) }),
+    connectionRefused: listener => metrics.connectionsRefused.inc({ listener }),
     registry,
     scrape: oneAtATime(scrape),
     contentType: registry.contentType,
@@ -164,6 +170,7 @@ function beginAtZero(
     for (const reason of reasons) metrics.deadLetters.inc({ stream, reason }, 0)
     metrics.divergences.inc({ stream }, 0)
   }
+  for (const listener of listeners) metrics.connectionsRefused.inc({ listener }, 0)
   const kinds: readonly FailureKind[] = failureKinds
   for (const operation of operations) for (const kind of kinds) metrics.refusals.inc({ operation, kind }, 0)
 }

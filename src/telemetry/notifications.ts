@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../clock/clock.ts'
 import { readBody } from './body.ts'
+import { type ListenerOptions, type RunningServer, say, startListener } from './listener.ts'
 
 /** Takes what the provider posts to /notifications. */
 export interface Notifications {
@@ -26,8 +27,21 @@ const patience = 5_000
 /** Bodies in hand at a time. */
 const mostInHand = 16
 
-/** Answers POSTs to /notifications: a few at a time, each within a cap and a deadline. */
-export function createNotificationRoute(
+/** Serves POST /notifications and nothing else, apart from the endpoints, so that strangers may reach it. */
+export function startNotifications(
+  notifications: Notifications,
+  options: ListenerOptions,
+): Promise<RunningServer> {
+  const receive = createNotificationRoute(notifications, options.clock)
+  const answer = async (request: IncomingMessage) => {
+    const { status, text } = await receive(request)
+    return say(status, text)
+  }
+  return startListener(new Map([['/notifications', { methods: 'POST', answer }]]), options)
+}
+
+/** A few at a time, each within a cap and a deadline. */
+function createNotificationRoute(
   { take, turnAway }: Notifications,
   clock: Clock,
 ): (request: IncomingMessage) => Promise<{ readonly status: number; readonly text: string }> {

@@ -141,10 +141,17 @@ describe('what compose.yaml starts', () => {
       plan: optionOf(services.sandbox!.command!, '--plan'),
       url: `http://sandbox:${optionOf(services.sandbox!.command!, '--port')}`,
     })
-    const secrets = [app!.classroom.uid, app!.classroom.token, app!.rest!.key, app!.rest!.secret]
+    const secrets = [
+      ...[app!.classroom.uid, app!.classroom.token, app!.rest!.key, app!.rest!.secret],
+      app!.notifications!.secret,
+    ]
     expect(await Promise.all(secrets.map(secret => secret.reveal()))).toEqual([
       ...[demoApp.uid, demoApp.token, demoApp.rest.key, demoApp.rest.secret],
+      demoApp.notifications.secret,
     ])
+    expect(optionOf(services.sandbox!.command!, '--notify')).toBe(
+      `http://penstock:${config.notifications.listen.port}/notifications`,
+    )
   })
 
   test('the daemon listens where the ports lead, and its file is where the image looks', async () => {

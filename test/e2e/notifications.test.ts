@@ -17,13 +17,13 @@ const patience = { timeout: 20_000, interval: 100 }
 
 /** A daemon that lists players once an hour, so that whatever it lists besides was asked for by a notification. */
 describe('a notification over the wire', () => {
-  const state = {} as { setting: Setting; daemon: DaemonProcess; url: string }
+  const state = {} as { setting: Setting; daemon: DaemonProcess; url: string; notices: string }
   const lists = () => {
     const { arrivals } = state.setting.sandbox
     return arrivals.list(0, arrivals.count).filter(({ operation }) => operation === 'listPlayers').length
   }
   const post = async (body: string, key = secret, query = '') => {
-    const response = await fetch(`${state.url}/notifications${query}`, {
+    const response = await fetch(`${state.notices}${query}`, {
       ...{ method: 'POST', body },
       headers: { 'x-svc-signature': createHmac('sha1', key).update(body).digest('hex') },
     })
@@ -37,13 +37,14 @@ describe('a notification over the wire', () => {
           ...{ clock: systemClock, seed: 1, apps: [app], profile: { kind: 'idle', rooms: 0 } },
           switches: { listBlindSeconds: 0 },
           deliver: async (_, { headers, body }) => {
-            const response = await fetch(`${state.url}/notifications`, { method: 'POST', headers, body })
+            const response = await fetch(state.notices, { method: 'POST', headers, body })
             return response.status
           },
         }),
       configOf: ({ databaseUrl, providerUrl }) => ({
         database: { url: databaseUrl, poolSize: 2 },
         http: { listen: '127.0.0.1:0' },
+        notifications: { listen: '127.0.0.1:0' },
         provider: { classroom: { url: providerUrl }, players: { url: providerUrl } },
         streams: { 'app-events': 'off', 'cloud-players': { every: '1h' } },
         apps: [
@@ -57,6 +58,7 @@ describe('a notification over the wire', () => {
     })
     state.daemon = state.setting.start()
     state.url = await state.daemon.ready
+    state.notices = String(state.daemon.lines.find(({ msg }) => msg === 'draining')?.notifications)
   }, 60_000)
   afterAll(() => state.setting?.close())
 
@@ -100,6 +102,10 @@ describe('a notification over the wire', () => {
     expect(count({ app: 'school', outcome: 'repeated' })).toBe(1)
     expect(count({ app: 'school', outcome: 'malformed' })).toBe(1)
     expect(count({ app: 'school', outcome: 'stored' })).toBeGreaterThanOrEqual(2)
+  })
+
+  it('has nothing to say where the endpoints are', async () => {
+    expect((await fetch(`${state.url}/notifications`, { method: 'POST', body: '{}' })).status).toBe(404)
   })
 
   it('leaves no secret in the database, the log and the metrics', async () => {

@@ -162,6 +162,19 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     }
   })
 
+  test('the Service leads to the notifications where an app takes them, and to no such port otherwise', () => {
+    const portsIn = (set: string) => {
+      const { spec } = objectOf(releases.get(set)!, 'Service')
+      return (spec as { ports: readonly object[] }).ports.slice(1)
+    }
+    expect(portsIn('everything')).toEqual([
+      { name: 'notifications', port: 9465, targetPort: 'notifications' },
+    ])
+    expect(portsIn('production')).toEqual([])
+    const { ports } = daemonPod(releases.get('everything')!).containers[0]!
+    expect(ports!.at(-1)).toEqual({ name: 'notifications', containerPort: 9465 })
+  })
+
   test('every mount has its volume, and every volume its object or a Secret that the values name', () => {
     for (const release of each()) {
       const maps = release.objects

@@ -215,6 +215,11 @@ const mistakes: readonly Mistake[] = [
     /at '\/config\/http\/listen': '127\.0\.0\.1:9464' does not match pattern/,
   ],
   [
+    'notifications where nobody can bring them',
+    { config: { notifications: { listen: '127.0.0.1:9465' } } },
+    /at '\/config\/notifications\/listen': '127\.0\.0\.1:9465' does not match pattern/,
+  ],
+  [
     'endpoints on a port that nobody knows',
     { config: { http: { listen: '0.0.0.0:0' } } },
     /at '\/config\/http\/listen': '0\.0\.0\.0:0' does not match pattern/,

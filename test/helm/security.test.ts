@@ -192,6 +192,14 @@ describe.skipIf(reasonToSkip)('the network policy', () => {
     })
   })
 
+  test('lets in to a port of its own what brings notifications, where an app takes them', () => {
+    const [, notices, ...others] = policyOf('everything', {
+      networkPolicy: { notificationsFrom: [{ podSelector: {} }] },
+    }).ingress!
+    expect(others).toEqual([])
+    expect(notices).toEqual({ ports: [{ port: 9465 }], from: [{ podSelector: {} }] })
+  })
+
   test('lets in a Prometheus of any namespace where the values name none', () => {
     expect(policyOf('everything').ingress![0]!.from).toContainEqual({ namespaceSelector: {} })
     const release = { podSelector: { matchLabels: expect.anything() } }

@@ -19,6 +19,7 @@ describe('the metrics', () => {
       'penstock_call_quality_age_seconds gauge',
       'penstock_clock_doubt_seconds gauge',
       'penstock_commit_seconds histogram',
+      'penstock_connections_refused_total counter',
       'penstock_database_up gauge',
       'penstock_dead_letters_total counter',
       'penstock_debits_total counter',

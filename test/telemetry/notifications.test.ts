@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Notifications } from '../../src/telemetry/notifications.ts'
-import { startServer } from '../../src/telemetry/server.ts'
+import { type Notifications, startNotifications } from '../../src/telemetry/notifications.ts'
 import { handClock } from './hand-clock.ts'
 
 type Delivery = Parameters<Notifications['take']>[0]
 
-async function setUp(parts: Partial<Notifications> | 'off' = {}) {
+async function setUp(parts: Partial<Notifications> = {}) {
   const clock = handClock()
   const taken: Delivery[] = []
   const turned: string[] = []
@@ -18,14 +17,11 @@ async function setUp(parts: Partial<Notifications> | 'off' = {}) {
       return { status: 200, text: 'stored' }
     },
     turnAway: why => void turned.push(why),
-    ...(parts === 'off' ? {} : parts),
+    ...parts,
   }
-  const server = await startServer({
+  const server = await startNotifications(notifications, {
     listen: '127.0.0.1:0',
-    meter: { scrape: async () => 'up 1\n', contentType: 'text/plain' },
-    health: { alive: () => true, notReady: async () => [] },
-    status: async () => ({}),
-    ...(parts === 'off' ? {} : { notifications }),
+    refused: () => {},
     clock,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   })
@@ -54,10 +50,10 @@ async function answerOn(socket: Socket): Promise<string> {
 }
 
 describe('/notifications', () => {
-  it('is an unknown address where no app has a secret', async () => {
-    const { ask } = await setUp('off')
-    expect((await ask('/notifications', { body: '{}' })).status).toBe(404)
-    expect((await ask('/notifications', { method: 'GET' })).status).toBe(404)
+  it('is the only address there', async () => {
+    const { ask } = await setUp()
+    for (const path of ['/', '/status', '/metrics', '/healthz', '/readyz'])
+      expect((await ask(path, { method: 'GET' })).status).toBe(404)
   })
 
   it('hands the body on as it came, with its headers and the app of the address', async () => {
@@ -91,12 +87,6 @@ describe('/notifications', () => {
     const { ask, taken } = await setUp()
     expect(await ask('/notifications', { method })).toMatchObject({ status: 405, allow: 'POST' })
     expect(taken).toEqual([])
-  })
-
-  it('leaves the other addresses to GET and HEAD', async () => {
-    const { ask } = await setUp()
-    expect(await ask('/metrics')).toMatchObject({ status: 405, allow: 'GET, HEAD' })
-    expect((await ask('/metrics', { method: 'GET' })).status).toBe(200)
   })
 
   it('takes a body of 64 KiB and no byte more', async () => {
@@ -145,7 +135,7 @@ describe('/notifications', () => {
     expect((await ask('/notifications', { body: '{}' })).status).toBe(200)
   })
 
-  it('has sixteen in hand at most, and says so to others; the rest of the server goes on', async () => {
+  it('has sixteen in hand at most, and says so to others', async () => {
     const asked = Promise.withResolvers<void>()
     const { ask, turned } = await setUp({
       take: async () => {
@@ -155,12 +145,18 @@ describe('/notifications', () => {
     })
     const inHand = Array.from({ length: 20 }, () => ask('/notifications', { body: '{}' }))
     await expect.poll(() => turned).toEqual(['busy', 'busy', 'busy', 'busy'])
-    expect((await ask('/healthz', { method: 'GET' })).status).toBe(200)
     asked.resolve()
     const statuses = (await Promise.all(inHand)).map(({ status }) => status)
     expect(statuses.filter(status => status === 200)).toHaveLength(16)
     expect(statuses.filter(status => status === 503)).toHaveLength(4)
     expect((await ask('/notifications', { body: '{}' })).status).toBe(200)
+  })
+
+  it('takes one although 64 others send their bodies slowly', async () => {
+    const { ask, begin, taken } = await setUp()
+    await Promise.all(Array.from({ length: 64 }, () => begin('Content-Length: 10\r\n')))
+    expect((await ask('/notifications', { body: '{}' })).status).toBe(200)
+    expect(taken).toHaveLength(1)
   })
 
   it('that fails says nothing of why', async () => {

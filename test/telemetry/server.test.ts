@@ -1,14 +1,19 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { parseListen, type ServerOptions, startServer } from '../../src/telemetry/server.ts'
+import { parseListen } from '../../src/telemetry/listener.ts'
+import { type ServerOptions, startServer } from '../../src/telemetry/server.ts'
 import { handClock } from './hand-clock.ts'
 
 async function setUp(options: Partial<ServerOptions> = {}) {
   const clock = handClock()
   const warnings: object[] = []
   const quiet = () => {}
+  const refused = { count: 0 }
   const server = await startServer({
+    refused: () => {
+      refused.count += 1
+    },
     listen: '127.0.0.1:0',
     meter: { scrape: async () => 'up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
     health: { alive: () => true, notReady: async () => [] },
@@ -22,7 +27,7 @@ async function setUp(options: Partial<ServerOptions> = {}) {
     const response = await fetch(`${server.url}${path}`, { method })
     return { status: response.status, headers: response.headers, body: await response.text() }
   }
-  return { server, clock, get, warnings }
+  return { server, clock, get, warnings, refused }
 }
 
 describe('an endpoint', () => {
@@ -118,6 +123,46 @@ describe('health', () => {
 })
 
 describe('the server', () => {
+  /** Connections that begin a request and never end it. */
+  async function hold(url: string, count: number, begin = 'GET /metrics HTTP/1.1\r\n') {
+    const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'))
+    onTestFinished(() => sockets.forEach(socket => void socket.destroy()))
+    for (const socket of sockets) socket.on('error', () => {})
+    await Promise.all(sockets.map(socket => once(socket, 'connect')))
+    for (const socket of sockets) socket.write(begin)
+    return sockets
+  }
+
+  it('answers every probe while 64 others hold connections open and say nothing', async () => {
+    const { server, get, refused } = await setUp()
+    await hold(server.url, 64)
+    const probes = []
+    for (let n = 0; n < 10; n++) probes.push((await get('/healthz')).status)
+    expect(probes).toEqual(Array(10).fill(200))
+    expect(refused.count).toBeGreaterThan(0)
+  })
+
+  it('closes the slowest of them, counts it, and lets an answer in the making end', async () => {
+    const asked = Promise.withResolvers<void>()
+    const enough = Promise.withResolvers<readonly string[]>()
+    const notReady = () => {
+      asked.resolve()
+      return enough.promise
+    }
+    const { server, get, refused } = await setUp({ health: { alive: () => true, notReady } })
+    const ready = get('/readyz')
+    await asked.promise
+    const [slowest, ...others] = await hold(server.url, 63)
+    expect(refused.count).toBe(0)
+    const closed = once(slowest!, 'close')
+    await hold(server.url, 1)
+    await closed
+    expect(refused.count).toBe(1)
+    enough.resolve([])
+    expect((await ready).status).toBe(200)
+    expect(others.filter(socket => socket.destroyed)).toEqual([])
+  })
+
   it('closes although someone holds a connection open and says nothing', async () => {
     const { server, clock } = await setUp()
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')

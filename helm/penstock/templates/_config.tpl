@@ -32,6 +32,17 @@ anything of, and no credential of the provider is in reach.
 {{- .Values.config.http.listen | splitList ":" | last }}
 {{- end }}
 
+{{- /* The port for what the provider tells of players by itself; empty while no app has a secret for it. */}}
+{{- define "penstock.notificationsPort" -}}
+{{- $taken := list }}
+{{- range .Values.config.apps }}
+{{- $taken = append $taken .notifications | compact }}
+{{- end }}
+{{- if $taken }}
+{{- .Values.config.notifications.listen | splitList ":" | last }}
+{{- end }}
+{{- end }}
+
 {{- /* The ports of the provider's services, each once. */}}
 {{- define "penstock.providerPorts" -}}
 {{- $ports := list }}

@@ -67,7 +67,7 @@ Examples:
   penstock sandbox --speed 10
   penstock sandbox --switch appFeed=consuming --switch roomReuse=on
   penstock sandbox --fault '{"kind": "status", "status": 503, "rate": 0.1}'
-  penstock sandbox --notify http://127.0.0.1:9464/notifications
+  penstock sandbox --notify http://127.0.0.1:9465/notifications
   penstock sandbox --profile idle --port 0`,
     )
     .action(async options => (await import('../sandbox.ts')).sandbox(options))

@@ -2,13 +2,18 @@ import type { z } from 'zod'
 import { apps } from './apps.ts'
 import { section } from './leaf.ts'
 import { limits } from './limits.ts'
-import { database, http, log, provider, retention, schedule } from './sections.ts'
+import { database, http, log, notifications, provider, retention, schedule } from './sections.ts'
 import { streams } from './streams.ts'
 
 /** The whole configuration: what may be written, what it means, and what holds when it is left out. */
 export const configSchema = section({
   database: database.prefault({}).describe('The Postgres that everything is written to.'),
   http: http.prefault({}).describe('The small web server for people and Prometheus.'),
+  notifications: notifications
+    .prefault({})
+    .describe(
+      'Where the provider tells of players by itself; nothing listens while no app has a secret for it.',
+    ),
   log: log.prefault({}).describe('Logging: one JSON object a line, on standard output.'),
   schedule: schedule.prefault({}).describe('What happens at fixed times.'),
   provider: provider.describe('The services that data is drained from.'),

@@ -62,6 +62,14 @@ export const http = section({
     .describe('Where /metrics, /healthz, /readyz and /status are served. A container needs 0.0.0.0:9464.'),
 })
 
+export const notifications = section({
+  listen: listen()
+    .prefault('127.0.0.1:9465')
+    .describe(
+      'Where POST /notifications is served, apart from the endpoints. A container needs 0.0.0.0:9465.',
+    ),
+})
+
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 
 export const log = section({
