@@ -10,6 +10,7 @@ export const silentMeter: Meter = {
   commit: nothing,
   deadLetters: nothing,
   divergences: nothing,
+  ignored: nothing,
   refusal: nothing,
   debit: nothing,
   schedule: nothing,

@@ -8,7 +8,7 @@ export function measure(
   { app, meter }: PageContext,
   stream: StreamName,
   isEmpty: boolean,
-  { rows }: Yield,
+  { rows, ignored = 0 }: Yield,
   stored: CommitResult,
 ): void {
   const labels = { app: app.id, stream }
@@ -20,6 +20,7 @@ export function measure(
   meter.rows(stored.stored)
   if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
   for (const [reason, letters] of Object.entries(stored.setAside)) meter.deadLetters(labels, reason, letters)
+  if (ignored > 0) meter.ignored(labels, ignored)
   const quality = rows['analytics.quality_realtime']
   if (quality) meter.quality(app.id, quality)
 }

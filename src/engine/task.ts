@@ -30,6 +30,8 @@ export interface Items {
 export interface Yield {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
+  /** How much was told that nobody asked for. */
+  readonly ignored?: number
   /** What other streams have to fetch because of the page. */
   readonly work?: readonly WorkItem[]
 }

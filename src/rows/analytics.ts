@@ -37,7 +37,7 @@ export interface CallSessionRow {
 export interface SessionMetricRow {
   readonly call_id: string
   readonly sid: string
-  /** The remote user; '0' where the values are of the session's own user. */
+  /** The remote user; '0' where the values are of the session's own user, '' where the answer does not say whose. */
   readonly peer_uid: string
   readonly mid: number
   /** Unix seconds, UTC; as many as `value`, each at most once. */
@@ -51,6 +51,7 @@ interface Measured {
   readonly metric: string
   readonly at: Timestamp
   readonly value: number
+  readonly extra: Json
 }
 
 /** The provider computes values again about two days later; the database counts how often a value changed. */

@@ -142,6 +142,8 @@ export interface WindowHarvest {
   readonly work: readonly WorkItem[]
   /** Unix seconds of the values that were received, where the answer is made of values. */
   readonly received?: readonly number[]
+  /** How many values were told that nobody asked for. */
+  readonly ignored?: number
 }
 
 /** A worklist that another stream makes; each item is fetched once. */

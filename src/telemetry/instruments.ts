@@ -62,6 +62,11 @@ export function createInstruments(registry: Registry) {
       'stream',
       'reason',
     ]),
+    ignored: counter(
+      'ignored_values_total',
+      'Values that nobody asked for and that were not stored: of a channel, in an answer about users of it',
+      ['stream'],
+    ),
     divergences: counter(
       'divergences_total',
       'Items that came again under the same key with another content',

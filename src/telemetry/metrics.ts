@@ -135,6 +135,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     },
     commit: elapsed => metrics.commitSeconds.observe(elapsed / 1_000),
     deadLetters: ({ stream }, why, count) => metrics.deadLetters.inc({ stream, reason: reason(why) }, count),
+    ignored: ({ stream }, count) => metrics.ignored.inc({ stream }, count),
     divergences: ({ stream }, count) => metrics.divergences.inc({ stream }, count),
     refusal: (_app, name, kind) => metrics.refusals.inc({ operation: operation(name), kind }),
     debit: (_app, group) => metrics.debits.inc({ limit_group: group }),
@@ -169,6 +170,7 @@ function beginAtZero(
     for (const outcome of pageOutcomes) metrics.pages.inc({ stream, outcome }, 0)
     for (const reason of reasons) metrics.deadLetters.inc({ stream, reason }, 0)
     metrics.divergences.inc({ stream }, 0)
+    metrics.ignored.inc({ stream }, 0)
   }
   for (const listener of listeners) metrics.connectionsRefused.inc({ listener }, 0)
   const kinds: readonly FailureKind[] = failureKinds

@@ -10,6 +10,7 @@ const rows = { 'analytics.quality_realtime': [{ value: 1 }] } as unknown as RowS
 function told(
   stored: CommitResult,
   items: readonly unknown[] = [1],
+  ignored = 0,
 ): readonly (readonly [string, unknown[]])[] {
   const calls: [string, unknown[]][] = []
   const meter = new Proxy({} as Meter, {
@@ -24,7 +25,7 @@ function told(
     ...({ app, settings: settingsOf([app]), fence, purpose: 'live', meter } as const),
     ...{ signal: new AbortController().signal, admission: undefined as never },
   }
-  measure(context, 'realtime-quality', items.length === 0, { rows, rejects: [] }, stored)
+  measure(context, 'realtime-quality', items.length === 0, { rows, rejects: [], ignored }, stored)
   return calls
 }
 
@@ -40,6 +41,7 @@ describe('a page', () => {
       ['deadLetters', [labels, 'wrong_type', 4]],
       ['quality', ['a1', rows['analytics.quality_realtime']]],
     ])
+    expect(told({ ...stored, setAside: {} }, [1], 3)).toContainEqual(['ignored', [labels, 3]])
     expect(told({ ...stored, setAside: {} }, [])[0]).toEqual(['page', [labels, 'empty']])
   })
 

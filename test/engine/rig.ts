@@ -150,6 +150,7 @@ export function fakeMeter(counts: Counts): Meter {
     commit: () => {},
     deadLetters: ({ stream }, reason, count) => counts.letters.push(`${stream} ${reason} ${count}`),
     divergences: () => {},
+    ignored: () => {},
     refusal: (_app, operation, kind) => counts.refusals.push(`${operation} ${kind}`),
     debit: (_app, group) => counts.debits.push(group),
     schedule: () => {},

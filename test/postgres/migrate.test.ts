@@ -32,6 +32,7 @@ const names = [
   '0020-refused-items',
   '0021-feed-told-all',
   '0022-people-without-an-id',
+  '0023-what-nobody-knows',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

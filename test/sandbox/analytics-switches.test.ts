@@ -412,6 +412,41 @@ describe('kvs', () => {
   })
 })
 
+it('ownPeer: absent where the values are of the session itself', async () => {
+  const stage = playAnalytics({ switches: { ownPeer: 'absent' } })
+  const call = await someCall(stage)
+  const { call_info } = (await stage.ask('sessions', frameOf(call))).body
+  const { body } = await stage.ask('metrics', { ...frameOf(call), sids: call_info[0]!.sid })
+  const own = body.metrics[0]!.data.filter(({ mid }) => mid === 20_001)
+  expect(own.map(series => Object.keys(series))).toEqual([['mid', 'kvs']])
+})
+
+it('unknownFields: stand in entries of insights, real-time values and metrics', async () => {
+  const stage = playAnalytics({ switches: { unknownFields: 'present' } })
+  for (const endpoint of ['usage', 'quality', 'realtime-usage', 'realtime-quality'] as const) {
+    const age = endpoint.startsWith('realtime') ? 60 : 13 * hour
+    const { data } = (await askAt(stage, endpoint, age)).body
+    expect(data.every(entry => 'note' in entry)).toBe(true)
+    expect(data.length).toBeGreaterThan(0)
+    await stage.clock.advance(60_000)
+  }
+  const call = await someCall(stage)
+  const { call_info } = (await stage.ask('sessions', frameOf(call))).body
+  const { body } = await stage.ask('metrics', { ...frameOf(call), sids: call_info[0]!.sid })
+  expect([body.metrics[0], body.metrics[0]!.data[0]]).toMatchObject([{ note: {} }, { note: {} }])
+})
+
+it('realtimeUsers: with-channel tells of the channel beside its users', async () => {
+  const stage = playAnalytics({ switches: { realtimeUsers: 'with-channel' } })
+  const end = stage.now() - 60
+  const asked = { startTs: end - 60, endTs: end, metric: 'networkDelay', productType: 'Native' }
+  const { data } = (await stage.ask('realtime-quality', { ...asked, cname: 'c', uids: '4' })).body
+  expect(data.map(entry => Object.keys(entry).toSorted().join())).toEqual([
+    ...['networkDelay,ts', 'networkDelay,ts', 'networkDelay,ts'],
+    'uid,values',
+  ])
+})
+
 describe('emptyLists', () => {
   const lists = async (emptyLists: Switches['emptyLists']) => {
     const stage = playAnalytics({ switches: { emptyLists } })

@@ -51,6 +51,7 @@ const noMeter: Meter = {
   commit: () => {},
   deadLetters: () => {},
   divergences: () => {},
+  ignored: () => {},
   refusal: () => {},
   debit: () => {},
   schedule: () => {},

@@ -108,7 +108,7 @@ describe('hours of a plan, in virtual time', () => {
         plan: 'enterprise',
         length: 0.5 * hour,
         profile: { callsPerDay: 100, users: 6, minutes: 20, days: 0.3 },
-        switches: { mostPerPage: 7, hasMore: 'omitted' },
+        switches: { mostPerPage: 7, hasMore: 'omitted', unknownFields: 'present', ownPeer: 'absent' },
         streams: ['usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality']
           .map(name => `  ${name}: off`)
           .join('\n'),

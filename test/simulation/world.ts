@@ -57,6 +57,8 @@ const choices: Choices = {
   emptyLists: any('emptyLists'),
   // No daemon can be expected to read words.
   kvs: ['pairs', 'objects', 'triples'],
+  ownPeer: any('ownPeer'),
+  unknownFields: any('unknownFields'),
   metricSeconds: [2],
   limitStatus: any('limitStatus'),
   limitsOutsideSearch: any('limitsOutsideSearch'),
@@ -72,6 +74,7 @@ const choices: Choices = {
   tightHours: [0, 0.2],
   realtimeEnd: any('realtimeEnd'),
   realtimeUid: any('realtimeUid'),
+  realtimeUsers: any('realtimeUsers'),
   // Cloud players
   playerLimits: any('playerLimits'),
   playerList: any('playerList'),

@@ -7,7 +7,16 @@ function lines(text: string, name: string): readonly string[] {
 }
 
 function freeze(at: string, value: number, parts: Partial<QualityRealtimeRow> = {}): QualityRealtimeRow {
-  return { product: 'Native', metric: 'audioFreezeRate', cname: '', uid: '', at, value, ...parts }
+  return {
+    product: 'Native',
+    metric: 'audioFreezeRate',
+    cname: '',
+    uid: '',
+    at,
+    value,
+    extra: null,
+    ...parts,
+  }
 }
 
 describe('what is owed', () => {

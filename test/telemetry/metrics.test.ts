@@ -28,6 +28,7 @@ describe('the metrics', () => {
       'penstock_due_series gauge',
       'penstock_event_loop_lag_seconds gauge',
       'penstock_gaps gauge',
+      'penstock_ignored_values_total counter',
       'penstock_lag_seconds gauge',
       'penstock_last_success_timestamp_seconds gauge',
       'penstock_notifications_total counter',
@@ -59,6 +60,7 @@ describe('the metrics', () => {
     meter.commit(3)
     meter.deadLetters(labels, 'missing_key', 2)
     meter.divergences(labels, 1)
+    meter.ignored(labels, 3)
     meter.debit('app1', 'classroom')
     meter.owned(64)
     meter.unframed({ family: 'classroom', name: 'roomEvents' } as Parameters<typeof meter.unframed>[0])

@@ -22,6 +22,8 @@ export interface Meter {
   readonly rows: (stored: Readonly<Record<string, number>>) => void
   readonly commit: (elapsedMs: number) => void
   readonly deadLetters: (labels: StreamLabels, reason: string, count: number) => void
+  /** Values that nobody asked for. */
+  readonly ignored: (labels: StreamLabels, count: number) => void
   readonly divergences: (labels: StreamLabels, count: number) => void
   readonly refusal: (app: string, operation: string, kind: FailureKind) => void
   readonly debit: (app: string, group: string) => void

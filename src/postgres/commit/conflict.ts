@@ -16,7 +16,7 @@ export function resolution(spec: TableSpec, instead: Readonly<Record<string, str
 }
 
 /** A value that was read before the stored one says nothing; the same value again only says that it still holds. */
-const revision = `do update set value = excluded.value, fetched_at = excluded.fetched_at,
+const revision = `do update set value = excluded.value, extra = excluded.extra, fetched_at = excluded.fetched_at,
         revision = t.revision + case when excluded.value is distinct from t.value then 1 else 0 end
       where excluded.fetched_at > t.fetched_at
         or excluded.fetched_at = t.fetched_at and excluded.value is distinct from t.value`

@@ -1,7 +1,7 @@
 import type { AnalyticsTables } from '../../rows/analytics.ts'
 import type { Specs } from './spec.ts'
 
-const measured = { metric: 'text', at: 'timestamptz', value: 'double precision' } as const
+const measured = { metric: 'text', at: 'timestamptz', value: 'double precision', extra: 'jsonb' } as const
 const insight = { ...measured, granularity: 'text', fetched_at: 'timestamptz' } as const
 const realtime = { ...measured, product: 'text', cname: 'text' } as const
 

@@ -7,6 +7,7 @@ import { isBadCall } from './quality.ts'
 import type { Asked } from './ranges.ts'
 import { invalid } from './refusals.ts'
 import { callInQuestion } from './sessions.ts'
+import { withUnknown } from './thin.ts'
 import { type AnalyticsVisit, inSeconds } from './visit.ts'
 import { ownVitals, receiverVitals, senderVitals, vitalAt } from './vitals.ts'
 
@@ -49,7 +50,7 @@ export function readMetrics(visit: AnalyticsVisit): object {
   const reading = { ...visit, call }
   const metrics = sessionsWithMetrics(reading)
     .filter(({ sid }) => wanted.has(sid))
-    .map(session => ({ sid: session.sid, data: dataOf(session, reading) }))
+    .map(session => withUnknown(visit.settings, { sid: session.sid, data: dataOf(session, reading) }))
   return { metrics }
 }
 
@@ -88,7 +89,9 @@ function dataOf(session: CallSession, reading: Reading): readonly object[] {
       return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
     }
     const form = forms[settings.switches.kvs]
-    return { mid, kvs: moments.map(moment => form(moment, valueAt(moment))), peer_uid: peer }
+    const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
+    const kvs = moments.map(moment => form(moment, valueAt(moment)))
+    return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
   })
 }
 

@@ -18,7 +18,7 @@ import { readMetrics } from './metrics.ts'
 import { readRealtimeQuality, readRealtimeUsage } from './realtime.ts'
 import { searchCalls } from './search.ts'
 import { listSessions } from './sessions.ts'
-import { servedFrom } from './thin.ts'
+import { servedFrom, withUnknown } from './thin.ts'
 import type { AnalyticsVisit } from './visit.ts'
 
 export interface Play {
@@ -46,7 +46,10 @@ function series(operation: Play['operation'], read: (visit: AnalyticsVisit) => r
   return {
     operation,
     range: ofSeries,
-    act: visit => ({ data: read(visit).filter(entry => isServed(visit, operation.name, entry)) }),
+    act: visit => {
+      const served = read(visit).filter(entry => isServed(visit, operation.name, entry))
+      return { data: served.map(entry => withUnknown(visit.settings, entry)) }
+    },
   }
 }
 

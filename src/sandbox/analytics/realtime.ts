@@ -48,16 +48,17 @@ export function readRealtimeQuality(visit: AnalyticsVisit): readonly object[] {
   const users = query.users('uids', maxima.uids)
   if (users && cname === undefined) throw invalid('uids without cname')
   const attendance = attendanceOf(visit, { product, cname })
-  if (!users) {
-    return eachWindow(attendance, (ts, present) => ({ ts, [metric]: realtimeQuality(metric, ts, present) }))
-  }
-  return [...users].map(uid => ({
+  const ofAll = () =>
+    eachWindow(attendance, (ts, present) => ({ ts, [metric]: realtimeQuality(metric, ts, present) }))
+  if (!users) return ofAll()
+  const ofUsers = [...users].map(uid => ({
     uid: settings.switches.realtimeUid === 'string' ? String(uid) : uid,
     values: eachWindow(attendance, (ts, present) => {
       const value = userQuality(metric, ts, present, uid)
       return value === undefined ? undefined : { ts, [metric]: value }
     }),
   }))
+  return settings.switches.realtimeUsers === 'with-channel' ? [...ofAll(), ...ofUsers] : ofUsers
 }
 
 function realtimeUsage(metric: RealtimeUsageMetric, present: readonly Present[]): number {

@@ -42,6 +42,12 @@ export const analyticsSwitches = {
     ['pairs', 'objects', 'triples', 'words'],
     'a value of a metric of a session: [time, value], {k, v}, [time, value] with a third element behind, or a text',
   ),
+  ownPeer: choice('zero', ['zero', 'absent'], 'peer_uid of the metrics of the session itself'),
+  unknownFields: choice(
+    'absent',
+    ['absent', 'present'],
+    'whether entries of insights, real-time values and metrics of sessions have a field that no document names',
+  ),
   metricSeconds: quantity(2, 'seconds', 'between two values of a metric of a session, at least 1'),
   limitStatus: choice('200', ['200', '300', '400', '429'], 'HTTP status beside code 300'),
   limitsOutsideSearch: choice(
@@ -81,4 +87,9 @@ export const analyticsSwitches = {
     'whether the window that contains the end of a real-time range is served',
   ),
   realtimeUid: choice('number', ['number', 'string'], 'type of uid in real-time values of users'),
+  realtimeUsers: choice(
+    'users',
+    ['users', 'with-channel'],
+    'what an answer about users tells: of them alone, or of the channel too',
+  ),
 } as const

@@ -28,8 +28,8 @@ function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)
-  const rows = read.values.map(({ at, value }): QualityInsightRow => {
-    return { product, metric, granularity, at, value, fetched_at }
+  const rows = read.values.map(({ at, value, extra }): QualityInsightRow => {
+    return { product, metric, granularity, at, value, extra, fetched_at }
   })
   return wholeWindow({ 'analytics.quality_insight': rows }, read)
 }

@@ -22,8 +22,8 @@ const Ask = z.object({ productType: word, metric: word, cname: z.string().defaul
 function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
   const read = readUserValues(page, metric)
-  const rows = read.values.map(({ uid, at, value }): QualityRealtimeRow => {
-    return { product, metric, cname, uid, at, value }
+  const rows = read.values.map(({ uid, at, value, extra }): QualityRealtimeRow => {
+    return { product, metric, cname, uid, at, value, extra }
   })
   return wholeWindow({ 'analytics.quality_realtime': rows }, read)
 }

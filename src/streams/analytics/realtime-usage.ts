@@ -21,6 +21,8 @@ const Ask = z.object({ productType: word, metric: word, cname: z.string().defaul
 function harvest(page: WindowPage): WindowHarvest {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
-  const rows = read.values.map(({ at, value }): UsageRealtimeRow => ({ product, metric, cname, at, value }))
+  const rows = read.values.map(
+    ({ at, value, extra }): UsageRealtimeRow => ({ product, metric, cname, at, value, extra }),
+  )
   return wholeWindow({ 'analytics.usage_realtime': rows }, read)
 }

@@ -28,8 +28,8 @@ function harvest(page: WindowPage): WindowHarvest {
   const { metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)
-  const rows = read.values.map(({ at, value }): UsageInsightRow => {
-    return { metric, granularity, at, value, fetched_at }
+  const rows = read.values.map(({ at, value, extra }): UsageInsightRow => {
+    return { metric, granularity, at, value, extra, fetched_at }
   })
   return wholeWindow({ 'analytics.usage_insight': rows }, read)
 }

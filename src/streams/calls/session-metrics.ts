@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
 import type { SessionMetricRow } from '../../rows/analytics.ts'
 import type { Json } from '../../rows/json.ts'
-import { asText, judgeEach } from '../items.ts'
+import { asText, fieldsWithout, judgeEach } from '../items.ts'
 import { metricId } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import type { Reject } from '../stream.ts'
@@ -28,33 +28,45 @@ export function readMetrics(
   const rows = new Map<string, Found>()
   const entries = judgeEach(MetricsItem, items, 'metrics')
   const rejects: Reject[] = entries.rejects.map(reject => ({ ...reject, item: redact(reject.item) }))
-  for (const { value: entry, ordinal } of entries.good) {
+  for (const { value: entry, raw, ordinal } of entries.good) {
     const path = `metrics.${ordinal}.data`
+    const beside = fieldsWithout(entryFields, raw)
     const series = judgeEach(Series, entry.data, path)
     for (const reject of series.rejects) rejects.push({ ...reject, item: entryOf(entry.sid, reject.item) })
-    for (const { value: one, ordinal } of series.good) {
-      const bad = add(rows, call_id, entry.sid, one, `${path}.${ordinal}.kvs`)
+    for (const { value: one, raw, ordinal } of series.good) {
+      const told = { series: fieldsWithout(seriesFields, raw), entry: beside }
+      const bad = add(rows, { call_id, sid: entry.sid, told }, one, `${path}.${ordinal}.kvs`)
       if (bad) rejects.push(bad)
     }
   }
   return { rows: [...rows.values()].map(once), rejects }
 }
 
+const entryFields = new Set(['sid', 'data'])
+const seriesFields = new Set(['mid', 'peer_uid', 'kvs'])
+
+/** Whose series it is, and what nobody knows in the series and in the entry that holds it. */
+interface Place {
+  readonly call_id: string
+  readonly sid: string
+  readonly told: { readonly series: Json; readonly entry: Json }
+}
+
 /** Puts the pairs of a series to what is known of it; answers what has to be set aside. */
 function add(
   rows: Map<string, Found>,
-  call_id: string,
-  sid: string,
+  { call_id, sid, told }: Place,
   { mid, peer_uid, kvs }: Series,
   path: string,
 ): Reject | undefined {
   const read = readPairs(kvs)
   if (read.at.length > 0) {
-    const peer = asText(peer_uid) ?? '0'
+    const peer = asText(peer_uid) ?? ''
     const key = JSON.stringify([sid, mid, peer])
-    const { at, value, extra } = read
+    const { at, value } = read
+    const extra = extraOf(read, told)
     const known = rows.get(key)
-    if (known) append(known, read)
+    if (known) append(known, { at, value, extra })
     else rows.set(key, { call_id, sid, peer_uid: peer, mid, at, value, ...(extra && { extra: [...extra] }) })
   }
   if (read.bad.length === 0) return undefined
@@ -66,7 +78,15 @@ function add(
   }
 }
 
-function append(row: Found, { at, value, extra }: Pairs): void {
+/** What nobody knows in a series or an entry stands beside the first of its values. */
+function extraOf({ at, extra }: Pairs, told: Place['told']): Pairs['extra'] {
+  const said = Object.entries(told).filter(([, fields]) => fields !== null)
+  if (said.length === 0) return extra
+  const [pair = null, ...others] = extra ?? at.map(() => null)
+  return [redact({ ...(pair !== null && { pair }), ...Object.fromEntries(said) }), ...others]
+}
+
+function append(row: Found, { at, value, extra }: Pick<Pairs, 'at' | 'value' | 'extra'>): void {
   const before = row.at.length
   for (const second of at) row.at.push(second)
   for (const each of value) row.value.push(each)

@@ -1,11 +1,15 @@
-import { isObject, type JsonObject } from '../items.ts'
+import type { Json } from '../../rows/json.ts'
+import { fieldsWithout, isObject, type JsonObject } from '../items.ts'
 import { isUnixSecond, readNumber } from '../numbers.ts'
+import { redact } from '../redact.ts'
 import type { Reject } from '../stream.ts'
 
 /** Unix seconds and the value that is true from then on. */
 export interface Point {
   readonly second: number
   readonly value: number
+  /** What else is said of it; null where nothing is. */
+  readonly extra: Json
 }
 
 export type Problem = Omit<Reject, 'item'>
@@ -25,7 +29,7 @@ export function readPoint(item: unknown, metric: string, path = ''): Point | Pro
   if (item[name] === null) return 'no value'
   const value = readNumber(item[name])
   if (value === undefined) return problem('wrong_type', `${path}${metric}`, 'must be a finite number')
-  return { second, value }
+  return { second, value, extra: redact(fieldsWithout(new Set(['ts', name]), item)) }
 }
 
 function nameOf(item: JsonObject, metric: string): string | undefined {

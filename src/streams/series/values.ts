@@ -1,5 +1,5 @@
 import { SeriesAnswer } from '../../provider/analytics/index.ts'
-import type { Timestamp } from '../../rows/json.ts'
+import type { Json, Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
@@ -13,6 +13,7 @@ export interface Value {
   readonly uid: string
   readonly at: Timestamp
   readonly value: number
+  readonly extra: Json
 }
 
 export interface Values {
@@ -20,12 +21,14 @@ export interface Values {
   readonly rejects: readonly Reject[]
   /** Unix seconds of the values. */
   readonly received: readonly number[]
+  /** How many values were told that nobody asked for. */
+  readonly ignored: number
 }
 
 /** A place of an answer where a value stands, or what is wrong there. */
 export interface Entry {
   readonly uid: string
-  readonly point: Point | Problem | 'no value'
+  readonly point: Point | Problem | 'no value' | 'not asked for'
   /** What is set aside if it cannot be read: the whole item, in which the value may stand. */
   readonly item: unknown
 }
@@ -35,8 +38,9 @@ export function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'>
   return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }
 
-export function wholeWindow(rows: RowSet, { rejects, received }: Omit<Values, 'values'>): WindowHarvest {
-  return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [], received }
+export function wholeWindow(rows: RowSet, told: Omit<Values, 'values'>): WindowHarvest {
+  const { rejects, received, ignored } = told
+  return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [], received, ignored }
 }
 
 /** The values of a metric in an answer. */
@@ -55,13 +59,15 @@ export function collect(entries: readonly Entry[], { range }: WindowPage): Value
   const values: Value[] = []
   const received: number[] = []
   const rejects: Reject[] = []
+  const ignored = entries.filter(({ point }) => point === 'not asked for').length
   for (const { uid, point, item } of entries) {
-    if (point === 'no value') continue
+    if (point === 'no value' || point === 'not asked for') continue
     if ('reason' in point) rejects.push({ ...point, item: redact(item) })
     else if (point.second >= range.from && point.second < range.to) {
       received.push(point.second)
-      values.push({ uid, at: timestamp(point.second * 1_000)!, value: point.value })
+      const { second, value, extra } = point
+      values.push({ uid, at: timestamp(second * 1_000)!, value, extra })
     }
   }
-  return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects, received }
+  return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects, received, ignored }
 }
