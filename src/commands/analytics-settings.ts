@@ -12,7 +12,7 @@ import {
 } from '../streams/series/series.ts'
 import { type DetailStreamName, type WindowStreamName, windowStreamNames } from '../streams/stream.ts'
 import type { QualityQuestion } from '../telemetry/quality.ts'
-import { counterScope } from './scope.ts'
+import { analyticsScope, sharedRates } from './counters.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
 type Details = Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
@@ -96,14 +96,10 @@ export function analyticsGroupLimits(config: Config, app: AppConfig): Readonly<R
     if (!allowance) return []
     const { rates, ...range } = allowance
     const { concurrency } = app.limits[group]
-    return [[group, { scope, range, rates, concurrency, counted: 'ledger' }]]
+    const shared = sharedRates(config, app, group, rates)
+    return [[group, { scope, range, rates: shared, concurrency, counted: 'ledger' }]]
   })
   return Object.fromEntries(limits)
-}
-
-/** Whose counter an app's analytics requests are debited to. */
-export function analyticsScope({ provider }: Config, app: AppConfig): string {
-  return counterScope(provider.analytics?.counters, app)
 }
 
 function seconds(ms: number): number {

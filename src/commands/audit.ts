@@ -4,7 +4,7 @@ import type { EngineSettings } from '../engine/settings.ts'
 import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '../postgres/audit.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
-import type { Rate } from '../provider/limits.ts'
+import { strictest } from '../provider/limits.ts'
 import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { engineSettings } from './engine-settings.ts'
@@ -46,14 +46,6 @@ export function limitsOf({ apps }: Pick<EngineSettings, 'apps'>): readonly Audit
     }
   }
   return [...found.values()]
-}
-
-function strictest(rates: readonly Rate[]): readonly Rate[] {
-  const windows = [...new Set(rates.map(({ window }) => window))]
-  return windows.map(window => {
-    const requests = Math.min(...rates.filter(rate => rate.window === window).map(rate => rate.requests))
-    return { requests, window }
-  })
 }
 
 function tell(found: Audit, format: 'json' | 'text'): void {

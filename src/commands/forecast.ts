@@ -1,10 +1,11 @@
-import { offTexts } from '../config/availability.ts'
+import { appsText, offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { findingsOf } from '../planning/forecast-words.ts'
+import { mixedPlans } from './counters.ts'
 import { CommandError } from './exit.ts'
 import { forecastLines } from './forecast/lines.ts'
-import { appsInWords, type Outlook, outlooksOf } from './forecast/outlook.ts'
+import { type Outlook, outlooksOf } from './forecast/outlook.ts'
 
 interface ForecastOptions {
   readonly config: string
@@ -22,7 +23,9 @@ export async function forecast(options: ForecastOptions): Promise<void> {
   for (const line of lines) process.stdout.write(`${line}\n`)
   const losing = outlooks.filter(isLosing)
   if (losing.length > 0) {
-    const who = losing.map(outlook => `${lostIn(outlook).join(', ')} of ${appsInWords(outlook.apps)}`)
+    const who = losing.map(
+      outlook => `${lostIn(outlook).join(', ')} of ${appsText(outlook.apps.map(({ id }) => id))}`,
+    )
     throw new CommandError(`data would be lost: ${who.join('; ')} (acceptLoss of the app accepts that)`)
   }
 }
@@ -32,7 +35,7 @@ export async function forecast(options: ForecastOptions): Promise<void> {
  * sentence each, for all apps that are alike; what the operator accepts is not told.
  */
 export function forecastWarnings(config: Config): readonly string[] {
-  return outlooksOf(config).flatMap(({ apps, groups, losses }) => {
+  const found = outlooksOf(config).flatMap(({ apps, groups, losses }) => {
     const accepted = new Set<string>(losses.filter(loss => loss.accepted).map(({ stream }) => stream))
     return groups
       .filter(({ lost, unconfirmed, streams }) => {
@@ -40,8 +43,9 @@ export function forecastWarnings(config: Config): readonly string[] {
         return (lost > 0 && !isAccepted) || unconfirmed > 0
       })
       .flatMap(findingsOf)
-      .map(text => `${appsInWords(apps)}: ${text}`)
+      .map(text => `${appsText(apps.map(({ id }) => id))}: ${text}`)
   })
+  return [...mixedPlans(config), ...found]
 }
 
 function textOf(config: Config, outlooks: readonly Outlook[]): readonly string[] {
@@ -50,6 +54,7 @@ function textOf(config: Config, outlooks: readonly Outlook[]): readonly string[]
   return [
     ...parts,
     ...off,
+    ...mixedPlans(config),
     outlooks.some(isLosing) ? 'data would be lost' : 'nothing would be lost unexpectedly',
   ]
 }
@@ -66,6 +71,7 @@ function forecastJson(config: Config, outlooks: readonly Outlook[]) {
   return {
     ok: !outlooks.some(isLosing),
     off: offTexts(config),
+    mixed: mixedPlans(config),
     forecasts: outlooks.map(({ apps, groups, losses }) => ({
       apps: apps.map(({ id }) => id),
       plan: apps[0]!.plan,

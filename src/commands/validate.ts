@@ -2,13 +2,14 @@ import { analyticsStreamsOn, arePlayersOn, offTexts } from '../config/availabili
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { cursorStreamNames } from '../streams/stream.ts'
+import { mixedPlans } from './counters.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */
 export async function validate({ config: path }: { readonly config: string }): Promise<void> {
   const config = await loadConfig(path, { env: process.env })
   for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
   process.stdout.write(`ok: ${contents(config)}\n`)
-  for (const text of offTexts(config)) process.stdout.write(`note: ${text}\n`)
+  for (const text of [...offTexts(config), ...mixedPlans(config)]) process.stdout.write(`note: ${text}\n`)
 }
 
 /** What a configuration holds, in a few words. */

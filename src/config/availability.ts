@@ -92,7 +92,8 @@ export function reasonText(reason: OffReason, { plan }: AppConfig): string {
   }
 }
 
-function appsText(apps: readonly string[]): string {
+/** Apps as a person reads them, however many there are. */
+export function appsText(apps: readonly string[]): string {
   const [first] = apps
   if (apps.length === 1) return `app ${first}`
   const more = apps.length > namedApps ? ', ...' : ''

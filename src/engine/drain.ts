@@ -60,12 +60,13 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
     const jobs = found.flatMap(each => each.jobs)
     const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     if (jobs.length === 0) return idle
-    const waits = await group.pacer.waits()
+    const waits = await group.pacer.waits(jobs.map(({ purpose }) => purpose))
     const ready = jobs.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon })
     if (!choice) return Math.min(idle, ...jobs.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
+    group.pacer.began()
     start(choice.job)
     return 0
   }

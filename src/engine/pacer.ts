@@ -5,8 +5,10 @@ import type { GroupLimit } from './settings.ts'
 
 /** Spreads the budget of one limit group over its longest window. */
 export interface Pacer {
-  /** In how many ms a request for each purpose may be sent; 0 is now. Throws StoreUnavailable. */
-  readonly waits: () => Promise<Readonly<Record<Purpose, number>>>
+  /** In how many ms a request for each purpose may be sent by who has `wanted` to ask for; 0 is now. Throws StoreUnavailable. */
+  readonly waits: (wanted?: readonly Purpose[]) => Promise<Readonly<Record<Purpose, number>>>
+  /** The app begins to ask for something: its turn is over. */
+  readonly began: () => void
 }
 
 export interface Pacers {
@@ -20,27 +22,42 @@ export interface PacerPorts {
   readonly meter: Meter
 }
 
+/** An app that does not come back this long after its wait was over, ms, has nothing to ask for. */
+const GRACE_MS = 5_000
+
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
 
 const noWaits = waitsOf(() => 0)
+const othersFirst = waitsOf(() => GRACE_MS)
+
+/** Whose turn it is among the apps that share a budget: of those that wait for it, the one that had least. */
+interface Turns {
+  /** Where each app stands that has something to ask for, and until when, ms, it is waited for. */
+  readonly stands: Map<string, { stand: number; until: number }>
+  /** Where the app stood that had its turn last: who has been away does not catch up. */
+  last: number
+}
 
 /** Apps that share a credential share its pace. */
 export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
   const paces = new Map<string, Pace>()
+  const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
 
   return {
     of: (app, group, { scope, rates }, series) => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
-      if (!longest || longest.window < SHORTEST_PACED) return { waits: async () => noWaits }
+      if (!longest || longest.window < SHORTEST_PACED) return { waits: async () => noWaits, began: () => {} }
       const { requests, window } = longest
       const key = `${scope} ${group}`
       const round = rounds.get(key) ?? new Map<string, number>()
       rounds.set(key, round.set(app, series))
+      const shared = turns.get(key) ?? { stands: new Map(), last: 0 }
+      turns.set(key, shared)
       return {
-        waits: async () => {
+        waits: async (wanted = purposes) => {
           const all = round.values().reduce((sum, each) => sum + each, 0)
           const budget: PacedBudget = { requests, window: window * 1_000, burst: burstOf(requests, all) }
           const asked = clock.monotonic()
@@ -54,11 +71,27 @@ export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
           })
           const pace = measurePace(budget, paces.get(key), spending, asked)
           paces.set(key, pace)
-          return waitsOf(purpose => waitFor(budget, pace, spending, purpose))
+          const waits = waitsOf(purpose => waitFor(budget, pace, spending, purpose))
+          const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
+          return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
+        },
+        began: () => {
+          const own = shared.stands.get(app)
+          if (!own) return
+          shared.last = own.stand
+          own.stand += 1
         },
       }
     },
   }
+}
+
+/** Says that the app will be back in `wait` ms; another one that is waited for and had less goes first. */
+function isTurnOf({ stands, last }: Turns, app: string, now: number, wait: number): boolean {
+  const own = { stand: Math.max(last, stands.get(app)?.stand ?? 0), until: now + wait + GRACE_MS }
+  stands.set(app, own)
+  if (wait > 0) return true
+  return !stands.values().some(({ stand, until }) => stand < own.stand && until > now)
 }
 
 function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {

@@ -21,6 +21,15 @@ export function perDay(requests: number): Rate {
   return { requests, window: 86_400 }
 }
 
+/** Of each window the fewest requests that any of the rates allows in it. */
+export function strictest(rates: readonly Rate[]): readonly Rate[] {
+  const windows = [...new Set(rates.map(({ window }) => window))]
+  return windows.map(window => {
+    const requests = Math.min(...rates.filter(rate => rate.window === window).map(rate => rate.requests))
+    return { requests, window }
+  })
+}
+
 /** What a question about a range of time may ask, in seconds. All bounds are strict. */
 export interface RangeLimits {
   /** How far back data are served: the start must be later than the provider's now less this. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mixedPlans } from '../../src/commands/counters.ts'
 import { forecastLines } from '../../src/commands/forecast/lines.ts'
 import { outlooksOf } from '../../src/commands/forecast/outlook.ts'
 import { forecastWarnings } from '../../src/commands/forecast.ts'
@@ -88,6 +89,21 @@ describe('a forecast', () => {
       ['b', 480],
       ['c', 480],
     ])
+  })
+
+  it('gives apps of two plans with one credential the numbers of the stricter one, and says so', async () => {
+    const apps = [{ id: 'a' }, { id: 'b', plan: 'standard' }]
+    const [large, small] = outlooksOf(await configOf('', apps))
+    const searchable = (outlook: typeof large) =>
+      outlook!.groups.find(({ group }) => group === 'call-search')!.allowed
+    expect([searchable(large), searchable(small)]).toEqual([500, 500])
+    const [said] = mixedPlans(await configOf('', apps))
+    expect(said).toContain('2 apps (a, b) have one REST key and different limits')
+    expect(said).toContain('call-search (1 a second, 1,000 a day)')
+    expect(said).toContain('counters: app')
+    expect(said).not.toContain('realtime')
+    expect(mixedPlans(await configOf('', apps, ', counters: app'))).toEqual([])
+    expect(mixedPlans(await configOf('', [{ id: 'a' }, { id: 'b' }]))).toEqual([])
   })
 
   it('counts only apps that draw on the same limit group', async () => {
@@ -184,5 +200,12 @@ describe('penstock forecast', () => {
     expect(found.off).toContain(
       'app s: usage-insight, quality-insight, realtime-usage, realtime-quality are off: the plan standard has no access',
     )
+  })
+
+  it('and validate tell of two plans on one key', async () => {
+    const text = fileOf('', [{ id: 'a' }, { id: 'b', plan: 'standard' }])
+    expect((await run('mixed.yaml', text)).stdout).toContain('counters: app')
+    const path = join(folder, 'mixed.yaml')
+    expect((await penstock(['validate', '--config', path])).stdout).toContain('counters: app')
   })
 })

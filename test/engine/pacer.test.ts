@@ -66,6 +66,32 @@ describe('the pace of a budget', () => {
     expect(neighbour.live).toBeGreaterThan(0)
   })
 
+  it('is shared fairly by the apps that have something to ask for, whoever looks first', async () => {
+    const { pacers, limit, ledger, clock } = rigged()
+    const apps = ['a1', 'a2', 'a3'].map(id => ({ id, pacer: pacers.of(id, 'realtime', limit, 1), sent: 0 }))
+    const due = new Map(apps.map(({ id }) => [id, clock.monotonic()]))
+    let total = 0
+    const until = clock.monotonic() + 24 * hour
+    while (clock.monotonic() < until) {
+      for (const app of apps) {
+        if (app.id === 'a3' && total > 200) due.delete('a3')
+        if ((due.get(app.id) ?? until) > clock.monotonic()) continue
+        const { live } = await app.pacer.waits(['live'])
+        due.set(app.id, clock.monotonic() + Math.max(live, 1_000))
+        if (live > 0) continue
+        app.pacer.began()
+        app.sent += 1
+        total += 1
+        ledger.state = { ...ledger.state, used: total, freesIn: until - clock.monotonic(), total }
+      }
+      await clock.advance(Math.max(1, Math.min(...due.values()) - clock.monotonic()))
+    }
+    const [first, second, third] = apps.map(({ sent }) => sent)
+    expect(total).toBeGreaterThan(450)
+    expect(Math.abs(first! - second!)).toBeLessThan(5)
+    expect(third).toBeGreaterThan(60)
+  })
+
   it('leaves windows of a minute to the ledger', async () => {
     const { pacers, limit, ledger } = rigged()
     ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }

@@ -4,7 +4,7 @@ import type { AppConfig, Config } from '../../config/config.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
-import { analyticsScope } from '../analytics-settings.ts'
+import { analyticsScope, sharedRates } from '../counters.ts'
 import type { CountedCheck } from './counted.ts'
 
 /** The request that is asked to see whether the credentials are taken: the calls of one minute, at most one of them. */
@@ -21,7 +21,7 @@ export function analyticsCheck(config: Config, clock: Clock): CountedCheck {
       const start = Math.floor(clock.now() / 1_000 - (limits.reach + limits.delay) / 2)
       const range = { start_ts: start, end_ts: start + Math.min(minute, limits.span) - 1 }
       const request = requestLine(callSearch, { ...range, appid: app.id, page_no: 1, page_size: 1 })
-      const { rates } = limits
+      const rates = sharedRates(config, app, callSearch.limitGroup, limits.rates)
       return { request, rates, scope: analyticsScope(config, app), group: callSearch.limitGroup }
     },
     advice,

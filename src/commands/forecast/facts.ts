@@ -12,12 +12,8 @@ import {
 } from '../../provider/analytics/index.ts'
 import { plans } from '../../provider/limits.ts'
 import type { WindowStreamName } from '../../streams/stream.ts'
-import {
-  type AnalyticsSettings,
-  analyticsScope,
-  analyticsSettings,
-  shareWindows,
-} from '../analytics-settings.ts'
+import { type AnalyticsSettings, analyticsSettings, shareWindows } from '../analytics-settings.ts'
+import { analyticsScope, sharedRates } from '../counters.ts'
 
 /** What is looked up once of each app. */
 interface Drained {
@@ -42,7 +38,7 @@ export function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFa
   return new Map(
     drained.map(each => {
       const facts = groupsOf(each).map(group =>
-        groupFacts(each, group, sharers.get(counterOf(each, group)) ?? 1),
+        groupFacts(config, each, group, sharers.get(counterOf(each, group)) ?? 1),
       )
       return [each.app, facts]
     }),
@@ -53,22 +49,28 @@ function groupsOf({ on }: Drained): readonly AnalyticsGroup[] {
   return analyticsGroups.filter(group => on.some(name => groupOfStream[name] === group))
 }
 
-function groupFacts({ app, on, settings }: Drained, group: AnalyticsGroup, sharers: number): GroupFacts {
+function groupFacts(
+  config: Config,
+  { app, on, settings }: Drained,
+  group: AnalyticsGroup,
+  sharers: number,
+): GroupFacts {
   const names = on.filter(name => groupOfStream[name] === group)
+  const allowance = allowanceOf(app, group)!
   return {
     group,
-    limits: { plan: app.plan, ...allowanceOf(app, group)! },
-    higher: higherPlans(app, group),
+    limits: { plan: app.plan, ...allowance, rates: sharedRates(config, app, group, allowance.rates) },
+    higher: higherPlans(config, app, group),
     sharers,
     streams: names.flatMap(name => streamFacts(app, settings, name)),
     expected: app.expect,
   }
 }
 
-function higherPlans({ plan }: AppConfig, group: AnalyticsGroup): readonly GroupLimits[] {
-  return plans.slice(plans.indexOf(plan) + 1).flatMap(higher => {
+function higherPlans(config: Config, app: AppConfig, group: AnalyticsGroup): readonly GroupLimits[] {
+  return plans.slice(plans.indexOf(app.plan) + 1).flatMap(higher => {
     const limits = analyticsLimits[group][higher]
-    return limits ? [{ plan: higher, ...limits }] : []
+    return limits ? [{ plan: higher, ...limits, rates: sharedRates(config, app, group, limits.rates) }] : []
   })
 }
 

@@ -1,17 +1,19 @@
+import { appsText } from '../../config/availability.ts'
 import type { GroupForecast, StreamForecast } from '../../planning/forecast.ts'
 import { durationInWords, findingsOf, shareInWords } from '../../planning/forecast-words.ts'
 import { countText, textTable } from '../text-table.ts'
-import { appsInWords, type Outlook } from './outlook.ts'
+import type { Outlook } from './outlook.ts'
 
 const header = ['stream', 'series', 'needed a day', 'allowed', 'asked every', 'stored within', 'lost']
 
 /** The forecast for people. */
 export function forecastLines({ apps, groups, losses }: Outlook): readonly string[] {
   const { plan } = apps[0]!
-  if (groups.length === 0) return [`${appsInWords(apps)}, plan ${plan}: no stream of call analytics is on`]
+  if (groups.length === 0)
+    return [`${appsText(apps.map(({ id }) => id))}, plan ${plan}: no stream of call analytics is on`]
   const accepted = losses.filter(loss => loss.accepted).map(({ stream }) => stream)
   return [
-    `${appsInWords(apps)}, plan ${plan}`,
+    `${appsText(apps.map(({ id }) => id))}, plan ${plan}`,
     ...textTable(header, groups.flatMap(groupRows)),
     '',
     ...groups.flatMap(remarks),

@@ -43,12 +43,3 @@ function lossesOf(groups: readonly GroupForecast[], { acceptLoss }: AppConfig): 
   }
   return [...shares].map(([stream, share]) => ({ stream, share, accepted: acceptLoss.includes(stream) }))
 }
-
-const named = 3
-
-/** Apps as a person reads them, however many there are. */
-export function appsInWords(apps: readonly AppConfig[]): string {
-  if (apps.length === 1) return `app ${apps[0]!.id}`
-  const ids = apps.slice(0, named).map(({ id }) => id)
-  return `${apps.length} apps (${ids.join(', ')}${apps.length > named ? ', ...' : ''})`
-}

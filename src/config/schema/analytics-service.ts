@@ -45,7 +45,7 @@ export const analyticsService = section({
   counters: oneOf(['credential', 'app'])
     .prefault('credential')
     .describe(
-      'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. The documents do not say; credential is the stricter reading.',
+      'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. The documents do not say; credential is the stricter reading, in which apps of different plans on one key keep the strictest rates of them together.',
     ),
   parameters: section(each(seriesParameters, parameter))
     .prefault({})
