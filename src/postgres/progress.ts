@@ -38,10 +38,10 @@ const list = statement(
 
 const follow = statement(
   'follow',
-  `insert into ingest.progress (app_id, stream, series)
+  `insert into ingest.progress as p (app_id, stream, series)
    select :app, s.stream, r.room from unnest(:streams::text[]) s(stream) cross join unnest(:rooms::text[]) r(room)
    where ${owned}
-   on conflict (app_id, stream, series) do nothing`,
+   on conflict (app_id, stream, series) do update set closed_at = null where p.closed_at is not null`,
 )
 
 const note = statement(

@@ -294,6 +294,33 @@ describe('a room that the provider forgot', () => {
     expect(await holes()).toEqual([{ a: 3, b: 9, reason: 'room_forgotten', state: 'lost' }])
   })
 
+  it('goes on when its log is served again, and what that tells is missing no more', async () => {
+    await feed(1, 4)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(6)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toMatchObject([
+      { a: 2, b: 3 },
+      { a: 5, b: 6, state: 'lost' },
+    ])
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { rows: told(1, 2, 3, 4), caughtUp: false }))
+    expect(await db.value('select forgotten_at from classroom.room')).toBeNull()
+    expect(await holes()).toMatchObject([{ state: 'lost' }, { state: 'lost' }])
+    await db.store.commit(logPage('r', version + 1, { rows: told(5), holes: [] }))
+    expect(await holes()).toMatchObject([{ state: 'repaired' }, { state: 'lost' }])
+    await db.store.commit(logPage('r', version + 2, { rows: told(6), holes: [] }))
+    expect(await holes()).toMatchObject([{ state: 'repaired' }, { state: 'repaired' }])
+  })
+
+  it('is followed again by a configuration that lists it', async () => {
+    await feed(1)
+    await db.store.forgetRoom(me, app, 'r')
+    await db.store.discoverRooms(me, app, ['r'])
+    const open = await db.store.openSeries(app, 'room-events')
+    expect(open.map(({ series }) => series)).toEqual(['r'])
+  })
+
   it('is followed by no stream any more, and forgetting it again changes nothing', async () => {
     await feed(1, 3)
     await db.store.forgetRoom(me, app, 'r')

@@ -33,6 +33,7 @@ const names = [
   '0021-feed-told-all',
   '0022-people-without-an-id',
   '0023-what-nobody-knows',
+  '0024-rooms-that-go-on',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -103,9 +103,9 @@ export interface Store extends RangeStore {
   readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
   /** Sets down which streams of the app are on; what is complete is not judged by those that are off. */
   readonly noteStreams: (fence: Fence, app: string, streams: StreamSwitches) => Promise<void>
-  /** Makes the rooms known, for every stream that follows rooms; rooms that are known stay as they are. */
+  /** Makes the rooms known, for every stream that follows rooms, and has those followed again that were closed. */
   readonly discoverRooms: (fence: Fence, app: string, rooms: readonly string[]) => Promise<void>
-  /** Makes one series known, where it is not yet. */
+  /** The same for one series. */
   readonly follow: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
   /** Reads where a series stands; undefined for one that nobody has made known. */
   readonly progress: (app: string, stream: StreamName, series: string) => Promise<Progress | undefined>

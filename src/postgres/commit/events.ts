@@ -130,9 +130,10 @@ const confirmed = `
                  where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
                    and e.sequence = p.sequence and e.source = 'log' and e.cmd = p.cmd
                    and coalesce(to_jsonb(e.event_time), 'null') = p.event_time))
-    returning 1
+    returning d.id
   )`
 
+/** What was lost with a room that the provider did not know is had after all when its log is served again. */
 const holes = `
   hole as (
     select h."from" as sequence_from, h."to" as sequence_to, h.state
@@ -147,8 +148,10 @@ const holes = `
     returning 1
   ), closed as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
-    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
-      and g.unit = 'sequence' and g.state = 'open' and :complete::boolean and exists (select from moved)
+    where g.app_id = :app and g.stream = :stream and g.series = :series
+      and (g.incarnation = :incarnation::int or g.incarnation is null and not exists (
+        select from pending p where not exists (select from confirmed c where c.id = p.id)))
+      and g.unit = 'sequence' and g.state in ('open', 'lost') and :complete::boolean and exists (select from moved)
       and not exists (select from hole h where h.sequence_from = g.sequence_from and h.sequence_to = g.sequence_to)
     returning 1
   )`
