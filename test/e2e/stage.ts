@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/clock/clock.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import {
   type AppOptions,
@@ -9,8 +10,10 @@ import {
   type SchoolProfile,
   type Switches,
 } from '../../src/sandbox/index.ts'
+import { ask } from '../support/embedded.ts'
 import { compareWithTruth } from '../support/oracle/oracle.ts'
 import { complaint, type Report } from '../support/oracle/report.ts'
+import { askedClock } from './asked-clock.ts'
 import type { DaemonProcess } from './daemon.ts'
 import { openSetting } from './setting.ts'
 
@@ -31,6 +34,8 @@ export interface StageOptions {
   readonly apps?: readonly AppOptions[]
   /** What section provider.classroom of the configuration says besides. */
   readonly provider?: Readonly<Record<string, string | number>>
+  /** The provider's time goes on as far as it is asked, and the database's while a daemon drains. */
+  readonly time?: 'asked' | 'real'
 }
 
 /** A provider, a database and a daemon between them. */
@@ -39,7 +44,9 @@ export interface Stage {
   readonly databaseUrl: string
   /** Starts the daemon; the former one must have ended. */
   start(): DaemonProcess
-  /** Stops the world, and waits until the database tells the truth or `patience` (ms) is over. */
+  /** Starts the daemon and lets it drain for so many ms of the provider's clock. */
+  live(ms: number): Promise<DaemonProcess>
+  /** Stops the world, and waits until the database tells the truth or `patience` (ms, likewise) is over. */
   settle(patience: number): Promise<Report>
   close(): Promise<void>
 }
@@ -59,15 +66,18 @@ const school: SchoolProfile = {
 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
-  const { seed, oddities = {}, faults = [], apps = [demoApp] } = options
+  const { seed, oddities = {}, faults = [], apps = [demoApp], time = 'real' } = options
   const memory = options.switches?.roomReuse === 'on' ? short : hour
+  const asked = time === 'asked' ? askedClock() : undefined
+  const clock = asked?.clock ?? systemClock
   const { sandbox, databaseUrl, start, close } = await openSetting({
     makeSandbox: () =>
       createSandbox({
-        ...{ clock: systemClock, seed, speed, apps, oddities, faults },
+        ...{ clock, seed, speed, apps, oddities, faults },
         profile: { ...school, ...options.school },
         switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
       }),
+    serve: sandbox => (asked ? telling(sandbox, asked.answered) : sandbox),
     configOf: ({ databaseUrl, providerUrl }) =>
       configOf(databaseUrl, apps, {
         url: providerUrl,
@@ -75,18 +85,49 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         ...options.provider,
       }),
   })
+  if (asked) await ask(databaseUrl, clockThatStops)
   return {
     ...{ sandbox, databaseUrl, start, close },
-    settle: patience => settle(sandbox, databaseUrl, patience),
+    async live(ms) {
+      if (asked) await ask(databaseUrl, stop)
+      const daemon = start()
+      await daemon.ready
+      if (asked) await ask(databaseUrl, goOn)
+      await (asked?.pass ?? clock.sleep)(ms)
+      return daemon
+    },
+    settle: patience => settle(sandbox, databaseUrl, { clock, patience }),
   }
 }
 
-async function settle(sandbox: Sandbox, databaseUrl: string, patience: number): Promise<Report> {
+function telling(sandbox: Sandbox, answered: () => void): Sandbox {
+  const fetch: Sandbox['fetch'] = async (request, hangUp) => {
+    const answer = await sandbox.fetch(request, hangUp)
+    answered()
+    return answer
+  }
+  return { ...sandbox, fetch }
+}
+
+/** What the daemon believes the provider to remember is counted by the database's clock: no start may use it up. */
+const clockThatStops = `
+  create table public.clock as select null::timestamptz as stopped_at, interval '0' as stood;
+  grant select on public.clock to public;
+  create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
+    as 'select coalesce(stopped_at, clock_timestamp()) - stood from public.clock'`
+const stop = 'update public.clock set stopped_at = coalesce(stopped_at, clock_timestamp())'
+const goOn = 'update public.clock set stood = stood + (clock_timestamp() - stopped_at), stopped_at = null'
+
+async function settle(
+  sandbox: Sandbox,
+  databaseUrl: string,
+  { clock, patience }: { readonly clock: Clock; readonly patience: number },
+): Promise<Report> {
   sandbox.universe.pause()
-  const deadline = systemClock.monotonic() + patience
+  const deadline = clock.monotonic() + patience
   for (;;) {
     const report = await compareWithTruth(sandbox.truth(), sandbox.status().now, databaseUrl)
-    if (complaint(report) === '' || systemClock.monotonic() > deadline) return report
+    if (complaint(report) === '' || clock.monotonic() > deadline) return report
     await systemClock.sleep(500)
   }
 }
