@@ -6,7 +6,7 @@ import { createGate, type Gate } from './gate.ts'
 import type { Load, Share } from './load.ts'
 import type { Arrived, Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
-import { isRefusal, reactions } from './reactions.ts'
+import { isIncomprehensible, isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
 
 /**
@@ -23,6 +23,8 @@ export interface Attempt {
   readonly app: string
   readonly fence: Fence
   readonly request: RequestLine
+  /** Whose question it is; absent of a request by hand. */
+  readonly series?: string
   /** For how many ms the request may wait to be sent. */
   readonly life: number
   readonly limit: GroupLimit
@@ -199,7 +201,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     attempt: Attempt,
     signal: AbortSignal | undefined,
   ): Promise<Reply> {
-    const { app, request } = attempt
+    const { app, request, series } = attempt
     const sentAt = clock.monotonic()
     const reply = await transport.send(app, request, signal, attempt.arrived)
     const failure = reply.ok ? undefined : reply.failure
@@ -208,7 +210,12 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
     if (failure && isRefusal(failure.kind)) meter.refusal(app, name, failure.kind)
     // A request that we gave up ourselves says nothing of the provider.
-    if (!signal?.aborted) passes.observe(failure, sentAt)
+    if (!signal?.aborted)
+      passes.observe(
+        failure,
+        sentAt,
+        series === undefined ? undefined : `${called(request.operation)} ${series}`,
+      )
     return reply
   }
 
@@ -242,7 +249,8 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
 /** Leave to go through the app's own door and through the gate of the whole group. */
 interface Passes {
   readonly areShut: () => boolean
-  readonly observe: (failure: Failure | undefined, sentAt: number) => void
+  /** `question` tells the questions of an app apart. */
+  readonly observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => void
   readonly leave: () => void
 }
 
@@ -254,9 +262,12 @@ async function pass(gate: Gate, door: Gate, signal: AbortSignal): Promise<Passes
   const outer = await gate.pass(signal)
   return {
     areShut: () => door.isShutFor(inner) || gate.isShutFor(outer),
-    observe: (failure, sentAt) => {
+    observe: (failure, sentAt, question) => {
       const isPersonal = failure !== undefined && personal.has(failure.kind)
-      door.observe(isPersonal ? failure : undefined, sentAt)
+      const isSilent = failure !== undefined && unanswered.has(failure.kind)
+      // An answer that never came tells nothing of those that cannot be read.
+      if (!isSilent)
+        door.observe(isPersonal || isIncomprehensible(failure) ? failure : undefined, sentAt, question)
       if (!isPersonal) gate.observe(failure, sentAt)
     },
     leave: () => {

@@ -37,7 +37,7 @@ export function cursorTask(
   }
   return {
     stream: stream.name,
-    plan: () => ({ request: plan(context, place), life: PLAN_LIFE_MS }),
+    plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
     parse: (answer, timing) => parse(context, place, answer, timing),
     harvest: page => {
       const harvest = stream.harvest(page, place.progress.carry)

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
-import { groupPause, reactions } from './reactions.ts'
+import { groupPause, incomprehensiblePause, isIncomprehensible, reactions } from './reactions.ts'
 
 /** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
 export interface Gate {
@@ -8,8 +8,8 @@ export interface Gate {
   readonly pass: (signal: AbortSignal) => Promise<Pass>
   /** Whether a caller who was let through earlier must go back and wait. */
   readonly isShutFor: (pass: Pass) => boolean
-  /** What came of a request; `sentAt` on the monotonic clock, ms. */
-  readonly observe: (failure: Failure | undefined, sentAt: number) => void
+  /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
+  readonly observe: (failure: Failure | undefined, sentAt: number, question?: string) => void
   /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
   readonly hold: (ms: number) => void
 }
@@ -21,8 +21,13 @@ export interface Pass {
 
 const freePass: Pass = { kind: 'free', leave: () => {} }
 
+/** So many questions in a row with answers that nobody can read are not at fault themselves. */
+const MANY = 8
+
 export function createGate({ clock, random }: { readonly clock: Clock; readonly random: Random }): Gate {
   let failures = 0
+  /** Questions whose answers nobody can read, since the last answer that could be read. */
+  const unread = new Set<string>()
   let hasTripped = false
   /** On the monotonic clock, ms. */
   let pausedAt = Number.NEGATIVE_INFINITY
@@ -39,6 +44,12 @@ export function createGate({ clock, random }: { readonly clock: Clock; readonly 
     return { kind: 'probe', leave }
   }
 
+  function shut(pause: number): void {
+    hasTripped = true
+    pausedAt = clock.monotonic()
+    pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+  }
+
   return {
     pass: async signal => {
       while (!signal.aborted) {
@@ -51,9 +62,18 @@ export function createGate({ clock, random }: { readonly clock: Clock; readonly 
       return freePass
     },
     isShutFor: ({ kind }) => pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
-    observe: (failure, sentAt) => {
+    observe: (failure, sentAt, question) => {
       // What was under way when the gate fell tells nothing of how things are since.
       if (hasTripped && sentAt < pausedAt) return
+      if (question !== undefined && isIncomprehensible(failure)) {
+        if (unread.size < MANY) unread.add(question)
+      } else {
+        unread.clear()
+      }
+      if (failure && unread.size >= MANY) {
+        failures += 1
+        return shut(incomprehensiblePause(failures, random.next()))
+      }
       if (!failure || reactions[failure.kind].scope === 'series') {
         failures = 0
         hasTripped = false
@@ -61,10 +81,7 @@ export function createGate({ clock, random }: { readonly clock: Clock; readonly 
       }
       failures += 1
       const pause = groupPause(failure, failures, random.next())
-      if (pause === 0) return
-      hasTripped = true
-      pausedAt = clock.monotonic()
-      pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+      if (pause > 0) shut(pause)
     },
     hold: ms => {
       pausedUntil = Math.max(pausedUntil, clock.monotonic() + ms)

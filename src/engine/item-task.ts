@@ -24,6 +24,7 @@ export function itemTask(
     stream: stream.name,
     plan: () => ({
       request: requestLine(stream.operation, asked),
+      series: item.key,
       life,
       arrived: bytes => takeInHand(context, item, bytes),
     }),

@@ -111,7 +111,7 @@ export type PollResult<P, H> =
 
 function admitAndSend(
   { app, fence, purpose, signal, admission }: PageContext,
-  { request, life, arrived }: Plan,
+  { request, series, life, arrived }: Plan,
 ): Promise<Sent> {
   const limit = app.limits[request.operation.limitGroup]
   if (!limit) throw new ParameterError(`no limit is set for group ${request.operation.limitGroup}`)
@@ -119,6 +119,7 @@ function admitAndSend(
     app: app.id,
     fence,
     request,
+    series,
     life,
     limit,
     purpose,

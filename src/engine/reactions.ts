@@ -171,6 +171,26 @@ export function feedPause(failure: Failure | undefined, failures: number, chance
   return retryDelay(failingFeed, failures, chance, failure.retryAfter)
 }
 
+/**
+ * Whether an answer came that nobody can read. One series may have such answers for itself; where many of an app have
+ * them, a page of a maintenance, or of something in between, answers in the place of the provider.
+ */
+export function isIncomprehensible(failure: Failure | undefined): boolean {
+  return failure !== undefined && incomprehensible.has(failure.kind)
+}
+
+const incomprehensible: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'malformed',
+  'too_large',
+  'unexpected_status',
+  'unexpected_code',
+])
+
+/** How long all questions of an app wait after the n-th answer in a row, of many, that nobody can read, ms. */
+export function incomprehensiblePause(failures: number, chance: number): number {
+  return retryDelay(passing, failures, chance)
+}
+
 /** The provider turned a request away: never to be seen while credentials, plan and limits are right. */
 export function isRefusal(kind: FailureKind): boolean {
   return reactions[kind].refusal

@@ -17,6 +17,8 @@ export interface Task<P extends Items, H extends Yield> {
 
 export interface Plan {
   readonly request: RequestLine
+  /** Whose question it is: a room, a series of ranges, a call. */
+  readonly series: string
   /** For how many ms it may wait to be sent: later it might ask for what is no longer so. */
   readonly life: number
   /** What must be done before an answer of so many bytes is read. */

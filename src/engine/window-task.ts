@@ -44,6 +44,7 @@ export function windowTask(
     stream: stream.name,
     plan: () => ({
       request: requestLine(stream.operation, stream.request(app.id, series, bounds, number)),
+      series: series.key,
       life: Math.min(PLAN_LIFE_MS, life),
     }),
     parse: ({ body }, { receivedAt }) => {

@@ -73,6 +73,45 @@ describe('a provider in trouble', () => {
     expect(asked.length).toBeLessThanOrEqual(37)
   })
 
+  describe('whose answers nobody can read', () => {
+    /** Rooms of a school, each asked again after a second by a lane of its own, for a minute. */
+    async function school(rooms: number, isBroken: (room: string, at: number) => boolean) {
+      const { clock, transport, ofRoom, ofFeed, controller } = rigged()
+      transport.answers = ({ operation, at, room }) =>
+        operation === 'roomEvents' && isBroken(room, at) ? 'malformed' : { items: [] }
+      const lane = async (room: string) => {
+        while (!controller.signal.aborted) {
+          await ofRoom(room, { series: room })
+          await clock.sleep(second, controller.signal)
+        }
+      }
+      const lanes = Array.from({ length: rooms }, (_, n) => lane(`r${n}`))
+      await clock.advance(minute)
+      const feed = await Promise.race([ofFeed(), clock.advance(second).then(() => 'held')])
+      const asked = transport.asked.filter(({ operation }) => operation === 'roomEvents').length
+      controller.abort()
+      await clock.advance(0)
+      await Promise.all(lanes)
+      return { asked, feed }
+    }
+
+    it('is asked a few times a minute where many series have such answers, and its other groups go on', async () => {
+      const { asked, feed } = await school(50, () => true)
+      expect(asked).toBeLessThanOrEqual(30)
+      expect(feed).toMatchObject({ outcome: 'replied' })
+    })
+
+    it('is asked as ever within a minute after its answers can be read again', async () => {
+      const { asked } = await school(50, (_, at) => at < 10 * second)
+      expect(asked).toBeGreaterThan(1_500)
+    })
+
+    it('pauses for nobody where few series have such answers', async () => {
+      const { asked } = await school(50, room => /^r[0-6]$/.test(room))
+      expect(asked).toBeGreaterThan(2_500)
+    })
+  })
+
   it('two failures of a passing kind shut nothing', async () => {
     const { clock, transport, ofRoom } = rigged()
     transport.answers = ({ at }) => (at < 2 ? 'timeout' : { items: [] })

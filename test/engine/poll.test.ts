@@ -38,7 +38,11 @@ function pollOnce(
   let released = 0
   const task: Task<Items, Yield> = {
     stream: 'call-metrics',
-    plan: () => ({ request: requestLine(feed.operation, { region: 'ap', appId: 'a1' }), life: 1 }),
+    plan: () => ({
+      request: requestLine(feed.operation, { region: 'ap', appId: 'a1' }),
+      series: 'r',
+      life: 1,
+    }),
     parse: ({ body }) => ({ items: body as unknown[] }),
     harvest: ({ items }) => {
       watched.parsed ??= new WeakRef(items[0] as object)
