@@ -22,20 +22,32 @@ describe('a Delete', () => {
     expect(world.requests.map(({ operation }) => operation)).toEqual(['deletePlayer'])
   })
 
-  test('of a player that is not there is as good', async () => {
+  test('of a player that is not there is as good, once two whole lists say so', async () => {
     await remove('player-9')
     expect(world.count('deletePlayer')).toBe(1)
+    expect(world.requests.filter(({ at }) => at >= 10_000)).toMatchObject([
+      { operation: 'listPlayers' },
+      { operation: 'listPlayers' },
+    ])
+  })
+
+  test('in another region than that of the player is not taken for done', async () => {
+    const asked = { id: 'player-1', region: 'eu' }
+    const error = await errorOf(world.clock, deletePlayer(world.ports(), 'app', asked))
+    expect(error).toMatchObject({
+      kind: 'not_found',
+      status: 404,
+      message: expect.stringContaining('region'),
+    })
+    expect(world.living).toHaveLength(1)
   })
 
   test('that was done without an answer is believed when two whole lists miss the player', async () => {
     world.deleteFates = ['504 after acting']
     await remove()
-    expect(world.requests.map(({ operation }) => operation)).toEqual([
-      'deletePlayer',
-      'listPlayers',
-      'listPlayers',
-    ])
-    expect(world.requests.at(-1)!.at).toBeGreaterThanOrEqual(10_000)
+    const proof = world.requests.filter(({ at }) => at >= 10_000)
+    expect(proof.map(({ operation }) => operation)).toEqual(['listPlayers', 'listPlayers'])
+    expect(world.count('deletePlayer')).toBe(1)
   })
 
   test('that was not done is asked for again as long as the player is listed', async () => {
@@ -53,11 +65,12 @@ describe('a Delete', () => {
     expect(world.living.map(({ name }) => name)).toEqual(['math'])
   })
 
-  test('is asked for again while the lists are down, and 404 ends it', async () => {
+  test('is asked for again while the lists are down, and 404 alone does not end it', async () => {
     world.deleteFates = ['answer lost']
     world.listFates = ['unavailable']
     await remove()
     expect(world.count('deletePlayer')).toBe(2)
+    expect(world.count('listPlayers')).toBeGreaterThan(2)
   })
 
   test('that is refused is told at once', async () => {

@@ -159,8 +159,9 @@ export class PlayerWorld {
     return made
   }
 
-  #delete({ id }: Readonly<Record<string, unknown>>): undefined {
-    if (!this.living.some(player => player.id === id)) {
+  /** Every player is made in ap, and found there alone. */
+  #delete({ id, region = 'ap' }: Readonly<Record<string, unknown>>): undefined {
+    if (region !== 'ap' || !this.living.some(player => player.id === id)) {
       throw callError(deletePlayer, {
         kind: 'not_found',
         text: 'there is none',

@@ -11,11 +11,15 @@ const mostRounds = 5
 /** Pause before a look, ms; it grows from round to round. */
 const firstPause = 1_000
 
+/** What one request says: it was done, it may have been, or the service knows no such player in this region. */
+type Outcome = 'done' | 'open' | 'not found'
+
 /**
- * Destroys a player and sees to it. No player of this ID is as good as one that was destroyed. After an answer that
- * leaves the outcome open, lists tell: while the player is listed it is destroyed again; it is gone when two whole
- * lists miss it, the later of them read so long after the beginning that a player cannot be too new to be listed.
- * Rejects with CallError: `unsettled` when nobody knows in the end.
+ * Destroys a player and sees to it. An answer that leaves the outcome open proves nothing, and neither does 404: the
+ * player may run on in another region. Lists tell: while the player is listed it is destroyed again; it is gone when
+ * two whole lists miss it that were read so long after the beginning that a player cannot be too new to be listed.
+ * Rejects with CallError: `not_found` when it is listed and not known in this region; `unsettled` when nobody knows in
+ * the end.
  */
 export async function deletePlayer(
   ports: Omit<PlayerPorts, 'intents' | 'random'>,
@@ -23,38 +27,46 @@ export async function deletePlayer(
   given: Given,
 ): Promise<void> {
   const { clock, tell } = ports
-  const begun = clock.monotonic()
+  const visible = clock.monotonic() + blindSeconds * 1_000
   let missing = 0
-  if (await destroy(ports, app, given)) return
-  for (let round = 0; round < mostRounds; round++) {
-    const visible = begun + blindSeconds * 1_000 - clock.monotonic()
-    await clock.sleep(missing > 0 ? Math.max(firstPause, visible) : firstPause * 2 ** round)
+  let isListed: boolean | undefined
+  let outcome = await destroy(ports, app, given)
+  for (let round = 0; outcome !== 'done' && round < mostRounds; round++) {
+    const left = visible - clock.monotonic()
+    await clock.sleep(isListed === false ? Math.max(firstPause, left) : firstPause * 2 ** round)
+    const isVisible = clock.monotonic() >= visible
     const players = await listAll(ports)
-    const isListed = players?.some(player => player.id === given.id)
-    missing = isListed === false ? missing + 1 : 0
+    isListed = players?.some(player => player.id === given.id)
+    missing = isListed === false && isVisible ? missing + 1 : 0
     if (missing >= 2) return
-    if (isListed !== false && (await destroy(ports, app, given))) return
+    if (isListed && isVisible && outcome === 'not found') throw elsewhere(given)
+    if (isListed !== false) outcome = await destroy(ports, app, given)
   }
+  if (outcome === 'done') return
   const text = `nobody knows whether player ${String(given.id)} was destroyed: look whether it is listed, or delete it again`
   tell({ app, operation: 'players.deletePlayer', text })
   throw new CallError(operation, { kind: 'unsettled', text })
 }
 
-/** True when it is certain that there is no such player any more. */
+function elsewhere({ id }: Given): CallError {
+  const text = `player ${String(id)} is listed, but not known in this region: give the region in which it was made`
+  return new CallError(operation, { kind: 'not_found', text, status: 404 })
+}
+
 async function destroy(
   { ask, tell }: Omit<PlayerPorts, 'intents' | 'random'>,
   app: string,
   given: Given,
-): Promise<boolean> {
+): Promise<Outcome> {
   try {
     await ask(operation, given)
-    return true
+    return 'done'
   } catch (error) {
     if (!(error instanceof CallError)) throw error
-    if (error.kind === 'not_found') return true
-    if (!isUncertain(error.kind)) throw error
+    const isUnknown = error.kind === 'not_found'
+    if (!isUnknown && !isUncertain(error.kind)) throw error
     const text = `${error.message}${traceInWords(error.trace)}; looking whether player ${String(given.id)} is still listed`
     tell({ app, operation: 'players.deletePlayer', text })
-    return false
+    return isUnknown ? 'not found' : 'open'
   }
 }

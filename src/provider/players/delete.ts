@@ -3,7 +3,7 @@ import { appId, region } from '../classroom/identifiers.ts'
 import { emptyAnswer, type Operation } from '../operation.ts'
 import { playerErrors } from './errors.ts'
 
-/** A player that is gone already is answered with 404: it has been deleted all the same. */
+/** A player that is gone already is answered with 404, and so is one of another region, which runs on. */
 export const deletePlayer = {
   name: 'deletePlayer',
   family: 'players',
