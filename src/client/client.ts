@@ -78,7 +78,7 @@ async function perform(
     case createPlayer: {
       const asked = creating.named(given, ports)
       checked(ports, app, operation, asked)
-      return creating.createPlayer({ ...ports, ask, providerNow }, app.id, asked)
+      return creating.createPlayer({ ...ports, ask, providerNow }, app, asked)
     }
     case deletePlayer:
       checked(ports, app, operation, given)

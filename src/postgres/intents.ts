@@ -14,19 +14,24 @@ const find = statement(
 /** A closed intent, or one for a player of another kind, gives its name to the new one. */
 const attempt = statement(
   'attempt_intent',
-  `insert into ingest.intent as i (app_id, name, channel_name, request_hash)
-   values (:app, :name, :channel, :hash)
+  `insert into ingest.intent as i (app_id, name, channel_name, region, request_hash)
+   values (:app, :name, :channel, :region, :hash)
    on conflict (app_id, name) do update set
      attempts = case when i.state = 'open' and i.request_hash = excluded.request_hash then i.attempts + 1 else 1 end,
      created_at = case when i.state = 'open' and i.request_hash = excluded.request_hash then i.created_at else excluded.created_at end,
-     channel_name = excluded.channel_name, request_hash = excluded.request_hash, state = 'open', player_id = null,
+     channel_name = excluded.channel_name, region = excluded.region, request_hash = excluded.request_hash, state = 'open', player_id = null,
      updated_at = excluded.updated_at`,
 )
 
+/** Its player may be listed already. */
 const done = statement(
   'finish_intent',
-  `update ingest.intent i set state = 'done', player_id = :player, updated_at = ingest.clock()
-   where i.app_id = :app and i.name = :name`,
+  `with finished as (
+     update ingest.intent i set state = 'done', player_id = :player, updated_at = ingest.clock()
+     where i.app_id = :app and i.name = :name returning i.region
+   )
+   update players.cloud_player p set region = f.region from finished f
+   where p.app_id = :app and p.player_id = :player`,
 )
 
 const failed = statement(
@@ -42,8 +47,8 @@ export function createIntentStore(pool: pg.Pool): IntentStore {
       const [row] = await query<OpenIntent & pg.QueryResultRow>(pool, bind(find, { app, name }))
       return row
     },
-    attempt: async ({ app, name, channel, requestHash }) => {
-      await query(pool, bind(attempt, { app, name, channel, hash: requestHash }))
+    attempt: async ({ app, name, channel, region, requestHash }) => {
+      await query(pool, bind(attempt, { app, name, channel, region, hash: requestHash }))
     },
     done: async (app, name, player) => {
       await query(pool, bind(done, { app, name, player }))

@@ -1,7 +1,7 @@
 import type { Json, Timestamp } from './json.ts'
 
 /**
- * Rows of schema `players`, as a stream hands them over. The commit adds `app_id` and the region of the app; columns
+ * Rows of schema `players`, as a stream hands them over. The commit adds `app_id` and the region, where it is known; columns
  * are named as in the database.
  */
 

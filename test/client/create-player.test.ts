@@ -8,6 +8,8 @@ import { type Fate, fates, Killed, PlayerWorld } from './world.ts'
 
 const wanted = { name: 'math', channelName: 'room-1', uid: 7, streamUrl: 'rtmp://a/b' }
 
+const app = { id: 'app', region: 'ap' }
+
 let world: PlayerWorld
 
 beforeEach(() => {
@@ -15,7 +17,7 @@ beforeEach(() => {
 })
 
 const creating = (given: typeof wanted & Readonly<Record<string, unknown>> = wanted) =>
-  createPlayer(world.ports(), 'app', given)
+  createPlayer(world.ports(), app, given)
 const create = (given = wanted) => outcomeOf(world.clock, creating(given))
 const failure = () => errorOf(world.clock, creating())
 const intent = () => world.intents.rows.get('app math')
@@ -30,7 +32,7 @@ describe('a Create that is answered', () => {
         return ask(...all)
       },
     }
-    const created = await outcomeOf(world.clock, createPlayer(ports, 'app', wanted))
+    const created = await outcomeOf(world.clock, createPlayer(ports, app, wanted))
     expect(created).toEqual({
       player: { id: 'player-1', uid: 7, createTs: 1_767_600_000, status: 'idle' },
       fields: 'uid,id,createTs,status',
@@ -39,6 +41,14 @@ describe('a Create that is answered', () => {
     })
     expect(world.requests.map(({ operation }) => operation)).toEqual(['createPlayer'])
     expect(intent()).toMatchObject({ state: 'done', playerId: 'player-1' })
+  })
+
+  test.each([
+    [undefined, 'ap'],
+    ['eu', 'eu'],
+  ])('in the region %s is noted to be made in %s', async (region, noted) => {
+    await outcomeOf(world.clock, createPlayer(world.ports(), app, { ...wanted, region }))
+    expect(intent()).toMatchObject({ region: noted })
   })
 
   test('without a name is given one that tells where it comes from', () => {

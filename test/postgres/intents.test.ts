@@ -4,7 +4,7 @@ import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createIntentStore, pruneIntents } from '../../src/postgres/intents.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
-const intent = { app: 'a', name: 'math', channel: 'room', requestHash: 'h1' }
+const intent = { app: 'a', name: 'math', channel: 'room', region: 'ap', requestHash: 'h1' }
 
 let database: TestDatabase
 let pool: pg.Pool

@@ -34,6 +34,7 @@ const names = [
   '0022-people-without-an-id',
   '0023-what-nobody-knows',
   '0024-rooms-that-go-on',
+  '0025-player-regions',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

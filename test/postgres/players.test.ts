@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
 import { readFigures } from '../../src/postgres/figures.ts'
+import { createIntentStore } from '../../src/postgres/intents.ts'
 import { readStatus } from '../../src/postgres/status.ts'
 import { app, me, openStore, rowSet, type TestStore, time } from './harness.ts'
 
@@ -57,7 +58,7 @@ const history = () =>
   )
 
 describe('a page of the list of players', () => {
-  it('is stored with its progress, in the region of the app', async () => {
+  it('is stored with its progress, its region unknown', async () => {
     const carry = { players: [] }
     const { version } = (await db.store.progress(app, 'cloud-players', ''))!
     const result = await list([player('a', said), player('b')], [change('a', null, 'running')], { carry })
@@ -69,9 +70,22 @@ describe('a page of the list of players', () => {
     expect(await db.store.progress(app, 'cloud-players', '')).toMatchObject({ version: version + 1, carry })
     expect(await stored('a')).toMatchObject({
       ...said,
-      ...{ app_id: app, region: 'ap', created_at: new Date(time(-60)), first_seen_at: new Date(time(0)) },
+      ...{ app_id: app, region: null, created_at: new Date(time(-60)), first_seen_at: new Date(time(0)) },
     })
   })
+
+  it.each(['before', 'after'])(
+    'knows the region of a player that was made here %s it was listed',
+    async when => {
+      const intents = createIntentStore(db.pool)
+      await intents.attempt({ app, name: when, channel: 'maths', region: 'eu', requestHash: 'h' })
+      if (when === 'after') await list([player(when, said)])
+      await intents.done(app, when, when)
+      await list([player(when, said)])
+      await list([player(when, { status: 'failed' })])
+      expect(await stored(when)).toMatchObject({ region: 'eu' })
+    },
+  )
 
   it('of another version, or of a process that lost the shard, writes nothing', async () => {
     expect(await list([player('a')], [], { version: 99 })).toEqual({ outcome: 'stale' })

@@ -179,7 +179,6 @@ class PlayersDay {
     await this.#kernel.runUntil(length + healing)
     const findings = await examinePlayers({
       ...{ sandbox: this.#sandbox, database: this.#database, mail: this.#mail, models: this.#models },
-      region: 'eu',
       calmSince: start + length,
       end: start + length + healing,
     })

@@ -6,7 +6,7 @@ import {
   type PlayerItem,
   secretPlayerFields,
 } from '../../provider/players/index.ts'
-import type { Given } from '../arguments.ts'
+import type { Given, Project } from '../arguments.ts'
 import { CallError, isUncertain } from '../errors.ts'
 import { traceInWords } from '../words.ts'
 import { adopted, type Created } from './created.ts'
@@ -41,12 +41,14 @@ export function named(
  */
 export async function createPlayer(
   ports: PlayerPorts,
-  app: string,
+  project: Project,
   given: Given & { readonly name: string },
 ): Promise<Created> {
   const { intents } = ports
+  const app = project.id
   const wanted: Intent = {
     ...{ app, name: given.name, channel: String(given.channelName), requestHash: hashOf(given) },
+    region: String(given.region ?? project.region),
   }
   const open = await intents.find(app, wanted.name)
   const making = new Making(ports, given, wanted, open?.requestHash === wanted.requestHash ? open : undefined)

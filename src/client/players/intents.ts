@@ -4,6 +4,8 @@ export interface Intent {
   /** Name of the player: unique in the project. */
   readonly name: string
   readonly channel: string
+  /** Region in which it is asked for. */
+  readonly region: string
   /** Digest of what it is to be like, secrets left out. */
   readonly requestHash: string
 }

@@ -20,13 +20,18 @@ const changes = `
     returning (xmax = 0) as fresh
   )`
 
+/** A list does not tell it; whoever made the player here knows. */
+const region = `(
+  select i.region from ingest.intent i where i.app_id = :app and i.player_id = d.player_id
+  order by i.updated_at desc limit 1)`
+
 /** Commits a page of the list of an app's players. */
 export const commitPlayers: Statement = statement(
   'commit_players',
   `with ${[
     fence('apart'),
     moved('true'),
-    storeOfApp(playerTable, [['region', ':region']]),
+    storeOfApp(playerTable, [['region', region]]),
     changes,
     rejected,
     settled,
