@@ -13,7 +13,7 @@ import { openDatabase } from './database.ts'
 import { engineSettings } from './engine-settings.ts'
 import { borrowFences } from './fence.ts'
 import { assertMigrated } from './migrated.ts'
-import { credentialsOf, providersOf } from './services.ts'
+import { credentialsOf, databasePassword, providersOf } from './services.ts'
 import { version } from './version.ts'
 
 /** Connections of a client to the database: it asks little of it. */
@@ -66,7 +66,8 @@ async function openBooks(config: Config, { clock, random }: OpenOptions): Promis
     throw error
   }
   const { statementTimeout, lockTimeout, role } = config.database
-  const connection = { url: database.url, poolSize, statementTimeout, lockTimeout, role }
+  const password = await databasePassword(config, clock)
+  const connection = { url: database.url, password, poolSize, statementTimeout, lockTimeout, role }
   const pool = connect(connection)
   const fences = borrowFences(connection, random)
   return {

@@ -34,7 +34,7 @@ import { CommandError, exitFailed } from './exit.ts'
 import { roomForAnswers } from './memory.ts'
 import { missingMigrations } from './migrated.ts'
 import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
-import { credentialsOf, providersOf } from './services.ts'
+import { credentialsOf, databasePassword, providersOf } from './services.ts'
 import type { Ending } from './signals.ts'
 import { version } from './version.ts'
 
@@ -65,7 +65,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const settings = engineSettings(config)
-  const connection = connectOptions(config, options.databaseUrl)
+  const password = await databasePassword(config, clock)
+  const connection = { ...connectOptions(config, options.databaseUrl), password }
   const streams = configuredStreams(deploymentOf(config))
   const pool = connect(connection)
   /** Whoever reads how it goes must not keep a page from being stored. */

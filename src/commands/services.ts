@@ -1,16 +1,21 @@
 import type { Clock } from '../clock/clock.ts'
 import type { AppConfig, Config } from '../config/config.ts'
+import type { Secret } from '../config/secret.ts'
 import {
   type AppCredentials,
   type Credentials,
   createCredentials,
   rereadToken,
+  type TokenSource,
 } from '../http/authentication.ts'
 import type { ProviderSettings } from '../http/transport.ts'
 import type { Family } from '../provider/operation.ts'
 
-/** A token that is read from outside is read again at this age at the latest; it lasts a day at most. */
-const TOKEN_MAX_AGE_MS = 3_600_000
+/** What is read from outside is read again at this age at the latest; a token lasts a day at most. */
+const MAX_AGE_MS = 3_600_000
+
+/** Whoever connects to the database reads its password again at this age: the file is small and connections are few. */
+const PASSWORD_MAX_AGE_MS = 5_000
 
 /** Where the services of a configuration are, for the transport. */
 export function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
@@ -30,7 +35,7 @@ function settingsOf(service: {
   return { url: service.url, insecure: service.insecure, bodyBytes: service.maxBodyBytes }
 }
 
-/** How the transport authenticates each app. Reads user IDs and REST keys now; throws SecretError. */
+/** How the transport authenticates each app. Reads all but tokens now; throws SecretError. */
 export async function credentialsOf({ provider, apps }: Config, clock: Clock): Promise<Credentials> {
   const { tokenHeader, uidHeader } = provider.classroom
   const each = await Promise.all(apps.map(async app => [app.id, await appCredentials(app, clock)] as const))
@@ -38,12 +43,37 @@ export async function credentialsOf({ provider, apps }: Config, clock: Clock): P
 }
 
 async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Promise<AppCredentials> {
-  const read = async () => {
-    classroom.token.refresh()
-    return classroom.token.reveal()
-  }
-  const uid = await classroom.uid.reveal()
-  const token = rereadToken({ read, clock, maxAge: TOKEN_MAX_AGE_MS })
+  const uid = sourceOf(classroom.uid, clock)
+  const token = sourceOf(classroom.token, clock)
+  await uid.current()
   if (!rest) return { classroom: { uid, token } }
-  return { classroom: { uid, token }, rest: { key: await rest.key.reveal(), secret: rest.secret } }
+  const pair = { key: sourceOf(rest.key, clock), secret: sourceOf(rest.secret, clock) }
+  await pair.key.current()
+  return { classroom: { uid, token }, rest: pair }
+}
+
+function sourceOf(secret: Secret, clock: Clock): TokenSource {
+  const read = async () => {
+    secret.refresh()
+    return secret.reveal()
+  }
+  return rereadToken({ read, clock, maxAge: MAX_AGE_MS })
+}
+
+/**
+ * The password of the database for a connection that is made now: it may have been changed. Undefined where the address
+ * of the configuration holds none.
+ */
+export async function databasePassword(
+  { database: { url } }: Config,
+  clock: Clock,
+): Promise<(() => Promise<string>) | undefined> {
+  const read = async () => {
+    url.refresh()
+    return URL.parse(await url.reveal())?.password ?? ''
+  }
+  if ((await read()) === '') return undefined
+  const source = rereadToken({ read, clock, maxAge: PASSWORD_MAX_AGE_MS })
+  await source.current()
+  return async () => decodeURIComponent(await source.current())
 }

@@ -1,15 +1,10 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Family } from '../provider/operation.ts'
 
-/** Gives a secret up for one use. The value is not kept by who asks. */
-export interface SecretValue {
-  readonly reveal: () => Promise<string>
-}
-
-/** A secret that may change while the daemon runs. */
+/** A secret that may be changed while the daemon runs. */
 export interface TokenSource {
   readonly current: () => Promise<string>
-  /** Reads it again; true when it is another one than before. */
+  /** Reads it again where it was refused; true when it is another one than before. */
   readonly refresh: () => Promise<boolean>
 }
 
@@ -23,9 +18,9 @@ export interface Credentials {
 }
 
 export interface AppCredentials {
-  readonly classroom?: { readonly uid: string; readonly token: TokenSource }
+  readonly classroom?: { readonly uid: TokenSource; readonly token: TokenSource }
   /** Basic authentication of the analytics and the players API. */
-  readonly rest?: { readonly key: string; readonly secret: SecretValue }
+  readonly rest?: { readonly key: TokenSource; readonly secret: TokenSource }
 }
 
 export interface CredentialOptions {
@@ -59,26 +54,23 @@ export function createCredentials(options: CredentialOptions): Credentials {
       if (family !== 'classroom') {
         const rest = apps.get(app)?.rest
         if (!rest) throw new CredentialError('the app has no key and secret')
-        const secret = remember(await rest.secret.reveal())
-        const pair = remember(`${rest.key}:${secret}`)
+        const secret = remember(await rest.secret.current())
+        const pair = remember(`${await rest.key.current()}:${secret}`)
         return { authorization: `Basic ${remember(Buffer.from(pair).toString('base64'))}` }
       }
       const classroom = apps.get(app)?.classroom
       if (!classroom) throw new CredentialError('the app has no classroom token')
       const token = remember(await classroom.token.current())
-      return { [tokenHeader]: headerValue('token', token), [uidHeader]: headerValue('uid', classroom.uid) }
+      const uid = await classroom.uid.current()
+      return { [tokenHeader]: headerValue('token', token), [uidHeader]: headerValue('uid', uid) }
     },
     async refresh(app, family) {
-      const classroom = apps.get(app)?.classroom
-      return family === 'classroom' && classroom ? classroom.token.refresh() : false
+      const { classroom, rest } = apps.get(app) ?? {}
+      const sources = Object.values((family === 'classroom' ? classroom : rest) ?? {})
+      return (await Promise.all(sources.map(source => source.refresh()))).includes(true)
     },
     known: () => [...known],
   }
-}
-
-/** A token that stays as the config gives it. */
-export function fixedToken(value: SecretValue): TokenSource {
-  return { current: () => value.reveal(), refresh: async () => false }
 }
 
 export interface RereadOptions {
@@ -89,6 +81,9 @@ export interface RereadOptions {
   readonly maxAge: number
 }
 
+/** Refusals follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
+const REFUSAL_PAUSE_MS = 5_000
+
 /**
  * A token that is read again when it has grown old or was refused. Many who ask at once cause one reading.
  * When a scheduled reading fails, the token at hand serves on: it may still be good.
@@ -96,6 +91,7 @@ export interface RereadOptions {
 export function rereadToken({ read, clock, maxAge }: RereadOptions): TokenSource {
   let held: { readonly token: string; readonly readAt: number } | undefined
   let reading: Promise<string> | undefined
+  let refusedAt = Number.NEGATIVE_INFINITY
   const reread = () => {
     reading ??= read()
       .then(text => {
@@ -117,6 +113,8 @@ export function rereadToken({ read, clock, maxAge }: RereadOptions): TokenSource
       return reread().catch(() => token)
     },
     async refresh() {
+      if (clock.monotonic() - refusedAt < REFUSAL_PAUSE_MS) return false
+      refusedAt = clock.monotonic()
       const before = held?.token
       return (await reread()) !== before
     },

@@ -3,6 +3,8 @@ import { noteEnding, sqlState, storeError } from './errors.ts'
 
 export interface ConnectOptions {
   readonly url: string
+  /** The password of a connection that is made now, where it is another than that of `url` by then. */
+  readonly password?: (() => Promise<string>) | undefined
   /** Connections at most; the daemon's commits are bounded by it. */
   readonly poolSize: number
   /** ms after which the database gives a statement up. */
@@ -30,6 +32,7 @@ const IDLE_IN_TRANSACTION_MS = 3_000
 /** A pool whose sessions have time limits, speak UTC, plan each statement once, and hold only the rights of a role. */
 export function connect(options: ConnectOptions): pg.Pool {
   const pool = new pg.Pool({
+    Client: clientWith(options),
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
@@ -48,7 +51,7 @@ export function connect(options: ConnectOptions): pg.Pool {
 
 /** One session outside the pool, for what lives as long as the session: locks. */
 export function connectOnce(options: ConnectOptions & { readonly queryTimeout: number }): pg.Client {
-  const client = new pg.Client({
+  const client = new (clientWith(options))({
     connectionString: options.url,
     connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -59,6 +62,17 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
   })
   client.on('error', () => {})
   return client
+}
+
+/** An address settles the password before there is a connection; the client can be told how to come by it when it is asked. */
+function clientWith({ password }: ConnectOptions): typeof pg.Client {
+  if (!password) return pg.Client
+  return class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      Object.assign(this, { password })
+    }
+  }
 }
 
 function sessionSettings(options: ConnectOptions): string {

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/clock/clock.ts'
-import {
-  type AppCredentials,
-  createCredentials,
-  fixedToken,
-  rereadToken,
-} from '../../src/http/authentication.ts'
-
-const fixed = (text: string) => fixedToken({ reveal: async () => text })
+import { type AppCredentials, createCredentials, rereadToken } from '../../src/http/authentication.ts'
+import { fixed } from './harness.ts'
 
 function only(app: AppCredentials, names: { tokenHeader?: string; uidHeader?: string } = {}) {
   return createCredentials({ apps: { a: app }, ...names })
@@ -24,7 +18,9 @@ function handClock() {
 
 describe('credentials', () => {
   it('of a classroom are a token and a uid', async () => {
-    expect(await only({ classroom: { uid: 'u1', token: fixed('t1') } }).headers('a', 'classroom')).toEqual({
+    expect(
+      await only({ classroom: { uid: fixed('u1'), token: fixed('t1') } }).headers('a', 'classroom'),
+    ).toEqual({
       'x-svc-token': 't1',
       'x-svc-uid': 'u1',
     })
@@ -32,7 +28,7 @@ describe('credentials', () => {
 
   it('of a classroom go by the names that the deployment uses', async () => {
     const credentials = only(
-      { classroom: { uid: 'u1', token: fixed('t1') } },
+      { classroom: { uid: fixed('u1'), token: fixed('t1') } },
       { tokenHeader: 'x-other-token', uidHeader: 'x-other-uid' },
     )
     expect(await credentials.headers('a', 'classroom')).toEqual({
@@ -42,14 +38,14 @@ describe('credentials', () => {
   })
 
   it('of the other two are basic authentication', async () => {
-    const credentials = only({ rest: { key: 'Aladdin', secret: { reveal: async () => 'open sesame' } } })
+    const credentials = only({ rest: { key: fixed('Aladdin'), secret: fixed('open sesame') } })
     const basic = { authorization: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==' }
     expect(await credentials.headers('a', 'analytics')).toEqual(basic)
     expect(await credentials.headers('a', 'players')).toEqual(basic)
   })
 
   it.each(['a\r\nx-evil: 1', 'a\nb', 'a\0b', 'ü', '', ' lead'])('%j never becomes a header', async token => {
-    const credentials = only({ classroom: { uid: 'u1', token: fixed(token) } })
+    const credentials = only({ classroom: { uid: fixed('u1'), token: fixed(token) } })
     await expect(credentials.headers('a', 'classroom')).rejects.toThrow(
       'the token holds a character that a header cannot carry, or is empty',
     )
@@ -62,8 +58,8 @@ describe('credentials', () => {
 
   it('are known to the filter of the log once they have been revealed', async () => {
     const credentials = only({
-      classroom: { uid: 'u1', token: fixed('t1') },
-      rest: { key: 'Aladdin', secret: { reveal: async () => 'open sesame' } },
+      classroom: { uid: fixed('u1'), token: fixed('t1') },
+      rest: { key: fixed('Aladdin'), secret: fixed('open sesame') },
     })
     await credentials.headers('a', 'classroom')
     await credentials.headers('a', 'analytics')
@@ -86,11 +82,12 @@ describe('a token that is read again', () => {
   })
 
   it('is read again after a refusal and says whether it changed', async () => {
-    const { clock } = handClock()
+    const { clock, advance } = handClock()
     const texts = ['t1', 't1', 't2']
     const token = rereadToken({ read: async () => texts.shift()!, clock, maxAge: 60_000 })
     await token.current()
     expect(await token.refresh()).toBe(false)
+    advance(5_000)
     expect(await token.refresh()).toBe(true)
     expect(await token.current()).toBe('t2')
   })

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createCredentials, fixedToken } from '../../src/http/authentication.ts'
+import { createCredentials, type TokenSource } from '../../src/http/authentication.ts'
 import { createTransport, type TransportOptions } from '../../src/http/transport.ts'
 import { roomEvents } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
@@ -14,11 +14,16 @@ export const emptyPage = '{"code":0,"msg":"Success","ts":1767225600000,"data":{"
 
 export const readRoom = requestLine(roomEvents, { region: 'ap', appId: 'app1', roomUuid: 'room 1' })
 
+/** A secret that stays as it is. */
+export function fixed(text: string): TokenSource {
+  return { current: async () => text, refresh: async () => false }
+}
+
 export const staticCredentials = createCredentials({
   apps: {
     app1: {
-      classroom: { uid: 'penstock', token: fixedToken({ reveal: async () => canaryToken }) },
-      rest: { key: 'the-key', secret: { reveal: async () => 'the-secret' } },
+      classroom: { uid: fixed('penstock'), token: fixed(canaryToken) },
+      rest: { key: fixed('the-key'), secret: fixed('the-secret') },
     },
   },
 })

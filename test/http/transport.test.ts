@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createCredentials, fixedToken } from '../../src/http/authentication.ts'
+import { createCredentials } from '../../src/http/authentication.ts'
 import { createTransport } from '../../src/http/transport.ts'
 import { callSearch } from '../../src/provider/analytics/index.ts'
 import { roomEvents, setRecordingState } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
-import { canaryToken, emptyPage, readRoom, setUp, staticCredentials } from './harness.ts'
+import { canaryToken, emptyPage, fixed, readRoom, setUp, staticCredentials } from './harness.ts'
 import { framed } from './raw-server.ts'
 
 describe('a request', () => {
@@ -93,7 +93,7 @@ describe('credentials on the way', () => {
       },
     }
     const { server, transport } = await setUp(socket => socket.write(framed('', '401 Unauthorized')), {
-      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: fixed('u'), token } } } }),
     })
     const reply = await transport.send('app1', readRoom)
     expect(reply).toMatchObject({
@@ -129,9 +129,9 @@ describe('credentials on the way', () => {
   })
 
   it('that cannot be sent stop the request before it leaves', async () => {
-    const token = fixedToken({ reveal: async () => 'canary\r\nx-evil: 1' })
+    const token = fixed('canary\r\nx-evil: 1')
     const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)), {
-      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: fixed('u'), token } } } }),
     })
     const reply = await transport.send('app1', readRoom)
     expect(reply).toMatchObject({ ok: false, failure: { kind: 'unauthorized' } })
@@ -147,7 +147,7 @@ describe('credentials on the way', () => {
       refresh: async () => false,
     }
     const { transport } = await setUp(socket => socket.write(framed(emptyPage)), {
-      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: fixed('u'), token } } } }),
     })
     const reply = await transport.send('app1', readRoom)
     expect(reply).toMatchObject({
@@ -159,7 +159,7 @@ describe('credentials on the way', () => {
   it('that never come end with the total deadline', async () => {
     const token = { current: () => new Promise<string>(() => {}), refresh: async () => false }
     const { transport } = await setUp(socket => socket.write(framed(emptyPage)), {
-      credentials: createCredentials({ apps: { app1: { classroom: { uid: 'u', token } } } }),
+      credentials: createCredentials({ apps: { app1: { classroom: { uid: fixed('u'), token } } } }),
       limits: { total: 200 },
     })
     expect(await transport.send('app1', readRoom)).toMatchObject({ ok: false, failure: { kind: 'timeout' } })

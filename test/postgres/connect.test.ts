@@ -47,6 +47,35 @@ describe('a connection', () => {
     await expect(endless).rejects.toMatchObject({ name: 'StoreUnavailable', code: '57014' })
   })
 
+  it('takes the password of the moment, so that one that was changed keeps nobody out', async () => {
+    const role = 'rotating_of_test'
+    await db.rows(`drop role if exists ${role}`)
+    await db.rows(`create role ${role} login password 'first'`)
+    const url = new URL(db.url)
+    url.username = role
+    url.password = 'never used'
+    let word = 'first'
+    const pool = connect({
+      ...db.connection,
+      url: url.href,
+      password: async () => word,
+      role: '',
+      poolSize: 1,
+    })
+    try {
+      const ask = () => query(pool, { text: 'select session_user as role', values: [] })
+      expect(await ask()).toEqual([{ role }])
+      await db.rows(`alter role ${role} password 'second'`)
+      await db.rows('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role])
+      await expect.poll(() => ask().catch(error => error.code)).toBe('28P01')
+      word = 'second'
+      expect(await ask()).toEqual([{ role }])
+    } finally {
+      await pool.end()
+      await db.rows(`drop role ${role}`)
+    }
+  })
+
   it('reads the clock that the test set', async () => {
     const { rows } = await db.pool.query('select ingest.clock() as now')
     expect(rows).toEqual([{ now: new Date(start) }])

@@ -9,9 +9,13 @@ import { count, identifier, oneOf, secret, secretCommand, secretFile, text } fro
 const rest = section(
   {
     key: secret('the key').optional().describe('Key (user name) of the REST API.'),
-    keyFile: secretFile().optional().describe('File that holds the key, instead of key.'),
+    keyFile: secretFile()
+      .optional()
+      .describe('File that holds the key, instead of key. It is read again when it is refused.'),
     secret: secret('the secret').optional().describe('Secret (password) of the REST API.'),
-    secretFile: secretFile().optional().describe('File that holds the secret, instead of secret.'),
+    secretFile: secretFile()
+      .optional()
+      .describe('File that holds the secret, instead of secret. It is read again when it is refused.'),
   },
   {
     alternatives: [
@@ -24,7 +28,9 @@ const rest = section(
 const classroom = section(
   {
     uid: secret('the user ID').optional().describe('User ID that the token was made for.'),
-    uidFile: secretFile().optional().describe('File that holds the user ID, instead of uid.'),
+    uidFile: secretFile()
+      .optional()
+      .describe('File that holds the user ID, instead of uid. It is read again when it is refused.'),
     token: secret('the token').optional().describe('Token of the classroom service.'),
     tokenFile: secretFile()
       .optional()

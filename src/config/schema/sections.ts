@@ -32,7 +32,11 @@ export const database = section(
         'Where the rows go: "embedded" starts a Postgres of its own, anything else is the address of yours.',
       )
       .meta({ default: defaultDatabaseUrl }),
-    urlFile: secretFile().optional().describe('File that holds the address, instead of url.'),
+    urlFile: secretFile()
+      .optional()
+      .describe(
+        'File that holds the address, instead of url. The password in it is read again for new connections.',
+      ),
     dataDir: path()
       .prefault('.penstock')
       .describe('Folder of the embedded Postgres, seen from where Penstock is started.'),

@@ -1,0 +1,76 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { credentialsOf, databasePassword } from '../../src/commands/services.ts'
+import { readConfig } from '../../src/config/load.ts'
+
+/** A configuration whose secrets lie in files, and a clock that is moved by hand. */
+async function stage() {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-rotation-'))
+  const write = async (files: Readonly<Record<string, string>>) => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  }
+  await write({ key: 'k1', secret: 's1', uid: 'u1', token: 't1', url: 'postgres://me:p1@db/penstock' })
+  const text = `
+database: { urlFile: url }
+provider: { classroom: { url: "https://x.example" } }
+apps:
+  - id: a
+    region: ap
+    plan: premium
+    classroom: { uidFile: uid, tokenFile: token }
+    rest: { keyFile: key, secretFile: secret }`
+  let now = 0
+  return {
+    config: await readConfig(text, { name: 'text', env: {}, folder }),
+    write,
+    clock: { now: () => now, monotonic: () => now, sleep: async () => {} },
+    advance: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
+
+describe('secrets in files that are rotated', () => {
+  it('are read again when they were refused, all of them', async () => {
+    const { config, clock, write } = await stage()
+    const credentials = await credentialsOf(config, clock)
+    expect(await credentials.headers('a', 'analytics')).toEqual(basic('k1:s1'))
+    await credentials.headers('a', 'classroom')
+    await write({ key: 'k2', secret: 's2', uid: 'u2', token: 't2' })
+    expect(await credentials.headers('a', 'players')).toEqual(basic('k1:s1'))
+
+    expect(await credentials.refresh('a', 'players')).toBe(true)
+    expect(await credentials.headers('a', 'analytics')).toEqual(basic('k2:s2'))
+    expect(await credentials.refresh('a', 'classroom')).toBe(true)
+    expect(await credentials.headers('a', 'classroom')).toEqual({ 'x-svc-token': 't2', 'x-svc-uid': 'u2' })
+    expect(credentials.known()).toEqual(expect.arrayContaining(['s1', 's2', 't2']))
+  })
+
+  it('are not read for each refusal, but after a pause', async () => {
+    const { config, clock, write, advance } = await stage()
+    const credentials = await credentialsOf(config, clock)
+    await credentials.headers('a', 'analytics')
+    expect(await credentials.refresh('a', 'analytics')).toBe(false)
+    await write({ secret: 's2' })
+    expect(await credentials.refresh('a', 'analytics')).toBe(false)
+    expect(await credentials.headers('a', 'analytics')).toEqual(basic('k1:s1'))
+    advance(5_000)
+    expect(await credentials.refresh('a', 'analytics')).toBe(true)
+  })
+
+  it('are told to whoever connects to the database next, and the last one while the file is away', async () => {
+    const { config, clock, write, advance } = await stage()
+    const password = (await databasePassword(config, clock))!
+    await write({ url: 'postgres://me:p%202@db/penstock' })
+    expect(await password()).toBe('p1')
+    advance(5_000)
+    expect(await password()).toBe('p 2')
+    await write({ url: '' })
+    advance(5_000)
+    expect(await password()).toBe('p 2')
+  })
+})
