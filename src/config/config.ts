@@ -24,8 +24,14 @@ export interface Config {
   readonly warnings: readonly string[]
 }
 
-/** Tables of schema analytics that lose their oldest rows. */
-export type RetainedTable = 'session_metric' | 'usage_realtime' | 'quality_realtime'
+/** Tables that lose their oldest rows. */
+export type RetainedTable =
+  | 'session_metric'
+  | 'usage_realtime'
+  | 'quality_realtime'
+  | 'dead_letter'
+  | 'notification'
+  | 'cloud_player_change'
 
 export type LogLevel = (typeof logLevels)[number]
 

@@ -10,6 +10,7 @@ import {
   summarizePartitions,
   type Task,
 } from './partitions.ts'
+import { type Ages, pruneTables } from './prune.ts'
 
 /** The database's clock is believed no further ahead, ms, of what the providers confirm. */
 const MOST_AHEAD_MS = 600_000
@@ -35,7 +36,7 @@ const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.cl
  */
 export async function keepHouse(
   pool: pg.Pool,
-  retention: Retention,
+  retention: Retention & Ages,
   confirmed: number | undefined,
 ): Promise<'done' | 'in doubt'> {
   const [clock] = await query<{ at: Date }>(pool, { text: 'select ingest.clock() as at', values: [] })
@@ -49,6 +50,7 @@ export async function keepHouse(
         () => run(pool, expireGaps, now),
         () => pruneIntents(pool, now),
         ...dropPartitions(pool, retention, now),
+        ...pruneTables(pool, retention, now),
       ]
   await inTurn([...fillPartitions(pool, retention, now), ...ageing, ...summarizePartitions(pool, now)])
   return isDoubtful ? 'in doubt' : 'done'

@@ -9,6 +9,7 @@ import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './ga
 import { keepHouse } from './housekeeping.ts'
 import { makePartitions, type Retention } from './partitions.ts'
 import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress } from './progress.ts'
+import type { Ages } from './prune.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
 import {
@@ -23,8 +24,8 @@ import {
 } from './worklist.ts'
 
 export interface StoreSettings extends CommitSettings, GapSettings {
-  /** How long the tables that are partitioned by time keep their rows; absent: forever. */
-  readonly retention?: Retention
+  /** How long tables keep their rows; absent: forever. */
+  readonly retention?: Retention & Ages
 }
 
 /** The store on a pool of connections. */
@@ -70,15 +71,27 @@ const letterStatement = statement(
      update ingest.dead_letter t set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
      where :alike::boolean and t.app_id = :app and t.stream = :stream and t.reason = :reason and t.detail = :detail
      returning 1
+   ), known as (
+     select from ingest.dead_letter t
+     where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = :reason
+       and t.content_hash = sha256(:body::bytea)
    ), letter as (
      insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body, received_at, last_seen_at)
      select :app, :stream, :series, :reason, :detail, :body::bytea, ingest.clock(), ingest.clock()
      where not exists (select from again)
+       and (exists (select from known) or ingest.letters_left(:app, :stream, :reason) > 0)
      on conflict (app_id, stream, series, reason, content_hash) do update
        set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
      returning (xmax = 0) as fresh
+   ), unkept as (
+     insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
+     select :app, :stream, :series, :reason, 1, ingest.clock()
+     where not exists (select from again) and not exists (select from letter)
+     on conflict (app_id, stream, series, reason) do update
+       set letters = u.letters + 1, last_seen_at = excluded.last_seen_at
+     returning 1
    )
-   select exists (select from letter where fresh) as fresh`,
+   select exists (select from letter where fresh) or exists (select from unkept) as fresh`,
 )
 
 /** At most this much of a page that could not be used is kept. */

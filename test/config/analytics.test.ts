@@ -87,6 +87,9 @@ describe('streams of call analytics', () => {
       session_metric: 30 * 86_400_000,
       usage_realtime: 400 * 86_400_000,
       quality_realtime: 'forever',
+      dead_letter: 90 * 86_400_000,
+      notification: 90 * 86_400_000,
+      cloud_player_change: 400 * 86_400_000,
     })
   })
 })

@@ -35,6 +35,7 @@ const names = [
   '0023-what-nobody-knows',
   '0024-rooms-that-go-on',
   '0025-player-regions',
+  '0026-what-is-not-kept',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

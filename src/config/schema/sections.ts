@@ -118,12 +118,19 @@ export const provider = section({
 const kept = (table: string, fallback: string) =>
   retentionTime().prefault(fallback).describe(`How long rows of analytics.${table} are kept.`)
 
-/** Only tables that grow without end by the minute are ever emptied. */
+/** Only tables that grow without end are ever emptied. */
 export const retention = section(
   {
     session_metric: kept('session_metric', '90d'),
     usage_realtime: kept('usage_realtime', '400d'),
     quality_realtime: kept('quality_realtime', '400d'),
+    dead_letter: retentionTime()
+      .prefault('90d')
+      .describe('How long rows of ingest.dead_letter are kept after they last came.'),
+    notification: retentionTime().prefault('90d').describe('How long rows of players.notification are kept.'),
+    cloud_player_change: retentionTime()
+      .prefault('400d')
+      .describe('How long rows of players.cloud_player_change are kept.'),
   },
   { noun: 'table' },
 )

@@ -43,15 +43,37 @@ export function moved(condition: string): string {
   )`
 }
 
+/** What is kept already only counts again; of what is new there is room for so many a day, the rest is counted alone. */
 export const rejected = `
-  rejected as (
-    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
-    select distinct on (r.reason, r.body) :app, :stream, :series, r.reason, r.detail, convert_to(r.body, 'UTF8')
-    from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)
+  offered as materialized (
+    select r.*, exists (select from ingest.dead_letter t
+                        where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason
+                          and t.content_hash = sha256(r.bytes)) as known
+    from (select distinct on (r.reason, r.body) r.reason, r.detail, convert_to(r.body, 'UTF8') as bytes
+          from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)) r
     where exists (select from moved)
+  ),
+  weighed as materialized (
+    select o.*, o.known or row_number() over (partition by o.reason, o.known) <= s.places as kept
+    from offered o
+    join (select reason, ingest.letters_left(:app, :stream, reason) as places from offered group by reason) s using (reason)
+  ),
+  letters as (
+    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
+    select :app, :stream, :series, w.reason, w.detail, w.bytes from weighed w where w.kept
     on conflict (app_id, stream, series, reason, content_hash) do update
       set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
     returning t.reason, (xmax = 0) as fresh
+  ),
+  unkept as (
+    insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
+    select :app, :stream, :series, w.reason, count(*), ingest.clock() from weighed w where not w.kept group by w.reason
+    on conflict (app_id, stream, series, reason) do update
+      set letters = u.letters + excluded.letters, last_seen_at = excluded.last_seen_at
+  ),
+  rejected as (
+    select reason, fresh from letters
+    union all select w.reason, true from weighed w where not w.kept
   )`
 
 /** In the place of `rejected` where nothing is set aside. */
