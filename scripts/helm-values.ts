@@ -219,8 +219,8 @@ function secretsInFiles(
       return [key, isFile ? { ...narrow(schema), pattern: secretFile } : narrow(schema)] as const
     })
   const decided = choices.flatMap(choice => leftOf(choice, isWithheld))
-  const musts = [...required, ...decided.flatMap(must => (must.oneOf ? [] : (must.required ?? [])))]
-  const open = decided.filter(must => must.oneOf)
+  const musts = [...required, ...decided.flatMap(must => must.required ?? [])]
+  const open = decided.filter(must => must.oneOf ?? must.anyOf)
   return {
     properties: Object.fromEntries(left),
     ...(musts.length > 0 && { required: musts }),
@@ -228,8 +228,9 @@ function secretsInFiles(
   }
 }
 
-/** What is left of "one of these keys" without those that are withheld. */
-function leftOf({ oneOf, not }: Schema, isWithheld: (key: string) => boolean): readonly Schema[] {
+/** What is left of "one of these keys" without those that are withheld; sections never are. */
+function leftOf({ anyOf, oneOf, not }: Schema, isWithheld: (key: string) => boolean): readonly Schema[] {
+  if (anyOf) return [{ anyOf }]
   if (not) return [{ required: (not.required ?? []).filter(key => !isWithheld(key)) }]
   const open = (oneOf ?? []).filter(({ required = [] }) => !required.some(isWithheld))
   return open.length === 1 ? open : [{ oneOf: open }]

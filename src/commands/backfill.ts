@@ -102,7 +102,7 @@ function limitsOf(config: Config, app: AppConfig, stream: AnalyticsStreamName): 
   const reason = whyOff(config, app, stream)
   const limits = allowanceOf(app, groupOfStream[stream])
   if (limits && !reason && app.streams[stream] !== 'off') return limits
-  const why = reason ? reasonText(reason, app) : 'the configuration says so'
+  const why = reason ? reasonText(reason, app, 'analytics') : 'the configuration says so'
   throw new CommandError(`${stream} of app ${app.id} is off: ${why}`)
 }
 

@@ -40,6 +40,8 @@ function asItIs(name: string): string {
 }
 
 function ofClassroom({ provider }: Config, app: AppConfig, operation: Operation): Deployed {
+  if (!provider.classroom) return { off: reasonText('service', app, 'classroom') }
+  if (!app.classroom) return { off: reasonText('credentials', app, 'classroom') }
   const isWidget = operation === popupQuiz || operation === poll
   const deployed =
     isWidget && provider.classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
@@ -48,10 +50,10 @@ function ofClassroom({ provider }: Config, app: AppConfig, operation: Operation)
 
 function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Deployed {
   const { analytics } = config.provider
-  if (!analytics) return { off: 'provider.analytics.url is not given' }
-  if (!app.rest) return { off: reasonText('credentials', app) }
+  if (!analytics) return { off: reasonText('service', app, 'analytics') }
+  if (!app.rest) return { off: reasonText('credentials', app, 'analytics') }
   const limit = analyticsGroupLimits(config, app)[operation.limitGroup]
-  if (!limit) return { off: reasonText('plan', app) }
+  if (!limit) return { off: reasonText('plan', app, 'analytics') }
   const words: SeriesWords = hasSeriesWords(operation) ? analytics : defaultSeriesWords
   const nameOf = (name: string) => words.parameters[name as SeriesParameter] ?? name
   return { operation: withParameterNames(operation, words), nameOf, limit }
@@ -64,8 +66,8 @@ function hasSeriesWords({ queryParams }: Operation): boolean {
 
 function ofPlayers(config: Config, app: AppConfig, operation: Operation, question: PlayerQuestion): Deployed {
   const { players } = config.provider
-  if (!players) return { off: 'provider.players.url is not given' }
-  if (!app.rest) return { off: reasonText('credentials', app) }
+  if (!players) return { off: reasonText('service', app, 'players') }
+  if (!app.rest) return { off: reasonText('credentials', app, 'players') }
   const { group, counter } = playerGroupOf(operation, question, players.limits)
   const limit: GroupLimit = playerLimits(config, app)[group]!
   return {

@@ -6,18 +6,19 @@ import { systemClock, systemRandom } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { EmbeddedPostgresError } from '../postgres/embedded/errors.ts'
 import { startEmbedded } from '../postgres/embedded/start.ts'
-import { listen } from '../sandbox/index.ts'
+import { demoApp, listen, type TruthLine } from '../sandbox/index.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { compareWith } from './demo/compare.ts'
+import { comparePlayers } from './demo/compare-players.ts'
 import { freshDatabase } from './demo/database.ts'
-import type { Difference } from './demo/difference.ts'
+import { add, type Difference, none } from './demo/difference.ts'
 import { readFigures, readLag, readTotals } from './demo/figures.ts'
 import { type LogFile, openLogFile } from './demo/log-file.ts'
 import { head, openScreen, progressLine, type Screen, summaryLines } from './demo/screen.ts'
-import { demoConfig, openWorld, type World } from './demo/setting.ts'
+import { demoConfig, openWorld, type Service, services, type World } from './demo/setting.ts'
 import { type Summary, summarise } from './demo/summary.ts'
-import { CommandError } from './exit.ts'
+import { CommandError, exitUsage } from './exit.ts'
 import { outputLost } from './output.ts'
 import { type Ending, untilToldToStop } from './signals.ts'
 
@@ -28,6 +29,8 @@ export interface DemoOptions {
   readonly speed: number
   readonly seed: number
   readonly dataDir: string
+  /** The services that are drained; all of them where it is absent. */
+  readonly only?: readonly Service[]
 }
 
 /** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
@@ -36,12 +39,16 @@ const patience = { timeUp: 20_000, told: 8_000 } as const
 /** A call that began longer than this before the demo, ms, could be found in a search all the time. */
 const callsServedAfter = 120_000
 
+/** A player that was made or destroyed longer ago than this, ms, has been listed, or missing from lists, often enough. */
+const playersServedAfter = 30_000
+
 /** The port of Penstock's endpoints; any other is taken where this one is not free. */
 const usualPort = 9464
 
 /** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM, SIGHUP or the end of `for`. */
 export async function demo(options: DemoOptions): Promise<void> {
   const clock = systemClock
+  const drained = servicesOf(options)
   const screen = openScreen(options.json ? 'json' : 'text')
   const timeUp = new AbortController()
   const stopped = untilToldToStop(timeUp.signal)
@@ -55,11 +62,11 @@ export async function demo(options: DemoOptions): Promise<void> {
   const databaseUrl = await freshDatabase(postgres.url)
   screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
 
-  const world = openWorld(clock, options)
+  const world = openWorld(clock, { ...options, services: drained })
   const provider = await listen(world.sandbox)
   stack.defer(() => provider.close())
   const daemon = await startDemoDaemon({
-    ...{ dataDir: options.dataDir, analytics: world.analytics },
+    ...{ dataDir: options.dataDir, services: drained },
     ...{ providerUrl: provider.url, databaseUrl, log, clock },
   })
   let why: Ending | undefined
@@ -92,12 +99,22 @@ export async function demo(options: DemoOptions): Promise<void> {
   for (const line of summaryLines(summary, { path: log.path, counts })) screen.say(line)
 }
 
-function wordsOf({ speed, for: duration }: DemoOptions) {
+/** Call analytics counts in real time, so it is drained only where the world runs at the speed of the clock. */
+function servicesOf({ speed, only = services }: DemoOptions) {
+  const chosen = new Set(only.filter(service => service !== 'analytics' || speed === 1))
+  if (chosen.size === 0) throw new CommandError('call analytics needs --speed 1', exitUsage)
+  return chosen
+}
+
+function wordsOf({ speed, for: duration, only }: DemoOptions) {
+  const off = only
+    ? ` It drains nothing but ${only.join(' and ')}.`
+    : speed === 1
+      ? ''
+      : ' Call analytics is off: its limits are in real time, so it needs --speed 1.'
+  const pace = speed === 1 ? 'in real time' : `at ${speed} times the speed of the clock`
   return {
-    classes:
-      speed === 1
-        ? 'A sandbox plays a school in real time; the daemon drains it into Postgres.'
-        : `A sandbox plays a school at ${speed} times the speed of the clock; the daemon drains it into Postgres. Call analytics is off: its limits are in real time, so it needs --speed 1.`,
+    classes: `A sandbox plays a school ${pace}; the daemon drains it into Postgres.${off}`,
     ends:
       duration === undefined
         ? 'Ctrl-C drains what is left and stops everything.'
@@ -121,15 +138,15 @@ async function startPostgres(dataDir: string, clock: Clock) {
 
 async function startDemoDaemon(parts: {
   readonly dataDir: string
-  readonly analytics: World['analytics']
+  readonly services: World['services']
   readonly providerUrl: string
   readonly databaseUrl: string
   readonly log: LogFile
   readonly clock: Clock
 }): Promise<Daemon> {
-  const { dataDir, analytics, providerUrl, databaseUrl, clock } = parts
+  const { dataDir, services, providerUrl, databaseUrl, clock } = parts
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
-  const config = await demoConfig({ providerUrl, analytics, dataDir, listenPort })
+  const config = await demoConfig({ providerUrl, services, dataDir, listenPort })
   const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
   return startDaemon({ config, databaseUrl, clock, random: systemRandom, log })
 }
@@ -180,13 +197,20 @@ function recently({ sandbox, speed, origin }: World): number {
 /** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
 async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   const { screen, pool, world, clock } = scene
-  const { sandbox, origin, analytics } = world
+  const { sandbox, origin, services, speed } = world
   sandbox.universe.pause()
   screen.say('the school stands still; the daemon reads what is left')
-  const { check } = compareWith(pool, sandbox.truth(), {
+  const playersUntil = sandbox.universe.happened() - playersServedAfter * speed
+  const { check: compare } = compareWith(pool, drainedOf(world), {
     servedSince: origin,
-    ...(analytics === 'drained' && { callsUntil: origin - callsServedAfter }),
+    ...(services.has('analytics') && { callsUntil: origin - callsServedAfter }),
   })
+  const check = async () => {
+    const players = services.has('players')
+      ? await comparePlayers(pool, demoApp.id, sandbox.players(demoApp.id), playersUntil)
+      : none
+    return add(await compare(), players)
+  }
   const giveUp = clock.monotonic() + patienceMs
   let difference: Difference = await check()
   while (difference.lost > 0 && clock.monotonic() < giveUp && !outputLost.aborted) {
@@ -195,4 +219,9 @@ async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   }
   const lag = await readLag(pool, world, origin)
   return summarise(await readTotals(pool), difference, sandbox.status(), lag)
+}
+
+/** What happened, without the rooms where nobody drains them. */
+function* drainedOf({ sandbox, services }: World): Iterable<TruthLine> {
+  for (const line of sandbox.truth()) if (line.kind === 'call' || services.has('classroom')) yield line
 }

@@ -1,3 +1,4 @@
+import { isDrained } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type { AppSettings, EngineSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { defaultSeriesWords } from '../provider/analytics/index.ts'
@@ -21,9 +22,12 @@ export function engineSettings(config: Config): EngineSettings {
   const readWindows = shareWindows()
   return {
     apps: config.apps.map(app => appSettings(config, app, readWindows)),
-    harvest: { submitter: classroom.submitter, sequenceScope: classroom.sequenceScope },
-    roomMemory: classroom.roomMemory,
-    deadline: Math.max(classroom.deadline, analytics?.deadline ?? 0, players?.deadline ?? 0),
+    harvest: {
+      submitter: classroom?.submitter ?? 'operator',
+      sequenceScope: classroom?.sequenceScope ?? 'room',
+    },
+    roomMemory: classroom?.roomMemory ?? 0,
+    deadline: Math.max(classroom?.deadline ?? 0, analytics?.deadline ?? 0, players?.deadline ?? 0),
     housekeeping: config.schedule.housekeeping,
     ...{ shards, renewEvery, drainDeadline },
   }
@@ -33,7 +37,7 @@ export function engineSettings(config: Config): EngineSettings {
 export function deploymentOf({ provider, apps }: Config): Deployment {
   const sessions = new Map(apps.map(app => [app.id, app.streams['call-sessions']]))
   return {
-    widgetPath: provider.classroom.widgetPath,
+    widgetPath: provider.classroom?.widgetPath ?? 'without-region',
     words: provider.analytics ?? defaultSeriesWords,
     playerLimits: provider.players?.limits ?? 'joint',
     serverUsers: app => {
@@ -80,17 +84,17 @@ export function classroomLimits({ id, limits }: AppConfig): Readonly<Record<stri
 type ClassroomStreamName = Exclude<CursorStreamName, 'cloud-players'>
 
 function classroomStream(
-  { provider }: Config,
-  { streams, limits }: AppConfig,
+  config: Config,
+  app: AppConfig,
   name: ClassroomStreamName,
 ): StreamSettings | undefined {
-  const { roomMemory: memory } = provider.classroom
-  const cadence = streams[name]
-  if (cadence === 'off') return undefined
+  const { classroom } = config.provider
+  const cadence = app.streams[name]
+  if (cadence === 'off' || !classroom || !isDrained(config, app, name)) return undefined
   const [activeEvery, idleEvery] =
     'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
-  const concurrency = Math.ceil(limits.classroom.concurrency * shareOf(name))
-  return { activeEvery, idleEvery, memory, concurrency }
+  const concurrency = Math.ceil(app.limits.classroom.concurrency * shareOf(name))
+  return { activeEvery, idleEvery, memory: classroom.roomMemory, concurrency }
 }
 
 /** No stream may fill every place of the group, so that one that hangs leaves room for the others. */

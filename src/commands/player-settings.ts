@@ -1,4 +1,4 @@
-import { arePlayersOn } from '../config/availability.ts'
+import { isDrained } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type { GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { perMinute, perSecond } from '../provider/limits.ts'
@@ -8,7 +8,7 @@ import { counterScope } from './counters.ts'
 /** How the cloud players of an app are listed; undefined where they are not. */
 export function playerStream(config: Config, app: AppConfig): StreamSettings | undefined {
   const settings = app.streams['cloud-players']
-  if (settings === 'off' || !arePlayersOn(config, app)) return undefined
+  if (settings === 'off' || !isDrained(config, app, 'cloud-players')) return undefined
   const { every } = settings
   return { activeEvery: every, idleEvery: every, memory: 0, concurrency: 1 }
 }

@@ -21,7 +21,7 @@ const PASSWORD_MAX_AGE_MS = 5_000
 export function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
   const { classroom, analytics, players } = provider
   return {
-    classroom: settingsOf(classroom),
+    ...(classroom && { classroom: settingsOf(classroom) }),
     ...(analytics && { analytics: settingsOf(analytics) }),
     ...(players && { players: settingsOf(players) }),
   }
@@ -37,19 +37,16 @@ function settingsOf(service: {
 
 /** How the transport authenticates each app. Reads all but tokens now; throws SecretError. */
 export async function credentialsOf({ provider, apps }: Config, clock: Clock): Promise<Credentials> {
-  const { tokenHeader, uidHeader } = provider.classroom
   const each = await Promise.all(apps.map(async app => [app.id, await appCredentials(app, clock)] as const))
-  return createCredentials({ apps: Object.fromEntries(each), tokenHeader, uidHeader })
+  return createCredentials({ ...provider.classroom, apps: Object.fromEntries(each) })
 }
 
 async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Promise<AppCredentials> {
-  const uid = sourceOf(classroom.uid, clock)
-  const token = sourceOf(classroom.token, clock)
-  await uid.current()
-  if (!rest) return { classroom: { uid, token } }
-  const pair = { key: sourceOf(rest.key, clock), secret: sourceOf(rest.secret, clock) }
-  await pair.key.current()
-  return { classroom: { uid, token }, rest: pair }
+  const person = classroom && { uid: sourceOf(classroom.uid, clock), token: sourceOf(classroom.token, clock) }
+  await person?.uid.current()
+  const pair = rest && { key: sourceOf(rest.key, clock), secret: sourceOf(rest.secret, clock) }
+  await pair?.key.current()
+  return { ...(person && { classroom: person }), ...(pair && { rest: pair }) }
 }
 
 function sourceOf(secret: Secret, clock: Clock): TokenSource {

@@ -1,7 +1,7 @@
-import { analyticsStreamsOn, arePlayersOn, offTexts } from '../config/availability.ts'
+import { isDrained, offTexts } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { cursorStreamNames } from '../streams/stream.ts'
+import { streamNames } from '../streams/stream.ts'
 import { mixedPlans } from './counters.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */
@@ -23,10 +23,7 @@ export function contents(config: Config): string {
 }
 
 function streamsOn(config: Config, app: AppConfig): number {
-  const ofCursors = cursorStreamNames.filter(name =>
-    name === 'cloud-players' ? arePlayersOn(config, app) : app.streams[name] !== 'off',
-  )
-  return ofCursors.length + analyticsStreamsOn(config, app).length
+  return streamNames.filter(name => isDrained(config, app, name)).length
 }
 
 function plural(count: number, noun: string): string {

@@ -1,12 +1,19 @@
+import type { StreamName } from '../streams/stream.ts'
 import { allowanceOf, analyticsStreamNames, groupOfStream } from './allowance.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from './config.ts'
+import { streamNames } from './schema/streams.ts'
 
 type Settled = Pick<Config, 'provider' | 'apps'>
 
-/** Streams that ask for a key and a secret. */
-export type KeyedStreamName = AnalyticsStreamName | 'cloud-players'
+type Service = keyof Config['provider']
 
-const keyedStreamNames: readonly KeyedStreamName[] = [...analyticsStreamNames, 'cloud-players']
+const isOfAnalytics: ReadonlySet<StreamName> = new Set(analyticsStreamNames)
+
+/** The service that a stream is drained from. */
+export function serviceOf(stream: StreamName): Service {
+  if (stream === 'cloud-players') return 'players'
+  return isOfAnalytics.has(stream) ? 'analytics' : 'classroom'
+}
 
 /**
  * Why a stream that nobody has switched off is not drained. `service`: there is no address; `credentials`: the app
@@ -16,26 +23,21 @@ export type OffReason = 'service' | 'credentials' | 'plan' | 'calls'
 
 /** The streams of call analytics that are drained for an app. */
 export function analyticsStreamsOn(config: Settled, app: AppConfig): readonly AnalyticsStreamName[] {
-  return analyticsStreamNames.filter(
-    name => app.streams[name] !== 'off' && whyOff(config, app, name) === undefined,
-  )
+  return analyticsStreamNames.filter(name => isDrained(config, app, name))
 }
 
-/** Whether the cloud players of an app are drained. */
-export function arePlayersOn(config: Settled, app: AppConfig): boolean {
-  return app.streams['cloud-players'] !== 'off' && whyOff(config, app, 'cloud-players') === undefined
+export function isDrained(config: Settled, app: AppConfig, stream: StreamName): boolean {
+  return app.streams[stream] !== 'off' && whyOff(config, app, stream) === undefined
 }
 
 /** Undefined for a stream that is drained, or would be if nobody had switched it off. */
-export function whyOff(
-  { provider }: Settled,
-  app: AppConfig,
-  stream: KeyedStreamName,
-): OffReason | undefined {
-  if (!(stream === 'cloud-players' ? provider.players : provider.analytics)) return 'service'
-  if (!app.rest) return 'credentials'
-  if (stream === 'cloud-players') return undefined
-  if (!allowanceOf(app, groupOfStream[stream])) return 'plan'
+export function whyOff({ provider }: Settled, app: AppConfig, stream: StreamName): OffReason | undefined {
+  const service = serviceOf(stream)
+  if (!provider[service]) return 'service'
+  if (!(service === 'classroom' ? app.classroom : app.rest)) return 'credentials'
+  const group = groupOfStream[stream as AnalyticsStreamName]
+  if (service !== 'analytics') return undefined
+  if (!allowanceOf(app, group)) return 'plan'
   const needsCalls = stream === 'call-sessions' || stream === 'call-metrics'
   if (needsCalls && (app.streams.calls === 'off' || !allowanceOf(app, 'call-search'))) return 'calls'
   return undefined
@@ -48,13 +50,9 @@ const namedApps = 3
  * many there are.
  */
 export function offTexts(config: Settled): readonly string[] {
-  const { analytics, players } = config.provider
-  const services = [
-    ...(analytics ? [] : ['call analytics is off: provider.analytics.url is not given']),
-    ...(players || config.apps.every(({ streams }) => streams['cloud-players'] === 'off')
-      ? []
-      : ['cloud players are off: provider.players.url is not given']),
-  ]
+  const services = (['classroom', 'analytics', 'players'] as const)
+    .filter(service => !config.provider[service] && config.apps.some(app => isWanted(app, service)))
+    .map(service => `${serviceWords[service]} off: provider.${service}.url is not given`)
   const alike = new Map<string, string[]>()
   for (const app of config.apps) {
     for (const text of offTextsOf(config, app)) {
@@ -66,25 +64,39 @@ export function offTexts(config: Settled): readonly string[] {
   return [...services, ...[...alike].map(([text, apps]) => `${appsText(apps)}: ${text}`)]
 }
 
-function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
-  const byReason = new Map<OffReason, KeyedStreamName[]>()
-  for (const name of keyedStreamNames) {
-    const reason = app.streams[name] === 'off' ? undefined : whyOff(config, app, name)
-    if (reason && reason !== 'service') byReason.set(reason, [...(byReason.get(reason) ?? []), name])
-  }
-  return [...byReason].map(([reason, streams]) => {
-    const subject = `${streams.join(', ')} ${streams.length === 1 ? 'is' : 'are'} off`
-    return `${subject}: ${reasonText(reason, app)}`
-  })
+const serviceWords = {
+  classroom: 'classrooms are',
+  analytics: 'call analytics is',
+  players: 'cloud players are',
+} as const
+
+/** Whether any stream of a service is not switched off. */
+function isWanted({ streams }: AppConfig, service: Service): boolean {
+  return streamNames.some(name => serviceOf(name) === service && streams[name] !== 'off')
 }
 
-/** Completes the sentence "is off: ..." about a stream of call analytics. */
-export function reasonText(reason: OffReason, { plan }: AppConfig): string {
+function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
+  const alike = new Map<string, StreamName[]>()
+  for (const name of streamNames) {
+    const reason = app.streams[name] === 'off' ? undefined : whyOff(config, app, name)
+    if (!reason || reason === 'service') continue
+    const text = reasonText(reason, app, serviceOf(name))
+    alike.set(text, [...(alike.get(text) ?? []), name])
+  }
+  return [...alike].map(
+    ([text, streams]) => `${streams.join(', ')} ${streams.length === 1 ? 'is' : 'are'} off: ${text}`,
+  )
+}
+
+/** Completes the sentence "is off: ..." about a stream of a service. */
+export function reasonText(reason: OffReason, { plan }: AppConfig, service: Service): string {
   switch (reason) {
     case 'service':
-      return 'provider.analytics.url is not given'
+      return `provider.${service}.url is not given`
     case 'credentials':
-      return 'the app has no rest.key and rest.secret'
+      return service === 'classroom'
+        ? 'the app has no classroom.uid and classroom.token'
+        : 'the app has no rest.key and rest.secret'
     case 'plan':
       return `the plan ${plan} has no access`
     case 'calls':

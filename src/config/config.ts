@@ -47,7 +47,7 @@ export interface DatabaseConfig {
 }
 
 export interface ProviderConfig {
-  readonly classroom: ClassroomService
+  readonly classroom: ClassroomService | undefined
   readonly analytics: AnalyticsService | undefined
   readonly players: PlayersService | undefined
 }
@@ -105,7 +105,7 @@ export interface AppConfig {
   readonly region: Region
   readonly plan: Plan
   readonly rest: { readonly key: Secret; readonly secret: Secret } | undefined
-  readonly classroom: { readonly uid: Secret; readonly token: Secret }
+  readonly classroom: { readonly uid: Secret; readonly token: Secret } | undefined
   /** With what the provider signs notifications; undefined where none are taken. */
   readonly notifications: { readonly secret: Secret } | undefined
   readonly rooms: readonly string[]

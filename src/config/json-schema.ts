@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { configSchema } from './schema/index.ts'
-import { type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
+import { type Alternatives, type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
 import { bare, defaultOf } from './schema/walk.ts'
 
 /** The JSON schema for editors, as the text of its file. Wherever a value may stand, `${ENV}` may stand as well. */
@@ -40,7 +40,8 @@ function typed(text: string, type: unknown): string | number | boolean {
   return type === 'boolean' ? text === 'true' : text
 }
 
-function choice(keys: readonly string[], need: 'required' | 'optional'): z.core.JSONSchema.BaseSchema {
+function choice(keys: readonly string[], need: Alternatives['need']): z.core.JSONSchema.BaseSchema {
   const each = keys.map(key => ({ required: [key] }))
+  if (need === 'some') return { anyOf: each }
   return need === 'required' ? { oneOf: each } : { not: { required: [...keys] } }
 }

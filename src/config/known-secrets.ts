@@ -14,8 +14,7 @@ export function knownSecrets(config: Config): readonly string[] {
   const texts = [
     ...database.url.known().flatMap(databaseSecrets),
     ...apps.flatMap(({ classroom, rest, notifications }) => [
-      ...classroom.uid.known(),
-      ...classroom.token.known(),
+      ...(classroom ? [...classroom.uid.known(), ...classroom.token.known()] : []),
       ...(notifications?.secret.known() ?? []),
       ...(rest ? [...rest.key.known(), ...rest.secret.known(), ...basic(rest.key, rest.secret)] : []),
     ]),

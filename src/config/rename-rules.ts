@@ -13,12 +13,14 @@ interface Renames {
 
 /** What may be renamed and must stay apart. */
 export function checkRenames({ provider: { classroom, analytics } }: Pick<Config, 'provider'>, tree: Tree) {
-  const { tokenHeader, uidHeader } = classroom
   // Names of headers differ in more than case.
-  const headers = { tokenHeader: tokenHeader.toLowerCase(), uidHeader: uidHeader.toLowerCase() }
+  const headers = classroom && {
+    tokenHeader: classroom.tokenHeader.toLowerCase(),
+    uidHeader: classroom.uidHeader.toLowerCase(),
+  }
   const path = ['provider', 'analytics']
   return [
-    ...mistakesOf(tree, { path: ['provider', 'classroom'], words: headers }),
+    ...(headers ? mistakesOf(tree, { path: ['provider', 'classroom'], words: headers }) : []),
     ...(analytics
       ? [
           ...mistakesOf(tree, { path: [...path, 'parameters'], words: analytics.parameters }),

@@ -1,5 +1,5 @@
 import type { StreamName } from '../streams/stream.ts'
-import type { AppConfig, ClassroomService, Config, DatabaseConfig, StreamSettings } from './config.ts'
+import type { AppConfig, Config, DatabaseConfig, StreamSettings } from './config.ts'
 import { type Environment, substitute } from './environment.ts'
 import type { Settings } from './schema/index.ts'
 import { defaultLimits, type GroupLimits } from './schema/limits.ts'
@@ -17,14 +17,13 @@ export function resolveConfig(
   env: Environment,
 ): Omit<Config, 'warnings'> {
   const { http, notifications, log, schedule, provider, retention } = settings
-  const classroom: ClassroomService = provider.classroom
   return {
     database: databaseConfig(settings.database, collector, env),
     http,
     notifications,
     log,
     schedule,
-    provider: { classroom, analytics: provider.analytics, players: provider.players },
+    provider: { classroom: provider.classroom, analytics: provider.analytics, players: provider.players },
     retention,
     apps: settings.apps.map((app, i) => appConfig(app, i, settings, collector)),
   }
@@ -54,7 +53,7 @@ function appConfig(app: AppSettings, i: number, settings: Settings, collector: S
       key: collector.take([...path, 'rest', 'key'], { text: rest.key, file: rest.keyFile }),
       secret: collector.take([...path, 'rest', 'secret'], { text: rest.secret, file: rest.secretFile }),
     },
-    classroom: {
+    classroom: classroom && {
       // A user ID alone opens nothing, so a file that others can read may hold it without a warning.
       uid: classroom.uid
         ? Secret.of(classroom.uid)

@@ -34,16 +34,17 @@ function alternatives(schema: z.core.$ZodType, tree: Tree, value: unknown, path:
   const own = (mapping ? sectionOf(mapping).alternatives : []).flatMap(
     ({ keys, need }): readonly Problem[] => {
       const [, second] = keys.filter(key => Object.hasOwn(value, key))
-      if (second) {
+      if (second && need !== 'some') {
         const under = [...path, second]
         return [{ path: under, at: tree.keyOf(under), text: `give only one of ${keys.join(', ')}` }]
       }
-      if (need === 'optional' || keys.some(key => Object.hasOwn(value, key))) return []
+      const isGiven = (key: string) => Object.hasOwn(value, key) && (need !== 'some' || value[key] !== null)
+      if (need === 'optional' || keys.some(isGiven)) return []
       return [
         {
           path: [...path, keys[0]!],
           at: tree.keyOf(path),
-          text: `is missing; give one of ${keys.join(', ')}`,
+          text: `is missing; give ${need === 'some' ? 'at least ' : ''}one of ${keys.join(', ')}`,
         },
       ]
     },

@@ -1,6 +1,7 @@
 import type { StreamName } from '../streams/stream.ts'
-import { analyticsStreamNames } from './allowance.ts'
+import { serviceOf } from './availability.ts'
 import type { Path, Problem } from './problem.ts'
+import { streamNames } from './schema/streams.ts'
 import { isMapping, type Tree } from './tree.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -25,7 +26,10 @@ const callGates: readonly Gate[] = [
 
 /** A stream is off, and others that need it are on. */
 export function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
-  const gates = [roomGate, ...(hasService(root, 'analytics') ? callGates : [])]
+  const gates = [
+    ...(hasService(root, 'classroom') ? [roomGate] : []),
+    ...(hasService(root, 'analytics') ? callGates : []),
+  ]
   const reported = new Set<string>()
   return appsOf(root).flatMap((app, i) => {
     const own = streamsOf(app)
@@ -43,24 +47,30 @@ export function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
   })
 }
 
-/** Services that ask for a key, and the streams that are drained from each. */
-const keyed = { analytics: analyticsStreamNames, players: ['cloud-players'] } as const
-type Keyed = keyof typeof keyed
+/** The credentials that each service asks for. */
+const credentials = {
+  classroom: { section: 'classroom', words: 'classroom.uid and classroom.token', inner: 'uid and token' },
+  analytics: { section: 'rest', words: 'rest.key and rest.secret', inner: 'key and secret' },
+  players: { section: 'rest', words: 'rest.key and rest.secret', inner: 'key and secret' },
+} as const
+type Service = keyof typeof credentials
 
-/** Whoever gives settings to a stream wants it drained: without an address or a key it cannot be. */
+/** Whoever gives settings to a stream wants it drained: without an address and credentials it cannot be. */
 export function namedInVain(tree: Tree, root: Mapping): readonly Problem[] {
   return [
-    ...(Object.keys(keyed) as Keyed[]).flatMap(service => namedOf(service, tree, root)),
-    ...notifiedInVain(tree, root),
+    ...(Object.keys(credentials) as Service[]).flatMap(service => namedOf(service, tree, root)),
+    ...saidInVain('notifications', 'players', tree, root),
+    ...saidInVain('rooms', 'classroom', tree, root),
   ]
 }
 
-function namedOf(service: Keyed, tree: Tree, root: Mapping): readonly Problem[] {
+function namedOf(service: Service, tree: Tree, root: Mapping): readonly Problem[] {
+  const { section, words, inner } = credentials[service]
   const apps = appsOf(root)
   const noService = `needs provider.${service}.url; give it, or leave this stream out`
   const problems = (base: Path, streams: Mapping, text: string): readonly Problem[] =>
-    keyed[service]
-      .filter(name => isMapping(streams[name]))
+    streamNames
+      .filter(name => serviceOf(name) === service && isMapping(streams[name]))
       .map(name => {
         const path = [...base, 'streams', name]
         return { path, at: tree.keyOf(path), text }
@@ -73,23 +83,24 @@ function namedOf(service: Keyed, tree: Tree, root: Mapping): readonly Problem[] 
     ]
   }
   return [
-    ...(apps.length > 0 && !apps.some(hasKey)
-      ? inFile('needs rest.key and rest.secret, and no app has them; give them, or leave this stream out')
+    ...(apps.length > 0 && !apps.some(app => hasSection(app, section))
+      ? inFile(`needs ${words}, and no app has them; give them, or leave this stream out`)
       : []),
     ...apps.flatMap((app, i) => {
-      const text = `needs apps[${i}].rest with key and secret; give it, or leave this stream out`
-      return hasKey(app) ? [] : problems(['apps', i], streamsOf(app), text)
+      const text = `needs apps[${i}].${section} with ${inner}; give it, or leave this stream out`
+      return hasSection(app, section) ? [] : problems(['apps', i], streamsOf(app), text)
     }),
   ]
 }
 
-/** What the provider signs is told by headers of its service, and asks for a list from it. */
-function notifiedInVain(tree: Tree, root: Mapping): readonly Problem[] {
-  if (hasService(root, 'players')) return []
-  return appsOf(root).flatMap((app, i) => {
-    if (!isMapping(app) || !isMapping(app.notifications)) return []
-    const path = ['apps', i, 'notifications']
-    const text = 'needs provider.players.url; give it, or leave this section out'
+/** What an app says of a service that there is not: how notifications are signed, which rooms are known. */
+function saidInVain(key: 'notifications' | 'rooms', service: Service, tree: Tree, root: Mapping) {
+  if (hasService(root, service)) return []
+  return appsOf(root).flatMap((app, i): readonly Problem[] => {
+    const said = isMapping(app) ? app[key] : undefined
+    if (!isMapping(said) && !(Array.isArray(said) && said.length > 0)) return []
+    const path = ['apps', i, key]
+    const text = `needs provider.${service}.url; give it, or leave this ${isMapping(said) ? 'section' : 'list'} out`
     return [{ path, at: tree.keyOf(path), text }]
   })
 }
@@ -120,12 +131,12 @@ function repetitions(tree: Tree, path: Path, list: readonly unknown[]): readonly
   })
 }
 
-function hasService(root: Mapping, service: Keyed): boolean {
+function hasService(root: Mapping, service: Service): boolean {
   return isMapping(root.provider) && isMapping(root.provider[service])
 }
 
-function hasKey(app: unknown): boolean {
-  return isMapping(app) && isMapping(app.rest)
+function hasSection(app: unknown, section: string): boolean {
+  return isMapping(app) && isMapping(app[section])
 }
 
 function appsOf(root: Mapping): readonly unknown[] {

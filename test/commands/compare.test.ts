@@ -1,9 +1,10 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { compareWith } from '../../src/commands/demo/compare.ts'
+import { comparePlayers } from '../../src/commands/demo/compare-players.ts'
 import type { Difference } from '../../src/commands/demo/difference.ts'
 import { connect } from '../../src/postgres/connect.ts'
-import type { TruthLine } from '../../src/sandbox/index.ts'
+import type { TruePlayer, TruthLine } from '../../src/sandbox/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 const servedSince = 1_000
@@ -156,4 +157,18 @@ test('a call that could be had all the time must be stored as it was, and one th
   expect(await compareUntil(9_000, call('early', 6), call('late', 9))).toEqual({ lost: 1, duplicates: 0 })
   expect(await compareUntil(9_000, call('early', 5))).toEqual({ lost: 0, duplicates: 1 })
   expect(await compareUntil(undefined, call('early', 6), call('late', 9))).toEqual({ lost: 0, duplicates: 0 })
+})
+
+test('a player is lost where it is missing, or gone and still alive; one that never was is too much', async () => {
+  const player = { region: 'ap', name: undefined, uid: 7, account: undefined, streamUrl: 'u', changes: [] }
+  const played = (id: string, createdAt: number, destroyedAt?: number): TruePlayer => ({
+    ...{ ...player, id, channelName: id, createdAt, destroyedAt, reason: undefined },
+  })
+  await pool.query(`insert into players.cloud_player (app_id, player_id, channel_name, destroyed_at)
+    values ('a', 'well', 'well', null), ('a', 'gone', 'gone', now()), ('a', 'stale', 'stale', null), ('a', 'early', 'early', now()), ('a', 'odd', 'odd', null)`)
+  const players = [
+    ...[played('well', 1), played('missing', 1), played('new', 200), played('early', 1)],
+    ...[played('gone', 1, 50), played('stale', 1, 50), played('just gone', 1, 150)],
+  ]
+  expect(await comparePlayers(pool, 'a', players, 100)).toEqual({ lost: 3, duplicates: 1 })
 })

@@ -67,6 +67,19 @@ test('--for --json drains a school and ends with one line of JSON, nothing lost 
   expect(await readFile(join(dataDir, 'demo.log'), 'utf8')).toContain('"msg":"stopped"')
 })
 
+test('--only drains the services it names, and holds what they brought against the school', {
+  timeout: 60_000,
+}, async () => {
+  const only = ['--only', 'analytics', 'players']
+  const { code, stdout } = await penstock(['demo', '--for', '3s', '--json', '--data-dir', dataDir, ...only])
+  expect(code).toBe(0)
+  const { rows, ...summary } = JSON.parse(stdout) as { rows: Record<string, number> }
+  expect(summary).toMatchObject({ violations: 0, lost: 0, duplicates: 0, dead_letters: 0, gaps: 0 })
+  expect(rows['analytics.call']).toBeGreaterThan(20)
+  const ofRooms = Object.keys(rows).filter(table => table.startsWith('classroom.'))
+  expect(ofRooms.filter(table => rows[table]! > 0)).toEqual([])
+})
+
 test('at another speed drains the classrooms alone, and says so once', { timeout: 60_000 }, async () => {
   const { code, stdout, stderr } = await penstock([
     ...['demo', '--for', '4s', '--speed', '30', '--data-dir', dataDir],

@@ -93,7 +93,8 @@ describe('the JSON schema', () => {
     expect(rules).toContainEqual({
       oneOf: [{ required: ['token'] }, { required: ['tokenFile'] }, { required: ['tokenCommand'] }],
     })
-    expect(rules).toHaveLength(6)
+    expect(rules).toContainEqual({ anyOf: [{ required: ['classroom'] }, { required: ['rest'] }] })
+    expect(rules).toHaveLength(8)
   })
 
   it.each(['good/short', 'good/environment', '../../config/penstock.example'])(

@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { offTexts } from '../../src/config/availability.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 
 const good = (name: string): string => new URL(`good/${name}.yaml`, import.meta.url).pathname
@@ -107,6 +108,21 @@ describe('a good configuration', () => {
     })
   })
 
+  it.each([
+    [['analytics'], 'classrooms are off', 'cloud players are off'],
+    [['players'], 'classrooms are off', 'call analytics is off'],
+    [['analytics', 'players'], 'classrooms are off'],
+  ])('may hold these services alone: %s', async (services, ...off) => {
+    const provider = Object.fromEntries(services.map(name => [name, { url: 'https://x.example' }]))
+    const app = { id: 'a', region: 'ap', plan: 'premium', rest: { key: 'k', secret: 's' } }
+    const text = JSON.stringify({ provider, apps: [app] })
+    const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
+    const texts = offTexts(config)
+    expect(texts.map(each => each.split(':')[0])).toEqual(off)
+    expect(config.provider.classroom).toBeUndefined()
+    expect(config.apps[0]!.classroom).toBeUndefined()
+  })
+
   it('takes the database from DATABASE_URL when it names none', async () => {
     const env = { DATABASE_URL: 'postgres://penstock:CANARY@db/penstock' }
     const { database } = await loadConfig(good('short'), { env })
@@ -141,7 +157,7 @@ describe('a good configuration', () => {
 
   it('may use anchors, aliases and merge keys', async () => {
     const { apps } = await loadConfig(good('layers'), { env: {} })
-    expect(await apps[1]?.classroom.token.reveal()).toBe('CANARY-token')
+    expect(await apps[1]?.classroom?.token.reveal()).toBe('CANARY-token')
     expect(apps[2]).toMatchObject({ id: 'third', region: 'ap', plan: 'premium', rooms: ['math', '9'] })
     expect(apps[2]?.streams['popup-quiz']).toEqual({ activeEvery: 15_000, idleEvery: 3_600_000 })
   })
@@ -149,7 +165,7 @@ describe('a good configuration', () => {
   it('keeps identifiers as they are written, zeros and all', async () => {
     const { apps } = await loadConfig(good('layers'), { env: {} })
     expect(apps[0]?.id).toBe('007')
-    expect(await apps[0]?.classroom.uid.reveal()).toBe('0042')
+    expect(await apps[0]?.classroom?.uid.reveal()).toBe('0042')
   })
 
   it('reads the environment in every scalar, also inside a longer one', async () => {
@@ -158,15 +174,15 @@ describe('a good configuration', () => {
     expect(database.poolSize).toBe(16)
     expect(database.role).toBe('')
     expect(http.listen).toEqual({ host: '0.0.0.0', port: 9464 })
-    expect(provider.classroom.url).toBe('https://classroom.example.com/v1')
+    expect(provider.classroom?.url).toBe('https://classroom.example.com/v1')
     expect(apps[0]?.id).toBe('12')
-    expect(await apps[0]?.classroom.uid.reveal()).toBe('nobody')
+    expect(await apps[0]?.classroom?.uid.reveal()).toBe('nobody')
   })
 
   it('takes neither an escaped reference nor what a variable holds for a reference', async () => {
     const { apps } = await loadConfig(good('environment'), { env: inEnvironment })
     expect(await apps[0]?.rest?.key.reveal()).toBe('${LITERAL}')
-    expect(await apps[0]?.classroom.token.reveal()).toBe('${NOT_READ_AGAIN}')
+    expect(await apps[0]?.classroom?.token.reveal()).toBe('${NOT_READ_AGAIN}')
   })
 
   it('may be a text, whose name stands in the messages', async () => {

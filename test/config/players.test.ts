@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { arePlayersOn, offTexts } from '../../src/config/availability.ts'
+import { isDrained, offTexts } from '../../src/config/availability.ts'
 import { knownSecrets } from '../../src/config/known-secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 
@@ -41,10 +41,10 @@ describe('the stream of players', () => {
   })
 
   it('is off without a key, without a service, and where somebody says so', () => {
-    const on = config.apps.map(app => arePlayersOn(config, app))
+    const on = config.apps.map(app => isDrained(config, app, 'cloud-players'))
     expect(on).toEqual([true, true, false, false])
     const provider = { ...config.provider, players: undefined }
-    expect(arePlayersOn({ ...config, provider }, own!)).toBe(false)
+    expect(isDrained({ ...config, provider }, own!, 'cloud-players')).toBe(false)
   })
 
   it('is told of once when it is off though nobody says so', () => {

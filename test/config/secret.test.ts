@@ -34,7 +34,7 @@ ${more}`
   return await readConfig(text, { name: 'penstock.yaml', env: { PATH: process.env.PATH }, folder })
 }
 
-const tokenOf = (config: Config): Secret => config.apps[0]!.classroom.token
+const tokenOf = (config: Config): Secret => config.apps[0]!.classroom!.token
 
 describe('a secret', () => {
   const secret = Secret.of('CANARY')

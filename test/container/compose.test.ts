@@ -136,13 +136,13 @@ describe('what compose.yaml starts', () => {
     const [app] = config.apps
     const { classroom, analytics, players } = config.provider
     expect(new Set([classroom, analytics, players].map(service => service?.url)).size).toBe(1)
-    expect({ id: app!.id, plan: app!.plan, url: config.provider.classroom.url }).toEqual({
+    expect({ id: app!.id, plan: app!.plan, url: config.provider.classroom?.url }).toEqual({
       id: demoApp.id,
       plan: optionOf(services.sandbox!.command!, '--plan'),
       url: `http://sandbox:${optionOf(services.sandbox!.command!, '--port')}`,
     })
     const secrets = [
-      ...[app!.classroom.uid, app!.classroom.token, app!.rest!.key, app!.rest!.secret],
+      ...[app!.classroom!.uid, app!.classroom!.token, app!.rest!.key, app!.rest!.secret],
       app!.notifications!.secret,
     ]
     expect(await Promise.all(secrets.map(secret => secret.reveal()))).toEqual([

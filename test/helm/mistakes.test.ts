@@ -168,6 +168,11 @@ const mistakes: readonly Mistake[] = [
     withApp({ classroom: { uid: 'u', token: 'secret' } }),
     /at '\/config\/apps\/0\/classroom': additional properties 'token' not allowed/,
   ],
+  [
+    'an app without any credential',
+    { config: { apps: [{ ...app, classroom: undefined }] } },
+    /at '\/config\/apps\/0': 'anyOf' failed/,
+  ],
   ['no token at all', withApp({ classroom: { uid: 'u' } }), /missing property 'tokenFile'/],
   [
     'a token twice',

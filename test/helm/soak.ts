@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock/system.ts'
 import { compareWith } from '../../src/commands/demo/compare.ts'
-import { openWorld, type World } from '../../src/commands/demo/setting.ts'
+import { openWorld, services, type World } from '../../src/commands/demo/setting.ts'
 import { parseDuration } from '../../src/config/duration.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { type Cell, obstacle } from '../container/cell.ts'
@@ -52,7 +52,7 @@ async function soak(length: number, seed: number): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const server = await startTestServer()
   stack.defer(server.stop)
-  const world = openWorld(systemClock, { speed: 1, seed })
+  const world = openWorld(systemClock, { speed: 1, seed, services: new Set(services) })
   const trial = await openTrial({ set: 'production', sandbox: world.sandbox, server: server.url })
   stack.defer(trial.close)
   const migration = podOf(objectOf(trial.release, 'Job'))!

@@ -50,7 +50,7 @@ export async function checkProvider(
  * the address and the credentials. It consumes no event, and the provider documents no limit for it.
  */
 async function checkClassrooms(
-  { apps }: Config,
+  { provider, apps }: Config,
   transport: Transport,
   random: Random,
 ): Promise<readonly Finding[]> {
@@ -58,9 +58,10 @@ async function checkClassrooms(
     const request = requestLine(roomEvents, { region, appId, roomUuid: `penstock-check-${random.uuid()}` })
     return finding(appId, await transport.send(appId, request))
   }
+  const asked = apps.filter(app => provider.classroom && app.classroom)
   const findings: Finding[] = []
-  for (let start = 0; start < apps.length; start += together) {
-    findings.push(...(await Promise.all(apps.slice(start, start + together).map(checkApp))))
+  for (let start = 0; start < asked.length; start += together) {
+    findings.push(...(await Promise.all(asked.slice(start, start + together).map(checkApp))))
   }
   return findings
 }

@@ -24,8 +24,8 @@ Example:
     .addHelpText(
       'after',
       `
-Asks once for each app for a room that does not exist, which consumes nothing, and, where the app has rest.key,
-for the calls of one minute, which counts as one request of the plan.
+Asks once for each app, where it has the credentials: for a room that does not exist, which consumes nothing,
+for the calls of one minute, which counts as one request of the plan, and for a list of one player.
 Ends with 1 when anything fails.
 
 Examples:

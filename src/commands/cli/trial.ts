@@ -13,6 +13,11 @@ export function addTrial(program: Command): void {
     .option('--json', 'print one line of JSON at the end, and nothing else')
     .addOption(speedFlag(1))
     .addOption(seedFlag())
+    .addOption(
+      new Option('--only <service...>', 'drain these services alone').choices([
+        ...['classroom', 'analytics', 'players'],
+      ]),
+    )
     .option('--data-dir <folder>', 'where the embedded Postgres and the log live', '.penstock')
     .addHelpText(
       'after',
@@ -23,7 +28,8 @@ The limits of call analytics are in real time: at another speed than 1 it is off
 Examples:
   penstock demo
   penstock demo --for 30s --json
-  penstock demo --speed 30 --seed 7`,
+  penstock demo --speed 30 --seed 7
+  penstock demo --only analytics players`,
     )
     .action(async options => (await import('../demo.ts')).demo(options))
 

@@ -49,17 +49,23 @@ const schools = { lively: livelySchool, fast: fastSchool } as const
 /** Seconds between two values of a metric of a session: few enough that a demo shows calls and not only values. */
 const metricSeconds = 30
 
+export const services = ['classroom', 'analytics', 'players'] as const
+export type Service = (typeof services)[number]
+
 export interface World {
   readonly sandbox: Sandbox
   readonly speed: number
-  /** Call analytics counts in real time, so it is drained only where the world runs at the speed of the clock. */
-  readonly analytics: 'drained' | 'off'
+  /** What is drained of it. */
+  readonly services: ReadonlySet<Service>
   /** Unix ms at which the world's clock and ours agreed; the world's has run ahead since. */
   readonly origin: number
 }
 
 /** A school that runs at `speed` times the speed of the clock. All that the sandbox counts in is its own time. */
-export function openWorld(clock: Clock, { speed, seed }: { speed: number; seed: number }): World {
+export function openWorld(
+  clock: Clock,
+  { speed, seed, services }: { speed: number; seed: number; services: World['services'] },
+): World {
   const origin = clock.now()
   const pace = speed === 1 ? 'lively' : 'fast'
   const switches = {
@@ -68,7 +74,7 @@ export function openWorld(clock: Clock, { speed, seed }: { speed: number; seed: 
     roomMemorySeconds: Math.max(roomMemorySeconds[pace] * speed, leastRoomMemory[pace]),
   }
   const sandbox = createSandbox({ clock, speed, seed, profile: schools[pace], switches })
-  return { sandbox, speed, analytics: pace === 'lively' ? 'drained' : 'off', origin }
+  return { sandbox, speed, services, origin }
 }
 
 /**
@@ -77,29 +83,20 @@ export function openWorld(clock: Clock, { speed, seed }: { speed: number; seed: 
  */
 export function demoConfig(options: {
   readonly providerUrl: string
-  readonly analytics: World['analytics']
+  readonly services: World['services']
   readonly dataDir: string
   readonly listenPort: number
 }): Promise<Config> {
-  const isDrained = options.analytics === 'drained'
+  const drained = options.services
   const settings = {
     database: { url: 'embedded', dataDir: options.dataDir },
     http: { listen: `127.0.0.1:${options.listenPort}` },
     schedule: { housekeeping: '* * * * *' },
-    provider: {
-      classroom: { url: options.providerUrl },
-      ...(isDrained && { analytics: { url: options.providerUrl } }),
-      players: { url: options.providerUrl },
-    },
+    provider: Object.fromEntries([...drained].map(name => [name, { url: options.providerUrl }])),
     streams: {
-      'app-events': { every: '500ms' },
-      'room-events': { activeEvery: '4s', idleEvery: '8s' },
-      'popup-quiz': { activeEvery: '2s', idleEvery: '8s' },
-      poll: { activeEvery: '2s', idleEvery: '8s' },
-      recordings: { activeEvery: '3s', idleEvery: '8s' },
-      resources: { activeEvery: '3s', idleEvery: '8s' },
-      'cloud-players': { every: '5s' },
-      ...(isDrained && analyticsStreams),
+      ...(drained.has('classroom') && classroomStreams),
+      ...(drained.has('players') && { 'cloud-players': { every: '5s' } }),
+      ...(drained.has('analytics') && analyticsStreams),
     },
     limits: { classroom: { perSecond: 100 } },
     apps: [
@@ -108,12 +105,21 @@ export function demoConfig(options: {
         region: 'ap',
         plan: demoApp.plan,
         rest: demoApp.rest,
-        classroom: { uid: demoApp.uid, token: demoApp.token },
+        ...(drained.has('classroom') && { classroom: { uid: demoApp.uid, token: demoApp.token } }),
       },
     ],
   }
   return readConfig(JSON.stringify(settings), { name: 'demo', env: {}, folder: '.' })
 }
+
+const classroomStreams = {
+  'app-events': { every: '500ms' },
+  'room-events': { activeEvery: '4s', idleEvery: '8s' },
+  'popup-quiz': { activeEvery: '2s', idleEvery: '8s' },
+  poll: { activeEvery: '2s', idleEvery: '8s' },
+  recordings: { activeEvery: '3s', idleEvery: '8s' },
+  resources: { activeEvery: '3s', idleEvery: '8s' },
+} as const
 
 /** A plan allows three real-time requests a minute, so few metrics are asked for and something of each is seen soon. */
 const analyticsStreams = {

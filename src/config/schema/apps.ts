@@ -65,34 +65,39 @@ const expected = section({
 
 const lossy = Object.keys(analyticsStreamShapes) as (keyof typeof analyticsStreamShapes)[]
 
-export const app = section({
-  id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
-    type: ['string', 'number'],
-  }).describe('App ID of the project; every row in the database begins with it.'),
-  region: oneOf(regions).describe(
-    'Where the project lives: mainland China, Asia Pacific, Europe, North America.',
-  ),
-  plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
-  rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
-  classroom: classroom.describe('Credentials of the classroom service.'),
-  notifications: notifications
-    .optional()
-    .describe(
-      'What the provider tells of players by itself, at POST /notifications; left out, none are taken.',
+export const app = section(
+  {
+    id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
+      type: ['string', 'number'],
+    }).describe('App ID of the project; every row in the database begins with it.'),
+    region: oneOf(regions).describe(
+      'Where the project lives: mainland China, Asia Pacific, Europe, North America.',
     ),
-  rooms: listOf(identifier('a room ID'))
-    .prefault([])
-    .describe('Rooms that are known beforehand. Others are discovered.'),
-  streams: streams
-    .prefault({})
-    .describe('Streams of this app, where they differ from those of the whole file.'),
-  limits: limits.prefault({}).describe('Limits of this app, where they differ from those of the whole file.'),
-  expect: expected
-    .optional()
-    .describe('How many calls are expected, for `penstock forecast` and its warnings at the start.'),
-  acceptLoss: listOf(oneOf(lossy))
-    .prefault([])
-    .describe('Streams of which data may be lost: the forecast tells of it and is content.'),
-})
+    plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
+    rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
+    classroom: classroom.optional().describe('Credentials of the classroom service.'),
+    notifications: notifications
+      .optional()
+      .describe(
+        'What the provider tells of players by itself, at POST /notifications; left out, none are taken.',
+      ),
+    rooms: listOf(identifier('a room ID'))
+      .prefault([])
+      .describe('Rooms that are known beforehand. Others are discovered.'),
+    streams: streams
+      .prefault({})
+      .describe('Streams of this app, where they differ from those of the whole file.'),
+    limits: limits
+      .prefault({})
+      .describe('Limits of this app, where they differ from those of the whole file.'),
+    expect: expected
+      .optional()
+      .describe('How many calls are expected, for `penstock forecast` and its warnings at the start.'),
+    acceptLoss: listOf(oneOf(lossy))
+      .prefault([])
+      .describe('Streams of which data may be lost: the forecast tells of it and is content.'),
+  },
+  { alternatives: [{ keys: ['classroom', 'rest'], need: 'some' }] },
+)
 
 export const apps = listOf(app, { min: 1 })

@@ -73,10 +73,10 @@ export function boundsOf(list: z.core.$ZodType): Bounds {
   return lists.get(list) ?? { min: 0, max: undefined }
 }
 
-/** Several ways to say one thing, of which at most one may be used: a secret itself, its file, its command. */
+/** Several ways to say one thing: a secret itself, its file, its command. At most one may be used, or `some` of them. */
 export interface Alternatives {
   readonly keys: readonly string[]
-  readonly need: 'required' | 'optional'
+  readonly need: 'required' | 'optional' | 'some'
 }
 
 interface Section {

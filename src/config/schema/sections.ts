@@ -109,11 +109,14 @@ const classroomService = section({
   ...service({ bodyBytes: '8388608', tooLong: '', travels: 'tokens' }),
 })
 
-export const provider = section({
-  classroom: classroomService.describe('The classroom service.'),
-  analytics: analyticsService.optional().describe('The call analytics service, where used.'),
-  players: playersService.optional().describe('The cloud player service, where used.'),
-})
+export const provider = section(
+  {
+    classroom: classroomService.optional().describe('The classroom service, where used.'),
+    analytics: analyticsService.optional().describe('The call analytics service, where used.'),
+    players: playersService.optional().describe('The cloud player service, where used.'),
+  },
+  { alternatives: [{ keys: ['classroom', 'analytics', 'players'], need: 'some' }] },
+)
 
 const kept = (table: string, fallback: string) =>
   retentionTime().prefault(fallback).describe(`How long rows of analytics.${table} are kept.`)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CursorStreamName } from '../../streams/stream.ts'
+import type { CursorStreamName, StreamName } from '../../streams/stream.ts'
 import { formatDuration } from '../duration.ts'
 import { type AnalyticsStreams, analyticsStreamShapes, defaultAnalyticsStreams } from './analytics-streams.ts'
 import { section } from './leaf.ts'
@@ -44,6 +44,8 @@ const cursorStreams: StreamCadences & Record<CursorStreamName, object> = {
 }
 
 export const defaultStreams: AllStreams = { ...cursorStreams, ...defaultAnalyticsStreams }
+
+export const streamNames = Object.keys(defaultStreams) as readonly StreamName[]
 
 function feed({ every }: FeedCadence) {
   return {
