@@ -8,6 +8,7 @@ import { startPoller } from './poller.ts'
 import type { ClockOffset } from './ports.ts'
 import { createRangeRules, type RangeRules } from './range-rules.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'
+import { createShortage, type Shortage } from './shortage.ts'
 import { createWindowSource } from './window-source.ts'
 
 /** Everything that keeps one app drained: a poller for its rooms and lists, a drain for each limit group of its analytics. */
@@ -64,10 +65,14 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
       reach: limit.range.reach,
       round: series * slowestSpacing(limit),
     }
-    const sources = members.flatMap(stream => sourceOf(stream, group))
-    if (sources.length === 0) return []
+    if (!members.some(isDrained)) return []
     const pacer = pacers.of(app.id, name, limit, series)
-    const soon = group.reach * SOON_SHARE
+    const shortage = createShortage({
+      ...{ context, capacity: pacer.share, reach: group.reach, now: group.rules.now },
+      streams: members.filter(stream => stream.kind === 'detail').map(stream => stream.name),
+    })
+    const sources = members.flatMap(stream => sourceOf(stream, group, shortage))
+    const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.reach * SOON_SHARE)
     return [startDrain(drainContext, { name, limit, sources, pacer, soon }, group.rules.now)]
   }
 
@@ -75,10 +80,20 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     return stream.kind === 'window' ? (app.windows[stream.name]?.series.length ?? 0) : 0
   }
 
-  function sourceOf(stream: BudgetedStream, { rules, reach, round }: Group): readonly Source[] {
+  /** Also where a window stream is off: its series are closed. */
+  function isDrained(stream: BudgetedStream): boolean {
+    return stream.kind === 'window' || app.details[stream.name] !== undefined
+  }
+
+  function sourceOf(
+    stream: BudgetedStream,
+    { rules, reach, round }: Group,
+    shortage: Shortage,
+  ): readonly Source[] {
     if (stream.kind === 'detail') {
       const settings = app.details[stream.name]
-      return settings ? [createItemSource({ context: drainContext, stream, rules, reach, ...settings })] : []
+      if (!settings) return []
+      return [createItemSource({ context: drainContext, stream, rules, reach, shortage, ...settings })]
     }
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff

@@ -28,8 +28,8 @@ export interface DrainGroup {
   readonly limit: GroupLimit
   readonly sources: readonly Source[]
   readonly pacer: Pacer
-  /** How long before it expires anything goes before everything else, seconds. */
-  readonly soon: number
+  /** How long before it expires anything goes before everything else, seconds; below 0 nothing does. */
+  readonly soon: () => number
 }
 
 /** The sources are asked at least this often, ms. */
@@ -63,7 +63,7 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
     const waits = await group.pacer.waits(jobs.map(({ purpose }) => purpose))
     const ready = jobs.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
-    const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon })
+    const choice = chooseJob(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon() })
     if (!choice) return Math.min(idle, ...jobs.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
     group.pacer.began()
@@ -73,7 +73,7 @@ export function startDrain(context: DrainContext, group: DrainGroup, now: () => 
 
   /** What fails again and again is always the first to expire: that must not put it before all others. */
   function calmed(job: Job): Job {
-    return job.isFailing ? { ...job, expiresAt: Math.max(job.expiresAt, now() + group.soon + 1) } : job
+    return job.isFailing ? { ...job, expiresAt: Math.max(job.expiresAt, now() + group.soon() + 1) } : job
   }
 
   /** Does something that needs the database until it is done. */

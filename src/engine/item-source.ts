@@ -10,6 +10,7 @@ import type { ItemBounds, ItemLoss, OpenItem } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
 import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
+import type { Shortage } from './shortage.ts'
 import { createWeights } from './weights.ts'
 
 export interface ItemSourceContext {
@@ -20,6 +21,7 @@ export interface ItemSourceContext {
   readonly reach: number
   /** Items that are fetched at the same time. */
   readonly concurrency: number
+  readonly shortage: Shortage
 }
 
 /** What ended longer ago than this share of the reach, or than this, seconds, is past: newer work goes first. */
@@ -49,7 +51,8 @@ const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
 const MOST_PAGES = 10_000
 
 /** The worklist of one stream of an app. */
-export function createItemSource({ context, stream, rules, reach, concurrency }: ItemSourceContext): Source {
+export function createItemSource(source: ItemSourceContext): Source {
+  const { context, stream, rules, reach, concurrency, shortage } = source
   const { app, clock, random, store, log, health, meter } = context
   const labels = { app: app.id, stream: stream.name }
   const busy = new Set<string>()
@@ -62,19 +65,22 @@ export function createItemSource({ context, stream, rules, reach, concurrency }:
     const bounds = rules.bounds()
     await expire(rules.gone(1))
     await measure(now)
+    await shortage.look()
     // What ends while the list is being read is in it as it was before.
     const wasBusy = new Set(busy)
     const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
     const limit = concurrency + busy.size
     const since = clock.monotonic()
-    const live = await store.items(
-      app.id,
-      stream.name,
-      { ...bounds, after: Math.max(bounds.after, recent) },
-      limit,
-    )
-    const past = await store.items(app.id, stream.name, { ...bounds, upTo: recent }, limit)
-    const free = [...live, ...past].filter(item => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)))
+    const isShort = shortage.isShort()
+    const young = { ...bounds, after: Math.max(bounds.after, recent) }
+    const live = await store.items(app.id, stream.name, young, limit, isShort ? 'newest' : 'oldest')
+    const after = bounds.after + (stream.part === 'begins' ? shortage.lead() : 0)
+    const past = await store.items(app.id, stream.name, { ...bounds, after, upTo: recent }, limit)
+    const isFree = (item: OpenItem) => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item))
+    // Where the newest go first it alone is offered: of several, what expires first would be chosen.
+    const newest = isShort ? live.find(item => item.failures === 0 && isFree(item)) : undefined
+    const offered = newest ? live.filter(item => item === newest || item.failures > 0) : live
+    const free = [...offered, ...past].filter(isFree)
     return {
       jobs: free.map(item => jobOf(item, recent)),
       again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds, since),

@@ -7,6 +7,8 @@ import type { GroupLimit } from './settings.ts'
 export interface Pacer {
   /** In how many ms a request for each purpose may be sent by who has `wanted` to ask for; 0 is now. Throws StoreUnavailable. */
   readonly waits: (wanted?: readonly Purpose[]) => Promise<Readonly<Record<Purpose, number>>>
+  /** Requests a second that are left to the app when all that share the budget have something to ask for. */
+  readonly share: () => number
   /** The app begins to ask for something: its turn is over. */
   readonly began: () => void
 }
@@ -49,7 +51,8 @@ export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
   return {
     of: (app, group, { scope, rates }, series) => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
-      if (!longest || longest.window < SHORTEST_PACED) return { waits: async () => noWaits, began: () => {} }
+      if (!longest || longest.window < SHORTEST_PACED)
+        return { waits: async () => noWaits, share: () => Infinity, began: () => {} }
       const { requests, window } = longest
       const key = `${scope} ${group}`
       const round = rounds.get(key) ?? new Map<string, number>()
@@ -75,6 +78,7 @@ export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
           const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
           return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
         },
+        share: () => requests / window / round.size,
         began: () => {
           const own = shared.stands.get(app)
           if (!own) return

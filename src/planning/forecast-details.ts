@@ -17,7 +17,9 @@ export interface DetailForecast {
   readonly wished: number | undefined
   /** Requests a day within the budget; undefined likewise. */
   readonly requests: number | undefined
-  /** How long after a call its data can be had at the earliest, seconds. */
+  /** How long after a call its data can be had at the earliest, seconds: so soon are most calls measured. */
+  readonly earliest: number
+  /** How long after a call it is measured at the latest, if at all, seconds: where some are lost, just before it expires. */
   readonly freshness: number
   /** Share of the calls that cannot be measured. */
   readonly lost: number
@@ -52,7 +54,8 @@ export function forecastDetails(
       const wished = expected && expected.callsPerDay * costs[i]!
       return {
         ...{ kind: 'details', stream, perCall: costs[i]!, wished },
-        ...{ requests: wished && wished * had, freshness: limits.delay, lost: 1 - had },
+        ...{ requests: wished && wished * had, lost: 1 - had },
+        ...{ earliest: limits.delay, freshness: had < 1 ? limits.reach : limits.delay },
       }
     }),
     measurable: {

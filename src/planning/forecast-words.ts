@@ -71,7 +71,9 @@ function aboutDetails(stream: DetailForecast, { allowed, measurable }: GroupFore
   if (stream.lost === 0 || measurable === undefined) return []
   const { callsPerDay, perCall, users } = measurable
   const calls = `${callsPerDay} calls of ${users} users a day, at ${perCall} requests each, fit in ${allowed}`
-  return [`${stream.stream}: ${calls}: ${shareInWords(stream.lost)} of the calls would be lost.`]
+  const [soon, late] = [durationInWords(stream.earliest), durationInWords(stream.freshness)]
+  const ages = `of the others most are measured from ${soon} after their end on, the rest up to ${late} after it`
+  return [`${stream.stream}: ${calls}: ${shareInWords(stream.lost)} of the calls would be lost; ${ages}.`]
 }
 
 function counted(amount: number, unit: string): string {

@@ -4,6 +4,7 @@ import { type CommitSettings, commitPage, rehearsePage } from './commit/commit.t
 import { commitItem, rehearseItem } from './commit/items.ts'
 import { commitWindow, rehearseWindow } from './commit/windows.ts'
 import { query } from './connect.ts'
+import { readDetailDemand } from './demand.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -50,7 +51,8 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     rehearseWindow: page => rehearseWindow(pool, page),
     expireWindows: (fence, app, stream, series, edge) =>
       expireWindows(pool, fence, app, stream, series, edge),
-    items: (app, stream, bounds, limit) => listItems(pool, app, stream, bounds, limit),
+    items: (app, stream, bounds, limit, first) => listItems(pool, app, stream, bounds, limit, first),
+    detailDemand: (app, since) => readDetailDemand(pool, app, since),
     itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
     owedItems: (app, stream) => readOwedItems(pool, app, stream),
     commitItem: page => commitItem(pool, page),

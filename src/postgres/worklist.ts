@@ -15,9 +15,10 @@ const owned = `exists (select from ingest.ownership o
 const same = `w.app_id = :app and w.stream = :stream and w.item = :item and w.part = :part and w.version = :version
      and w.state = 'owed' and ${owned}`
 
-const list = statement(
-  'items',
-  `select w.item, w.part, extract(epoch from w.range_from)::double precision as range_from,
+const listed = (name: string, order: 'asc' | 'desc') =>
+  statement(
+    name,
+    `select w.item, w.part, extract(epoch from w.range_from)::double precision as range_from,
           extract(epoch from w.range_to)::double precision as range_to, w.ask::text as ask, w.version::int, w.page,
           w.carry::text as carry, w.origin, w.failures,
           case when w.in_hand_version = w.version then w.in_hand_of end as in_hand_of
@@ -26,9 +27,10 @@ const list = statement(
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
      and w.range_to < to_timestamp(:before::double precision)
      and (w.not_before is null or w.not_before <= ingest.clock())
-   order by w.range_from
+   order by w.range_from ${order}
    limit :limit::int`,
-)
+  )
+const lists = { oldest: listed('items', 'asc'), newest: listed('newest_items', 'desc') }
 
 const owed = statement(
   'owed_items',
@@ -134,8 +136,9 @@ export async function listItems(
   stream: OpenItem['stream'],
   { after, upTo = Number.POSITIVE_INFINITY, before }: ItemBounds,
   limit: number,
+  first: keyof typeof lists = 'oldest',
 ): Promise<readonly OpenItem[]> {
-  const rows = await query<Row>(pool, bind(list, { app, stream, after, latest: upTo, before, limit }))
+  const rows = await query<Row>(pool, bind(lists[first], { app, stream, after, latest: upTo, before, limit }))
   return rows.map(row => ({
     stream,
     key: decodeText(row.item),

@@ -53,8 +53,8 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
     name: 'call-details',
     limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },
     sources: [source],
-    pacer: { waits: async () => waits, began: () => {} },
-    soon: parts.soon ?? 0,
+    pacer: { waits: async () => waits, share: () => 1, began: () => {} },
+    soon: () => parts.soon ?? 0,
   }
   const start = () =>
     startDrain(

@@ -1,5 +1,6 @@
 import type {
   CommitResult,
+  DetailDemand,
   ItemBounds,
   ItemCommit,
   OpenItem,
@@ -140,14 +141,33 @@ export class FakeRangeStore implements RangeStore {
     else this.gaps[before] = { ...this.gaps[before]!, to: line.to }
   }
 
-  async items(_app: string, stream: string, bounds: ItemBounds, limit: number) {
+  async items(_app: string, stream: string, bounds: ItemBounds, limit: number, first = 'oldest') {
     const { after, upTo = Number.POSITIVE_INFINITY, before } = bounds
     return [...this.#items.values()]
       .filter(({ state, deferred, open }) => state === 'owed' && deferred === 0 && open.stream === stream)
       .map(({ open }) => open)
       .filter(({ from, to }) => from > after && from <= upTo && to < before)
-      .toSorted((a, b) => a.from - b.from)
+      .toSorted((a, b) => (first === 'oldest' ? a.from - b.from : b.from - a.from))
       .slice(0, limit)
+  }
+
+  async detailDemand(_app: string, since: number): Promise<DetailDemand> {
+    const all = [...this.#items.values()]
+    const of = (stream: string, items: readonly Item[]) => items.filter(({ open }) => open.stream === stream)
+    const young = all.filter(({ open }) => open.from > since)
+    const whole = of('call-sessions', young).filter(({ state }) => state === 'done').length
+    const batches = of('call-metrics', young).length / whole
+    return {
+      calls: of('call-sessions', young).length,
+      cost: whole === 0 ? undefined : { slices: 1, pages: 1, batches },
+      owed: all
+        .filter(({ state }) => state === 'owed')
+        .toSorted((a, b) => a.open.from - b.open.from)
+        .map(({ open: { from, stream } }) => {
+          const isSessions = stream === 'call-sessions'
+          return { from, sessions: isSessions ? 1 : 0, metrics: isSessions ? 0 : 1 }
+        }),
+    }
   }
 
   async itemDueIn(_app: string, stream: string, { after, before }: ItemBounds, _ago: number) {

@@ -8,7 +8,7 @@ import type { FailureKind } from '../../src/provider/errors.ts'
 import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
 import type { WorkItem } from '../../src/streams/stream.ts'
 import { type ServedWindow, sessions } from './fake-windows.ts'
-import { appOf, createRig, fence, hour, minute, second, settingsOf } from './rig.ts'
+import { appOf, createRig, enough, fence, hour, minute, second, settingsOf } from './rig.ts'
 
 const day = 24 * 3_600
 const limits: RangeLimits = { reach: day, span: 3_600, delay: 300 }
@@ -62,7 +62,14 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
     onWork: () => {},
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
-  const source = createItemSource({ context, stream: sessions, rules, reach: limits.reach, concurrency: 2 })
+  const source = createItemSource({
+    context,
+    stream: sessions,
+    rules,
+    reach: limits.reach,
+    concurrency: 2,
+    shortage: enough,
+  })
   const put = (key: string, age: number, parts: Partial<WorkItem> = {}, more: Partial<OpenItem> = {}) =>
     rig.store.putItem(
       {

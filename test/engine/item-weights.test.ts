@@ -5,7 +5,7 @@ import { createItemSource } from '../../src/engine/item-source.ts'
 import { createRangeRules } from '../../src/engine/range-rules.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
-import { appOf, createRig, fence, second, settingsOf } from './rig.ts'
+import { appOf, createRig, enough, fence, second, settingsOf } from './rig.ts'
 
 const range = { reach: 86_400, span: 3_600, delay: 300 }
 
@@ -39,7 +39,7 @@ function rigged() {
   const source = createItemSource({
     context,
     rules,
-    ...{ stream: callMetrics, reach: range.reach, concurrency: 1 },
+    ...{ stream: callMetrics, reach: range.reach, concurrency: 1, shortage: enough },
   })
   let calls = 0
   /** Fetches twenty sessions of a call more; answers how many sids the questions held. */

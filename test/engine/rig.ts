@@ -12,6 +12,7 @@ import type {
 } from '../../src/engine/ports.ts'
 import type { Queue } from '../../src/engine/queue.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import type { Shortage } from '../../src/engine/shortage.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { CursorStreamName } from '../../src/streams/stream.ts'
@@ -205,6 +206,9 @@ export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
     drainDeadline: 8 * second,
   }
 }
+
+/** All that begins can be measured. */
+export const enough: Shortage = { look: async () => {}, isShort: () => false, lead: () => 0 }
 
 export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 

@@ -190,7 +190,7 @@ describe('calls in Standard', () => {
       'the plan enterprise',
     ])
     expect(findingsOf(forecast)[0]).toBe(
-      'call-sessions: 250 calls of 50 users a day, at 4 requests each, fit in 1000: 38 % of the calls would be lost.',
+      'call-sessions: 250 calls of 50 users a day, at 4 requests each, fit in 1000: 38 % of the calls would be lost; of the others most are measured from 5 minutes after their end on, the rest up to 1 day after it.',
     )
   })
 

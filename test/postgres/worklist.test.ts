@@ -253,6 +253,32 @@ describe('an item', () => {
   })
 })
 
+describe('what calls ask for their details', () => {
+  it('is told by the calls since a moment, what the newest cost, and what is owed', async () => {
+    expect(await db.store.detailDemand(app, at(0))).toEqual({ calls: 0, cost: undefined, owed: [] })
+    await db.rows(
+      `insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
+       select $1, c, 'c', $2::timestamptz + n * interval '1 second', true, $2, $2
+       from unnest(array['old', 'a', 'b', 'c']) with ordinality t(c, n)`,
+      [app, iso(-1)],
+    )
+    await add(work('a', { part: '1', from: 1, to: 9 }), work('a', { part: '9', from: 9, to: 12 }))
+    await add(work('b', { from: 2, to: 9 }), work('c', { from: 1_300, to: 1_400 }))
+    const [first, , second] = await openItems(db)
+    const batch = (key: string, part: string) => work(key, { stream: 'call-metrics', part, from: 1, to: 9 })
+    await db.store.commitItem(itemPage(first!, { work: [batch('a', '1'), batch('a', '2')] }))
+    await db.store.commitItem(itemPage(second!, { work: [batch('b', '1')] }))
+    expect(await db.store.detailDemand(app, at(0))).toEqual({
+      calls: 3,
+      cost: { slices: 4 / 3, pages: 1, batches: 1.5 },
+      owed: [
+        { from: at(2), sessions: 1, metrics: 3 },
+        { from: at(1_300), sessions: 1, metrics: 0 },
+      ],
+    })
+  })
+})
+
 describe('items that leave the reach', () => {
   it('are gaps from then on: those that begin before the edge, and no others', async () => {
     await add(

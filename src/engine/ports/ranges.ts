@@ -35,13 +35,16 @@ export interface RangeStore {
     series: string,
     edge: number,
   ) => Promise<{ readonly lost: number; readonly absent: number }>
-  /** Items that may be fetched now, those that expire first in front. */
+  /** Items that may be fetched now, the oldest in front, which expire first, or the newest. */
   readonly items: (
     app: string,
     stream: DetailStreamName,
     bounds: ItemBounds,
     limit: number,
+    first?: 'oldest' | 'newest',
   ) => Promise<readonly OpenItem[]>
+  /** What the calls that began since a moment, Unix seconds, ask for their details, and what is owed of all. */
+  readonly detailDemand: (app: string, since: number) => Promise<DetailDemand>
   /**
    * In how many ms the first of the items may be fetched that had to wait `ago` ms before now: for another try, or until
    * the provider serves it. 0 where one came due since, null where none had to.
@@ -78,6 +81,19 @@ export interface RangeStore {
 export interface OwedItems {
   readonly seconds: number
   readonly oldest: number | null
+}
+
+/** What the details of calls ask of a budget. */
+export interface DetailDemand {
+  /** Calls that began in the time that was asked about. */
+  readonly calls: number
+  /**
+   * What the newest of them cost on average: slices of a call, and requests for the sessions and for the metrics of a
+   * slice; undefined where none has been read.
+   */
+  readonly cost: { readonly slices: number; readonly pages: number; readonly batches: number } | undefined
+  /** Items that are owed, by when they begin (Unix seconds), the oldest in front. */
+  readonly owed: readonly { readonly from: number; readonly sessions: number; readonly metrics: number }[]
 }
 
 /** How far a series of a window stream has come. All ranges in Unix seconds. */
