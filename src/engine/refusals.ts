@@ -1,6 +1,6 @@
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
-import type { StreamName } from '../streams/stream.ts'
+import type { Stream } from '../streams/stream.ts'
 import type { PageContext, Place, PollContext } from './context.ts'
 import { reactions } from './reactions.ts'
 
@@ -20,7 +20,7 @@ export function isTailRefused({ stream }: PollContext, { cursor }: Place, failur
 
 /** Where a failure happened. */
 export interface Reported extends Pick<PageContext, 'app' | 'store' | 'meter' | 'log'> {
-  readonly stream: { readonly name: StreamName; readonly scope?: 'app' | 'room' }
+  readonly stream: Pick<Stream, 'name' | 'operation'> & { readonly scope?: 'app' | 'room' }
   readonly series: string
 }
 
@@ -40,7 +40,10 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   })
   if (!body || body.length === 0) return
   const alike = kind === 'malformed' || kind === 'too_large' ? 'by body' : 'by detail'
-  const letter = { ...labels, series, reason: kind, detail: text, body: redactBytes(body), alike } as const
+  // What a player plays may have a password or a token in its address.
+  const where = stream.operation.family === 'players' ? 'in addresses too' : 'by name'
+  const kept = redactBytes(body, where)
+  const letter = { ...labels, series, reason: kind, detail: text, body: kept, alike } as const
   if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, kind, 1)
 }
 

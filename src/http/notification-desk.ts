@@ -109,7 +109,8 @@ async function setAside(
 ): Promise<'malformed'> {
   const labels = { app, stream: 'cloud-players' } as const
   const reason = 'malformed'
-  const letter = { ...labels, series: '', reason, detail, body: redactBytes(body), alike: 'by body' } as const
+  const kept = redactBytes(body, 'in addresses too')
+  const letter = { ...labels, series: '', reason, detail, body: kept, alike: 'by body' } as const
   if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, reason, 1)
   log.warn('a notification could not be read', { app, reason: detail })
   return reason

@@ -74,7 +74,7 @@ export function parseNotice(body: Uint8Array): ParsedNotice {
       eventType,
       playerId: playerIdIn(payload),
       notifiedAt: notifyMs ?? null,
-      payload: maskSecrets(payload) as Json,
+      payload: maskSecrets(payload, 'in addresses too') as Json,
     },
   }
 }

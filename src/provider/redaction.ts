@@ -1,5 +1,7 @@
-/** What stands where a secret stood. */
-export const redacted = '[redacted]'
+import { maskAddress, maskRawAddresses, redacted } from './addresses.ts'
+
+/** Where secrets are looked for: under names like theirs, or in the addresses that texts hold as well. */
+export type Hiding = 'by name' | 'in addresses too'
 
 /** taskToken, boardToken and what encrypts a player's stream are secrets; any name like theirs is taken for one. */
 const secretName = /token|secret|password|encrypt(?:key|kdfsalt)/i
@@ -8,43 +10,46 @@ const secretField =
   /("[^"\\]{0,64}(?:token|secret|password|encrypt(?:key|kdfsalt))[^"\\]{0,64}"\s*:\s*")(?:[^"\\]|\\.)*/gi
 
 /**
- * Replaces the values of fields that are named like secrets in bytes that could not be parsed. Works byte by
- * byte, so that whatever else is in them stays as it came.
+ * Replaces the values of fields that are named like secrets in bytes that could not be parsed, and on wish what is
+ * secret in addresses. Works byte by byte, so that whatever else is in them stays as it came.
  */
-export function redactBytes(bytes: Uint8Array): Uint8Array {
-  const text = Buffer.from(bytes).toString('latin1')
-  return Buffer.from(text.replace(secretField, `$1${redacted}`), 'latin1')
+export function redactBytes(bytes: Uint8Array, where: Hiding = 'by name'): Uint8Array {
+  const text = Buffer.from(bytes).toString('latin1').replace(secretField, `$1${redacted}`)
+  return Buffer.from(where === 'by name' ? text : maskRawAddresses(text), 'latin1')
 }
 
 /**
- * The value without its secrets, whatever their depth: each value under a secret name becomes the mark. A value
- * that holds none is handed back as it is. Takes what a JSON reader made, no deeper than the caps of that reader.
+ * The value without its secrets, whatever their depth: each value under a secret name becomes the mark, and on wish
+ * what is secret in addresses. A value that holds none is handed back as it is. Takes what a JSON reader made, no
+ * deeper than the caps of that reader.
  */
-export function maskSecrets(value: unknown): unknown {
-  return holdsSecret(value) ? masked(value) : value
+export function maskSecrets(value: unknown, where: Hiding = 'by name'): unknown {
+  return holdsSecret(value, where) ? masked(value, where) : value
 }
 
 /** Not yet in TypeScript's library. */
 const { isRawJSON } = JSON as typeof JSON & { readonly isRawJSON: (value: unknown) => boolean }
 
-function holdsSecret(value: unknown): boolean {
+function holdsSecret(value: unknown, where: Hiding): boolean {
+  if (typeof value === 'string') return where !== 'by name' && value.includes('://')
   if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return value.some(holdsSecret)
+  if (Array.isArray(value)) return value.some(item => holdsSecret(item, where))
   for (const [key, inner] of Object.entries(value)) {
-    if (inner !== null && (secretName.test(key) || holdsSecret(inner))) return true
+    if (inner !== null && (secretName.test(key) || holdsSecret(inner, where))) return true
   }
   return false
 }
 
 /** Object.fromEntries defines own properties only, so a key `__proto__` stays a harmless name. */
-function masked(value: unknown): unknown {
+function masked(value: unknown, where: Hiding): unknown {
+  if (typeof value === 'string') return where === 'by name' ? value : maskAddress(value)
   // A number that a double cannot hold is an object by itself.
   if (typeof value !== 'object' || value === null || isRawJSON(value)) return value
-  if (Array.isArray(value)) return value.map(masked)
+  if (Array.isArray(value)) return value.map(item => masked(item, where))
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      inner !== null && secretName.test(key) ? redacted : masked(inner),
+      inner !== null && secretName.test(key) ? redacted : masked(inner, where),
     ]),
   )
 }

@@ -5,3 +5,8 @@ import type { Json } from '../rows/json.ts'
 export function redact(item: unknown): Json {
   return maskSecrets(item) as Json
 }
+
+/** The same for what tells of players: what they play may have a password or a token in its address. */
+export function redactPlayer(item: unknown): Json {
+  return maskSecrets(item, 'in addresses too') as Json
+}

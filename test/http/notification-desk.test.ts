@@ -103,12 +103,18 @@ describe('the desk for notifications', () => {
 
   it('sets a signed body aside that is no notification, without its secrets', async () => {
     const { post, letters, wanted, counted, lines } = open()
-    expect((await post('{"noticeId":7.5,"token":"canary","encryptKey":"canary"')).status).toBe(400)
+    expect(
+      (
+        await post(
+          '{"noticeId":7.5,"token":"canary","encryptKey":"canary","streamUrl":"rtmp://u:canary@h/a?b=canary',
+        )
+      ).status,
+    ).toBe(400)
     expect(letters).toMatchObject([
       { app: 'a', stream: 'cloud-players', series: '', reason: 'malformed', detail: 'the body is not JSON' },
     ])
     expect(Buffer.from(letters[0]!.body).toString()).toBe(
-      '{"noticeId":7.5,"token":"[redacted]","encryptKey":"[redacted]"',
+      '{"noticeId":7.5,"token":"[redacted]","encryptKey":"[redacted]","streamUrl":"rtmp://[redacted]@h/a?b=[redacted]',
     )
     expect(wanted).toEqual([])
     expect(counted).toEqual([

@@ -84,6 +84,7 @@ describe('a notification', () => {
           token: 'canary',
           encryptKey: 'canary',
           nested: [{ Secret: 7 }],
+          streamUrl: 'rtmp://user:canary@live.example/a?token=canary',
         },
       },
     }
@@ -99,6 +100,7 @@ describe('a notification', () => {
           player: {
             ...{ id: 'p-1', name: 'n', status: 'running' },
             ...{ token: '[redacted]', encryptKey: '[redacted]', nested: [{ Secret: '[redacted]' }] },
+            streamUrl: 'rtmp://[redacted]@live.example/a?token=[redacted]',
           },
         },
       },

@@ -36,6 +36,7 @@ const names = [
   '0024-rooms-that-go-on',
   '0025-player-regions',
   '0026-what-is-not-kept',
+  '0027-player-addresses',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -123,6 +123,7 @@ export function createDriver({ kernel, sandbox, app, habits, random }: DriverOpt
   function address(): string {
     return pick(
       `rtmp://live.example/room/${count}`,
+      `rtmp://viewer:canary-${count}@live.example/room/${count}?token=canary-${count}`,
       `https://live.example/hls/${count}.m3u8`,
       `http://live.example/flv/${count}?seconds=${between(20, 900)}`,
       `https://files.example/film-${count}.mp4?seconds=${between(10, 600)}`,

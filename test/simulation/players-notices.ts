@@ -37,6 +37,8 @@ const readSecrets = `
   union all
   select 'a secret of a player is stored' from players.cloud_player p where p::text ~ 'canary|player-secret'
   union all
+  select 'a secret of a player is in a dead letter' from ingest.dead_letter l where encode(l.body, 'escape') ~ 'canary|player-secret'
+  union all
   select 'a dead letter of a notification: ' || detail from ingest.dead_letter where detail like '%notification%'`
 
 /** Every notification that was accepted is kept once, and none that was not. */

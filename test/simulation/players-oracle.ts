@@ -134,6 +134,11 @@ export async function examinePlayers(examination: Examination): Promise<PlayersF
 
 type Complain = (kind: string, detail?: string) => void
 
+/** What the addresses of this world hide, as readers may see it. */
+function withoutSecrets(address: string): string {
+  return address.replace(/viewer:canary-\d+@/, '[redacted]@').replace(/(\?\w+=).+/, '$1[redacted]')
+}
+
 /** The row says what the entries said: no less where some left it out, and no more. */
 function compareRow(
   player: TruePlayer,
@@ -157,7 +162,7 @@ function compareRow(
     uid: said('uid', player.uid === undefined ? null : String(player.uid)),
     account: said('account', player.account),
     channelName: said('channelName', player.channelName),
-    streamUrl: said('streamUrl', player.streamUrl),
+    streamUrl: said('streamUrl', withoutSecrets(player.streamUrl)),
     createTs: said('createTs', Math.floor(player.createdAt / 1_000)),
     extra: null,
   }

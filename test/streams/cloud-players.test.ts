@@ -32,6 +32,19 @@ function readAll(listings: readonly Listed[], onPage: (harvest: Harvest) => void
 }
 
 describe('the list of players', () => {
+  it('is read without its secrets, those in addresses too', () => {
+    const options = { token: 'canary', from: 'rtmp://user:canary@h/a' }
+    const streamUrl = 'rtmp://user:canary@live.example/a?token=canary'
+    const { items } = stream.read({ players: [{ id: 'a', streamUrl, options }] })
+    expect(items).toEqual([
+      {
+        id: 'a',
+        streamUrl: 'rtmp://[redacted]@live.example/a?token=[redacted]',
+        options: { token: '[redacted]', from: 'rtmp://[redacted]@h/a' },
+      },
+    ])
+  })
+
   it('comes to what was really said of each player, however it is cut, thinned, repeated or broken off', () => {
     fc.assert(
       fc.property(fc.array(listed, { minLength: 1, maxLength: 12 }), listings => {
