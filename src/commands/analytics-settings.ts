@@ -116,7 +116,7 @@ export function qualityAsked(
     .filter(({ id }) => mine.has(id))
     .flatMap(({ id, windows }) =>
       (windows['realtime-quality']?.series ?? [])
-        .filter(({ ask }) => ask.cname === undefined)
+        .filter(({ ask }) => ask.cname === undefined && ask.uids === undefined)
         .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
     )
 }

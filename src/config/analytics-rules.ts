@@ -160,11 +160,12 @@ function realtimeMistakes(
 }
 
 function userMistakes({ streams: { 'realtime-quality': settings } }: AppConfig): readonly Mistake[] {
-  if (settings === 'off' || settings.uids.length === 0 || settings.channels.length > 0) return []
+  if (settings === 'off' || settings.usersOf === 'project') return []
+  if (settings.uids.length === 0 || settings.channels.length > 0) return []
   return [
     {
       keys: [['streams', 'realtime-quality', 'uids']],
-      text: 'the provider answers for users only within a channel; give channels beside it',
+      text: 'are asked for in each channel, and there is none; give channels beside it, or usersOf: project',
     },
   ]
 }

@@ -71,8 +71,9 @@ describe('streams of call analytics', () => {
       every: 300_000,
       products: ['Native'],
       metrics: ['networkDelay'],
-      channels: ['math', 'art'],
+      channels: ['math', 'art', 'é'.repeat(32)],
       uids: ['7', '8'],
+      usersOf: 'channels',
     })
   })
 

@@ -46,7 +46,14 @@ const analyticsDefaults = {
     metrics: ['userCount', 'channelCount'],
     channels: [],
   },
-  'realtime-quality': { every: 300_000, products: ['Native'], metrics: rates, channels: [], uids: [] },
+  'realtime-quality': {
+    every: 300_000,
+    products: ['Native'],
+    metrics: rates,
+    channels: [],
+    uids: [],
+    usersOf: 'channels',
+  },
 }
 
 describe('a good configuration', () => {

@@ -266,7 +266,6 @@ describe('real-time values', () => {
     ['usage', { metric: 'peakCurrentUsers' }, 'metric'],
     ['usage', { productType: undefined }, 'productType'],
     ['quality', { metric: 'userCount' }, 'metric'],
-    ['quality', { uids: '1' }, 'uids without cname'],
     ['quality', { cname: 'c', uids: '1,2,3,4,5,6,7,8,9,10,11' }, 'uids'],
     ['quality', { cname: 'c', uids: 'ada' }, 'uids'],
     ['quality', { endTs: undefined }, 'endTs'],

@@ -436,6 +436,17 @@ it('unknownFields: stand in entries of insights, real-time values and metrics', 
   expect([body.metrics[0], body.metrics[0]!.data[0]]).toMatchObject([{ note: {} }, { note: {} }])
 })
 
+it('usersOutsideChannels: users are served of the whole project, or only of a channel', async () => {
+  const ask = async (usersOutsideChannels: Switches['usersOutsideChannels']) => {
+    const stage = playAnalytics({ switches: { usersOutsideChannels } })
+    const end = stage.now() - 60
+    const asked = { startTs: end - 60, endTs: end, metric: 'networkDelay', productType: 'Native', uids: '4' }
+    return (await stage.ask('realtime-quality', asked)).body
+  }
+  expect((await ask('served')).data).toEqual([{ uid: 4, values: [] }])
+  expect((await ask('refused')).message).toBe('invalid parameters: uids without cname')
+})
+
 it('realtimeUsers: with-channel tells of the channel beside its users', async () => {
   const stage = playAnalytics({ switches: { realtimeUsers: 'with-channel' } })
   const end = stage.now() - 60

@@ -74,6 +74,7 @@ const choices: Choices = {
   tightHours: [0, 0.2],
   realtimeEnd: any('realtimeEnd'),
   realtimeUid: any('realtimeUid'),
+  usersOutsideChannels: any('usersOutsideChannels'),
   realtimeUsers: any('realtimeUsers'),
   // Cloud players
   playerLimits: any('playerLimits'),

@@ -129,7 +129,8 @@ describe('the series of real-time quality', () => {
     metrics: ['audioFreezeRate'],
     channels: ['algebra-7b'],
     uids: ['7', '12', '7'],
-  }
+    usersOf: 'channels',
+  } as const
 
   it('add one of the users in each channel', () => {
     const series = realtimeQualitySeries(settings)
@@ -166,8 +167,21 @@ describe('the series of real-time quality', () => {
     expect(received).toEqual([from, from + 40])
   })
 
-  it('have no users without a channel', () => {
-    expect(keys(realtimeQualitySeries({ ...settings, channels: [] }))).toEqual(['Native/audioFreezeRate'])
+  it('have no users without a channel, unless users of the whole project are wanted', () => {
+    const series = (parts: object) => realtimeQualitySeries({ ...settings, channels: [], ...parts })
+    expect(keys(series({}))).toEqual(['Native/audioFreezeRate'])
+    const [, users] = series({ usersOf: 'project' })
+    expect(target(streams['realtime-quality'], users!)).toBe(
+      '/beta/realtime/quality/by_time_20sec?startTs=1767225600&endTs=1767312000&appid=a1&productType=Native&metric=audioFreezeRate&uids=12%2C7',
+    )
+    expect(keys(realtimeQualitySeries({ ...settings, usersOf: 'project' }))).toHaveLength(3)
+  })
+
+  it('ask for users in batches of ten', () => {
+    const uids = Array.from({ length: 23 }, (_, n) => String(10 + n))
+    const asked = realtimeQualitySeries({ ...settings, uids }).flatMap(({ ask }) => ask.uids ?? [])
+    expect(asked.map(batch => batch.split(',').length)).toEqual([10, 10, 3])
+    expect(asked.join()).toBe(uids.join())
   })
 })
 

@@ -11,7 +11,7 @@ import {
 import type { DetailStreamName, WindowStreamName } from '../../streams/stream.ts'
 import { formatDuration } from '../duration.ts'
 import { listOf } from './leaf.ts'
-import { duration, identifier, oneOf, text } from './values.ts'
+import { channelName, duration, oneOf, text } from './values.ts'
 
 /** Call records; all durations in ms. */
 export interface CallsSettings {
@@ -49,8 +49,9 @@ export interface RealtimeUsageSettings {
 }
 
 export interface RealtimeQualitySettings extends RealtimeUsageSettings {
-  /** Users that are asked for one by one in each of the channels. */
+  /** Users whose own values are asked for. */
   readonly uids: readonly string[]
+  readonly usersOf: 'channels' | 'project'
 }
 
 export interface AnalyticsStreams {
@@ -97,6 +98,7 @@ export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName
       metrics: qualityMetrics,
       channels: [],
       uids: [],
+      usersOf: 'channels',
     },
   }
 
@@ -132,19 +134,16 @@ const every = 'How often the newest values are asked for.'
 const finalAfter =
   'How long after its time a value is read again, because the provider computes it again; then it is complete.'
 
-const channels = listOf(identifier('a channel name'))
+const channels = listOf(channelName())
   .optional()
   .describe('Channels that are asked for besides the whole project.')
   .meta({ default: [] })
 
 const uids = listOf(
   text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
-  {
-    max: maxima.uids,
-  },
 )
   .optional()
-  .describe(`Users whose own values are asked for in each of the channels, at most ${maxima.uids}.`)
+  .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`)
   .meta({ default: [] })
 
 const { calls, 'usage-insight': usage, 'quality-insight': quality } = defaultAnalyticsStreams
@@ -213,6 +212,12 @@ export const analyticsStreamShapes = {
       metrics: metrics(rates.metrics),
       channels,
       uids,
+      usersOf: oneOf(['channels', 'project'])
+        .optional()
+        .describe(
+          'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
+        )
+        .meta({ default: rates.usersOf }),
     },
   },
 } as const satisfies Readonly<

@@ -72,9 +72,17 @@ export function path() {
 
 /** An identifier of the provider: under 64 bytes, of any characters that can be printed. */
 export function identifier(what: string) {
-  const allowed = `${what}, under 64 bytes in UTF-8`
+  return line(`${what}, under 64 bytes in UTF-8`, 63)
+}
+
+/** A channel may have another name than a room, which no document bounds; services of this kind take 64 bytes. */
+export function channelName() {
+  return line('a channel name of at most 64 bytes in UTF-8', 64)
+}
+
+function line(allowed: string, mostBytes: number) {
   return leaf({ allowed, json: { type: ['string', 'number'] } }, written =>
-    isLine(written) && Buffer.byteLength(written) < 64 ? written : unfit,
+    isLine(written) && Buffer.byteLength(written) <= mostBytes ? written : unfit,
   )
 }
 

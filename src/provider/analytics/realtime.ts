@@ -55,7 +55,9 @@ export const realtimeQuality = {
     metric: word.describe(`What is measured: ${qualityMetrics.join(', ')}`),
     uids: listOf(maxima.uids)
       .optional()
-      .describe(`Each of these users by itself: at most ${maxima.uids} IDs with commas between; needs cname`),
+      .describe(
+        `Each of these users by itself: at most ${maxima.uids} IDs with commas between; some deployments want cname too`,
+      ),
   },
   answer: SeriesAnswer,
   errors: analyticsErrors,

@@ -46,7 +46,8 @@ export function readRealtimeQuality(visit: AnalyticsVisit): readonly object[] {
   const metric = query.oneOf('metric', qualityMetrics)
   const cname = query.optionalText('cname')
   const users = query.users('uids', maxima.uids)
-  if (users && cname === undefined) throw invalid('uids without cname')
+  const isServed = cname !== undefined || settings.switches.usersOutsideChannels === 'served'
+  if (users && !isServed) throw invalid('uids without cname')
   const attendance = attendanceOf(visit, { product, cname })
   const ofAll = () =>
     eachWindow(attendance, (ts, present) => ({ ts, [metric]: realtimeQuality(metric, ts, present) }))

@@ -87,6 +87,11 @@ export const analyticsSwitches = {
     'whether the window that contains the end of a real-time range is served',
   ),
   realtimeUid: choice('number', ['number', 'string'], 'type of uid in real-time values of users'),
+  usersOutsideChannels: choice(
+    'served',
+    ['served', 'refused'],
+    'whether real-time values of users may be asked for without a channel',
+  ),
   realtimeUsers: choice(
     'users',
     ['users', 'with-channel'],

@@ -1,4 +1,9 @@
-import { type Granularity, granularitySeconds, realtimeWindow } from '../../provider/analytics/index.ts'
+import {
+  type Granularity,
+  granularitySeconds,
+  maxima,
+  realtimeWindow,
+} from '../../provider/analytics/index.ts'
 import type { WindowSeries } from '../stream.ts'
 
 export interface UsageInsightSettings {
@@ -18,8 +23,10 @@ export interface RealtimeUsageSettings {
 }
 
 export interface RealtimeQualitySettings extends RealtimeUsageSettings {
-  /** Users that are asked for besides all users of each channel; without channels they mean nothing. */
+  /** Users that are asked for besides all users together. */
   readonly uids: readonly string[]
+  /** Where: in each channel, or in the whole project, which not every deployment may serve. */
+  readonly usersOf: 'channels' | 'project'
 }
 
 /** One series for each metric and granularity. */
@@ -51,18 +58,24 @@ export function realtimeUsageSeries(settings: RealtimeUsageSettings): readonly W
   )
 }
 
-/** The same, and of the users by themselves in each channel, all in one question. */
+/** The same, and of the users by themselves, as many in one question as it takes. */
 export function realtimeQualitySeries(settings: RealtimeQualitySettings): readonly WindowSeries[] {
-  const uids = [...new Set(settings.uids)].toSorted()
-  const people = uids.length === 0 ? [] : [uids.join()]
+  const batches = batchesOf([...new Set(settings.uids)].toSorted())
+  const places = settings.usersOf === 'project' ? [''] : settings.channels
   return distinct([
     ...realtimeUsageSeries(settings),
     ...pairs(settings).flatMap(({ path, ask }) =>
-      settings.channels.flatMap(cname =>
-        people.map(uids => realtime([...path, cname, uids], { ...ask, cname, uids })),
+      places.flatMap(cname =>
+        batches.map(uids => realtime([...path, cname, uids], { ...ask, ...(cname && { cname }), uids })),
       ),
     ),
   ])
+}
+
+function batchesOf(uids: readonly string[]): readonly string[] {
+  return Array.from({ length: Math.ceil(uids.length / maxima.uids) }, (_, n) => {
+    return uids.slice(n * maxima.uids, (n + 1) * maxima.uids).join()
+  })
 }
 
 interface Question {
