@@ -111,13 +111,14 @@ function pageCommit(
   harvest: CursorHarvest,
   grant: Grant | undefined,
 ): PageCommit {
-  const { room, rows, rejects, holes } = harvest
+  const { room, rows, rejects, holes, isUndecided } = harvest
   return {
     ...{ app: app.id, stream: stream.name, series, fence, room, rows, rejects },
     ...standAfter(place, page, harvest),
     version: place.progress.version,
     caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping && !harvest.holdsBack,
     source: stream.source,
+    ...(isUndecided && { isUndecided }),
     ...(holes && !page.looping ? { holes } : {}),
     ...(grant ? { settles: grant } : {}),
   }

@@ -1,4 +1,5 @@
 import { nextVisit } from '../planning/cadence.ts'
+import type { FailureKind } from '../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
@@ -28,6 +29,9 @@ export interface SequelContext {
   readonly drop: (room: string) => void
 }
 
+/** Ways in which an answer came and cannot be read. */
+const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
+
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, health } = context
 
@@ -45,8 +49,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'failed':
       case 'looped':
         if (stream.kind === 'feed') feedGaps.suspect()
-        // Its pages were read and show whose room it is.
-        if (result.end === 'looped' && stream.name === gatekeeper) letOthersIn(series)
+        if (stream.name === gatekeeper && (await showsRoom(series, result))) letOthersIn(series)
         return pauseOf(stream)(result.failure, lane.fail(series), random.next())
       case 'gone':
         return afterGone(stream.name, series)
@@ -67,6 +70,13 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
+  async function showsRoom(room: string, { end, failure }: VisitResult): Promise<boolean> {
+    if (end === 'looped') return true
+    if (!failure || !unreadable.has(failure.kind) || rooms.isVerified(room)) return false
+    return store.vouchFor(context.fence(), app.id, room)
   }
 
   function pauseOf({ kind }: CursorStream): typeof seriesPause {
@@ -102,11 +112,11 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   async function afterReading(
     stream: CursorStreamName,
     name: string,
-    { fresh, unfinished, end }: VisitResult,
+    { fresh, unfinished, undecided, end }: VisitResult,
   ): Promise<number | undefined> {
     const room = rooms.find(name) ?? rooms.add(name, 'hint')
     const memory = seriesOf(room, stream)
-    if (stream === gatekeeper) letOthersIn(name)
+    if (stream === gatekeeper && !undecided) letOthersIn(name)
     if (end === 'more') return 0
     const cadence = rooms.settings(stream)
     const state = { quiet: memory.quiet, endedAt: room.life?.endedAt }

@@ -23,6 +23,8 @@ export interface VisitResult {
   readonly fresh: number
   /** Something listed is still to come. */
   readonly unfinished: boolean
+  /** The last page did not tell whose it is. */
+  readonly undecided: boolean
   /** The roomUuid turned out to mean another room now. */
   readonly opened: boolean
   /** What the database knew of the room when the visit began. */
@@ -85,7 +87,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
   const { learnt } = occasion
   let place = await begin(context, occasion)
   const { life } = place.progress
-  const found = { fresh: 0, unfinished: false, opened: false, life, hints: [] as Hint[] }
+  const found = { fresh: 0, unfinished: false, undecided: false, opened: false, life, hints: [] as Hint[] }
   const why = unaskable(context)
   if (why !== undefined) {
     await reportUnaskable(context, why)
@@ -115,6 +117,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     if (isTail(place)) learnt.refusedTails = 0
     found.fresh += sum(result.stored.stored)
     found.unfinished = result.harvest.unfinished
+    found.undecided = result.harvest.isUndecided === true
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
     if (result.page.looping) return { end: reportLoop(context), ...found }
@@ -170,7 +173,9 @@ function follow(
   const progress = { version: stored.version, cursor, carry, certain: true }
   if (harvest.follow === 'stay') {
     // A matched probe goes on at the tail that it vouches for.
-    return place.purpose === 'probe' && cursor !== null ? start(progress, cursor) : undefined
+    return place.purpose === 'probe' && cursor !== null && !harvest.isUndecided
+      ? start(progress, cursor)
+      : undefined
   }
   place.asked.add(place.cursor)
   return page.nextId === undefined

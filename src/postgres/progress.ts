@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
+import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
@@ -62,6 +63,43 @@ const close = statement(
   `update ingest.progress p set closed_at = ingest.clock()
    where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and ${owned}`,
 )
+
+/**
+ * A log that cannot be read shows that its room is there. It is the one that is known where none was told apart by its
+ * log, and where its log was read so lately that the room was not given up meanwhile.
+ */
+const vouch = statement(
+  'vouch_for_room',
+  `insert into classroom.room as t (app_id, room_uuid, incarnation, region, first_seen_at, verified_at)
+   select :app, :room, coalesce(r.incarnation, 1), :region, ingest.clock(), ingest.clock() - :memory::interval * 0.75
+   from (select) one
+   left join lateral (
+     select r.incarnation, r.verified_at, r.ended_at from classroom.room r
+     where r.app_id = :app and r.room_uuid = :room order by r.incarnation desc limit 1
+   ) r on true
+   where ${owned} and (
+     r.verified_at > ingest.clock() - :memory::interval
+       and coalesce(r.ended_at > ingest.clock() - :memory::interval * 0.5, true)
+     or not exists (
+       select from ingest.progress p
+       where p.app_id = :app and p.series = :room and p.stream = 'room-events'
+         and jsonb_array_length(coalesce(p.carry -> 'fingerprint', '[]')) > 0))
+   on conflict (app_id, room_uuid, incarnation) do update
+     set verified_at = greatest(t.verified_at, excluded.verified_at)
+   returning 1`,
+)
+
+export async function vouchFor(
+  pool: pg.Pool,
+  settings: Pick<CommitSettings, 'roomMemory' | 'region'>,
+  fence: Fence,
+  app: string,
+  room: string,
+): Promise<boolean> {
+  const memory = `${settings.roomMemory} milliseconds`
+  const values = { ...fence, app, room: encodeText(room), region: settings.region(app), memory }
+  return (await query(pool, bind(vouch, values))).length > 0
+}
 
 export async function readProgress(
   pool: pg.Pool,

@@ -9,7 +9,7 @@ import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
 import { makePartitions, type Retention } from './partitions.ts'
-import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress } from './progress.ts'
+import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress, vouchFor } from './progress.ts'
 import type { Ages } from './prune.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
@@ -41,6 +41,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     rehearse: page => rehearsePage(pool, settings, page),
     setAside: letter => setAside(pool, letter),
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
+    vouchFor: (fence, app, room) => vouchFor(pool, settings, fence, app, room),
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
     recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),

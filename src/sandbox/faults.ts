@@ -2,7 +2,7 @@ import type { Random } from '../clock/clock.ts'
 
 /**
  * What may happen to a request between client and world. `lost-response` acts before the connection ends,
- * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`.
+ * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`, `no-data` leaves it out.
  */
 export const faultKinds = [
   'reset',
@@ -17,6 +17,7 @@ export const faultKinds = [
   'malformed',
   'wrong-types',
   'empty',
+  'no-data',
   'endless',
   'looping-next-id',
 ] as const

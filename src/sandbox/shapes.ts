@@ -23,7 +23,8 @@ export function batch({ list, ...counts }: Page<object>, { listShape, logEnd }: 
 }
 
 /** A list that comes whole, without a nextId. */
-export function wholeList(list: readonly object[], { listShape }: Switches): unknown {
+export function wholeList(list: readonly object[], { listShape, emptyResources }: Switches): unknown {
+  if (list.length === 0 && emptyResources === 'no-data') return new Beside({})
   if (listShape === 'records') return { records: list }
   return listShape === 'item' && list.length === 1 ? list[0] : list
 }

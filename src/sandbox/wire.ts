@@ -62,6 +62,10 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
         date: answer.headers.get('date') ?? '',
       })
     }
+    case 'no-data': {
+      const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
+      return json(JSON.stringify(body))
+    }
     case 'wrong-types':
       return json('{"code":"zero","msg":[],"ts":"today","data":7}')
     case 'endless':

@@ -245,6 +245,8 @@ export interface Harvest {
   readonly holes?: readonly Hole[]
   /** Of a feed: what it told, readable or not, by names that stay the same when it tells it again. */
   readonly told?: readonly string[]
+  /** The page does not tell whose it is: it proves nothing of the room. */
+  readonly isUndecided?: true
   /** Something listed is not finished yet, so the list is read again soon. */
   readonly unfinished: boolean
 }

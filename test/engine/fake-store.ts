@@ -22,6 +22,9 @@ export class FakeStore extends FakeRangeStore implements Store {
   readonly commits: PageCommit[] = []
   readonly letters: DeadLetter[] = []
   readonly forgotten: string[] = []
+  readonly vouched: string[] = []
+  /** A room whose log cannot be read may be another one by now. */
+  isAnother = false
   readonly calls: Method[] = []
   readonly stored = new Set<string>()
   /** What the app's feed may have lost and the ledger does not know yet. */
@@ -127,6 +130,12 @@ export class FakeStore extends FakeRangeStore implements Store {
     const known = this.#series.get(`${stream} ${series}`)
     if (known) known.closed = true
     else this.closedWindows.push(`${stream} ${series}`)
+  }
+
+  async vouchFor(_fence: unknown, _app: string, room: string): Promise<boolean> {
+    this.#called('vouchFor')
+    if (!this.isAnother) this.vouched.push(room)
+    return !this.isAnother
   }
 
   async forgetRoom(_fence: unknown, _app: string, room: string): Promise<void> {

@@ -7,6 +7,7 @@ export interface Thing {
   readonly id: number
   readonly hint?: Hint
   readonly unfinished?: true
+  readonly undecided?: true
 }
 
 export interface Served {
@@ -31,6 +32,7 @@ function harvest(page: Page): Harvest {
     hints: things.flatMap(({ hint }) => (hint ? [hint] : [])),
     told: things.map(({ id }) => String(id)),
     unfinished: things.some(({ unfinished }) => unfinished === true),
+    ...(things.some(({ undecided }) => undecided) && { isUndecided: true as const }),
   }
 }
 

@@ -85,6 +85,37 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it.each(['malformed', 'too_large'] as const)(
+    'a log that is %s keeps no other stream waiting',
+    async kind => {
+      const { clock, transport, store, stop } = startApp(['algebra'])
+      transport.answers = ({ operation }) => (operation === 'roomEvents' ? kind : { items: [] })
+      await clock.advance(5 * second)
+      expect(transport.of('popupQuiz')).toHaveLength(1)
+      expect(store.vouched).toEqual(['algebra'])
+      await stop()
+    },
+  )
+
+  it('but where nobody can say whose room it is, the others wait', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    store.isAnother = true
+    transport.answers = ({ operation }) => (operation === 'roomEvents' ? 'malformed' : { items: [] })
+    await clock.advance(minute)
+    expect(transport.of('popupQuiz')).toEqual([])
+    await stop()
+  })
+
+  it('a page that does not tell whose it is lets no other stream in', async () => {
+    const { clock, transport, stop } = startApp(['algebra'])
+    transport.answers = ({ operation }) =>
+      operation === 'roomEvents' ? { items: [{ id: 1, undecided: true }] } : { items: [] }
+    await clock.advance(5 * second)
+    expect(transport.of('roomEvents').length).toBeGreaterThan(0)
+    expect(transport.of('popupQuiz')).toEqual([])
+    await stop()
+  })
+
   it('a room of which nothing is heard is visited ever more seldom', async () => {
     const { clock, transport, stop } = startApp(['algebra'], [roomLog])
     await clock.advance(hour)

@@ -58,6 +58,14 @@ describe('where a visit begins', () => {
     ])
   })
 
+  it('a probe that does not tell whose room it is reads no further, and proves nothing', async () => {
+    const { go, asked, store, transport } = rigged(roomLog, { cursor: 'p7', certain: false })
+    transport.answers = () => ({ items: [{ id: 1, undecided: true }] })
+    expect(await go()).toMatchObject({ end: 'done', undecided: true })
+    expect(asked()).toEqual([null])
+    expect(store.commits).toMatchObject([{ cursor: 'p7', isUndecided: true }])
+  })
+
   it('so is the log of a room that has ended long since', async () => {
     const { go, asked } = rigged(roomLog, { cursor: 'p7', certain: true })
     await go({ room: 'doubtful' })

@@ -212,3 +212,41 @@ describe('what could not be read', () => {
     expect(found).toEqual([{ body: '{"ts":1}', occurrences: 2 }])
   })
 })
+
+describe('a room whose log cannot be read', () => {
+  const vouched = (name: string) => db.store.vouchFor(me, app, name)
+  const stored = async (name: string) => {
+    await db.store.discoverRooms(me, app, [name])
+    return db.store.commit(listPage('resources', name, 0))
+  }
+
+  it('has its lists stored where its log was never read', async () => {
+    await db.store.discoverRooms(me, app, ['opaque'])
+    expect(await vouched('opaque')).toBe(true)
+    expect(await stored('opaque')).toMatchObject({ outcome: 'committed' })
+    await db.advance(2 * hour)
+    expect(await vouched('opaque')).toBe(true)
+  })
+
+  it('and where it was read lately, but not when it may be another room by now', async () => {
+    await db.store.discoverRooms(me, app, ['known'])
+    const carry = { incarnation: 1, fingerprint: [[1, 3, null, null]] }
+    await db.store.commit(
+      logPage('known', 0, { rows: eventRows([event('known', 1)]), carry, caughtUp: false }),
+    )
+    await db.advance(0.2 * hour)
+    expect(await vouched('known')).toBe(true)
+    await db.advance(0.2 * hour)
+    expect(await stored('known')).toMatchObject({ outcome: 'committed' })
+    await db.advance(0.1 * hour)
+    expect(await vouched('known')).toBe(false)
+  })
+
+  it('a page of it that is empty proves nothing of the room', async () => {
+    await db.store.discoverRooms(me, app, ['silent'])
+    await db.store.commit(logPage('silent', 0, { rows: eventRows([event('silent', 1)]) }))
+    await db.advance(1.1 * hour)
+    await db.store.commit(logPage('silent', 1, { rows: {}, caughtUp: false, isUndecided: true }))
+    expect(await stored('silent')).toEqual({ outcome: 'unverified' })
+  })
+})

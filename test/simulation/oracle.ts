@@ -36,9 +36,10 @@ export async function examine(
     widgetItems: truth.widgetItems.filter(({ widget }) => streams.includes(streamOf[widget])),
   }
   const widgets = examineWidgets(read, stored, incarnations)
+  const resources = truth.resources.filter(key => streams.includes('resources') && !stored.resources.has(key))
   const recordings = streams.includes('recordings') ? examineRecordings(truth, stored, service) : []
   return {
-    lost: [...events.lost, ...widgets.lost, ...recordings],
+    lost: [...events.lost, ...widgets.lost, ...recordings, ...resources.map(key => `resource ${key}`)],
     duplicate: [...events.duplicate, ...widgets.duplicate],
     different: [...events.different, ...widgets.different],
   }

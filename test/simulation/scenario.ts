@@ -73,6 +73,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     ...drawn,
     classRestart: pick('off', 'on'),
     eventTimes: pick('present', 'absent'),
+    emptyResources: pick('list', 'no-data'),
     personIds: pick('present', 'absent'),
     voteOptions: pick('index', 'object', 'unknown'),
     ...demands.switches,
@@ -81,7 +82,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
   return {
     ...{ switches, apps, streams },
-    refusals: pick([], [notThere], [{ ...notThere, code: 20404100 }]),
+    refusals: [...pick([], [notThere], [{ ...notThere, code: 20404100 }]), ...pick([], unreadable)],
     profile: { ...profile, ...demands.profile },
     settings: settingsFor(apps, streams, rooms),
   }
@@ -89,6 +90,12 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
 
 /** The feed of the app says now and then that it is not there; with a code, that a classroom is not. */
 const notThere: FaultRule = { kind: 'status', operation: 'appEvents', status: 404, rate: 0.1 }
+
+/** Logs that cannot be read now and then, and lists that are left out. */
+const unreadable: readonly FaultRule[] = [
+  { kind: 'malformed', operation: 'roomEvents', rate: 0.1 },
+  { kind: 'no-data', operation: 'resources', rate: 0.05 },
+]
 
 /** Names that the school gives to the rooms of its two classes. */
 const firstRooms = {

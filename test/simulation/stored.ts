@@ -22,6 +22,8 @@ export interface Stored {
   /** Answers and votes, by the place of their item. */
   readonly submissions: ReadonlySet<string>
   readonly recordings: ReadonlyMap<string, string>
+  /** Those that are listed, by app, room and ID. */
+  readonly resources: ReadonlySet<string>
   readonly gaps: readonly StoredGap[]
   /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
   readonly waiting: ReadonlySet<string>
@@ -52,6 +54,9 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
     `select app_id || ' ' || room_uuid || ' ' || record_id as key, status || ' ' || coalesce(url, 'null') as state
      from classroom.recording`,
   )
+  const resources = await rows<Keyed<unknown>>(
+    `select app_id || ' ' || room_uuid || ' ' || resource_uuid as key from classroom.resource where removed_at is null`,
+  )
   type Gap = Omit<StoredGap, 'from' | 'to'> & { readonly lower: string; readonly upper: string }
   const gaps = await rows<Gap>(
     `select app_id as app, stream, series, incarnation, unit,
@@ -71,6 +76,7 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
     widgetItems: new Map(items.map(({ key, data }) => [key, canonical(data)])),
     submissions: new Set(submissions.map(({ key }) => key)),
     recordings: new Map(recordings.map(({ key, state }) => [key, state])),
+    resources: new Set(resources.map(({ key }) => key)),
     gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
     waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),
   }

@@ -38,6 +38,8 @@ export interface Truth {
   readonly events: readonly TrueEvent[]
   readonly widgetItems: readonly TrueWidgetItem[]
   readonly recordings: readonly TrueRecording[]
+  /** Of rooms that are still served, by app, room and ID. */
+  readonly resources: readonly string[]
 }
 
 /** Everything that ever was, as far as a client could read it. */
@@ -45,6 +47,7 @@ export function readTruth(sandbox: Sandbox): Truth {
   const events: TrueEvent[] = []
   const widgetItems: TrueWidgetItem[] = []
   const recordings: TrueRecording[] = []
+  const resources: string[] = []
   const firstPlace = sandbox.settings.switches.widgetItemSequence === 'present' ? 0 : 1
   let isServed = false
   for (const line of sandbox.truth()) {
@@ -75,13 +78,16 @@ export function readTruth(sandbox: Sandbox): Truth {
           isSubmission: line.step === 'submission' && !line.malformed,
         })
         break
+      case 'resource':
+        if (isServed) resources.push(`${app} ${room} ${line.item.resourceUuid}`)
+        break
       case 'recording': {
         const { recordId, status, url } = line.item
         recordings.push({ key: `${app} ${room} ${recordId}`, state: `${status} ${url}`, isServed })
       }
     }
   }
-  return { events, widgetItems, recordings }
+  return { events, widgetItems, recordings, resources }
 }
 
 function lengthOf(list: unknown): number {

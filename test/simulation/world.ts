@@ -37,6 +37,7 @@ const choices: Choices = {
   submitter: ['operator'],
   classRestart: any('classRestart'),
   eventTimes: any('eventTimes'),
+  emptyResources: any('emptyResources'),
   personIds: any('personIds'),
   voteOptions: any('voteOptions'),
   recordingEndState: any('recordingEndState'),

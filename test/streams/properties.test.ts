@@ -112,9 +112,10 @@ it('a quiz log gives the same rows wherever it is cut into pages', () => {
 })
 
 it.each([
-  ['room-events', log],
-  ['popup-quiz', quizLog],
-] as const)('%s: the last page read again gives the rows that it gave', (name, items) => {
+  ['room-events', log, 'classroom.room'],
+  // What a quiz came to may have been said since.
+  ['popup-quiz', quizLog, 'classroom.quiz'],
+] as const)('%s: the last page read again gives the rows that it gave', (name, items, summary) => {
   fc.assert(
     fc.property(items as fc.Arbitrary<object[]>, cuts, (all, at) => {
       const first = readPages(name, all, at).at(-1)!
@@ -124,7 +125,7 @@ it.each([
         pageOf({ items: all.slice(Math.max(0, ...cut)), cursor }),
         first.carry,
       )
-      expect(tablesOf(again.rows, 'classroom.room')).toEqual(tablesOf(first.rows, 'classroom.room'))
+      expect(tablesOf(again.rows, summary)).toEqual(tablesOf(first.rows, summary))
       expect(again.hints).toEqual([])
     }),
   )

@@ -63,6 +63,28 @@ it('the end of a quiz has the item’s own time where it has one, else the answe
   expect(endedAt({ items: [{ ...end, ts: 1_767_222_000_000 }] }, null)).toBe('2025-12-31T23:00:00.000Z')
 })
 
+it('a log that is read again from its beginning takes nothing back that a later page had said', () => {
+  const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
+  const first = { items: [start('q1'), answer('q1')], nextId: 'n1' }
+  const whole = read({ items: [end], cursor: 'n1' }, read(first).carry).carry
+  const again = read(first, streams['popup-quiz'].rewind(whole))
+  expect(again.rows['classroom.quiz']).toBeUndefined()
+  expect(again.rows['classroom.quiz_submission']).toHaveLength(1)
+  const grown = { ...first, items: [...first.items, start('q2')] }
+  const quizzes = read(grown, streams['popup-quiz'].rewind(read(first).carry)).rows['classroom.quiz']
+  expect(quizzes).toMatchObject([{ quiz_id: 'q2', state: 'running' }])
+})
+
+it('the shares of a poll that are read again stay as they were said last', () => {
+  const tell = (num: number) => ({
+    changeProperties: { extra: { pollId: 'p1', pollDetails: { 0: { num } } } },
+  })
+  const poll = streams.poll
+  const { carry } = poll.harvest(pageOf({ items: [tell(1), tell(2)] }), null)
+  const { rows } = poll.harvest(pageOf({ items: [tell(1)], nextId: 'n1' }), poll.rewind(carry))
+  expect(rows['classroom.poll_tally']).toBeUndefined()
+})
+
 it('an item that is set aside still takes its place in the log', () => {
   const first = read({ items: [null, start('q1')], nextId: 'n1' })
   expect(first.rows['classroom.widget_event']?.map(({ position }) => position)).toEqual([1])

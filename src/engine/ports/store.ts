@@ -52,6 +52,8 @@ export interface PageCommit {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
   readonly holes?: readonly Hole[]
+  /** The page proves nothing of its room, not even that it is still there. */
+  readonly isUndecided?: true
   /** Debit that this page settles, where the operation is debited durably. */
   readonly settles?: Grant
 }
@@ -119,6 +121,11 @@ export interface Store extends RangeStore {
   readonly closeSeries: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
   /** The provider no longer knows the room: its log is final, and what is missing in it is lost. */
   readonly forgetRoom: (fence: Fence, app: string, room: string) => Promise<void>
+  /**
+   * The log of a room answers and cannot be read: it shows that the room is there, and not whose it is. Answers whether
+   * its other streams may be stored all the same: where the log was never read, or was read lately.
+   */
+  readonly vouchFor: (fence: Fence, app: string, room: string) => Promise<boolean>
   /**
    * Answers of the app's feed that were debited and never committed, and a pause longer than the provider
    * remembers, become rows of the gap ledger. Answers how many rows are new or have grown.

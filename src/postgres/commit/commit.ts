@@ -78,7 +78,8 @@ function values(page: PageCommit, settings: CommitSettings): Values {
 const written = Object.keys({ ...classroomTables, ...playersTables }) as TableName[]
 
 function rowValues(page: PageCommit): Values {
-  const rows: RowSet = page.source === 'log' ? { ...page.rows, 'classroom.room': touched(page) } : page.rows
+  const rows: RowSet =
+    page.source === 'log' && !page.isUndecided ? { ...page.rows, 'classroom.room': touched(page) } : page.rows
   return Object.fromEntries(written.map(table => [parameterName(table), encodeRows(rows[table])]))
 }
 

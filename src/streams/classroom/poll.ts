@@ -41,7 +41,7 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
     const pollId = change.value.pollId ?? question
     if (pollId === null) continue
     if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
-    else if (fields.some(field => isSaid(change.raw[field]))) {
+    else if (!change.isKnown && fields.some(field => isSaid(change.raw[field]))) {
       polls.set(pollId, overlay(polls.get(pollId), pollRow(change, pollId, context)))
       const tally = readTally(change, pollId, context)
       for (const row of tally.rows) tallies.set(`${row.option_index} ${pollId}`, row)

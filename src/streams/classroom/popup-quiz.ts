@@ -34,7 +34,7 @@ function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
     const quizId = change.value.popupQuizId ?? question
     if (quizId === null) continue
     if (isSubmission(change)) submissions.push(submissionRow(change, quizId, context))
-    else if (isSummary(change))
+    else if (!change.isKnown && isSummary(change))
       quizzes.set(quizId, overlay(quizzes.get(quizId), quizRow(change, quizId, context)))
   }
   const rows = { 'classroom.quiz': [...quizzes.values()], 'classroom.quiz_submission': submissions }

@@ -4,17 +4,19 @@ import type { ResourceRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
 import { receivedTime } from '../events/event-time.ts'
-import { isObject, judgeEach, type Read } from '../items.ts'
+import { isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { resourceColumns, resourceFields } from '../resource-fields.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { Page, SnapshotStream } from '../stream.ts'
+import type { Page, RoomScope, SnapshotStream } from '../stream.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
 
 const Carry = z.object({
   incarnation: z.int().min(1).default(1),
   /** What the last complete listing named. */
   known: z.array(z.string()).readonly().default([]),
+  /** How many answers in a row had no data. */
+  silent: z.int().min(0).default(0),
 })
 type Carry = z.infer<typeof Carry>
 
@@ -27,7 +29,7 @@ export const resources: SnapshotStream = {
   name: 'resources',
   title: 'Public resources of each room',
   operation,
-  read: resourceBatch.read,
+  read,
   source: 'list',
   scope: 'room',
   request: () => ({}),
@@ -37,7 +39,21 @@ export const resources: SnapshotStream = {
 const columns = new Set([...resourceColumns, 'updateTime'])
 const converted = 100
 
+/** The document promises a list. An answer without may mean that there is nothing, or be half of one: so many are believed. */
+const silentUntilBelieved = 3
+
+/** A list is all there is, so it says how many that are. */
+function read(answer: unknown): ReturnType<SnapshotStream['read']> {
+  const batch = resourceBatch.read(answer)
+  const hasList = isObject(answer) && isSaid(answer.data)
+  return hasList ? { ...batch, total: batch.items.length } : batch
+}
+
 function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
+  const silent = page.items.length === 0 && page.total === undefined ? carry.silent + 1 : 0
+  if (silent > 0 && silent < silentUntilBelieved && carry.known.length > 0) {
+    return { ...nothing, carry: { ...carry, silent }, room: roomOf(carry) }
+  }
   const items = page.items.map(redact)
   const { good, rejects } = judgeEach(ResourceItem, items)
   const listed = lastByKey(good, ({ value }) => value.resourceUuid)
@@ -52,8 +68,8 @@ function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
         ...gone.map(id => removedRow(id, page)),
       ],
     },
-    carry: { ...carry, known: [...known].filter(id => !gone.includes(id)) },
-    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    carry: { ...carry, silent, known: [...known].filter(id => !gone.includes(id)) },
+    room: roomOf(carry),
     follow: 'next',
     rejects,
     hints: [],
@@ -61,6 +77,12 @@ function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
       ({ value }) => (value.taskProgress?.convertedPercentage ?? converted) < converted,
     ),
   }
+}
+
+const nothing = { rows: {}, follow: 'stay', rejects: [], hints: [], unfinished: true } as const
+
+function roomOf({ incarnation }: Carry): RoomScope {
+  return { kind: 'incarnation', incarnation, opens: false }
 }
 
 /** Also of an item that cannot be read otherwise: it is there all the same. */

@@ -42,6 +42,7 @@ function harvestBeginning(page: Page, read: EventPage, carry: LogCarry): Harvest
   const fingerprint = extendFingerprint(carry.fingerprint, read.events)
   const log = readLog(page, read, { ...carry, fingerprint, lost: false, rereading: true }, beginning)
   const isOnlyLook = page.purpose === 'probe' && page.nextId !== undefined
+  if (verdict === 'undecided' && page.items.length === 0) return { ...look(log, carry), isUndecided: true }
   if (verdict === 'undecided' || (verdict === 'same' && isOnlyLook)) return look(log, carry)
   return log
 }

@@ -24,6 +24,8 @@ export interface Change<T> {
   readonly raw: JsonObject
   /** Those who made it, where what is said of them could not be read. */
   readonly unread: JsonObject
+  /** It was read before: what it said of its quiz or poll is stored, and so may be what others said later. */
+  readonly isKnown: boolean
   /** When it happened, as far as that is known. */
   readonly at: Timestamp | null
 }
@@ -75,6 +77,7 @@ export function readItems<T>(
       changes.push({
         ...change,
         position,
+        isKnown: isKnown(position, carry),
         at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, carry),
       })
   }
@@ -92,7 +95,10 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
   }
 }
 
-function readChange<T>(schema: z.ZodType<T>, item: Json): Omit<Change<T>, 'at' | 'position'> | Reject {
+function readChange<T>(
+  schema: z.ZodType<T>,
+  item: Json,
+): Omit<Change<T>, 'at' | 'isKnown' | 'position'> | Reject {
   const fields = fieldsOf(item)
   const judged = judge(Told, fields, '', item)
   if (!judged.ok) return judged.reject
@@ -117,7 +123,11 @@ function ownTime(item: Json): Timestamp | null {
 }
 
 /** What is new on the last page of a log that had been read to its end has just happened. */
-function liveTime(page: Page, position: Sequence, { caughtUp, seen }: WidgetCarry): Timestamp | null {
-  const isLive = caughtUp && page.nextId === undefined && (seen === null || position > seen)
+function liveTime(page: Page, position: Sequence, carry: WidgetCarry): Timestamp | null {
+  const isLive = carry.caughtUp && page.nextId === undefined && !isKnown(position, carry)
   return isLive ? timestamp(page.answeredAt) : null
+}
+
+function isKnown(position: Sequence, { seen }: WidgetCarry): boolean {
+  return seen !== null && position <= seen
 }
