@@ -77,15 +77,17 @@ const firstBytes = 4_096
 type Body = Dispatcher.ResponseData['body']
 
 /**
- * Reads until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept. Bytes
- * go to their place as they come, so that a body whose length is `told` is never held twice.
+ * Reads until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept; of a body
+ * whose length is `told` to pass it no more is read. Bytes go to their place as they come, so that such a body is never
+ * held twice.
  */
 async function readBody(
   body: Body,
-  cap: number,
+  most: number,
   told: number,
 ): Promise<Pick<Arrival, 'bytes' | 'end' | 'error'>> {
-  let bytes: Buffer = Buffer.allocUnsafeSlow(Math.max(firstBytes, told <= cap ? told : 0))
+  const cap = told > most ? Math.min(most, keptBytes) : most
+  let bytes: Buffer = Buffer.allocUnsafeSlow(Math.max(firstBytes, Math.min(told, cap)))
   let size = 0
   /* Destroying a body that has not ended makes it emit an error, which nobody else listens for. */
   body.on('error', () => {})
@@ -95,7 +97,8 @@ async function readBody(
         const kept = Math.min(cap, keptBytes)
         return { bytes: Buffer.concat([bytes.subarray(0, size), chunk], kept), end: 'cut' }
       }
-      if (size + chunk.length > bytes.length) bytes = larger(bytes, size, size + chunk.length)
+      if (size + chunk.length > bytes.length)
+        bytes = larger(bytes, size, { needed: size + chunk.length, cap })
       bytes.set(chunk, size)
       size += chunk.length
     }
@@ -106,8 +109,12 @@ async function readBody(
 }
 
 /** Room for at least `needed` bytes, of which `size` are there. */
-function larger(bytes: Buffer, size: number, needed: number): Buffer {
-  const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * bytes.length))
+function larger(
+  bytes: Buffer,
+  size: number,
+  { needed, cap }: { readonly needed: number; readonly cap: number },
+): Buffer {
+  const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(cap, 2 * bytes.length)))
   grown.set(bytes.subarray(0, size))
   return grown
 }

@@ -139,6 +139,18 @@ describe('a server that misbehaves', () => {
     expect(server.bytesWritten()).toBeLessThan(32 * megabyte)
   })
 
+  it('that says before a body that it is beyond the cap need not send more than a beginning', async () => {
+    const { server, transport } = await setUp(
+      socket => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${megabyte + 1}\r\n\r\n${' '.repeat(100_000)}`)
+      },
+      { bodyBytes: megabyte, limits: { idle: 5_000, total: 5_000 } },
+    )
+    const failure = failureOf(await transport.send('app1', readRoom))
+    expect([failure.kind, failure.body?.length]).toEqual(['too_large', 65_536])
+    expect(server.bytesWritten()).toBeLessThan(megabyte)
+  })
+
   it('that answers a refusal with a body without end is still that refusal', async () => {
     const { transport } = await setUp(socket => {
       socket.write('HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\ntransfer-encoding: chunked\r\n\r\n')
