@@ -48,7 +48,10 @@ export type Desk = (
   delivery: Delivery,
 ) => Promise<{ readonly status: 200 | 400 | 401 | 503; readonly text: string }>
 
-/** Checks, keeps and counts what the provider tells of players; only what is new makes a list due. */
+/**
+ * Checks, keeps and counts what the provider tells of players. What is new makes a list due, and so does what is signed
+ * and in no shape that is known: the document shows none. It is set aside, and need not be sent again.
+ */
 export function createDesk(options: DeskOptions): Desk {
   const { signers, headers, want, meter, log } = options
   return async ({ app: named, header, body }) => {
@@ -68,10 +71,8 @@ export function createDesk(options: DeskOptions): Desk {
     try {
       const outcome = await take(options, app, body)
       meter.notification(app, outcome)
-      if (outcome === 'stored') want(app)
-      return outcome === 'malformed'
-        ? { status: 400, text: 'this is no notification' }
-        : { status: 200, text: outcome }
+      if (outcome !== 'repeated') want(app)
+      return { status: 200, text: outcome === 'malformed' ? 'set aside' : outcome }
     } catch (error) {
       meter.notification(app, 'unavailable')
       log.warn('a notification could not be kept', { app, error })
