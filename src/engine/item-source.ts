@@ -206,14 +206,16 @@ export function createItemSource(source: ItemSourceContext): Source {
 
   async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {
     const fence = context.fence()
-    await reportFailure({ ...context, stream, series: item.key }, failure)
-    const { kind } = failure
+    const { body: _, ...told } = failure
+    const { kind } = told
     const smaller =
       kind === 'too_large'
         ? stream.split(item)
         : kind === 'time_length_limit'
           ? stream.shorten(item)
           : undefined
+    // Nothing is set aside of what is asked for in parts now.
+    await reportFailure({ ...context, stream, series: item.key }, smaller ? told : failure)
     if (smaller) return replace(item, smaller)
     // Nothing is given up before it cannot be had: who refuses it now may serve it later.
     await store.deferItem(fence, app.id, item, pauseOf(item, failure), losses[kind])

@@ -43,7 +43,8 @@ function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({
     asked.push(question)
     const said = answers(question)
     const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
-    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    if (typeof said === 'string')
+      return { ok: false, failure: { kind: said, text: said, body: new Uint8Array(9) }, timing }
     return {
       ok: true,
       answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
@@ -262,14 +263,14 @@ describe('a worklist of items that must wait', () => {
 })
 
 describe('an item that cannot be had', () => {
-  it('because its answer is too large is asked for in parts', async () => {
-    const { put, work, asked, store } = rigged(({ from, to }) =>
+  it('because its answer is too large is asked for in parts, and what is had that way is no dead letter', async () => {
+    const { put, work, asked, store, counts } = rigged(({ from, to }) =>
       to - from > 200 ? 'too_large' : { items: [] },
     )
     put('large', 3_600)
     await work()
     expect(asked.filter(({ from, to }) => to - from <= 200)).toHaveLength(4)
-    expect(store.gaps).toEqual([])
+    expect([store.gaps, store.letters, counts.letters]).toEqual([[], [], []])
   })
 
   it('because a process ended while it read the answer is asked for in parts, and the others as ever', async () => {
