@@ -2,7 +2,7 @@ import { allowanceOf } from '../config/allowance.ts'
 import { analyticsStreamsOn } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type { AppSettings, DetailSettings, GroupLimit, WindowSettings } from '../engine/settings.ts'
-import { analyticsGroups } from '../provider/analytics/index.ts'
+import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
 import { allCalls } from '../streams/analytics/calls.ts'
 import {
   qualityInsightSeries,
@@ -97,7 +97,8 @@ export function analyticsGroupLimits(config: Config, app: AppConfig): Readonly<R
     const { rates, ...range } = allowance
     const { concurrency } = app.limits[group]
     const shared = sharedRates(config, app, group, rates)
-    return [[group, { scope, range, rates: shared, concurrency, counted: 'ledger' }]]
+    const limit: GroupLimit = { scope, range, rates: shared, concurrency, counted: 'ledger' }
+    return countersOf(group, config.provider.analytics?.limits ?? 'joint').map(name => [name, limit])
   })
   return Object.fromEntries(limits)
 }

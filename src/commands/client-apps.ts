@@ -3,6 +3,7 @@ import { reasonText } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import {
+  countedBy,
   defaultSeriesWords,
   type SeriesParameter,
   type SeriesWords,
@@ -52,11 +53,12 @@ function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Depl
   const { analytics } = config.provider
   if (!analytics) return { off: reasonText('service', app, 'analytics') }
   if (!app.rest) return { off: reasonText('credentials', app, 'analytics') }
-  const limit = analyticsGroupLimits(config, app)[operation.limitGroup]
+  const counted = countedBy(operation, analytics.limits)
+  const limit = analyticsGroupLimits(config, app)[counted.limitGroup]
   if (!limit) return { off: reasonText('plan', app, 'analytics') }
   const words: SeriesWords = hasSeriesWords(operation) ? analytics : defaultSeriesWords
   const nameOf = (name: string) => words.parameters[name as SeriesParameter] ?? name
-  return { operation: withParameterNames(operation, words), nameOf, limit }
+  return { operation: withParameterNames(counted, words), nameOf, limit }
 }
 
 /** Only the names of insights and real-time values are open. */

@@ -39,6 +39,7 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
   return {
     widgetPath: provider.classroom?.widgetPath ?? 'without-region',
     words: provider.analytics ?? defaultSeriesWords,
+    analyticsLimits: provider.analytics?.limits ?? 'joint',
     playerLimits: provider.players?.limits ?? 'joint',
     serverUsers: app => {
       const settings = sessions.get(app)

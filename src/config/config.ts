@@ -1,4 +1,4 @@
-import type { SeriesWords } from '../provider/analytics/index.ts'
+import type { AnalyticsLimitReading, SeriesWords } from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/identifiers.ts'
 import type { Plan } from '../provider/limits.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
@@ -74,6 +74,8 @@ export interface AnalyticsService extends SeriesWords {
   readonly insecure: boolean
   /** Whose requests the provider counts together. */
   readonly counters: 'credential' | 'app'
+  /** Which endpoints share a counter. */
+  readonly limits: AnalyticsLimitReading
 }
 
 export interface PlayersService {

@@ -1,4 +1,4 @@
-import type { SeriesWords } from '../provider/analytics/index.ts'
+import { type AnalyticsLimitReading, countedBy, type SeriesWords } from '../provider/analytics/index.ts'
 import { withRegion } from '../provider/classroom/index.ts'
 import { type PlayerLimitReading, playerGroupOf } from '../provider/players/index.ts'
 import { callMetrics } from './analytics/call-metrics.ts'
@@ -42,13 +42,17 @@ export interface Deployment {
   readonly widgetPath: 'without-region' | 'with-region'
   readonly words: SeriesWords
   readonly serverUsers: (app: string) => ServerUsers
+  /** Which endpoints of call analytics share a counter. */
+  readonly analyticsLimits: AnalyticsLimitReading
   /** Whose counters the lists of players are. */
   readonly playerLimits: PlayerLimitReading
 }
 
 /** The streams as a deployment wants them asked. */
 export function configuredStreams(deployment: Deployment): readonly Stream[] {
-  return Object.values(streams).map(stream => configured(stream, deployment))
+  return Object.values(streams)
+    .map(stream => configured(stream, deployment))
+    .map(stream => ({ ...stream, operation: countedBy(stream.operation, deployment.analyticsLimits) }))
 }
 
 function configured(stream: Stream, { widgetPath, words, serverUsers, playerLimits }: Deployment): Stream {

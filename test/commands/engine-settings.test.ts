@@ -3,7 +3,8 @@ import { qualityAsked } from '../../src/commands/analytics-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
-import { streams } from '../../src/streams/index.ts'
+import { configuredStreams, streams } from '../../src/streams/index.ts'
+import { detailStreamNames, windowStreamNames } from '../../src/streams/stream.ts'
 
 async function settingsOf(text: string) {
   const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
@@ -20,6 +21,28 @@ apps:
 `
 const app = (id: string, key: string) =>
   `  - { id: ${id}, region: ap, plan: premium, classroom: { uid: u, token: t }, rest: { key: ${key}, secret: s } }`
+
+describe('endpoints with one table of limits', () => {
+  it.each(['joint', 'split'] as const)('%s: each stream finds the limits of its counter', async limits => {
+    const text = file('').replace('deadline: 45s', `limits: ${limits}`)
+    const { config, settings } = await settingsOf(text)
+    const [app] = settings.apps
+    const groupOf = Object.fromEntries(
+      configuredStreams(deploymentOf(config)).map(({ name, operation }) => [name, operation.limitGroup]),
+    )
+    for (const name of [...windowStreamNames, ...detailStreamNames]) {
+      expect(app!.limits[groupOf[name]!]?.range, name).toBeDefined()
+    }
+    const pairs = [
+      [groupOf['call-sessions'], groupOf['call-metrics']],
+      [groupOf['realtime-usage'], groupOf['realtime-quality']],
+    ]
+    for (const [first, second] of pairs) {
+      expect(first === second).toBe(limits === 'joint')
+      expect(app!.limits[first!]).toEqual(app!.limits[second!])
+    }
+  })
+})
 
 describe('what the engine is told of call analytics', () => {
   it('names each group with the documented numbers of the plan, counted in the database', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mixedPlans } from '../../src/commands/counters.ts'
 import { forecastLines } from '../../src/commands/forecast/lines.ts'
-import { outlooksOf } from '../../src/commands/forecast/outlook.ts'
+import { type Outlook, outlooksOf } from '../../src/commands/forecast/outlook.ts'
 import { forecastWarnings } from '../../src/commands/forecast.ts'
 import type { Config } from '../../src/config/config.ts'
 import { readConfig } from '../../src/config/load.ts'
@@ -110,6 +110,31 @@ describe('a forecast', () => {
     expect(said).not.toContain('realtime')
     expect(mixedPlans(await configOf('', apps, ', counters: app'))).toEqual([])
     expect(mixedPlans(await configOf('', [{ id: 'a' }, { id: 'b' }]))).toEqual([])
+  })
+
+  it('has a budget for each endpoint where the provider counts each by itself', async () => {
+    const allowed = async (service: string) => {
+      const [{ groups }] = outlooksOf(await configOf('', [{}], service)) as [Outlook]
+      return groups.map(({ group, allowed, streams }) => [group, allowed, streams.length])
+    }
+    const rest = [
+      ['usage-insight', 40, 2],
+      ['quality-insight', 40, 2],
+    ]
+    expect(await allowed('')).toEqual([
+      ['call-search', 2_000, 1],
+      ['call-details', 2_000, 2],
+      ...rest,
+      ['realtime', 480, 2],
+    ])
+    expect(await allowed(', limits: split')).toEqual([
+      ['call-search', 2_000, 1],
+      ['call-details', 2_000, 1],
+      ['call-metrics', 2_000, 1],
+      ...rest,
+      ['realtime', 480, 1],
+      ['realtime-quality', 480, 1],
+    ])
   })
 
   it('counts only apps that draw on the same limit group', async () => {

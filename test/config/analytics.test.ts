@@ -41,6 +41,7 @@ apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
       maxBodyBytes: 16_777_216,
       insecure: false,
       counters: 'credential',
+      limits: 'joint',
       parameters: {
         startTs: 'startTs',
         endTs: 'endTs',

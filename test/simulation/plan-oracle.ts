@@ -42,6 +42,8 @@ export interface PlanFindings {
   readonly letters: Readonly<Record<string, number>>
   /** Requests for sessions and metrics that were made, and the fewest that could have brought the same. */
   readonly details: { readonly made: number; readonly fewest: number }
+  /** Median age of calls when their metrics were stored, seconds, in the second half of the run; null where none were. */
+  readonly medianAge: number | null
 }
 
 export interface Examination extends Played {
@@ -117,6 +119,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     wrongGaps: await wrongGaps(examination),
     realtimeLost: await realtimeLost(examination),
     lostInVain: await lostInVain(examination),
+    medianAge: await medianAge(examination),
     worklist,
     letters: unexplained(
       await counted(examination, `stream || ' ' || reason`, 'ingest.dead_letter'),
@@ -124,6 +127,15 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
       worklist,
     ),
   }
+}
+
+async function medianAge({ database, start, end }: Examination): Promise<number | null> {
+  const [row] = await database.rows<{ age: number | null }>(
+    `select percentile_cont(0.5) within group (order by extract(epoch from updated_at - range_to)::float8) as age
+     from ingest.worklist
+     where stream = 'call-metrics' and state = 'done' and updated_at > to_timestamp(${(start + end) / 2_000})`,
+  )
+  return row!.age
 }
 
 /** How much of its budget a limit group may leave and still count as one that had no room for more. */

@@ -27,6 +27,7 @@ function configured(name: WindowStream['name']): WindowStream {
     widgetPath: 'without-region',
     words: others,
     serverUsers: () => 'exclude',
+    analyticsLimits: 'joint',
     playerLimits: 'joint',
   }).find(stream => stream.name === name)
   if (found?.kind !== 'window') throw new Error(`${name} is no window stream`)
@@ -203,6 +204,7 @@ it('a deployment changes how streams are asked, never which there are', () => {
   const deployment = {
     words: others,
     serverUsers: () => 'include' as const,
+    analyticsLimits: 'joint' as const,
     playerLimits: 'joint' as const,
   }
   for (const widgetPath of ['without-region', 'with-region'] as const) {
@@ -221,6 +223,7 @@ it('an app that wants no servers is asked for none', () => {
     widgetPath: 'without-region',
     words: others,
     serverUsers: app => (app === 'a1' ? 'exclude' : 'include'),
+    analyticsLimits: 'joint',
     playerLimits: 'joint',
   }).filter(({ name }) => name === 'call-sessions')
   if (sessions?.kind !== 'detail') throw new Error('call-sessions is no detail stream')

@@ -124,7 +124,7 @@ describe('the question', () => {
     const groups = (['joint', 'split'] as const).map(playerLimits => {
       const all = configuredStreams({
         ...{ widgetPath: 'without-region', words: defaultSeriesWords, serverUsers: () => 'include' },
-        playerLimits,
+        ...{ analyticsLimits: 'joint', playerLimits },
       })
       return all.find(({ name }) => name === 'cloud-players')?.operation.limitGroup
     })

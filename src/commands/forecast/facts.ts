@@ -5,12 +5,13 @@ import type { WindowSettings } from '../../engine/settings.ts'
 import type { DetailFacts, GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
 import {
   type AnalyticsGroup,
-  analyticsGroups,
   analyticsLimits,
+  countedBy,
   granularitySeconds,
   maxima,
 } from '../../provider/analytics/index.ts'
 import { plans } from '../../provider/limits.ts'
+import { streams } from '../../streams/index.ts'
 import type { WindowStreamName } from '../../streams/stream.ts'
 import { type AnalyticsSettings, analyticsSettings, shareWindows } from '../analytics-settings.ts'
 import { analyticsScope, sharedRates } from '../counters.ts'
@@ -19,8 +20,9 @@ import { analyticsScope, sharedRates } from '../counters.ts'
 interface Drained {
   readonly app: AppConfig
   readonly scope: string
-  readonly on: readonly AnalyticsStreamName[]
   readonly settings: AnalyticsSettings
+  /** Streams by the counter that they draw on. */
+  readonly counters: ReadonlyMap<string, readonly AnalyticsStreamName[]>
 }
 
 /** What the forecast reckons with: for each app, the limit groups of which it drains something. */
@@ -28,37 +30,34 @@ export function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFa
   const readWindows = shareWindows()
   const drained = config.apps.map(
     (app): Drained => ({
-      app,
-      scope: analyticsScope(config, app),
-      on: analyticsStreamsOn(config, app),
-      settings: analyticsSettings(config, app, readWindows),
+      ...{ app, scope: analyticsScope(config, app), settings: analyticsSettings(config, app, readWindows) },
+      counters: Map.groupBy(analyticsStreamsOn(config, app), name => {
+        return countedBy(streams[name].operation, config.provider.analytics?.limits ?? 'joint').limitGroup
+      }),
     }),
   )
   const sharers = countSharers(drained)
   return new Map(
     drained.map(each => {
-      const facts = groupsOf(each).map(group =>
-        groupFacts(config, each, group, sharers.get(counterOf(each, group)) ?? 1),
+      const facts = [...each.counters.keys()].map(counter =>
+        groupFacts(config, each, counter, sharers.get(`${each.scope} ${counter}`) ?? 1),
       )
       return [each.app, facts]
     }),
   )
 }
 
-function groupsOf({ on }: Drained): readonly AnalyticsGroup[] {
-  return analyticsGroups.filter(group => on.some(name => groupOfStream[name] === group))
-}
-
 function groupFacts(
   config: Config,
-  { app, on, settings }: Drained,
-  group: AnalyticsGroup,
+  { app, counters, settings }: Drained,
+  counter: string,
   sharers: number,
 ): GroupFacts {
-  const names = on.filter(name => groupOfStream[name] === group)
+  const names = counters.get(counter)!
+  const group = groupOfStream[names[0]!]
   const allowance = allowanceOf(app, group)!
   return {
-    group,
+    group: counter,
     limits: { plan: app.plan, ...allowance, rates: sharedRates(config, app, group, allowance.rates) },
     higher: higherPlans(config, app, group),
     sharers,
@@ -116,14 +115,10 @@ function granularityOf(step: number): string | undefined {
 function countSharers(drained: readonly Drained[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const each of drained) {
-    for (const group of groupsOf(each)) {
-      const counter = counterOf(each, group)
+    for (const name of each.counters.keys()) {
+      const counter = `${each.scope} ${name}`
       counts.set(counter, (counts.get(counter) ?? 0) + 1)
     }
   }
   return counts
-}
-
-function counterOf({ scope }: Drained, group: AnalyticsGroup): string {
-  return `${scope} ${group}`
 }

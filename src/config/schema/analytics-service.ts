@@ -1,4 +1,5 @@
 import {
+  analyticsLimitReadings,
   defaultSeriesWords,
   type Granularity,
   granularities,
@@ -46,6 +47,11 @@ export const analyticsService = section({
     .prefault('credential')
     .describe(
       'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. The documents do not say; credential is the stricter reading, in which apps of different plans on one key keep the strictest rates of them together.',
+    ),
+  limits: oneOf(analyticsLimitReadings)
+    .prefault('joint')
+    .describe(
+      'Whether sessions and metrics of calls, and likewise the two real-time endpoints, share a counter, which the documents leave open. joint is the stricter reading; split: each endpoint has the numbers of its table for itself. The counters that come with split begin empty.',
     ),
   parameters: section(each(seriesParameters, parameter))
     .prefault({})

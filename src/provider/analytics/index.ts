@@ -44,6 +44,31 @@ export const analyticsLimits: Readonly<Record<AnalyticsGroup, LimitsByPlan>> = {
   realtime: realtimeLimits,
 }
 
+/**
+ * How the tables of limits that hold for two endpoints are read. `joint`: both share a counter, which is inside either
+ * reading; `split`: each has its own.
+ */
+export const analyticsLimitReadings = ['joint', 'split'] as const
+export type AnalyticsLimitReading = (typeof analyticsLimitReadings)[number]
+
+/** Counters that the second of two endpoints has where each has its own; the first keeps the name of their table. */
+const ownCounters: Readonly<Record<string, string>> = {
+  [callMetrics.name]: 'call-metrics',
+  [realtimeQuality.name]: 'realtime-quality',
+}
+
+/** The operation with the counter that its requests are debited to. */
+export function countedBy<O extends Operation>(operation: O, reading: AnalyticsLimitReading): O {
+  const own = reading === 'split' ? ownCounters[operation.name] : undefined
+  return own === undefined ? operation : { ...operation, limitGroup: own }
+}
+
+/** The counters of a table of limits. */
+export function countersOf(group: AnalyticsGroup, reading: AnalyticsLimitReading): readonly string[] {
+  const second = { 'call-details': callMetrics, realtime: realtimeQuality }[group as string]
+  return second && reading === 'split' ? [group, ownCounters[second.name]!] : [group]
+}
+
 /** An insight or real-time operation with the parameter names that a deployment uses. */
 export function withParameterNames(operation: Operation, { parameters }: SeriesWords): Operation {
   const named = Object.entries(operation.queryParams).map(([name, rule]) => [
