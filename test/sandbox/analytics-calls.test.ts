@@ -222,13 +222,17 @@ describe('session details', () => {
     expect(new Set(listed.map(({ sid }) => sid)).size).toBe(listed.length)
   })
 
-  it('takes a page only where number and size are given, else the first 20', async () => {
+  it('takes a page where number and size are given, the first 20 where neither is, and one alone for a mistake', async () => {
     const stage = playAnalytics({ profile: crowd })
     const frame = frameOf(await someCall(stage))
     const whole = (await stage.ask('sessions', frame)).body
     expect(whole).toMatchObject({ total_size: 20, page_no: 1, page_size: 20 })
     for (const half of [{ page_no: 2 }, { page_size: 50 }]) {
-      expect((await stage.ask('sessions', { ...frame, ...half })).body.call_info).toEqual(whole.call_info)
+      const { status, body } = await stage.ask('sessions', { ...frame, ...half })
+      expect([status, body.message]).toEqual([
+        400,
+        'invalid parameters: page_no without page_size, or the other way round',
+      ])
     }
     expect((await stage.ask('sessions', { ...frame, page_no: 2, page_size: 20 })).body.call_info).not.toEqual(
       whole.call_info,

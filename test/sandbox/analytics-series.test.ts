@@ -17,7 +17,7 @@ async function ask(
   await stage.clock.advance(20_000)
   const product = endpoint === 'quality' ? { productType: 'Native' } : {}
   const { status, body } = await stage.send(endpoint, { ...product, ...params })
-  expect([status, body.code, body.message]).toEqual([200, 200, null])
+  expect([status, body.code, body.message]).toEqual([200, 200, 'success'])
   return body.data as unknown as readonly Entry[]
 }
 
@@ -170,7 +170,7 @@ describe('real-time values', () => {
   async function read(stage: AnalyticsStage, endpoint: 'usage' | 'quality', params: object) {
     await stage.clock.advance(20_000)
     const { status, body } = await stage.send(`realtime-${endpoint}`, { ...native, ...params })
-    expect([status, body.code, body.message]).toEqual([200, 200, null])
+    expect([status, Object.keys(body), body.message]).toEqual([200, ['code', 'message', 'data'], 'success'])
     return body.data as unknown as readonly Entry[]
   }
 
@@ -187,6 +187,7 @@ describe('real-time values', () => {
         [7, 200],
         [19, 219],
         [0, 219],
+        [10, 210],
       ] as const) {
         const data = await read(stage, endpoint, { startTs: base + from, endTs: base + to, metric })
         expect(data.map(({ ts }) => ts)).toEqual(Array.from({ length: 10 }, (_, n) => base + n * 20))
@@ -195,6 +196,13 @@ describe('real-time values', () => {
         )
       }
     }
+  })
+
+  it('are those of the window that holds both ends', async () => {
+    const stage = playAnalytics()
+    const base = Math.floor((stage.now() - 1_000) / 20) * 20
+    const data = await read(stage, 'usage', { startTs: base + 5, endTs: base + 15, metric: 'userCount' })
+    expect(data.map(({ ts }) => ts)).toEqual([base])
   })
 
   it('of usage count who is in a call in the window, of the product, in the channel or everywhere', async () => {

@@ -458,6 +458,14 @@ it('realtimeUsers: with-channel tells of the channel beside its users', async ()
   ])
 })
 
+it('successMessage: a word, or null', async () => {
+  for (const successMessage of ['text', 'null'] as const) {
+    const stage = playAnalytics({ switches: { successMessage } })
+    const { body } = await askAt(stage, 'realtime-usage', 60)
+    expect(body.message).toBe(successMessage === 'null' ? null : 'success')
+  }
+})
+
 describe('emptyLists', () => {
   const lists = async (emptyLists: Switches['emptyLists']) => {
     const stage = playAnalytics({ switches: { emptyLists } })

@@ -64,6 +64,7 @@ const choices: Choices = {
   limitStatus: any('limitStatus'),
   limitsOutsideSearch: any('limitsOutsideSearch'),
   successCode: any('successCode'),
+  successMessage: any('successMessage'),
   counters: any('counters'),
   countersPer: any('countersPer'),
   day: any('day'),

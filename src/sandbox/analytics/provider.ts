@@ -29,17 +29,18 @@ function perform(
   const app = params.get('appid') ?? undefined
   const { verdict, broken } = judge.hear(play, { params, authorization: context.req.header('authorization') })
   stage.violations.count(broken)
+  // The document shows it with the call records alone.
+  const id = play.range[0] === 'start_ts' ? { requestId } : {}
   const act = ({ arrival }: { readonly arrival: Arrival }): Response => {
     if (verdict.kind === 'refused') {
       const { status, code, message } = verdict.refusal
       arrival.refusal = message
-      return reply(stage, status, { code, message, requestId })
+      return reply(stage, status, { code, message, ...id })
     }
-    const { successCode, emptyLists } = stage.settings.switches
+    const { successCode, successMessage, emptyLists } = stage.settings.switches
     const code = Number(successCode)
-    // Services of this kind have been seen to send no message beside data.
-    const message = 'data' in verdict.answer ? null : 'success'
-    return reply(stage, 200, { code, message, requestId, ...sayEmpty(verdict.answer, emptyLists) })
+    const message = successMessage === 'null' ? null : 'success'
+    return reply(stage, 200, { code, message, ...id, ...sayEmpty(verdict.answer, emptyLists) })
   }
   return serve(context, stage, { operation: play.operation, app, act })
 }

@@ -110,11 +110,14 @@ function attendWindow(calls: Calls, subject: Subject, ts: number): readonly Pres
   return attend(calls, subject, { first: ts, count: 1, known: Number.POSITIVE_INFINITY }).windows[0]!
 }
 
-/** The windows from that of the start to that of the end, which is left out where the end is exclusive. */
+/**
+ * The windows from that of the start to that of the end, which is left out where the end is exclusive, unless it is that
+ * of the start: a time stands for the window that holds it.
+ */
 function attendanceOf({ settings, world, asked, known }: AnalyticsVisit, subject: Subject): Attendance {
   const first = Math.floor(asked.start / realtimeWindow)
   const end = Math.floor(asked.end / realtimeWindow)
-  const count = end - first + (settings.switches.realtimeEnd === 'inclusive' ? 1 : 0)
+  const count = Math.max(1, end - first + (settings.switches.realtimeEnd === 'inclusive' ? 1 : 0))
   return attend(world.calls, subject, { first: first * realtimeWindow, count, known })
 }
 

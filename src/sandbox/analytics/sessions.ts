@@ -2,7 +2,7 @@ import { maxima } from '../../provider/analytics/index.ts'
 import { type Call, type CallSession, past } from '../calls.ts'
 import { equipmentOf } from './equipment.ts'
 import type { Asked } from './ranges.ts'
-import { notTheWholeCall } from './refusals.ts'
+import { invalid, notTheWholeCall } from './refusals.ts'
 import { type AnalyticsVisit, inSeconds } from './visit.ts'
 
 /** An item of the sessions of a call, as it is served. */
@@ -42,13 +42,14 @@ export function listSessions(visit: AnalyticsVisit): object {
   return { total_size: list.length, page_no: pageNo, page_size: pageSize, call_info: list }
 }
 
-/** The number of a page alone, or its size alone, asks for no page: both must be given. */
+/** The document wants both for pagination, and does not say what becomes of one alone: here it is a mistake. */
 function pageOf({ query, settings }: AnalyticsVisit) {
   const pageNo = query.count('page_no', 1, 1_000_000)
   const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
-  const isPaged = query.optionalText('page_no') !== undefined && query.optionalText('page_size') !== undefined
-  const [page, size] = isPaged ? [pageNo, pageSize] : [1, defaultPageSize]
-  return { pageNo: page, pageSize: Math.min(size, settings.switches.mostPerPage) }
+  const hasNumber = query.optionalText('page_no') !== undefined
+  const hasSize = query.optionalText('page_size') !== undefined
+  if (hasNumber !== hasSize) throw invalid('page_no without page_size, or the other way round')
+  return { pageNo, pageSize: Math.min(pageSize, settings.switches.mostPerPage) }
 }
 
 /** The call that is asked for; refused where only a part of it is asked and parts are not served. */

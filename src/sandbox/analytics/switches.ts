@@ -56,6 +56,7 @@ export const analyticsSwitches = {
     'how other endpoints than the search refuse what goes beyond a limit: code 300, or HTTP 429 without it',
   ),
   successCode: choice('200', ['200', '0'], 'code of an answer that succeeded'),
+  successMessage: choice('text', ['text', 'null'], 'message of an answer that succeeded'),
   counters: choice(
     'separate',
     ['separate', 'shared'],
