@@ -1,15 +1,17 @@
+import type pg from 'pg'
 import { systemClock } from '../clock/system.ts'
 import { allowanceOf, analyticsStreamNames, groupOfStream } from '../config/allowance.ts'
-import { reasonText, whyOff } from '../config/availability.ts'
+import { isDrained, reasonText, whyOff } from '../config/availability.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { createRangeRules } from '../engine/range-rules.ts'
 import type { Range } from '../planning/range.ts'
 import { frameOf } from '../planning/windows.ts'
-import { markWanted } from '../postgres/backfill.ts'
+import { markRoom, markWanted } from '../postgres/backfill.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
+import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
-import { detailStreamNames, type StreamName } from '../streams/stream.ts'
+import { detailStreamNames, roomStreamNames, type StreamName } from '../streams/stream.ts'
 import { analyticsSettings } from './analytics-settings.ts'
 import { leadOf } from './backfill/lead.ts'
 import { cutToReach, type Reach } from './backfill/reach.ts'
@@ -18,7 +20,48 @@ import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { CommandError, exitUsage } from './exit.ts'
 
-export interface BackfillOptions extends Range {
+export interface BackfillOptions {
+  readonly config: string
+  readonly app: string
+  /** The whole room; a range of a stream where it is absent. */
+  readonly room?: string
+  readonly stream?: StreamName
+  /** Unix seconds. */
+  readonly from?: number
+  readonly to?: number
+}
+
+/** Marks a room, or a range of time, to be fetched once more. */
+export async function backfill({ config, app, room, stream, from, to }: BackfillOptions): Promise<void> {
+  if (room !== undefined) return await backfillRoom({ config, app, room })
+  if (stream === undefined || from === undefined || to === undefined)
+    throw new CommandError('give --stream, --from and --to, or --room', exitUsage)
+  await backfillRange({ config, app, stream, from, to })
+}
+
+/** The daemon must not be asked for what it would not do. */
+async function backfillRoom(options: {
+  readonly config: string
+  readonly app: string
+  readonly room: string
+}): Promise<void> {
+  const parsed = roomUuid.safeParse(options.room)
+  if (!parsed.success) throw new CommandError(`--room ${parsed.error.issues[0]!.message}`, exitUsage)
+  const config = await loadConfig(options.config, { env: process.env })
+  const app = appOf(config, options.app)
+  const streams = roomStreamNames.filter(name => isDrained(config, app, name))
+  if (streams.length === 0) {
+    const reason = whyOff(config, app, 'room-events')
+    const why = reason ? reasonText(reason, app, 'classroom') : 'the configuration says so'
+    throw new CommandError(`the streams of rooms of app ${app.id} are off: ${why}`)
+  }
+  const room = { app: app.id, room: parsed.data, streams }
+  await onDatabase(config, pool => markRoom(pool, room))
+  say(`marked: room ${room.room} of app ${app.id}, ${streams.length} streams`)
+  say('the running daemon sees it within a minute and reads the room from its beginning')
+}
+
+interface RangeOptions extends Range {
   readonly config: string
   readonly stream: StreamName
   readonly app: string
@@ -28,7 +71,7 @@ export interface BackfillOptions extends Range {
  * Marks a range of time to be fetched once more; the running daemon does it, within the share of its budget that is
  * for such work. Only what the plan still serves is marked, and the rest is told. Throws when nothing can be marked.
  */
-export async function backfill(options: BackfillOptions): Promise<void> {
+async function backfillRange(options: RangeOptions): Promise<void> {
   if (options.from >= options.to) throw new CommandError('--from must be earlier than --to', exitUsage)
   const stream = streamOfTime(options.stream)
   const config = await loadConfig(options.config, { env: process.env })
@@ -86,7 +129,7 @@ function insteadOf(stream: StreamName): string {
     case 'cloud-players':
       return 'the daemon reads the whole list again and again, and nothing else can be had'
     default:
-      return 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is'
+      return 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is, and --room has one read again'
   }
 }
 
@@ -113,11 +156,7 @@ async function mark(
   stream: AnalyticsStreamName,
   parts: readonly Available[],
 ): Promise<readonly Marked[]> {
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
+  return onDatabase(config, async pool => {
     const marked: Marked[] = []
     for (const { keys, step, range } of parts) {
       let count = 0
@@ -125,6 +164,16 @@ async function mark(
       marked.push({ step, range, count })
     }
     return marked
+  })
+}
+
+async function onDatabase<T>(config: Config, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
+  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
+  const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
+  try {
+    const problem = await connectionProblem(pool)
+    if (problem) throw new CommandError(problem)
+    return await work(pool)
   } finally {
     await pool.end()
     await database.stop()

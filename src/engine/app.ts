@@ -18,6 +18,8 @@ export interface RunningApp {
   readonly wake: () => void
   /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
   readonly want: (stream: StreamName) => void
+  /** Has a room read again that someone wants read from its beginning. */
+  readonly reread: (room: string) => void
 }
 
 /** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
@@ -104,6 +106,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
   return {
     wake,
     want: poller.want,
+    reread: poller.reread,
     done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}),
   }
 }

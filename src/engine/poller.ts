@@ -1,5 +1,5 @@
 import { retryDelay } from '../planning/retry.ts'
-import { type CursorStreamName, type StreamName, streamNames } from '../streams/stream.ts'
+import { type CursorStreamName, roomStreamNames, type StreamName, streamNames } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
@@ -22,6 +22,8 @@ export interface Poller {
   readonly wake: () => void
   /** Rooms that others have heard of; those that are not known yet are looked at. */
   readonly discover: (rooms: readonly string[]) => void
+  /** Has a room read again that someone wants read from its beginning. */
+  readonly reread: (room: string) => void
   /**
    * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
    * served together; while the provider or the database fails, the next try comes as it would without them.
@@ -173,6 +175,11 @@ export function startPoller(context: PollerContext): Poller {
     for (const name of names) if (rooms.meet(name)) want(gatekeeper, name, 0)
   }
 
+  function reread(room: string): void {
+    const hint = { room, change: 'hole', at: clock.now(), streams: roomStreamNames } as const
+    for (const { stream } of rooms.heed(hint, 'app-events')) want(stream, room, 0)
+  }
+
   function wantApp(stream: StreamName): void {
     const lane = lanes.get(stream)
     if (lane?.stream.scope !== 'app') return
@@ -182,5 +189,5 @@ export function startPoller(context: PollerContext): Poller {
     bell.ring()
   }
 
-  return { wake: bell.ring, discover: discoverRooms, want: wantApp, done: run() }
+  return { wake: bell.ring, discover: discoverRooms, reread, want: wantApp, done: run() }
 }

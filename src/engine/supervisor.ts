@@ -54,6 +54,9 @@ const CLAIM_DEADLINE_MS = 10_000
 /** Room for rows is made for so long at most, ms, before the first page: what is owned must be renewed meanwhile. */
 const PREPARE_DEADLINE_MS = 5_000
 
+/** How often rooms are looked for that someone wants read again, ms. */
+const MARKS_EVERY_MS = 20_000
+
 export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
   const admission = createAdmission(context, settings.deadline)
@@ -127,6 +130,18 @@ export function startEngine(context: EngineContext): Engine {
     running.delete(app.id)
   }
 
+  /** Has the rooms read that someone has marked since. */
+  async function heedMarks(): Promise<void> {
+    for (;;) {
+      await clock.sleep(MARKS_EVERY_MS, stopping.signal)
+      if (stopping.signal.aborted) return
+      if (running.size === 0 || health.state() === 'down') continue
+      // What cannot be read now is looked for the next time.
+      const marked = await store.wantedRooms().catch(() => [])
+      for (const { app, room } of marked) running.get(app)?.drained.reread(room)
+    }
+  }
+
   /** Renews what is held and takes what became free, until the engine stops. */
   async function own(): Promise<void> {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -168,9 +183,10 @@ export function startEngine(context: EngineContext): Engine {
       { ...context, expression: settings.housekeeping, signal: stopping.signal },
       keepHouse,
     )
+    const heeding = heedMarks()
     await own()
     await shutDown()
-    await keeping
+    await Promise.all([keeping, heeding])
   }
 
   const done = run()

@@ -140,7 +140,8 @@ async function begin(context: PollContext, { learnt, room, asked }: Occasion): P
     progress = (await store.progress(app.id, stream.name, series)) ?? nowhere
   }
   if (stream.kind !== 'queue') return start(progress, null)
-  const { cursor, certain } = progress
+  const { cursor, certain, wanted } = progress
+  if (wanted) return rewound(context, progress)
   if (asked.size > 0) return { ...start(progress, cursor), asked: new Set(asked) }
   if (stream.rereads(progress.carry)) return rewound(context, progress)
   if (cursor === null) return start(progress, null)

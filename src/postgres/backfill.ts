@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { OpenItem, WindowCommit } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
+import { bind, statement } from './statement.ts'
 
 export interface Wanted {
   readonly app: string
@@ -26,4 +27,22 @@ export async function markWanted(pool: pg.Pool, wanted: Wanted): Promise<number>
   const values = [stream, app, series === null ? null : encodeText(series), from, to]
   const [row] = await query<{ marked: number }>(pool, { text: mark, values })
   return row!.marked
+}
+
+const marking = statement(
+  'mark_room',
+  `insert into ingest.progress as p (app_id, stream, series, wanted)
+   select :app, s.stream, :room, '{(,)}' from unnest(:streams::text[]) s(stream)
+   on conflict (app_id, stream, series) do update set version = p.version + 1, wanted = '{(,)}', closed_at = null`,
+)
+
+/**
+ * Marks a room to be read again from its beginning by these streams; the running daemon does it. A page that is under
+ * way is void, so that no reading that began before takes the mark away. Throws StoreUnavailable.
+ */
+export async function markRoom(
+  pool: pg.Pool,
+  room: { readonly app: string; readonly room: string; readonly streams: readonly string[] },
+): Promise<void> {
+  await query(pool, bind(marking, { ...room, room: encodeText(room.room) }))
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches } from '../engine/ports.ts'
+import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches, WantedRoom } from '../engine/ports.ts'
 import type { Json } from '../rows/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
@@ -21,7 +21,7 @@ const lifeColumns = `r.incarnation, r.state_sequence::text as state_sequence, ex
 
 const read = statement(
   'progress',
-  `select p.version::int, p.cursor, p.carry::text as carry,
+  `select p.version::int, p.cursor, p.carry::text as carry, not isempty(p.wanted) as wanted,
           coalesce(r.verified_at > ingest.clock() - :memory::interval, false) as certain, ${lifeColumns}
    from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.series = :series`,
@@ -35,6 +35,12 @@ const list = statement(
    from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
    order by p.series`,
+)
+
+const wantedRooms = statement(
+  'wanted_rooms',
+  `select distinct p.app_id as app, p.series from ingest.progress p
+   where p.wanted <> '{}' and p.owed_from is null and p.closed_at is null`,
 )
 
 const follow = statement(
@@ -108,13 +114,19 @@ export async function readProgress(
   series: string,
   roomMemory: number,
 ): Promise<Progress | undefined> {
-  type Row = LifeRow & { version: number; cursor: string | null; carry: string | null; certain: boolean }
+  type Row = LifeRow & {
+    version: number
+    cursor: string | null
+    carry: string | null
+    certain: boolean
+    wanted: boolean
+  }
   const memory = `${roomMemory} milliseconds`
   const [row] = await query<Row>(pool, bind(read, { app, stream, series: encodeText(series), memory }))
   if (!row) return undefined
   const carry = row.carry === null ? null : (decodeJson(row.carry) as Json)
   const cursor = row.cursor === null ? null : decodeText(row.cursor)
-  return { version: row.version, cursor, carry, certain: row.certain, life: lifeOf(row) }
+  return { version: row.version, cursor, carry, certain: row.certain, wanted: row.wanted, life: lifeOf(row) }
 }
 
 interface LifeRow {
@@ -152,6 +164,11 @@ export async function followSeries(
   rooms: readonly string[],
 ): Promise<void> {
   await query(pool, bind(follow, { ...fence, app, streams, rooms: rooms.map(encodeText) }))
+}
+
+export async function listWantedRooms(pool: pg.Pool): Promise<readonly WantedRoom[]> {
+  const rows = await query<{ app: string; series: string }>(pool, bind(wantedRooms, {}))
+  return rows.map(({ app, series }) => ({ app, room: decodeText(series) }))
 }
 
 export async function noteStreams(

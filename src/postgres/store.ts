@@ -9,7 +9,15 @@ import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
 import { makePartitions, type Retention } from './partitions.ts'
-import { closeSeries, followSeries, listOpenSeries, noteStreams, readProgress, vouchFor } from './progress.ts'
+import {
+  closeSeries,
+  followSeries,
+  listOpenSeries,
+  listWantedRooms,
+  noteStreams,
+  readProgress,
+  vouchFor,
+} from './progress.ts'
 import type { Ages } from './prune.ts'
 import { bind, statement } from './statement.ts'
 import { beginWindows, expireWindows, readWindows } from './windows.ts'
@@ -33,6 +41,7 @@ export interface StoreSettings extends CommitSettings, GapSettings {
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
+    wantedRooms: () => listWantedRooms(pool),
     noteStreams: (fence, app, streams) => noteStreams(pool, fence, app, streams),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, settings.roomStreams, rooms),
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),

@@ -43,6 +43,8 @@ describe('a wrong command line ends with 2 and says what to do', () => {
     [['sandbox', '--fault', '{"kind": "storm", "wet": 1}'], /rule 0: /],
     [['sandbox', '--profile', 'zoo'], /Allowed choices are school, lively, backlog, idle, calls, classes\./],
     [['backfill', '--stream', 'calls'], /required option '--app <id>' not specified/],
+    [['backfill', '--app', 'one', '--stream', 'calls'], /give --stream, --from and --to, or --room/],
+    [[...backfillOf('calls'), '--room', 'r'], /option '--room <uuid>' cannot be used with option '--/],
     [['backfill', '--stream', 'colls'], /Allowed choices are app-events, room-events, .* calls, /],
     [['backfill', '--from', 'yesterday'], /Write a date and time such as 2026-02-28/],
     [['backfill', '--from', '2026-02-30'], /argument '2026-02-30' is invalid/],

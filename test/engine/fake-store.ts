@@ -61,6 +61,11 @@ export class FakeStore extends FakeRangeStore implements Store {
     this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
   }
 
+  async wantedRooms() {
+    this.#called('wantedRooms')
+    return []
+  }
+
   async openSeries(_app: string, stream: StreamName): Promise<readonly OpenSeries[]> {
     this.#called('openSeries')
     return [...this.#series].flatMap(([key, { progress, closed }]) => {

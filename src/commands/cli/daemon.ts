@@ -76,15 +76,18 @@ Examples:
 
   program
     .command('backfill')
-    .description('marks a range of time to be fetched once more; the running daemon does it')
-    .addOption(new Option('--stream <name>', 'what to fetch').choices(streamNames).makeOptionMandatory())
+    .description('marks a range of time, or a room, to be fetched once more; the running daemon does it')
+    .addOption(new Option('--stream <name>', 'what to fetch').choices(streamNames))
     .requiredOption('--app <id>', 'App ID of the project')
     .addOption(
-      new Option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC')
-        .argParser(timeOption)
-        .makeOptionMandatory(),
+      new Option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC').argParser(timeOption),
     )
-    .addOption(new Option('--to <time>', 'end, not included').argParser(timeOption).makeOptionMandatory())
+    .addOption(new Option('--to <time>', 'end, not included').argParser(timeOption))
+    .addOption(
+      new Option('--room <uuid>', 'all of a room, from its beginning, instead of a range').conflicts([
+        ...['stream', 'from', 'to'],
+      ]),
+    )
     .addOption(configOption())
     .addHelpText(
       'after',
@@ -96,6 +99,7 @@ that of the beginnings of the calls. A first start needs none of this: it goes b
 Examples:
   penstock backfill --stream calls --app 0a1b2c --from 2026-02-26 --to 2026-02-28
   penstock backfill --stream quality-insight --app 0a1b2c --from 2026-02-20T08:00Z --to 2026-02-20T18:00Z
+  penstock backfill --room algebra-7b --app 0a1b2c      all of its streams from the beginning
   penstock status --config penstock.yaml      how much of it is still owed`,
     )
     .action(async options => (await import('../backfill.ts')).backfill(options))

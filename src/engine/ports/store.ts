@@ -14,6 +14,8 @@ export interface Progress {
   readonly carry: Json
   /** The roomUuid certainly still means the room that the rows belong to; of a series without a room, false. */
   readonly certain: boolean
+  /** Someone wants the series read again from its beginning; the next commit takes that away. */
+  readonly wanted?: boolean
   /** The state of the room, where any was told; undefined of a series without a room. */
   readonly life?: RoomLife | undefined
 }
@@ -105,6 +107,8 @@ export interface Store extends RangeStore {
   readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
   /** Sets down which streams of the app are on; what is complete is not judged by those that are off. */
   readonly noteStreams: (fence: Fence, app: string, streams: StreamSwitches) => Promise<void>
+  /** Rooms of any app that someone wants read again from their beginning. */
+  readonly wantedRooms: () => Promise<readonly WantedRoom[]>
   /** Makes the rooms known, for every stream that follows rooms, and has those followed again that were closed. */
   readonly discoverRooms: (fence: Fence, app: string, rooms: readonly string[]) => Promise<void>
   /** The same for one series. */
@@ -140,6 +144,11 @@ export interface Store extends RangeStore {
    * nothing was taken away, because they confirm none yet, or one long before that of the database's clock.
    */
   readonly housekeeping: (confirmed: number | undefined) => Promise<'done' | 'in doubt'>
+}
+
+export interface WantedRoom {
+  readonly app: string
+  readonly room: string
 }
 
 export interface StreamSwitches {

@@ -36,7 +36,7 @@ export function moved(condition: string): string {
   moved as (
     update ingest.progress p
     set version = p.version + 1, cursor = :cursor, carry = :carry::jsonb, epoch = :epoch, updated_at = ingest.clock(),
-        caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null
+        caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null, wanted = '{}'
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
       and exists (select from fence) and ${condition}
     returning p.version

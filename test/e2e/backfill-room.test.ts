@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
+import { createSandbox, demoApp } from '../../src/sandbox/index.ts'
+import { penstock } from '../commands/penstock.ts'
+import { ask } from '../support/embedded.ts'
+import { openSetting, type Setting } from './setting.ts'
+
+const patience = { timeout: 40_000, interval: 100 }
+const state = {} as { setting: Setting }
+
+beforeAll(async () => {
+  state.setting = await openSetting({
+    makeSandbox: () =>
+      createSandbox({
+        ...{ clock: systemClock, seed: 3 },
+        profile: { kind: 'backlog', rooms: 1, eventsPerRoom: 250 },
+      }),
+    configOf: ({ databaseUrl, providerUrl }) => ({
+      database: { url: databaseUrl, poolSize: 2 },
+      http: { listen: '127.0.0.1:0' },
+      provider: { classroom: { url: providerUrl } },
+      streams: { 'room-events': { activeEvery: '1h', idleEvery: '1h' } },
+      apps: [
+        {
+          ...{ id: demoApp.id, region: 'ap', plan: demoApp.plan },
+          classroom: { uid: demoApp.uid, token: demoApp.token },
+        },
+      ],
+    }),
+  })
+}, 60_000)
+afterAll(() => state.setting?.close())
+
+it('a room is read again from its beginning by the daemon that runs, and once', async () => {
+  const { setting } = state
+  const sql = (text: string) => ask(setting.databaseUrl, text)
+  const count = 'select count(*)::int as events, min(room_uuid) as room from classroom.room_event'
+  const daemon = setting.start()
+  await daemon.ready
+  await expect.poll(() => sql(count), patience).toMatchObject([{ events: 250 }])
+  const [{ room }] = (await sql(count)) as [{ room: string }]
+  await sql(`delete from classroom.room_event where sequence % 3 = 0`)
+
+  const command = ['backfill', '--config', setting.config, '--app', demoApp.id, '--room']
+  const { code, stdout, stderr } = await penstock([...command, room])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(new RegExp(`^marked: room ${room} of app demo, \\d streams\n`))
+  await expect.poll(() => sql(count), patience).toMatchObject([{ events: 250 }])
+  const marks = `select stream from ingest.progress where wanted <> '{}' and closed_at is null`
+  await expect.poll(() => sql(marks), patience).toEqual([])
+
+  expect((await penstock([...command, 'never-heard-of'])).code).toBe(0)
+  const closed = `select 1 as one from ingest.progress where series = 'never-heard-of' and closed_at is null`
+  await expect.poll(() => sql(closed), patience).toEqual([])
+  expect(await daemon.terminate()).toBe(0)
+  const { arrivals } = setting.sandbox
+  const read = arrivals.list(0, arrivals.count).filter(({ operation }) => operation === 'roomEvents')
+  // Three pages and a last one at most, twice; one for the room that there is not, and a few tries that tell so.
+  expect(read.length).toBeLessThan(16)
+}, 120_000)
