@@ -103,8 +103,11 @@ describe('what a player may be created with', () => {
     expect(create({ dataStreamOptions: { enable: true } })).toMatchObject({
       dataStreamOptions: { enable: true },
     })
-    expect(create({ repeatTime: -1 })).toMatchObject({ repeatTime: -1 })
-    expect(create({ repeatTime: 0 })).toMatch(/^body\.repeatTime: must be -1/)
+    for (const repeatTime of [-2, -1, 1, 7]) expect(create({ repeatTime })).toMatchObject({ repeatTime })
+    expect(create({ repeatTime: 0 })).toBe('body.repeatTime: must not be 0')
+    expect(create({ videoOptions: { frameRate: 29.97 } })).toMatchObject({
+      videoOptions: { frameRate: 29.97 },
+    })
     expect(create({ repeatTime: 1.5 })).toBe('body.repeatTime: must be an integer')
     expect(create({ seekPosition: -1 })).toBe('body.seekPosition: must be 0 or more')
     expect(create({ unheard: 1 })).toMatch(/^body: /)

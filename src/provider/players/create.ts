@@ -19,7 +19,7 @@ import {
 
 const between = (least: number, most: number, unit: string) =>
   z
-    .int('must be an integer')
+    .number('must be a number')
     .min(least, `must be ${least} or more`)
     .max(most, `must not be above ${most}`)
     .describe(`${least} to ${most} ${unit}`)
@@ -86,7 +86,7 @@ export const NewPlayer = z
     encryptKdfSalt: salt.optional(),
     repeatTime: z
       .int('must be an integer')
-      .refine(times => times === -1 || times > 0, 'must be -1 (again and again) or 1 or more')
+      .refine(times => times !== 0, 'must not be 0')
       .optional()
       .describe('How often a file is played; -1 is again and again; 1 unless told'),
     seekPosition: z
