@@ -37,7 +37,7 @@ const unread = statement(
      select h.at, ingest.clock(), 'pause'
      from ingest.progress p
      cross join lateral (select coalesce(p.caught_up_at, (
-       select min(f.sent_at) from ingest.debit f where f.app_id = :app and f.limit_group = :group)) as at) h
+       select f.sent_at from ingest.debit f where f.scope = :app and f.limit_group = :group order by f.n limit 1)) as at) h
      where p.app_id = :app and p.stream = :stream and p.series = ''
        and h.at < ingest.clock() - :memory::interval and ${owned}
    ), merged as (

@@ -27,13 +27,20 @@ export interface Faults {
 /** Shares of all calls. */
 const rates = { kill: 1 / 500, stall: 1 / 500, cut: 1 / 60, 'lost answer': 1 / 40 } as const
 
-/** `always` names classes that the run must have whatever the seed says. */
-export function createFaults(random: Random, always: readonly FaultClass[] = []): Faults {
+/**
+ * `always` names classes that the run must have whatever the seed says; `share` is how much of the rates counts at this
+ * moment.
+ */
+export function createFaults(
+  random: Random,
+  always: readonly FaultClass[] = [],
+  share: () => number = () => 1,
+): Faults {
   const drawn = faultClasses.filter(() => random.next() < 0.5)
   const classes = faultClasses.filter(one => drawn.includes(one) || always.includes(one))
   const slow = random.next() < 0.2 ? 4_000 : 400
   let healed = false
-  const strikes = (one: keyof typeof rates) => classes.includes(one) && random.next() < rates[one]
+  const strikes = (one: keyof typeof rates) => classes.includes(one) && random.next() < rates[one] * share()
   return {
     classes,
     draw: () => {

@@ -28,9 +28,7 @@ export async function examine(
   const truth = readTruth(sandbox)
   const stored = await readStored(database)
   const incarnations = matchIncarnations(truth, stored)
-  // Where rooms' logs are read, there is no excuse for what the provider still serves.
-  const isExcusable = streams.includes('room-events') ? isForgotten : () => true
-  const events = examineEvents(truth, stored, incarnations, isExcusable)
+  const events = examineEvents(truth, stored, incarnations, excuses(stored, streams))
   const read = {
     ...truth,
     widgetItems: truth.widgetItems.filter(({ widget }) => streams.includes(streamOf[widget])),
@@ -49,7 +47,7 @@ function examineEvents(
   truth: Truth,
   stored: Stored,
   incarnations: Incarnations,
-  isExcusable: (event: TrueEvent) => boolean,
+  isExcused: (event: TrueEvent, incarnation: number | undefined) => boolean,
 ): Findings {
   const lost: string[] = []
   const different: string[] = []
@@ -60,8 +58,7 @@ function examineEvents(
     known.add(key)
     const row = stored.events.get(key)
     if (!row) {
-      if (!isExcusable(event) || !isAccountedFor(event, stored, incarnation))
-        lost.push(`event ${key} (${event.incarnation})`)
+      if (!isExcused(event, incarnation)) lost.push(`event ${key} (${event.incarnation})`)
     } else if (row.cmd !== event.cmd || row.data !== event.data) {
       different.push(`event ${key}: ${row.cmd} ${row.data} for ${event.cmd} ${event.data}`)
     }
@@ -76,26 +73,28 @@ function examineEvents(
   return { lost, duplicate, different }
 }
 
-/** In the gap ledger, or waiting for a log that could tell whose it is. */
-function isAccountedFor(event: TrueEvent, stored: Stored, incarnation: number | undefined): boolean {
-  const { app, room, sequence, cmd, data } = event
-  return (
-    stored.waiting.has(`${app} ${room} ${sequence} ${cmd} ${data}`) ||
-    stored.gaps.some(gap => covers(gap, event, incarnation))
-  )
+/**
+ * In the gap ledger; where no log is read, what waits for one too. Where rooms' logs are read, there is no excuse for what
+ * the provider still serves, and what waited until it forgot the room stands in the ledger as well.
+ */
+function excuses({ gaps, waiting }: Stored, streams: readonly StreamName[]) {
+  const areLogsRead = streams.includes('room-events')
+  return (event: TrueEvent, incarnation: number | undefined): boolean => {
+    if (areLogsRead && event.isServed) return false
+    const { app, room, sequence, cmd, data } = event
+    const isWaiting = waiting.has(`${app} ${room} ${sequence} ${cmd} ${data}`)
+    if (isWaiting && !areLogsRead) return true
+    return gaps.some(gap => covers(gap, event, isWaiting && gap.incarnation === null ? null : incarnation))
+  }
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
-
-function isForgotten({ isServed }: TrueEvent): boolean {
-  return !isServed
-}
 
 const chat = 3
 /** Events of those who come and go, and of resources. */
 const listing: ReadonlySet<number> = new Set([20, 1003])
 
-function covers(gap: StoredGap, event: TrueEvent, incarnation: number | undefined): boolean {
+function covers(gap: StoredGap, event: TrueEvent, incarnation: number | null | undefined): boolean {
   if (gap.app !== event.app) return false
   if (gap.unit === 'time') return gap.stream === 'app-events' && gap.from <= event.at && event.at <= gap.to
   return (

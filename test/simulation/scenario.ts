@@ -1,4 +1,5 @@
 import type { Random } from '../../src/clock/clock.ts'
+import { defaultLimits } from '../../src/config/schema/limits.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
@@ -120,6 +121,9 @@ function settingsFor(
   }
 }
 
+/** Requests a second, as the configuration has them unless told: a feed that tells one event an answer keeps up. */
+const feedRate = defaultLimits['classroom-feed'].perSecond
+
 /** How long a shard stays owned without a renewal, ms. */
 export const ownershipTtl = 40 * second
 
@@ -144,7 +148,7 @@ function appSettings(
     details: {},
     limits: {
       classroom: { scope: id, rates: [perSecond(50)], concurrency: 4, counted: 'process' },
-      'classroom-feed': { scope: id, rates: [perSecond(2)], concurrency: 1, counted: 'ledger' },
+      'classroom-feed': { scope: id, rates: [perSecond(feedRate)], concurrency: 1, counted: 'ledger' },
     },
   }
 }

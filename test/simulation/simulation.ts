@@ -42,6 +42,9 @@ const start = Date.UTC(2026, 0, 5, 8)
 const slots = ['one', 'two']
 const healingStep = 3 * 60_000
 
+/** Calls that an event takes, all in all, where answers hold many. */
+const callsAnEvent = 4
+
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
   const { length, cloneDatabase } = options
@@ -72,7 +75,7 @@ class Run {
     this.#mutant = mutant
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
-    this.#faults = createFaults(this.#random('faults'), demands.faults)
+    this.#faults = createFaults(this.#random('faults'), demands.faults, () => this.#shareOfFaults())
     this.#scenario = drawScenario(this.#random('scenario'), demands)
     this.#watch = createWatch(() => this.#kernel)
     this.#kernel = new Kernel({
@@ -109,9 +112,18 @@ class Run {
       faults: this.#faults.classes,
       elapsed: this.#kernel.now,
       healedAfter,
-      events: [...this.#sandbox.universe.apps].reduce((sum, { eventsMade }) => sum + eventsMade, 0),
+      events: this.#events(),
       boots: [...this.#boots.values()].reduce((sum, boots) => sum + boots, 0),
     }
+  }
+
+  #events(): number {
+    return [...this.#sandbox.universe.apps].reduce((sum, { eventsMade }) => sum + eventsMade, 0)
+  }
+
+  /** Faults strike calls, and no more of them an event where each event takes a hundred. */
+  #shareOfFaults(): number {
+    return Math.min(1, (callsAnEvent * this.#events()) / Math.max(1, this.#trace.entries.length))
   }
 
   /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
