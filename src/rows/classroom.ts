@@ -65,7 +65,10 @@ export interface AttendanceRow extends InEventItem {
   readonly user_name: string | null
   readonly role: string | null
   readonly stream_uuid: string | null
-  readonly action: 'enter' | 'leave'
+  /** Null of an event that names nobody. */
+  readonly action: 'enter' | 'leave' | null
+  /** Of the event: how many have entered and left, as it counts them. */
+  readonly total: number | null
 }
 
 export interface RecordingStateChangeRow extends InEvent {
@@ -96,17 +99,19 @@ export interface ResourceChangeRow extends InEventItem {
   readonly operator_role: string | null
 }
 
-/** `add` and `remove` are the event's changes; `present` is its full list, kept where it names no change. */
+/** `add` and `remove` are the event's changes; `present` are those of its full list who are not among them. */
 export type MembershipAction = 'add' | 'remove' | 'present'
 
 export interface StageChangeRow extends InEventItem {
   readonly user_uuid: string | null
   readonly action: MembershipAction
+  readonly is_listed: boolean | null
 }
 
 export interface HandWaveRow extends InEventItem {
   readonly user_uuid: string | null
   readonly action: MembershipAction
+  readonly is_listed: boolean | null
   readonly payload: Json
 }
 

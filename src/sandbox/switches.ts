@@ -53,6 +53,11 @@ export const switchTable = {
     ['present', 'absent'],
     'whether everybody in events, quizzes and polls is told with a userUuid; absent: one in three has none',
   ),
+  crowds: choice(
+    'named',
+    ['named', 'counted'],
+    'those who leave together at the end of a class: each by name, or as a number alone',
+  ),
   voteOptions: choice(
     'index',
     ['index', 'object', 'unknown'],

@@ -26,9 +26,12 @@ export function arrivalTime({ receivedAt }: { readonly receivedAt: number }): Ti
   return isoTime(Math.trunc(receivedAt))!
 }
 
+/** Of an answer of which nobody knows any more when it came, every time is believed. */
+const endOfTimes = '9999-12-31T23:59:59.999Z'
+
 /** The latest time that is believed of what an answer tells. */
 export function latestBelieved({ answeredAt, receivedAt }: Answered): Timestamp {
-  return isoTime(Math.trunc((answeredAt ?? receivedAt) + believedAhead))!
+  return isoTime(Math.trunc((answeredAt ?? receivedAt) + believedAhead)) ?? endOfTimes
 }
 
 /** A time unless it lies after the latest that is believed. */

@@ -250,3 +250,24 @@ describe('a room whose log cannot be read', () => {
     expect(await stored('silent')).toEqual({ outcome: 'unverified' })
   })
 })
+
+it.each([
+  ['as it stands', { action: 1, cause: 'start', changeProperties: { state: 1 } }, [1, 'start', 1]],
+  [
+    'under its data',
+    { sequence: 2, data: { action: 1, cause: 'end', changeProperties: { state: 0 } } },
+    [0, 'end', 1],
+  ],
+  [
+    'in no way that can be read',
+    { action: 'set', cause: { why: 1 }, changeProperties: 'none' },
+    [null, null, null],
+  ],
+])('an item tells why its widget changed, %s', async (_, data, told) => {
+  const [row] = await db.rows(
+    `insert into classroom.widget_event (app_id, room_uuid, incarnation, widget, position, content_hash, data, received_at)
+     values ($1, 'told', 1, 'poll', $2, 'h', $3, now()) returning state, cause, action`,
+    [app, JSON.stringify(data).length, data],
+  )
+  expect(Object.values(row!)).toEqual(told)
+})

@@ -266,3 +266,16 @@ describe('voteOptions', () => {
     })
   })
 })
+
+describe('crowds counted', () => {
+  it('tells of those who leave together as a number alone', () => {
+    const { linesOf } = play({ switches: { crowds: 'counted' } })
+    const counted = linesOf('event').filter(({ cmd, data }) => {
+      const { onlineUsers, offlineUsers, total } = data as Readonly<
+        Record<string, readonly unknown[] & number>
+      >
+      return cmd === 20 && onlineUsers!.length + offlineUsers!.length === 0 && total! > 1
+    })
+    expect(counted.length).toBeGreaterThan(0)
+  })
+})

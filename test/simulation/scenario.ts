@@ -76,6 +76,7 @@ export function drawScenario(random: Random, demands: Demands): Scenario {
     eventTimes: pick('present', 'absent'),
     emptyResources: pick('list', 'no-data'),
     personIds: pick('present', 'absent'),
+    crowds: pick('named', 'counted'),
     voteOptions: pick('index', 'object', 'unknown'),
     ...demands.switches,
   }

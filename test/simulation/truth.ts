@@ -65,7 +65,10 @@ export function readTruth(sandbox: Sandbox): Truth {
           data: canonical(data),
           at: BigInt(at),
           message: typeof says.message === 'string' ? says.message : undefined,
-          listed: lengthOf(says.onlineUsers) + lengthOf(says.offlineUsers) + lengthOf(says.resources),
+          listed: Math.max(
+            lengthOf(says.onlineUsers) + lengthOf(says.offlineUsers) + lengthOf(says.resources),
+            'total' in says ? 1 : 0,
+          ),
         })
         break
       }

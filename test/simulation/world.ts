@@ -39,6 +39,7 @@ const choices: Choices = {
   eventTimes: any('eventTimes'),
   emptyResources: any('emptyResources'),
   personIds: any('personIds'),
+  crowds: any('crowds'),
   voteOptions: any('voteOptions'),
   recordingEndState: any('recordingEndState'),
   stateMoves: any('stateMoves'),

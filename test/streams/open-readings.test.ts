@@ -173,3 +173,49 @@ describe('a person of whom the ID or another field is not told as it is elsewher
     ])
   })
 })
+
+describe('how many have come and gone', () => {
+  const told = (data: Json) => {
+    const { rows, details } = harvested('room-events', [{ cmd: 20, sequence: 1, version: 1, data }])
+    return { rows: rows['classroom.attendance'] ?? [], details }
+  }
+
+  it('is a row without a user where nobody is named', () => {
+    expect(told({ total: 7, onlineUsers: [], offlineUsers: [] })).toMatchObject({
+      rows: [{ ordinal: 0, user_uuid: null, action: null, total: 7 }],
+      details: [],
+    })
+    expect(told({ onlineUsers: [] })).toEqual({ rows: [], details: [] })
+  })
+
+  it('stays with those who are named, and costs none of them where it is no number', () => {
+    const people = { onlineUsers: [{ userUuid: 'ann' }], offlineUsers: [{ userUuid: 'bob' }] }
+    expect(told({ ...people, total: 2 }).rows.map(({ total }) => total)).toEqual([2, 2])
+    expect(told({ ...people, total: 'two' })).toMatchObject({
+      rows: [
+        { total: null, extra: { total: 'two' } },
+        { total: null, extra: { total: 'two' } },
+      ],
+      details: [],
+    })
+  })
+})
+
+it('who is listed beside the changes of an event is told once, and so is who cannot be told apart', () => {
+  const ids = (...list: (string | null)[]) => list.map(userUuid => ({ userUuid }))
+  const data = {
+    progressUsers: ids('ann', 'bob', null),
+    addProgressUsers: ids('bob'),
+    removeProgressUsers: ids('cid', null),
+  }
+  const { rows } = harvested('room-events', [{ cmd: 1502, sequence: 1, version: 1, data }])
+  expect(
+    rows['classroom.hand_wave']!.map(row => [row.ordinal, row.user_uuid, row.action, row.is_listed]),
+  ).toEqual([
+    [0, 'bob', 'add', true],
+    [1, 'cid', 'remove', false],
+    [2, null, 'remove', null],
+    [3, 'ann', 'present', true],
+    [5, null, 'present', true],
+  ])
+})

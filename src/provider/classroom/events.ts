@@ -67,7 +67,7 @@ export const ChatMessage = z.looseObject({
 export type ChatMessage = z.infer<typeof ChatMessage>
 
 export const Attendance = z.looseObject({
-  total: z.int().nullish(),
+  total: open(z.int32()),
   onlineUsers: z.array(Person).nullish(),
   offlineUsers: z.array(Person).nullish(),
 })

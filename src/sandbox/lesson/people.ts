@@ -75,7 +75,8 @@ export function leave(room: Classroom, pupils: readonly Pupil[], now: number): v
     room.waving.delete(userUuid)
     leaveCall(room, uid, now)
   }
-  const offlineUsers = leavers.map(pupil => shown(room, pupil, now))
+  const isCounted = leavers.length > 1 && room.rules.switches.crowds === 'counted'
+  const offlineUsers = isCounted ? [] : leavers.map(pupil => shown(room, pupil, now))
   room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { Attendance, Person } from '../../provider/classroom/index.ts'
+import type { AttendanceRow } from '../../rows/classroom.ts'
 import type { Timestamp } from '../../rows/json.ts'
-import { asText, fieldsWithout, judge, judgeEach, type Read } from '../items.ts'
+import { asText, fieldsWithout, isSaid, judge, judgeEach, type Read, unreadFields } from '../items.ts'
 import { timestamp } from '../times.ts'
-import { type EventKey, type EventReader, unread } from './reading.ts'
+import { type EventReader, rawObject, unread } from './reading.ts'
 
 const users = z.array(z.unknown()).nullish()
 const Lists = Attendance.extend({ onlineUsers: users, offlineUsers: users })
@@ -16,30 +17,41 @@ export const attendance: EventReader = (data, item) => {
   const onlineUsers = judged.value.onlineUsers ?? []
   const entered = judgeEach(Person, onlineUsers, 'data.onlineUsers')
   const left = judgeEach(Person, judged.value.offlineUsers ?? [], 'data.offlineUsers', onlineUsers.length)
+  const { total } = judged.value
+  const unreadTotal = unreadFields(['total'], rawObject(data), judged.value)
   return {
     ownTime: lastUpdate([...entered.good, ...left.good]),
     rejects: [...entered.rejects, ...left.rejects],
-    rows: event => ({
-      'classroom.attendance': [
-        ...entered.good.map(user => attendanceRow(event, user, 'enter')),
-        ...left.good.map(user => attendanceRow(event, user, 'leave')),
-      ],
-    }),
+    rows: event => {
+      const people: Told[] = [
+        ...entered.good.map(user => ({ user, action: 'enter' as const })),
+        ...left.good.map(user => ({ user, action: 'leave' as const })),
+      ]
+      if (people.length === 0 && isSaid(total)) people.push(nobody)
+      return {
+        'classroom.attendance': people.map(({ user: { value, raw, ordinal }, action }) => ({
+          ...event,
+          ordinal,
+          user_uuid: value.userUuid ?? null,
+          user_name: value.userName ?? null,
+          role: asText(value.role),
+          stream_uuid: value.streamUuid ?? null,
+          action,
+          total: total ?? null,
+          extra: fieldsWithout(columns, { ...raw, ...unreadTotal }, value),
+        })),
+      }
+    },
   }
 }
 
-function attendanceRow(event: EventKey, { value, raw, ordinal }: Read<Person>, action: 'enter' | 'leave') {
-  return {
-    ...event,
-    ordinal,
-    user_uuid: value.userUuid ?? null,
-    user_name: value.userName ?? null,
-    role: asText(value.role),
-    stream_uuid: value.streamUuid ?? null,
-    action,
-    extra: fieldsWithout(columns, raw, value),
-  }
+interface Told {
+  readonly user: Read<Person>
+  readonly action: AttendanceRow['action']
 }
+
+/** An event that names nobody says all the same how many have come and gone. */
+const nobody: Told = { user: { value: {}, raw: {}, ordinal: 0 }, action: null }
 
 function lastUpdate(people: readonly Read<Person>[]): Timestamp | null {
   return people.reduce<Timestamp | null>((last, { value }) => {

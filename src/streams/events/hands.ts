@@ -26,11 +26,12 @@ export const hands: EventReader = (data, item) => {
     ownTime: null,
     rejects,
     rows: event => ({
-      'classroom.hand_wave': members.map(({ value, raw, ordinal, action }) => ({
+      'classroom.hand_wave': members.map(({ value, raw, ordinal, action, is_listed }) => ({
         ...event,
         ordinal,
         user_uuid: value.userUuid ?? null,
         action,
+        is_listed,
         payload: raw.payload ?? null,
         extra: fieldsWithout(columns, raw, value),
       })),

@@ -26,11 +26,12 @@ export const stage: EventReader = (data, item) => {
     ownTime: null,
     rejects,
     rows: event => ({
-      'classroom.stage_change': members.map(({ value, raw, ordinal, action }) => ({
+      'classroom.stage_change': members.map(({ value, raw, ordinal, action, is_listed }) => ({
         ...event,
         ordinal,
         user_uuid: value.userUuid ?? null,
         action,
+        is_listed,
         extra: fieldsWithout(columns, raw, value),
       })),
     }),

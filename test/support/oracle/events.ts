@@ -67,7 +67,7 @@ function derivedFrom({ cmd, data }: TruthEvent, recording: unknown, at: string |
         ...listOf(fields.offlineUsers).map(person => ({ person, action: 'leave' })),
       ].map(({ person, action }, ordinal) => ({
         table: 'attendance',
-        columns: { ordinal, action, ...attendee(person) },
+        columns: { ordinal, action, total: fields.total, ...attendee(person) },
       }))
     case 1001:
       return [
@@ -105,17 +105,17 @@ function derivedFrom({ cmd, data }: TruthEvent, recording: unknown, at: string |
         },
       }))
     case 1501:
-      return members(fields.addAcceptedUsers, fields.removeAcceptedUsers).map(
-        ({ user, action }, ordinal) => ({
+      return members(fields.acceptedUsers, fields.addAcceptedUsers, fields.removeAcceptedUsers).map(
+        ({ user, ...said }) => ({
           table: 'stage_change',
-          columns: { ordinal, action, user_uuid: user.userUuid, extra: rest(user, ['userUuid']) },
+          columns: { ...said, user_uuid: user.userUuid, extra: rest(user, ['userUuid']) },
         }),
       )
     case 1502:
-      return members(fields.addProgressUsers, fields.removeProgressUsers).map(
-        ({ user, action }, ordinal) => ({
+      return members(fields.progressUsers, fields.addProgressUsers, fields.removeProgressUsers).map(
+        ({ user, ...said }) => ({
           table: 'hand_wave',
-          columns: { ordinal, action, user_uuid: user.userUuid, payload: user.payload, extra: null },
+          columns: { ...said, user_uuid: user.userUuid, payload: user.payload, extra: null },
         }),
       )
     default:
@@ -145,11 +145,17 @@ function attendee(person: Fields): Fields {
   }
 }
 
-function members(added: unknown, removed: unknown) {
+/** Places count through all three lists; whoever is named by a change is told once. */
+function members(all: unknown, added: unknown, removed: unknown) {
+  const changed = [...listOf(added), ...listOf(removed)].map(({ userUuid }) => userUuid)
+  const listed = listOf(all).map(({ userUuid }) => userUuid)
   return [
     ...listOf(added).map(user => ({ user, action: 'add' })),
     ...listOf(removed).map(user => ({ user, action: 'remove' })),
+    ...listOf(all).map(user => ({ user, action: 'present' })),
   ]
+    .map((row, ordinal) => ({ ...row, ordinal, is_listed: listed.includes(row.user.userUuid) }))
+    .filter(({ user, action }) => action !== 'present' || !changed.includes(user.userUuid))
 }
 
 const resourceFields = ['resourceUuid', 'resourceName', 'ext', 'size', 'url', 'taskUuid', 'taskProgress']

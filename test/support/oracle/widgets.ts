@@ -12,11 +12,9 @@ export function rowsOfWidgets({ quiz, poll }: TruthRoom): readonly ExpectedRow[]
 /** An item has its own number, or else its place in the log from 0. */
 function rawRow(entry: Entry): ExpectedRow {
   const { widget, item } = entry
-  const columns = {
-    widget,
-    position: placeOf(entry),
-    data: withoutTokens(item),
-  }
+  const { cause, action } = item as Fields
+  const state = entry.step === 'start' ? 1 : null
+  const columns = { widget, position: placeOf(entry), data: withoutTokens(item), state, cause, action }
   return { table: 'widget_event', columns }
 }
 
