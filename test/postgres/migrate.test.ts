@@ -37,7 +37,6 @@ const names = [
   '0025-player-regions',
   '0026-what-is-not-kept',
   '0027-player-addresses',
-  '0028-what-was-kept-raw',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
