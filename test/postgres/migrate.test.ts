@@ -37,6 +37,8 @@ const names = [
   '0025-player-regions',
   '0026-what-is-not-kept',
   '0027-player-addresses',
+  '0028-rooms-wanted-again',
+  '0029-what-was-kept-raw',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
