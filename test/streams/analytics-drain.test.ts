@@ -5,9 +5,16 @@ import { type Operation, type Parameters, requestLine } from '../../src/provider
 import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/rows/analytics.ts'
 import type { Json } from '../../src/rows/json.ts'
 import type { TrueCall } from '../../src/sandbox/index.ts'
+import { askSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { DetailHarvest, Reject, WindowHarvest, WorkItem } from '../../src/streams/stream.ts'
+import type {
+  DetailHarvest,
+  DetailStream,
+  Reject,
+  WindowHarvest,
+  WorkItem,
+} from '../../src/streams/stream.ts'
 import { type AnalyticsStage, demoCredential, hour, playAnalytics } from '../sandbox/analytics-play.ts'
 
 /** All that the streams made of what the provider served. */
@@ -63,11 +70,16 @@ async function readCalls(stage: AnalyticsStage, haul: Haul, from: number, to: nu
   }
 }
 
-async function fetchItem(stage: AnalyticsStage, haul: Haul, item: WorkItem): Promise<void> {
+async function fetchItem(
+  stage: AnalyticsStage,
+  haul: Haul,
+  item: WorkItem,
+  request: DetailStream['request'] = streams[item.stream].request,
+): Promise<void> {
   const stream = streams[item.stream]
   let carry: Json = null
   for (let number = 1; ; number++) {
-    const asked = stream.request('demo', item, number)
+    const asked = request('demo', item, number)
     const answer = await ask(stage, stream.operation, asked)
     const harvest = stream.harvest({ item, number, asked, receivedAt: 0, ...stream.read(answer) }, carry)
     haul.take(harvest)
@@ -166,6 +178,8 @@ describe('what the streams make of a provider', () => {
       { hasMore: 'forced', hasMoreAbove: 20, hasMoreFloorSeconds: 1 },
     ],
     ['has no second page', { callListPages: 1 }],
+    ['says of the whole search alone that calls are left out', { hasMore: 'omitted', callListPages: 2 }],
+    ['puts fewer on a page than are asked for', { hasMore: 'omitted', mostPerPage: 30 }],
   ] as const)('is every call of one that %s', async (_, switches) => {
     const stage = playAnalytics({
       profile: { kind: 'calls', callsPerDay: 2_000, users: 2, minutes: 10, days: 2 },
@@ -177,5 +191,32 @@ describe('what the streams make of a provider', () => {
     const ids = trueCalls(stage, to - 12 * hour, to).map(({ callId }) => callId)
     expect(ids.length).toBeGreaterThan(900)
     expect(ids.filter(id => !haul.calls.has(id))).toEqual([])
+  })
+
+  it('is every session without servers, also of one that leaves them out of each page', async () => {
+    const stage = playAnalytics({
+      profile: { kind: 'calls', callsPerDay: 240, users: 12, minutes: 20, days: 1 },
+      switches: { mostPerPage: 3, serverFilter: 'after-paging' },
+    })
+    const call = [...stage.sandbox.analytics('demo').calls()].findLast(
+      ({ sessions, destroyedAt }) => destroyedAt && sessions.some(({ platform }) => platform === 'Linux'),
+    )!
+    const { call_id, created_ts, destroyed_ts } = call.item
+    const haul = createHaul()
+    const item = {
+      stream: 'call-sessions',
+      key: call_id,
+      part: '',
+      from: created_ts,
+      to: destroyed_ts,
+    } as const
+    await fetchItem(
+      stage,
+      haul,
+      { ...item, ask: null },
+      askSessions(() => 'exclude'),
+    )
+    const people = call.sessions.filter(({ platform }) => platform !== 'Linux')
+    expect(haul.sessions.size).toBe(people.length)
   })
 })
