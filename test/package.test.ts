@@ -94,15 +94,26 @@ describe('the package', () => {
       const client = await openClient({ config: 'penstock.yaml' })
       const { classroom, analytics, players } = client.app('a')
       const { code }: { code: number } = await classroom.setRoomState({ roomUuid: 'r', state: 1 })
-      const calls: unknown[] = (await analytics.callSearch({ start_ts: 1, end_ts: 2 })).call_lists
+      const found = await analytics.callSearch({ start_ts: 1, end_ts: 2 })
+      const calls = found.call_lists
       const { player, adopted } = await players.createPlayer({ channelName: 'c', uid: 1, streamUrl: 'rtmp://a/b' })
       const id: string = player.id
+      const first: string = calls[0].call_id
+      const { total_size, has_more } = found
+      const { data } = await analytics.usageInsight({ startTs: 1, endTs: 2, metric: 'userCount', aggregateGranularity: '1d' })
+      const users: number | null | undefined = data[0].userCount
+      // @ts-expect-error the contract names no such field
+      player.foo
+      // @ts-expect-error nor here
+      calls[0].foo
+      // @ts-expect-error nor here
+      found.foo
       // @ts-expect-error there is no such state
       await classroom.setRoomState({ roomUuid: 'r', state: 9 })
       // @ts-expect-error a player needs a stream
       await players.createPlayer({ channelName: 'c', uid: 1 })
       export type Listed = Answer<Operations['players']['listPlayers']>
-      export const all = [code, calls, adopted, id]`,
+      export const all = [code, first, adopted, id, total_size, has_more, users]`,
     )
     const { status, stdout } = spawnSync(
       process.execPath,

@@ -1,6 +1,7 @@
 import type { Failure, FailureKind, Trace } from '../provider/errors.ts'
 import { called, type Operation } from '../provider/operation.ts'
 import type { PlayerItem } from '../provider/players/index.ts'
+import type { Named } from './answers.ts'
 
 /** Why a call failed where no answer of the provider says it, or says it only in words. */
 export const clientKinds = [
@@ -36,7 +37,7 @@ export class CallError extends Error {
   readonly code: number | undefined
   readonly retryAfter: number | undefined
   readonly trace: Trace | undefined
-  readonly existing: PlayerItem | undefined
+  readonly existing: Named<PlayerItem> | undefined
   constructor(operation: Operation, facts: CallErrorFacts, options?: ErrorOptions) {
     super(`${called(operation)}: ${facts.text}`, options)
     this.operation = called(operation)

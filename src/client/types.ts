@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Region } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
+import type { Named, Unchecked } from './answers.ts'
 import type { Operations } from './operations.ts'
 import type { Created } from './players/created.ts'
 
@@ -34,12 +35,14 @@ export type Arguments<O extends Operation> = Merged<
     ('region' extends keyof O['pathParams'] ? { readonly region?: Region } : unknown)
 >
 
-/** What comes back: the checked answer. Of a player that is created, also its name and how it was found. */
+/** What comes back: the checked answer, as the contract names its fields. Of a player that is created, also its name and how it was found. */
 export type Answer<O extends Operation> = O extends Operations['players']['createPlayer']
   ? Created
   : O extends Operations['players']['deletePlayer']
     ? undefined
-    : z.output<O['answer']>
+    : O['name'] extends keyof Unchecked
+      ? Omit<Named<z.output<O['answer']>>, keyof Unchecked[O['name']]> & Unchecked[O['name']]
+      : Named<z.output<O['answer']>>
 
 export interface CallOptions {
   /** How long the request may wait for its turn, ms; 60,000 unless told. */

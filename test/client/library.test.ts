@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
 import { systemClock } from '../../src/clock/system.ts'
 import {
+  type Answer,
   type AppClient,
   type Arguments,
   CallError,
@@ -125,7 +126,25 @@ test('arguments and answers have the types of the contract', () => {
   expectTypeOf<AppClient['classroom']['resources']>().toBeCallableWith()
   expectTypeOf<Arguments<Operations['analytics']['callSearch']>>().not.toHaveProperty('appid')
   expectTypeOf<Arguments<Operations['players']['createPlayer']>>().toHaveProperty('streamIp')
-  expectTypeOf<Awaited<ReturnType<AppClient['analytics']['callMetrics']>>['metrics']>().toEqualTypeOf<
-    unknown[]
+})
+
+test('answers have the fields that the contract names, and no others', () => {
+  type Analytics = Operations['analytics']
+  type Players = Operations['players']
+  type Item<T> = T extends (infer I)[] ? I : never
+  type Call = Item<Answer<Analytics['callSearch']>['call_lists']>
+  type Session = Item<Answer<Analytics['callMetrics']>['metrics']>
+  expectTypeOf<Call['call_id']>().toEqualTypeOf<string>()
+  expectTypeOf<Call>().not.toHaveProperty('foo')
+  expectTypeOf<Answer<Analytics['callSearch']>>().toHaveProperty('total_size')
+  expectTypeOf<Answer<Analytics['callSearch']>>().not.toHaveProperty('foo')
+  expectTypeOf<Session['sid']>().toEqualTypeOf<string>()
+  expectTypeOf<Item<Session['data']>['mid']>().toEqualTypeOf<number>()
+  expectTypeOf<Item<Answer<Analytics['usageInsight']>['data']>>().toHaveProperty('userCount')
+  expectTypeOf<Answer<Players['createPlayer']>['player']['id']>().toEqualTypeOf<string>()
+  expectTypeOf<Answer<Players['createPlayer']>['player']>().not.toHaveProperty('foo')
+  expectTypeOf<Item<Answer<Players['listPlayers']>['players']>['name']>().toEqualTypeOf<
+    string | null | undefined
   >()
+  expectTypeOf<Answer<Operations['classroom']['roomEvents']>>().not.toHaveProperty('foo')
 })

@@ -1,7 +1,8 @@
 import type { CreateAnswer, PlayerItem } from '../../provider/players/index.ts'
+import type { Named } from '../answers.ts'
 
 /** A player that was made, or found again after an answer was lost. */
-export interface Created extends CreateAnswer {
+export interface Created extends Named<CreateAnswer> {
   /** Its name, made up where none was given. */
   readonly name: string
   /** Found again: the request that made it was answered to nobody. */
