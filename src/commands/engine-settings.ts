@@ -16,6 +16,9 @@ const renewEvery = 3_000
 /** A stopping daemon waits this long for the pages in hand, ms. */
 const drainDeadline = 8_000
 
+/** More of one app are followed in turn, so that invented ones cannot fill the memory. */
+const mostRooms = 10_000
+
 /** What the engine needs, out of the configuration. */
 export function engineSettings(config: Config): EngineSettings {
   const { classroom, analytics, players } = config.provider
@@ -29,7 +32,7 @@ export function engineSettings(config: Config): EngineSettings {
     roomMemory: classroom?.roomMemory ?? 0,
     deadline: Math.max(classroom?.deadline ?? 0, analytics?.deadline ?? 0, players?.deadline ?? 0),
     housekeeping: config.schedule.housekeeping,
-    ...{ shards, renewEvery, drainDeadline },
+    ...{ shards, renewEvery, drainDeadline, mostRooms },
   }
 }
 

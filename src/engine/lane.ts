@@ -21,6 +21,8 @@ export interface Lane {
   readonly take: (concurrency: number) => string | undefined
   /** Ends a visit; `within` ms the next one is due, unless something asked for an earlier one meanwhile. */
   readonly end: (series: string, within: number | undefined) => void
+  /** Whether the series is neither under visit nor due. */
+  readonly rests: (series: string) => boolean
   /** Nothing is planned for the series any more. */
   readonly drop: (series: string) => void
   /** When a visit is due and has a free place, on the monotonic clock, ms; Infinity without one. */
@@ -83,6 +85,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
       const due = Math.min(asked, clock.monotonic() + (within ?? Infinity))
       if (due < Infinity) plan(series, due)
     },
+    rests: series => !visiting.has(series) && (agenda.dueOf(series) ?? Infinity) > clock.monotonic(),
     drop: series => {
       agenda.remove(series)
       if (visiting.has(series)) visiting.set(series, Infinity)

@@ -7,7 +7,7 @@ import { createFeedGaps } from './feed-gaps.ts'
 import { createLane, type Lane } from './lane.ts'
 import { type Purpose, StoreUnavailable } from './ports.ts'
 import { faultBackoff } from './reactions.ts'
-import { discover } from './roll-call.ts'
+import { createRelief, discover } from './roll-call.ts'
 import { gatekeeper, Rooms } from './rooms.ts'
 import { createSequel } from './sequel.ts'
 import { type VisitResult, visit } from './visit.ts'
@@ -43,7 +43,7 @@ const GAUGE_EVERY_MS = 1_000
 export function startPoller(context: PollerContext): Poller {
   const { app, clock, random, store, log, meter, signal, settings, health } = context
   const bell = createBell(clock)
-  const rooms = new Rooms(app, clock, settings.roomMemory)
+  const rooms = new Rooms(app, clock, settings.roomMemory, settings.mostRooms)
   const feedGaps = createFeedGaps({
     ...{ app: app.id, store, fence: context.fence, clock },
     reach: settings.deadline + REACH_MARGIN_MS,
@@ -53,6 +53,7 @@ export function startPoller(context: PollerContext): Poller {
     context.streams.map(stream => [stream.name, createLane(stream, clock)]),
   )
   const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
+  const relieve = createRelief(context, rooms, room => want(gatekeeper, room, 0))
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
 
@@ -107,6 +108,30 @@ export function startPoller(context: PollerContext): Poller {
       within = sequel.afterError(lane, series, error)
     }
     lane.end(series, within)
+    if (lane.stream.scope === 'room') makeRoom(series)
+  }
+
+  /** While others wait, a room of which all has been read for now makes room; its turn comes again. */
+  function makeRoom(room: string): void {
+    if (!rooms.isCrowded || ![...lanes.values()].every(lane => lane.rests(room))) return
+    rooms.rest(room)
+    drop(room)
+  }
+
+  async function leaveWaiting(names: readonly string[]): Promise<void> {
+    rooms.crowd(true)
+    await store.discoverRooms(context.fence(), app.id, names).catch((error: unknown) => {
+      log.error('rooms that calls told of could not be set down', { app: app.id, error })
+    })
+  }
+
+  async function relieveCrowd(): Promise<void> {
+    try {
+      await relieve()
+    } catch (error) {
+      if (error instanceof StoreUnavailable) health.failed(error.fault)
+      else log.error('rooms that wait could not be found; trying again', { app: app.id, error })
+    }
   }
 
   function look(lane: Lane, series: string): Promise<VisitResult> {
@@ -161,6 +186,7 @@ export function startPoller(context: PollerContext): Poller {
     signal.addEventListener('abort', bell.ring, { once: true })
     await beginWhenPossible()
     while (!signal.aborted) {
+      if (health.state() !== 'down') await relieveCrowd()
       startDue()
       gauge()
       const due = Math.min(...lanes.values().map(lane => lane.next(concurrencyOf(lane))))
@@ -172,7 +198,10 @@ export function startPoller(context: PollerContext): Poller {
 
   function discoverRooms(names: readonly string[]): void {
     if (!lanes.has(gatekeeper)) return
-    for (const name of names) if (rooms.meet(name)) want(gatekeeper, name, 0)
+    const met = names.filter(name => rooms.meet(name))
+    const waiting = met.splice(rooms.places)
+    for (const name of met) want(gatekeeper, name, 0)
+    if (waiting.length > 0) void leaveWaiting(waiting)
   }
 
   function reread(room: string): void {

@@ -1,6 +1,7 @@
 import { quietSince } from '../planning/cadence.ts'
 import type { CursorStreamName } from '../streams/stream.ts'
 import type { PollerContext } from './context.ts'
+import type { OpenSeries } from './ports/store.ts'
 import { gatekeeper, type Rooms, seriesOf } from './rooms.ts'
 
 /** So many rooms are looked at as fast as may be when an app is started; the others more slowly. */
@@ -22,12 +23,12 @@ export async function discover(
   if (app.rooms.length > 0) await store.discoverRooms(fence(), app.id, app.rooms)
   const open = await store.openSeries(app.id, gatekeeper)
   const latestFirst = open.toSorted((a, b) => (b.lastEventAt ?? Infinity) - (a.lastEventAt ?? Infinity))
+  if (open.length > rooms.places) rooms.crowd(true)
   const step = Math.max(QUICK_STEP_MS, (rooms.streams().length * slowestPace()) / SHARE_OF_PACE)
   const { activeEvery } = rooms.settings(gatekeeper)
-  for (const [place, { series, life, lastEventAt }] of latestFirst.entries()) {
-    const known = rooms.find(series) ?? rooms.add(series, 'store', life)
-    seriesOf(known, gatekeeper).quiet =
-      lastEventAt === null ? 0 : quietSince(activeEvery, clock.now() - lastEventAt)
+  for (const [place, each] of latestFirst.slice(0, rooms.places).entries()) {
+    const { series } = each
+    takeUp(rooms, each, activeEvery, clock.now())
     want(gatekeeper, series, Math.min(place, AT_ONCE) * QUICK_STEP_MS + Math.max(0, place - AT_ONCE) * step)
   }
 
@@ -38,5 +39,48 @@ export async function discover(
       .map(({ operation }) => operation.limitGroup)
     const rates = groups.flatMap(group => app.limits[group]?.rates ?? [])
     return Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
+  }
+}
+
+/** Remembers a room as the store has it. */
+function takeUp(
+  rooms: Rooms,
+  { series, life, lastEventAt }: OpenSeries,
+  activeEvery: number,
+  now: number,
+): void {
+  const known = rooms.find(series) ?? rooms.add(series, 'store', life)
+  seriesOf(known, gatekeeper).quiet = lastEventAt === null ? 0 : quietSince(activeEvery, now - lastEventAt)
+}
+
+/** How often rooms that wait in the store are looked for, ms. */
+const RELIEF_EVERY_MS = 10_000
+
+/**
+ * Lets rooms that are followed and not remembered have their turn, by name, so that each comes round whatever becomes of
+ * the others. To be called often; it does something now and then, while there are such rooms.
+ */
+export function createRelief(
+  { app, clock, store }: PollerContext,
+  rooms: Rooms,
+  want: (room: string) => void,
+) {
+  let relievedAt = Number.NEGATIVE_INFINITY
+  let last = ''
+  return async (): Promise<void> => {
+    if (!rooms.isCrowded || clock.monotonic() - relievedAt < RELIEF_EVERY_MS) return
+    relievedAt = clock.monotonic()
+    const open = await store.openSeries(app.id, gatekeeper)
+    const waiting = open.filter(({ series }) => !rooms.find(series))
+    rooms.crowd(waiting.length > 0)
+    const byName = waiting.sort((a, b) => (a.series < b.series ? -1 : 1))
+    const next = byName.findIndex(({ series }) => series > last)
+    const inTurn = next < 0 ? byName : [...byName.slice(next), ...byName.slice(0, next)]
+    const { activeEvery } = rooms.settings(gatekeeper)
+    for (const each of inTurn.slice(0, rooms.places)) {
+      takeUp(rooms, each, activeEvery, clock.now())
+      want(each.series)
+      last = each.series
+    }
   }
 }

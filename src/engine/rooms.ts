@@ -57,14 +57,37 @@ export class Rooms {
   readonly #clock: Clock
   /** How long the provider remembers a room, ms. */
   readonly #memory: number
+  /** How many rooms are remembered at most. */
+  readonly #most: number
+  #isCrowded = false
   readonly #rooms = new Map<string, RoomMemory>()
   /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
   readonly #met = new Map<string, number>()
 
-  constructor(app: AppSettings, clock: Clock, memory: number) {
+  constructor(app: AppSettings, clock: Clock, memory: number, most: number) {
     this.#app = app
     this.#clock = clock
     this.#memory = memory
+    this.#most = most
+  }
+
+  /** Whether rooms are followed that are not remembered: they wait in the store until others make room. */
+  get isCrowded(): boolean {
+    return this.#isCrowded
+  }
+
+  /** How many more can be remembered. */
+  get places(): number {
+    return Math.max(0, this.#most - this.#rooms.size)
+  }
+
+  crowd(isCrowded: boolean): void {
+    this.#isCrowded = isCrowded
+  }
+
+  /** Remembers a room no longer that goes on being followed. */
+  rest(room: string): void {
+    this.#rooms.delete(room)
   }
 
   /** Streams that follow rooms and are on, the gatekeeper first. Without the gatekeeper none can. */
@@ -146,6 +169,10 @@ export class Rooms {
   heed(hint: Hint, from: CursorStreamName): readonly Wanted[] {
     const streams = this.streams()
     if (streams.length === 0) return []
+    if (!this.#rooms.has(hint.room) && this.places === 0) {
+      this.crowd(true)
+      return []
+    }
     const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'hint')
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)

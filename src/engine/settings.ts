@@ -60,6 +60,8 @@ export interface EngineSettings {
   readonly harvest: HarvestSettings
   /** How long after its last sign of life a roomUuid is certainly the same room, ms. */
   readonly roomMemory: number
+  /** Rooms of an app that are remembered at most; the others have their turn from the store. */
+  readonly mostRooms: number
   /** Total deadline of one request, ms. */
   readonly deadline: number
   /** How many shards the apps are spread over. */

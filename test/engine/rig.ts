@@ -199,6 +199,7 @@ export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
     apps,
     harvest: { submitter: 'operator', sequenceScope: 'room' },
     roomMemory: hour,
+    mostRooms: 10_000,
     deadline: 30 * second,
     shards: 4,
     renewEvery: 3 * second,

@@ -1,6 +1,7 @@
 import { createAdmission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { startPoller } from '../../src/engine/poller.ts'
+import type { EngineSettings } from '../../src/engine/settings.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'
 
@@ -10,6 +11,7 @@ const everything = [feed, roomLog, quiz]
 export function startApp(
   rooms: readonly string[] = [],
   streams: readonly (typeof everything)[number][] = everything,
+  more: Partial<EngineSettings> = {},
 ) {
   const rig = createRig(['room-events', 'popup-quiz'])
   const app = appOf(
@@ -17,7 +19,7 @@ export function startApp(
     streams.map(({ name }) => name),
     rooms,
   )
-  const settings = settingsOf([app])
+  const settings = { ...settingsOf([app]), ...more }
   const controller = new AbortController()
   const outages: string[] = []
   const fenced: string[] = []

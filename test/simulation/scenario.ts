@@ -119,6 +119,7 @@ function settingsFor(
     renewEvery: 10 * second,
     housekeeping: '*/10 * * * *',
     drainDeadline: 8 * second,
+    mostRooms: 10_000,
   }
 }
 
