@@ -3,6 +3,7 @@ import type { AppConfig, Config } from '../config/config.ts'
 import type { AppSettings, EngineSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { defaultSeriesWords } from '../provider/analytics/index.ts'
 import { perSecond } from '../provider/limits.ts'
+import { everyCall } from '../streams/calls/selection.ts'
 import type { Deployment } from '../streams/index.ts'
 import { type CursorStreamName, cursorStreamNames } from '../streams/stream.ts'
 import { analyticsSettings, type ReadWindows, shareWindows } from './analytics-settings.ts'
@@ -39,6 +40,7 @@ export function engineSettings(config: Config): EngineSettings {
 /** How the provider of a configuration wants its streams asked. */
 export function deploymentOf({ provider, apps }: Config): Deployment {
   const sessions = new Map(apps.map(app => [app.id, app.streams['call-sessions']]))
+  const metrics = new Map(apps.map(app => [app.id, app.streams['call-metrics']]))
   return {
     widgetPath: provider.classroom?.widgetPath ?? 'without-region',
     words: provider.analytics ?? defaultSeriesWords,
@@ -47,6 +49,10 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
     serverUsers: app => {
       const settings = sessions.get(app)
       return settings === undefined || settings === 'off' ? 'include' : settings.serverUsers
+    },
+    selects: app => {
+      const settings = metrics.get(app)
+      return settings === undefined || settings === 'off' ? everyCall : settings.select
     },
   }
 }

@@ -11,7 +11,7 @@ import { slices } from './slices.ts'
 export interface DetailForecast {
   readonly kind: 'details'
   readonly stream: string
-  /** Requests that one call costs. */
+  /** Requests that one call costs, on average. */
   readonly perCall: number
   /** Requests a day for all calls; undefined where no number of calls is expected. */
   readonly wished: number | undefined
@@ -65,13 +65,14 @@ export function forecastDetails(
   }
 }
 
-/** Each slice of the call asks for all of its users, in batches. */
+/** Each slice of a call asks for all of its users, in batches; to the hundredth, where it does not of every call. */
 function requestsPerCall(
-  { batch, end }: DetailFacts,
+  { batch, end, everyNth }: DetailFacts,
   { span }: GroupLimits,
   { usersPerCall, callMinutes }: Omit<ExpectedCalls, 'callsPerDay'>,
 ): number {
   const least = Math.ceil(usersPerCall / batch)
   const pages = { known: least, 'short-page': Math.floor(usersPerCall / batch) + 1, 'empty-page': least + 1 }
-  return slices({ from: 0, to: Math.round(callMinutes * 60) }, span).length * pages[end]
+  const ofOne = slices({ from: 0, to: Math.round(callMinutes * 60) }, span).length * pages[end]
+  return Math.round((100 * ofOne) / everyNth) / 100
 }

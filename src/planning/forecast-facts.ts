@@ -52,6 +52,8 @@ export interface DetailFacts {
   readonly stream: string
   /** User sessions of one request. */
   readonly batch: number
+  /** It asks for one call in so many. */
+  readonly everyNth: number
   /** What shows that a page is the last: that it is not full, that it is empty, or that their number is known. */
   readonly end: 'short-page' | 'empty-page' | 'known'
 }

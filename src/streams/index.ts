@@ -2,12 +2,13 @@ import { type AnalyticsLimitReading, countedBy, type SeriesWords } from '../prov
 import { withRegion } from '../provider/classroom/index.ts'
 import { type PlayerLimitReading, playerGroupOf } from '../provider/players/index.ts'
 import { callMetrics } from './analytics/call-metrics.ts'
-import { askSessions, callSessions, type ServerUsers } from './analytics/call-sessions.ts'
+import { askSessions, callSessions, harvestSessions, type ServerUsers } from './analytics/call-sessions.ts'
 import { calls } from './analytics/calls.ts'
 import { qualityInsight } from './analytics/quality-insight.ts'
 import { realtimeQuality } from './analytics/realtime-quality.ts'
 import { realtimeUsage } from './analytics/realtime-usage.ts'
 import { usageInsight } from './analytics/usage-insight.ts'
+import type { CallSelection } from './calls/selection.ts'
 import { appEvents } from './classroom/app-events.ts'
 import { poll } from './classroom/poll.ts'
 import { popupQuiz } from './classroom/popup-quiz.ts'
@@ -42,6 +43,8 @@ export interface Deployment {
   readonly widgetPath: 'without-region' | 'with-region'
   readonly words: SeriesWords
   readonly serverUsers: (app: string) => ServerUsers
+  /** Of which calls an app wants the metrics. */
+  readonly selects: (app: string) => CallSelection
   /** Which endpoints of call analytics share a counter. */
   readonly analyticsLimits: AnalyticsLimitReading
   /** Whose counters the lists of players are. */
@@ -55,7 +58,10 @@ export function configuredStreams(deployment: Deployment): readonly Stream[] {
     .map(stream => ({ ...stream, operation: countedBy(stream.operation, deployment.analyticsLimits) }))
 }
 
-function configured(stream: Stream, { widgetPath, words, serverUsers, playerLimits }: Deployment): Stream {
+function configured(
+  stream: Stream,
+  { widgetPath, words, serverUsers, selects, playerLimits }: Deployment,
+): Stream {
   switch (stream.name) {
     case 'popup-quiz':
     case 'poll':
@@ -67,7 +73,7 @@ function configured(stream: Stream, { widgetPath, words, serverUsers, playerLimi
     case 'realtime-quality':
       return inWords(stream, words)
     case 'call-sessions':
-      return { ...stream, request: askSessions(serverUsers) }
+      return { ...stream, request: askSessions(serverUsers), harvest: harvestSessions(selects) }
     case 'cloud-players': {
       const { group } = playerGroupOf(stream.operation, {}, playerLimits)
       return { ...stream, operation: { ...stream.operation, limitGroup: group } }

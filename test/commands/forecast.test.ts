@@ -79,6 +79,16 @@ describe('a forecast', () => {
     )
   })
 
+  it('counts the metrics of one call in four where the operator chooses so', async () => {
+    const more = ', expect: { callsPerDay: 400, usersPerCall: 50, callMinutes: 30 }'
+    const [outlook] = outlooksOf(
+      await configOf('call-metrics: { select: { everyNth: 4 } }', [{ plan: 'standard', more }]),
+    )
+    // 1 request for the sessions and a quarter of 3 for their metrics, of 1,000 a day.
+    expect(forecastLines(outlook!).join('\n')).toContain('571 calls a day can be measured in full')
+    expect(outlook!.losses).toEqual([])
+  })
+
   it('divides a budget among the apps that have one credential, unless the provider counts by app', async () => {
     const apps = [{ id: 'a' }, { id: 'b' }, { id: 'c', key: 'other' }]
     const allowed = (config: Config) =>

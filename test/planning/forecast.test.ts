@@ -35,8 +35,14 @@ const insight = (granularity: 'hour' | 'day' | 'minute', series: number, every =
 const calls: WindowFacts = {
   ...{ kind: 'windows', stream: 'calls', series: 1, step: 1, every: 60, finalAfter: hours(1), pageSize: 100 },
 }
-const sessions: DetailFacts = { kind: 'details', stream: 'call-sessions', batch: 100, end: 'short-page' }
-const metrics: DetailFacts = { kind: 'details', stream: 'call-metrics', batch: 20, end: 'known' }
+const sessions: DetailFacts = {
+  kind: 'details',
+  stream: 'call-sessions',
+  batch: 100,
+  everyNth: 1,
+  end: 'short-page',
+}
+const metrics: DetailFacts = { kind: 'details', stream: 'call-metrics', batch: 20, everyNth: 1, end: 'known' }
 
 describe('real time in Premium', () => {
   const facts = factsOf('realtime', 'premium', [

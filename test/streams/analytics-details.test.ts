@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { type Parameters, requestLine } from '../../src/provider/operation.ts'
 import type { Json } from '../../src/rows/json.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
-import { askSessions, callSessions } from '../../src/streams/analytics/call-sessions.ts'
+import { askSessions, callSessions, harvestSessions } from '../../src/streams/analytics/call-sessions.ts'
+import { type CallSelection, everyCall } from '../../src/streams/calls/selection.ts'
 import type { DetailHarvest, DetailStream, WorkItem } from '../../src/streams/stream.ts'
 import { detailPageOf } from './pages.ts'
 
@@ -39,6 +40,46 @@ function inPages(items: readonly unknown[]) {
 function sidsOf(work: readonly WorkItem[]): readonly string[] {
   return work.flatMap(({ ask }) => (ask as { sids: string[] }).sids)
 }
+
+describe('the calls whose metrics are fetched', () => {
+  const measured = (selection: Partial<CallSelection>, items: readonly unknown[], callId = 'c1') => {
+    const harvest = harvestSessions(app => ({
+      ...everyCall,
+      ...(app === 'a1' ? selection : { everyNth: 1 }),
+    }))
+    const page = detailPageOf({ asked: { appid: 'a1' }, items })
+    return harvest({ ...page, item: { ...page.item, key: callId } }, null).work.length > 0
+  }
+
+  it('are those of the channels that are named, and those of which nobody knows the channel', () => {
+    expect(measured({ channels: ['x'] }, [session('s1', { cname: 'x' })])).toBe(true)
+    expect(measured({ channels: ['x'] }, [session('s1', { cname: 'y' })])).toBe(false)
+    expect(measured({ channels: ['x'] }, [session('s1')])).toBe(true)
+  })
+
+  it('have so many users, however often each came', () => {
+    const twice = [session('s1'), session('s2'), session('s3', { uid: 7 })]
+    expect([2, 3].map(minUsers => measured({ minUsers }, twice))).toEqual([true, false])
+    const harvest = harvestSessions(() => ({ ...everyCall, minUsers: 2 }))
+    const first = harvest(detailPageOf({ asked: { appid: 'a1' }, items: sessions(100), isFull: true }), null)
+    const rest = detailPageOf({ number: 2, asked: { appid: 'a1' }, items: [session('z')], isFull: false })
+    expect(harvest(rest, first.carry).work).toEqual([])
+    expect(harvest({ ...rest, items: [session('z', { uid: 7 })] }, first.carry).work).not.toEqual([])
+  })
+
+  it('are one in so many, the same ones each time', () => {
+    const ids = Array.from({ length: 1_000 }, (_, n) => `call ${n}`)
+    const chosen = ids.filter(id => measured({ everyNth: 4 }, [session('s1')], id))
+    expect(Math.abs(chosen.length - 250)).toBeLessThan(50)
+    expect(ids.filter(id => measured({ everyNth: 4 }, [session('s2')], id))).toEqual(chosen)
+  })
+
+  it('leave the sessions of the others stored', () => {
+    const harvest = harvestSessions(() => ({ ...everyCall, minUsers: 9 }))
+    const { rows, work } = harvest(detailPageOf({ asked: { appid: 'a1' }, items: [session('s1')] }), null)
+    expect([rows['analytics.call_session']!.length, work]).toEqual([1, []])
+  })
+})
 
 describe('the sessions of a call', () => {
   const target = (stream: DetailStream) =>

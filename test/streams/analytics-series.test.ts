@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultSeriesWords, type SeriesWords } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
+import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
 import {
   qualityInsightSeries,
@@ -27,6 +28,7 @@ function configured(name: WindowStream['name']): WindowStream {
     widgetPath: 'without-region',
     words: others,
     serverUsers: () => 'exclude',
+    selects: () => everyCall,
     analyticsLimits: 'joint',
     playerLimits: 'joint',
   }).find(stream => stream.name === name)
@@ -204,6 +206,7 @@ it('a deployment changes how streams are asked, never which there are', () => {
   const deployment = {
     words: others,
     serverUsers: () => 'include' as const,
+    selects: () => everyCall,
     analyticsLimits: 'joint' as const,
     playerLimits: 'joint' as const,
   }
@@ -223,6 +226,7 @@ it('an app that wants no servers is asked for none', () => {
     widgetPath: 'without-region',
     words: others,
     serverUsers: app => (app === 'a1' ? 'exclude' : 'include'),
+    selects: () => everyCall,
     analyticsLimits: 'joint',
     playerLimits: 'joint',
   }).filter(({ name }) => name === 'call-sessions')

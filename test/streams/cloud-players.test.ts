@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { defaultSeriesWords } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import type { Json } from '../../src/rows/json.ts'
+import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
 import type { Harvest } from '../../src/streams/stream.ts'
 import { pageOf } from './pages.ts'
@@ -124,7 +125,7 @@ describe('the question', () => {
     const groups = (['joint', 'split'] as const).map(playerLimits => {
       const all = configuredStreams({
         ...{ widgetPath: 'without-region', words: defaultSeriesWords, serverUsers: () => 'include' },
-        ...{ analyticsLimits: 'joint', playerLimits },
+        ...{ selects: () => everyCall, analyticsLimits: 'joint', playerLimits },
       })
       return all.find(({ name }) => name === 'cloud-players')?.operation.limitGroup
     })

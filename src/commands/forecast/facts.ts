@@ -74,15 +74,20 @@ function higherPlans(config: Config, app: AppConfig, group: AnalyticsGroup): rea
 }
 
 function streamFacts(
-  { streams: { 'call-sessions': sessions } }: AppConfig,
+  { streams: { 'call-sessions': sessions, 'call-metrics': metrics } }: AppConfig,
   settings: AnalyticsSettings,
   name: AnalyticsStreamName,
 ): readonly StreamFacts[] {
   switch (name) {
     case 'call-sessions':
-      return [{ kind: 'details', stream: name, batch: maxima.pageSize, end: lastPage(sessions) }]
+      return [{ kind: 'details', stream: name, batch: maxima.pageSize, everyNth: 1, end: lastPage(sessions) }]
     case 'call-metrics':
-      return [{ kind: 'details', stream: name, batch: maxima.sids, end: 'known' }]
+      return [
+        {
+          ...{ kind: 'details', stream: name, batch: maxima.sids, end: 'known' },
+          everyNth: metrics === 'off' ? 1 : metrics.select.everyNth,
+        },
+      ]
     default:
       return windowFacts(name, settings.windows[name]!)
   }

@@ -10,8 +10,8 @@ import {
 } from '../../provider/analytics/index.ts'
 import type { DetailStreamName, WindowStreamName } from '../../streams/stream.ts'
 import { formatDuration } from '../duration.ts'
-import { listOf } from './leaf.ts'
-import { channelName, duration, oneOf, text } from './values.ts'
+import { listOf, section } from './leaf.ts'
+import { channelName, count, duration, oneOf, text } from './values.ts'
 
 /** Call records; all durations in ms. */
 export interface CallsSettings {
@@ -26,8 +26,14 @@ export interface SessionsSettings {
   readonly serverUsers: 'include' | 'exclude'
 }
 
-/** Metrics of sessions have nothing to set. */
-export type SessionMetricsSettings = Readonly<Record<string, never>>
+export interface SessionMetricsSettings {
+  /** Of which calls they are fetched. */
+  readonly select: {
+    readonly channels: readonly string[]
+    readonly everyNth: number
+    readonly minUsers: number
+  }
+}
 
 export interface UsageInsightSettings {
   readonly every: number
@@ -78,7 +84,7 @@ export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName
   {
     calls: { every: minute, finalAfter: hour, revisitEvery: 10 * minute },
     'call-sessions': { serverUsers: 'include' },
-    'call-metrics': {},
+    'call-metrics': { select: { channels: [], everyNth: 1, minUsers: 0 } },
     'usage-insight': { ...restatedUsage, metrics: usageMetrics, granularities: ['hour', 'day'] },
     'quality-insight': {
       ...restatedQuality,
@@ -175,7 +181,22 @@ export const analyticsStreamShapes = {
         .meta({ default: defaultAnalyticsStreams['call-sessions'].serverUsers }),
     },
   },
-  'call-metrics': { meaning: 'Quality metrics of each session.', settings: {} },
+  'call-metrics': {
+    meaning: 'Quality metrics of each session.',
+    settings: {
+      select: section({
+        channels: listOf(channelName())
+          .prefault([])
+          .describe('Only calls in these channels; those of all channels where none is named.'),
+        everyNth: count(1, 10_000)
+          .prefault('1')
+          .describe('Only one call in so many, by chance; the same ones each time.'),
+        minUsers: count(0, 100_000).prefault('0').describe('Only calls with so many users at least.'),
+      })
+        .optional()
+        .describe('Of which calls metrics are fetched, where the plan does not measure all of them.'),
+    },
+  },
   'usage-insight': {
     meaning: 'Numbers of users, channels and minutes, by hour and day.',
     settings: {

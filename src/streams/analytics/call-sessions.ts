@@ -9,6 +9,7 @@ import {
 import type { CallSessionRow } from '../../rows/analytics.ts'
 import type { Json } from '../../rows/json.ts'
 import { metricWork, type Session } from '../calls/metric-work.ts'
+import { type CallSelection, everyCall, isSelected } from '../calls/selection.ts'
 import { halveTime } from '../calls/split.ts'
 import { readCarry } from '../carry.ts'
 import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
@@ -34,7 +35,7 @@ export const callSessions: DetailStream = {
   pageSize: maxima.pageSize,
   read,
   request: askSessions(() => 'include'),
-  harvest,
+  harvest: harvestSessions(() => everyCall),
   split: halveTime,
   shorten: halveTime,
 }
@@ -63,21 +64,37 @@ type Item = z.infer<typeof Item>
 const time = z.number().nullable()
 /** sid, join and leave of a session; null where a time is not known. */
 const CarriedSession = z.tuple([z.string(), time, time]).readonly()
-/** The sessions of the pages so far. */
-const Carry = z.object({ sessions: z.array(CarriedSession).readonly().default([]) })
+/** The sessions of the pages so far, and whose they are where it matters. */
+const Carry = z.object({
+  sessions: z.array(CarriedSession).readonly().default([]),
+  users: z.array(z.string()).readonly().default([]),
+})
 
 const columns = new Set(Object.keys(SessionItem.shape))
 
-function harvest(page: DetailPage, stored: Json): DetailHarvest {
+/** Makes work of fetching metrics for the calls that each app selects. */
+export function harvestSessions(selectionOf: (app: string) => CallSelection): DetailStream['harvest'] {
+  return (page, stored) => harvest(page, stored, selectionOf(String(page.asked.appid)))
+}
+
+function harvest(page: DetailPage, stored: Json, selection: CallSelection): DetailHarvest {
   const { good, rejects } = judgeEach(Item, page.items.map(redact))
   const listed = lastByKey(good, ({ value }) => value.sid)
-  const before = readCarry(Carry, stored).sessions
+  const { sessions: before, users: known } = readCarry(Carry, stored)
   const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
   const isRepeated = listed.length > 0 && sessions.length === before.length
   const isOver = isRepeated || !mayBeFollowed(page)
-  if (!isOver) return { rows, rejects, carry: { sessions }, reading: 'next', work: [] }
+  const users = selection.minUsers > 0 ? usersIn(listed, known) : []
+  if (!isOver) {
+    const carry = users.length > 0 ? { sessions, users } : { sessions }
+    return { rows, rejects, carry, reading: 'next', work: [] }
+  }
+  const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
+  if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
+    return { rows, rejects, carry: null, reading: 'whole', work: [] }
+  }
   const work = metricWork(page.item, sessions)
   return { rows, rejects: [...rejects, ...work.rejects], carry: null, reading: 'whole', work: work.items }
 }
@@ -85,6 +102,11 @@ function harvest(page: DetailPage, stored: Json): DetailHarvest {
 /** Servers may be left out of a page when it has been cut: then only one without any sessions is the last. */
 function mayBeFollowed({ asked, items, isFull }: DetailPage): boolean {
   return isFull === true || (asked.exclude_server_user === true && items.length > 0)
+}
+
+/** A user without an ID is one by itself: nobody knows better. */
+function usersIn(listed: readonly Read<Item>[], known: readonly string[]): readonly string[] {
+  return [...new Set([...known, ...listed.map(({ value }) => asText(value.uid) ?? `sid ${value.sid}`)])]
 }
 
 function sessionOf({ sid, join_ts, leave_ts, finished }: Item): Session {

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+/** Which calls have their metrics fetched; all of the conditions hold. */
+export interface CallSelection {
+  /** In these channels; in any where it is empty. */
+  readonly channels: readonly string[]
+  /** One in so many, by chance. */
+  readonly everyNth: number
+  /** With so many users at least. */
+  readonly minUsers: number
+}
+
+export const everyCall: CallSelection = { channels: [], everyNth: 1, minUsers: 0 }
+
+/** What is known of a call, or of a slice of a long one, when its sessions are listed. */
+export interface ListedCall {
+  readonly callId: string
+  /** Null where no session tells it. */
+  readonly cname: string | null
+  readonly users: number
+}
+
+/** A channel that is not known is not another one. The same calls are chosen each time. */
+export function isSelected(selection: CallSelection, { callId, cname, users }: ListedCall): boolean {
+  const { channels, everyNth, minUsers } = selection
+  const isOfChannel = channels.length === 0 || cname === null || channels.includes(cname)
+  return isOfChannel && users >= minUsers && (everyNth === 1 || drawOf(callId) % everyNth === 0)
+}
+
+function drawOf(callId: string): number {
+  return createHash('sha256').update(callId).digest().readUInt32BE(0)
+}
