@@ -176,7 +176,7 @@ function inCluster(config: Schema): Schema {
   const properties = {
     http: reachable(http, 9464),
     notifications: reachable(notifications, 9465),
-    database: { ...database, properties: kept },
+    database: { ...database, properties: kept, required: ['urlFile'] },
     ...others,
   }
   return { ...narrowed, properties, required: ['http', 'database', ...(narrowed.required ?? [])] }
@@ -231,7 +231,7 @@ function secretsInFiles(
 /** What is left of "one of these keys" without those that are withheld; sections never are. */
 function leftOf({ anyOf, oneOf, not }: Schema, isWithheld: (key: string) => boolean): readonly Schema[] {
   if (anyOf) return [{ anyOf }]
-  if (not) return [{ required: (not.required ?? []).filter(key => !isWithheld(key)) }]
+  if (not) return []
   const open = (oneOf ?? []).filter(({ required = [] }) => !required.some(isWithheld))
   return open.length === 1 ? open : [{ oneOf: open }]
 }

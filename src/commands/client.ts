@@ -35,6 +35,7 @@ export async function openConfigured(config: Config, options: OpenOptions): Prom
   const transport = createTransport({
     ...{ clock, random, providers: providersOf(config), credentials: await credentialsOf(config, clock) },
     limits: { total: deadline },
+    proxy: await config.provider.proxy?.reveal(),
     userAgent: `penstock/${version}`,
   })
   let books: Promise<Books> | undefined

@@ -101,6 +101,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     random,
     providers: providersOf(config),
+    proxy: await config.provider.proxy?.reveal(),
     credentials,
     limits: { total: settings.deadline },
     userAgent: `penstock/${version}`,

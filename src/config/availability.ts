@@ -1,16 +1,14 @@
 import type { StreamName } from '../streams/stream.ts'
 import { allowanceOf, analyticsStreamNames, groupOfStream } from './allowance.ts'
-import type { AnalyticsStreamName, AppConfig, Config } from './config.ts'
+import type { AnalyticsStreamName, AppConfig, Config, ServiceName } from './config.ts'
 import { streamNames } from './schema/streams.ts'
 
 type Settled = Pick<Config, 'provider' | 'apps'>
 
-type Service = keyof Config['provider']
-
 const isOfAnalytics: ReadonlySet<StreamName> = new Set(analyticsStreamNames)
 
 /** The service that a stream is drained from. */
-export function serviceOf(stream: StreamName): Service {
+export function serviceOf(stream: StreamName): ServiceName {
   if (stream === 'cloud-players') return 'players'
   return isOfAnalytics.has(stream) ? 'analytics' : 'classroom'
 }
@@ -71,7 +69,7 @@ const serviceWords = {
 } as const
 
 /** Whether any stream of a service is not switched off. */
-function isWanted({ streams }: AppConfig, service: Service): boolean {
+function isWanted({ streams }: AppConfig, service: ServiceName): boolean {
   return streamNames.some(name => serviceOf(name) === service && streams[name] !== 'off')
 }
 
@@ -89,7 +87,7 @@ function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
 }
 
 /** Completes the sentence "is off: ..." about a stream of a service. */
-export function reasonText(reason: OffReason, { plan }: AppConfig, service: Service): string {
+export function reasonText(reason: OffReason, { plan }: AppConfig, service: ServiceName): string {
   switch (reason) {
     case 'service':
       return `provider.${service}.url is not given`

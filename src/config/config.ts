@@ -50,7 +50,11 @@ export interface ProviderConfig {
   readonly classroom: ClassroomService | undefined
   readonly analytics: AnalyticsService | undefined
   readonly players: PlayersService | undefined
+  /** Address of the proxy on the way out; it may hold a password. */
+  readonly proxy: Secret | undefined
 }
+
+export type ServiceName = Exclude<keyof ProviderConfig, 'proxy'>
 
 export interface ClassroomService {
   /** Without a trailing slash. */

@@ -10,9 +10,10 @@ const shortest = 4
  * after a secret was read anew.
  */
 export function knownSecrets(config: Config): readonly string[] {
-  const { database, apps } = config
+  const { database, provider, apps } = config
   const texts = [
-    ...database.url.known().flatMap(databaseSecrets),
+    ...database.url.known().flatMap(addressSecrets),
+    ...(provider.proxy?.known() ?? []).flatMap(proxySecrets),
     ...apps.flatMap(({ classroom, rest, notifications }) => [
       ...(classroom ? [...classroom.uid.known(), ...classroom.token.known()] : []),
       ...(notifications?.secret.known() ?? []),
@@ -30,7 +31,13 @@ function basic(key: Secret, secret: Secret): readonly string[] {
 }
 
 /** An address without a password tells nothing that a log must not say. */
-function databaseSecrets(address: string): readonly string[] {
+function proxySecrets(address: string): readonly string[] {
+  const url = URL.parse(address)
+  const pair = url ? `${decoded(url.username)}:${decoded(url.password)}` : ''
+  return [...addressSecrets(address), ...(url?.password ? [Buffer.from(pair).toString('base64')] : [])]
+}
+
+function addressSecrets(address: string): readonly string[] {
   const password = URL.parse(address)?.password
   return password ? [address, password, decoded(password)] : []
 }

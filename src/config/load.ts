@@ -76,8 +76,14 @@ async function parse(text: string, name: string, { env, folder, onDisk }: Surrou
   const config = resolveConfig(data, collector, env)
   problems.push(...checkAnalytics(config, tree), ...checkRenames(config, tree))
   const unreadable = await collector.problems()
-  const address = unreadable.length > 0 ? [] : await databaseAddress(config.database.url, tree)
-  const all = [...problems, ...unreadable, ...address]
+  const addresses =
+    unreadable.length > 0
+      ? []
+      : [
+          ...(await databaseAddress(config.database.url, tree)),
+          ...(await proxyAddress(config.provider.proxy, tree)),
+        ]
+  const all = [...problems, ...unreadable, ...addresses]
   if (all.length > 0) throw new ConfigError(name, all)
 
   const exposed = onDisk !== undefined && collector.holdsInline() && (await isWorldReadable(onDisk))
@@ -106,6 +112,14 @@ async function databaseAddress(url: Secret, tree: Tree): Promise<readonly Proble
   if (text === 'embedded' || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text))) return []
   const path = ['database', 'url']
   const expected = 'must be embedded, or an address such as postgres://user:password@host:5432/name'
+  return [{ path, at: tree.keyOf(path), text: `${expected}; what it is now is not shown here` }]
+}
+
+async function proxyAddress(proxy: Secret | undefined, tree: Tree): Promise<readonly Problem[]> {
+  const url = proxy && URL.parse(await proxy.reveal())
+  if (proxy === undefined || (url && /^https?:$/.test(url.protocol) && url.pathname === '/')) return []
+  const path = ['provider', 'proxy']
+  const expected = 'must be an address such as http://user:password@proxy.example.com:3128'
   return [{ path, at: tree.keyOf(path), text: `${expected}; what it is now is not shown here` }]
 }
 

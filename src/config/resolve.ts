@@ -23,7 +23,12 @@ export function resolveConfig(
     notifications,
     log,
     schedule,
-    provider: { classroom: provider.classroom, analytics: provider.analytics, players: provider.players },
+    provider: {
+      classroom: provider.classroom,
+      analytics: provider.analytics,
+      players: provider.players,
+      proxy: proxyAddress(provider, collector),
+    },
     retention,
     apps: settings.apps.map((app, i) => appConfig(app, i, settings, collector)),
   }
@@ -39,6 +44,16 @@ function databaseConfig(
   if (urlFile === undefined && !URL.parse(text ?? '')?.password)
     return { url: Secret.of(text ?? ''), ...rest }
   return { url: collector.take(['database', 'url'], { text, file: urlFile }), ...rest }
+}
+
+function proxyAddress(
+  { proxy, proxyFile }: Settings['provider'],
+  collector: SecretCollector,
+): Secret | undefined {
+  if (proxyFile !== undefined) return collector.take(['provider', 'proxy'], { file: proxyFile })
+  if (proxy === undefined || !URL.parse(proxy)?.password)
+    return proxy === undefined ? undefined : Secret.of(proxy)
+  return collector.take(['provider', 'proxy'], { text: proxy })
 }
 
 function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {

@@ -9,6 +9,9 @@ const timeouts: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the body stood still for too long',
 }
 
+/** Nothing else of undici ends a request that nobody has given up. */
+const proxyRefused = 'UND_ERR_ABORTED'
+
 const givenUpTexts: Readonly<Record<GivenUp, string>> = {
   deadline: 'no whole answer within the total deadline',
   cancelled: 'the request was cancelled',
@@ -31,6 +34,7 @@ export function breakdown(error: unknown, givenUp: GivenUp | undefined): Failure
   if (code === 'UND_ERR_INVALID_ARG') {
     return { kind: 'bad_request', text: 'the request cannot be written as HTTP' }
   }
+  if (code === proxyRefused) return { kind: 'network', text: 'the proxy refused to connect' }
   return { kind: 'network', text: `the connection failed (${code})` }
 }
 

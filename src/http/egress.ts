@@ -3,6 +3,8 @@ export interface BaseUrl {
   readonly origin: string
   /** Empty, or a path without a slash at its end. */
   readonly prefix: string
+  /** It is on this machine. */
+  readonly isNear: boolean
 }
 
 /** A base URL or an environment that would let requests go where they must not. */
@@ -25,7 +27,11 @@ export function parseBaseUrl(text: string, options: { readonly insecure?: boolea
   if (url.protocol === 'http:' && !options.insecure && !isLoopback(url.hostname)) {
     throw new EgressError('the base URL must begin with https:// (http:// only on a loopback address)')
   }
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
+  return {
+    origin: url.origin,
+    prefix: url.pathname.replace(/\/+$/, ''),
+    isNear: isLoopback(url.hostname),
+  }
 }
 
 /** Throws EgressError for an environment that switches the checking of certificates off. */

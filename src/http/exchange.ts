@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { Method } from '../provider/operation.ts'
 
 export interface ConnectionLimits {
@@ -37,17 +37,23 @@ export interface Arrival {
 export const keptBytes = 65_536
 
 /**
- * Connections to the providers. HTTP/1.1 over TLS 1.2 or newer; follows no redirect, decompresses nothing,
- * sends nothing twice and heeds no proxy of the environment.
+ * Connections to the providers. HTTP/1.1 over TLS 1.2 or newer; follows no redirect, decompresses nothing, sends nothing
+ * twice and heeds no proxy of the environment. Through `proxy` they are tunnels: it sees where to, and no more.
  */
-export function createAgent(limits: ConnectionLimits): Dispatcher {
-  return new Agent({
+export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatcher {
+  const tls = { timeout: limits.connect, minVersion: 'TLSv1.2', rejectUnauthorized: true } as const
+  const options = {
     allowH2: false,
     pipelining: 1,
     headersTimeout: limits.headers,
     bodyTimeout: limits.idle,
     maxHeaderSize: limits.headerBytes,
-    connect: { timeout: limits.connect, minVersion: 'TLSv1.2', rejectUnauthorized: true },
+  }
+  if (proxy === undefined) return new Agent({ ...options, connect: tls })
+  return new ProxyAgent({
+    ...options,
+    ...{ uri: proxy, proxyTunnel: true, connectTimeout: limits.connect },
+    ...{ requestTls: tls, proxyTls: tls },
   })
 }
 

@@ -32,6 +32,8 @@ export interface TransportOptions {
   readonly credentials: Credentials
   readonly limits?: Partial<TransportLimits>
   readonly userAgent?: string
+  /** Address of an HTTP proxy that requests to other machines go through; it may hold a user and a password. */
+  readonly proxy?: string | undefined
   /** Called for each answer whose end is only the end of its connection: it may have been cut unseen. */
   readonly onUnframed?: (operation: Operation) => void
 }
@@ -70,13 +72,14 @@ export function createTransport(options: TransportOptions): HttpTransport {
   const { clock, credentials } = options
   const limits: TransportLimits = { ...defaultLimits, ...options.limits }
   const providers = openProviders(options.providers, clock)
-  const agent = createAgent(limits)
+  const direct = createAgent(limits)
+  const outward = options.proxy === undefined ? direct : createAgent(limits, options.proxy)
 
   const perform = async (provider: Provider, app: string, sending: Sending, deadline: Deadline) => {
     const { request, id } = sending
-    const { origin, prefix } = provider.base
+    const { origin, prefix, isNear } = provider.base
     const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
-    return exchange(agent, {
+    return exchange(isNear ? direct : outward, {
       origin,
       path: `${prefix}${request.target}`,
       method: request.method,
@@ -163,7 +166,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
   return {
     send,
     clockOffset: family => providers.get(family)?.clock.offset(),
-    close: () => agent.close(),
+    close: async () => void (await Promise.all([...new Set([direct, outward])].map(agent => agent.close()))),
   }
 }
 

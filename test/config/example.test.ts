@@ -94,7 +94,7 @@ describe('the JSON schema', () => {
       oneOf: [{ required: ['token'] }, { required: ['tokenFile'] }, { required: ['tokenCommand'] }],
     })
     expect(rules).toContainEqual({ anyOf: [{ required: ['classroom'] }, { required: ['rest'] }] })
-    expect(rules).toHaveLength(8)
+    expect(rules).toHaveLength(9)
   })
 
   it.each(['good/short', 'good/environment', '../../config/penstock.example'])(

@@ -10,7 +10,7 @@ describe('a base URL', () => {
     ['http://localhost:9000', { origin: 'http://localhost:9000', prefix: '' }],
     ['http://[::1]:9000', { origin: 'http://[::1]:9000', prefix: '' }],
   ])('%s is allowed', (text, base) => {
-    expect(parseBaseUrl(text)).toEqual(base)
+    expect(parseBaseUrl(text)).toMatchObject(base)
   })
 
   it.each([

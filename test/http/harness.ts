@@ -32,6 +32,7 @@ export const staticCredentials = createCredentials({
 export async function setUp(
   answer: (socket: Socket, request: string) => void,
   options: Partial<TransportOptions> & { readonly bodyBytes?: number } = {},
+  providersAt?: (url: string) => TransportOptions['providers'],
 ) {
   const server: RawServer = await startRawServer(answer)
   const { bodyBytes, ...rest } = options
@@ -41,6 +42,7 @@ export async function setUp(
     providers: { classroom: { url: server.url, ...(bodyBytes === undefined ? {} : { bodyBytes }) } },
     credentials: staticCredentials,
     ...rest,
+    ...(providersAt && { providers: providersAt(server.url) }),
   })
   onTestFinished(async () => {
     await server.close()

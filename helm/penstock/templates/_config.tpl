@@ -46,7 +46,7 @@ anything of, and no credential of the provider is in reach.
 {{- /* The ports of the provider's services, each once. */}}
 {{- define "penstock.providerPorts" -}}
 {{- $ports := list }}
-{{- range $service := .Values.config.provider }}
+{{- range $service := omit .Values.config.provider "proxyFile" }}
 {{- $url := urlParse $service.url }}
 {{- $own := regexFind ":[0-9]+$" $url.host | trimPrefix ":" }}
 {{- $ports = append $ports ($own | default (eq $url.scheme "https" | ternary "443" "80")) }}

@@ -32,6 +32,7 @@ export async function checkProvider(
     random,
     credentials: await credentialsOf(config, clock),
     providers: providersOf(config),
+    proxy: await config.provider.proxy?.reveal(),
     limits: { total: engineSettings(config).deadline },
     userAgent: `penstock/${version}`,
   })

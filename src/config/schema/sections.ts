@@ -114,8 +114,19 @@ export const provider = section(
     classroom: classroomService.optional().describe('The classroom service, where used.'),
     analytics: analyticsService.optional().describe('The call analytics service, where used.'),
     players: playersService.optional().describe('The cloud player service, where used.'),
+    proxy: secret('the address of an HTTP proxy, as http://user:password@proxy.example.com:3128')
+      .optional()
+      .describe(
+        'Proxy on the way to the services, by CONNECT. Without it they are asked directly, and so are addresses of this machine.',
+      ),
+    proxyFile: secretFile().optional().describe('File that holds the address, instead of proxy.'),
   },
-  { alternatives: [{ keys: ['classroom', 'analytics', 'players'], need: 'some' }] },
+  {
+    alternatives: [
+      { keys: ['classroom', 'analytics', 'players'], need: 'some' },
+      { keys: ['proxy', 'proxyFile'], need: 'optional' },
+    ],
+  },
 )
 
 const kept = (table: string, fallback: string) =>
