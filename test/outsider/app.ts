@@ -1,7 +1,7 @@
 import type { ListMemory } from './lists.ts'
 import type { Reading } from './readings.ts'
 import type { Told } from './tell-classroom.ts'
-import { makeWorld, type World } from './world.ts'
+import { makeWorld, type Player, type World } from './world.ts'
 
 /** An app of the provider: its world, the reading in which it is told, and how far that has come. */
 
@@ -20,6 +20,8 @@ export type Operation =
   | 'realtime-usage'
   | 'realtime-quality'
   | 'players'
+  | 'create-player'
+  | 'delete-player'
 
 /** Changes an answer into one that nobody can read; answers its body. */
 export type Distortion = (operation: Operation, body: Told) => unknown
@@ -27,9 +29,13 @@ export type Distortion = (operation: Operation, body: Told) => unknown
 export interface AppPlan {
   readonly id: string
   readonly reading: Reading
+  /** With a quiz and a call of more than one page. */
+  readonly isLarge?: boolean
+  /** What is configured of its streams besides. */
+  readonly streams?: object
   readonly distort?: Distortion
-  /** Tables that need not hold the truth, because of the distortion. */
-  readonly unread?: readonly string[]
+  /** What need not be said or stored, because of how it was distorted or refused. */
+  readonly isUnread?: (difference: string) => boolean
 }
 
 export interface App {
@@ -39,6 +45,17 @@ export interface App {
   act: number
   /** How often each operation has been answered well. */
   readonly answered: Map<Operation, number>
+  /** Lists of resources that were left out. */
+  lapses: number
+  /** Whether the room that goes on has been called missing. */
+  wasMissing: boolean
+  /** Players that somebody made by hand, and IDs of those that somebody destroyed. */
+  readonly made: MadePlayer[]
+  readonly deleted: Set<string>
+}
+
+export interface MadePlayer extends Player {
+  readonly region: string
 }
 
 export interface Inner extends App {
@@ -52,21 +69,29 @@ export interface Asked {
   readonly app: Inner
   readonly url: URL
   readonly at: number
+  /** Of a request that has one. */
+  readonly body: Told
+}
+
+/** A channel without a class. */
+export function lobbyOf({ channelName }: Reading): string {
+  return channelName === 'short' ? 'lobby' : 'lobby-'.padEnd(64, '64')
 }
 
 export function newApp(plan: AppPlan): Inner {
   return {
     plan,
-    world: makeWorld(plan.id, Date.now()),
+    world: makeWorld(plan.id, Date.now(), lobbyOf(plan.reading), plan.isLarge ?? false),
     ...{ act: 0, answered: new Map(), memories: new Map(), fed: 0, hasRefused: false, recordingsAsked: 0 },
+    ...{ lapses: 0, wasMissing: false, made: [], deleted: new Set<string>() },
   }
 }
 
 /** An answer other than 200. */
 export class Refusal extends Error {
   readonly status: number
-  readonly body: Told
-  constructor(status: number, body: Told) {
+  readonly body: Told | undefined
+  constructor(status: number, body?: Told) {
     super('refused')
     this.status = status
     this.body = body

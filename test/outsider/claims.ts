@@ -28,3 +28,27 @@ export async function deadLettersOf({ database }: Stage, { app, stream }: Riddle
   )
   return row!.n
 }
+
+/** What had ended and was said to go on, and what was said to be removed and was not: one line each. */
+export async function untrueChanges({ database }: Stage): Promise<readonly string[]> {
+  const rows = await database.ask<{ line: string }>('select distinct line from public.untrue_change')
+  return rows.map(({ line }) => line)
+}
+
+/** Where the secrets lie that were told; nowhere, where all is well. */
+export async function secretsStored({ database, daemon }: Stage): Promise<readonly string[]> {
+  const tables = await database.ask<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname in ('ingest', 'classroom', 'analytics', 'players')`,
+  )
+  const found: string[] = []
+  for (const { name } of tables) {
+    // Bytes are shown as digits.
+    const [row] = await database.ask<{ n: number }>(
+      `select count(*)::int as n from ${name} t where t::text ~ 'planted-' or t::text ~ '706c616e7465642d'`,
+    )
+    if (row!.n > 0) found.push(`${name}: ${row!.n} rows`)
+  }
+  const lines = daemon.lines.filter(line => JSON.stringify(line).includes('planted-'))
+  return [...found, ...lines.map(({ msg }) => `log: ${msg}`)]
+}

@@ -1,38 +1,62 @@
 import type { App } from './app.ts'
 import type { Reading } from './readings.ts'
+import type { Family } from './routes.ts'
 import { filesTold, pollShare, quizOptions, sequenceOf } from './tell-classroom.ts'
-import { type Counts, quizRight, type Room, seriesValue } from './world.ts'
+import { type Call, type Counts, type Person, quizRight, type Room, seriesValue } from './world.ts'
 
 /** The rows that the tables must hold when all was told: lists of values, in the order of the columns in stored.ts. */
 export type Rows = Readonly<Record<string, readonly (readonly unknown[])[]>>
 
-export function expectedRows({ world, plan, act }: App): Rows {
-  const { reading } = plan
-  const rooms = world.rooms.map((room, index) => roomRows(reading, room, index, act))
+export function expectedRows(app: App, families: readonly Family[]): Rows {
+  return Object.assign({}, ...families.map(family => ({ classroom, analytics, players })[family](app)))
+}
+
+function classroom({ world, plan, act }: App): Rows {
+  const rooms = world.rooms.map((room, index) => roomRows(plan.reading, room, index, act))
   const names = Object.keys(rooms[0]!)
   return {
     ...Object.fromEntries(names.map(name => [name, rooms.flatMap(rows => rows[name]!)])),
+    // The class in whose channel it plays goes on.
+    orphan_player: [],
+  }
+}
+
+function analytics({ world, plan: { reading } }: App): Rows {
+  const stays = ({ sessions }: Call) =>
+    sessions.filter(({ platform }) => reading.serverUsers === 'asked for' || platform !== 'Linux')
+  return {
     call: world.calls.map(({ id, cname, created, destroyed }) => [
       ...[id, cname, created, destroyed ?? null, destroyed !== undefined],
     ]),
     call_session: world.calls.flatMap(call =>
-      call.sessions.map(({ sid, uid, join, leave, network, platform }) => [
+      stays(call).map(({ sid, uid, join, leave, network, platform }) => [
         ...[call.id, sid, String(uid), network, platform, join, leave, true],
       ]),
     ),
     session_metric: world.calls.flatMap(call =>
-      call.sessions.flatMap(({ sid, values }) =>
-        values.map(({ mid, peer, at, value }) => [call.id, sid, String(peer), mid, at, value]),
+      stays(call).flatMap(({ sid, values }) =>
+        values.map(({ mid, peer, at, value }) => [
+          ...[call.id, sid, peer === 0 && reading.ownPeer === 'absent' ? '' : String(peer), mid, at, value],
+          reading.metricExtra !== 'none',
+        ]),
       ),
     ),
-    cloud_player: world.players
+  }
+}
+
+function players({ world, plan: { reading }, act, made, deleted }: App): Rows {
+  const region = (id: string) => made.find(player => player.id === id)?.region ?? null
+  return {
+    cloud_player: [...world.players, ...made]
       .filter(({ status }) => status[0] !== undefined || act > 0)
-      .map(({ id, name, uid, created, status }) => {
+      .map(({ id, name, uid, created, channel, status }) => {
         const entry = reading.playersEntry
-        const isGone = act > 0 && status[1] === undefined
+        const isGone = deleted.has(id) || (act > 0 && status[1] === undefined)
         const last = isGone ? 'destroyed' : status[act]
         return [
-          ...[id, name, created, isGone],
+          // The list does not say in which region it was made.
+          ...[id, name, created, region(id), isGone],
+          ...(entry === 'thin' ? [null, null] : [channel, true]),
           ...[entry === 'full' ? String(uid) : null, entry === 'with account' ? `account ${uid}` : null],
           entry === 'thin' && !isGone ? null : last,
         ]
@@ -59,6 +83,7 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
   )
   const { uuid } = room
   const named = reading.user !== 'userUuid alone'
+  const known = ({ uuid }: Person) => (reading.user === 'without userUuid' ? null : uuid)
   let state: number | null = null
   let recording: string | null = null
   log.forEach((it, place) => {
@@ -71,11 +96,11 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
         add('room_state_change', it.state, it.startTime ?? null)
         break
       case 3:
-        add('chat_message', it.from.uuid, named ? it.from.name : null, stored(it.message), 1)
+        add('chat_message', known(it.from), named ? it.from.name : null, stored(it.message), 1)
         break
       case 20:
-        for (const who of it.came) add('attendance', who.uuid, named ? who.name : null, 'enter')
-        for (const who of it.went) add('attendance', who.uuid, named ? who.name : null, 'leave')
+        for (const who of it.came) add('attendance', known(who), named ? who.name : null, 'enter')
+        for (const who of it.went) add('attendance', known(who), named ? who.name : null, 'leave')
         break
       case 1001:
         if (it.isStart) recording = it.recording.id
@@ -86,7 +111,10 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
         break
       case 1003:
         for (const file of it.files)
-          add('resource_change', file.uuid, it.action === 1 ? 'upsert' : 'delete', file.name)
+          add(
+            ...(['resource_change', file.uuid, it.action === 1 ? 'upsert' : 'delete', file.name] as const),
+            operatorOf(reading, it.by),
+          )
         break
       case 1501:
         for (const who of it.up) add('stage_change', who.uuid, 'add')
@@ -97,7 +125,7 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
         for (const who of it.down) add('hand_wave', who.uuid, 'remove', { timeout: 30 })
     }
   })
-  rows.room!.push([uuid, 1, state])
+  rows.room!.push([uuid, 1, state, false])
   const now = room.files[act > 0 ? 1 : 0].map(file => file.uuid)
   for (const file of room.files[0]) {
     const isThin = reading.resource === 'uuid, name and url'
@@ -117,6 +145,15 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
   addQuizzes(reading, room, act, rows)
   addPolls(reading, room, act, rows)
   return rows
+}
+
+function operatorOf({ eventOperator }: Reading, { uuid }: Person): string | null {
+  return eventOperator === 'absent' || eventOperator === 'without userUuid' ? null : uuid
+}
+
+/** Who did something to a widget; part of a key, hence never null. */
+function widgetUser({ widgetOperator }: Reading, { uuid }: Person): string {
+  return widgetOperator === 'full' ? uuid : ''
 }
 
 /** NUL and halves of pairs, as Postgres can keep them. */
@@ -143,11 +180,12 @@ function addQuizzes(
         })
         break
       case 'answer': {
-        const key = `${step.id} ${step.by.uuid}`
+        const { id, chosen, isCorrect, at } = step
+        const by = widgetUser(reading, step.by)
+        const key = `${id} ${by}`
         const ordinal = answers.get(key) ?? 0
         answers.set(key, ordinal + 1)
-        const { id, by, chosen, isCorrect, at } = step
-        rows.quiz_submission!.push([uuid, id, by.uuid, ordinal, quizOptions(reading, chosen), isCorrect, at])
+        rows.quiz_submission!.push([uuid, id, by, ordinal, quizOptions(reading, chosen), isCorrect, at])
         break
       }
       default:
@@ -189,10 +227,12 @@ function addPolls(
         votes.set(step.id, [0, 0, 0])
         break
       case 'answer': {
-        const key = `${step.id} ${step.by.uuid}`
+        const by = widgetUser(reading, step.by)
+        const key = `${step.id} ${by}`
         const ordinal = answers.get(key) ?? 0
         answers.set(key, ordinal + 1)
-        rows.poll_submission!.push([uuid, step.id, step.by.uuid, ordinal, step.chosen])
+        const isKnown = reading.selectIndex !== 'objects without an index'
+        rows.poll_submission!.push([uuid, step.id, by, ordinal, isKnown ? step.chosen : null, !isKnown])
         break
       }
       default:
@@ -209,15 +249,16 @@ function addPolls(
   }
 }
 
-/** Values of series that must be there: [metric, granularity or seconds, at, value]. */
+/** Values of series that must be there: [metric, cname, uid, whether there is more, at, value]. */
 export function expectedSeries(
-  metric: string,
+  [metric, cname, uid]: readonly [string, string, string],
+  isMore: boolean,
   from: number,
   to: number,
   step: number,
 ): readonly (readonly unknown[])[] {
   const rows: unknown[][] = []
   for (let at = Math.ceil(from / step) * step; at < to; at += step)
-    rows.push([metric, at, seriesValue(metric, at)])
+    rows.push([metric, cname, uid, isMore, at, seriesValue(`${metric}${cname}${uid}`, at)])
   return rows
 }

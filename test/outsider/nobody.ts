@@ -20,7 +20,6 @@ const quizTables = ['quiz', 'quiz_submission']
 const pollTables = ['poll', 'poll_submission', 'poll_tally']
 const recordingTables = ['recording', 'recording_file']
 const details = ['session_metric', 'call_session']
-const afterLog = [...quizTables, ...pollTables, ...recordingTables, 'recording_state_change', 'resource']
 
 function riddle(
   app: string,
@@ -48,8 +47,8 @@ const insideOut = ({ list, ...rest }: Told) => ({
 })
 
 export const riddles: readonly Riddle[] = [
-  // Nothing else of a room is asked for before its log could be read once, so this one has an app of its own.
-  riddle('riddles-f', 'room-events', 'log', 'two arrays', afterLog, (body, data) => ({
+  // What the log says besides the feed is the recording that a stop belongs to.
+  riddle('riddles-f', 'room-events', 'log', 'two arrays', ['recording_state_change'], (body, data) => ({
     ...body,
     data: halves(data),
   })),
@@ -153,7 +152,7 @@ export const riddleApps: readonly AppPlan[] = [...Map.groupBy(riddles, ({ app })
     id,
     reading: reading(),
     distort: (asked, body) => all.reduce((told, { distort }) => distort(asked, told) as Told, body),
-    unread: all.flatMap(({ tables }) => tables),
+    isUnread: line => all.some(({ tables }) => tables.includes(line.split(' ')[0]!)),
   }),
 )
 

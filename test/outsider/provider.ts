@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type App, type AppPlan, type Inner, newApp, Refusal } from './app.ts'
 import { type Meters, makeMeters } from './meters.ts'
 import { type Family, routes } from './routes.ts'
+import type { Told } from './tell-classroom.ts'
 
 /** The provider as the contract words it, in the reading that each app is given. It shares nothing with the program. */
 
@@ -23,16 +24,17 @@ export async function startProvider(plans: readonly AppPlan[]): Promise<Provider
   const breaches: string[] = []
   let requests = 0
   const apps = new Map(plans.map(plan => [plan.id, newApp(plan)]))
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     requests++
-    const { app, status, body } = answer(apps, meters, breaches, request)
+    const text = await readText(request)
+    const { app, status, body } = answer(apps, meters, breaches, request, text)
     const type = app?.plan.reading.contentType ?? 'application/json'
     if (type !== 'none') response.setHeader('content-type', type)
     if (request.headers['x-request-id']) response.setHeader('x-request-id', request.headers['x-request-id'])
     response.statusCode = status
-    response.end(toJson(body))
+    response.end(body === undefined ? '' : toJson(body))
   }
-  const server = createServer(handle)
+  const server = createServer((request, response) => void handle(request, response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
@@ -58,14 +60,17 @@ function answer(
   meters: Meters,
   breaches: string[],
   request: IncomingMessage,
+  text: string,
 ): Answer {
   const url = new URL(request.url ?? '/', 'http://provider')
-  const route = routes.find(({ path }) => path.test(url.pathname))
+  const route = routes.find(
+    ({ path, method = 'GET' }) => method === request.method && path.test(url.pathname),
+  )
   const match = route?.path.exec(url.pathname)
   const name = match?.groups?.app ?? url.searchParams.get('appid') ?? ''
   const app = apps.get(name)
   const breach = (what: string) => void breaches.push(`${request.method} ${request.url}: ${what}`)
-  if (!route || !app || request.method !== 'GET') {
+  if (!route || !app) {
     breach('no such operation')
     return { app, status: 404, body: { code: 404, msg: 'none', message: 'none', ts: Date.now() } }
   }
@@ -73,7 +78,11 @@ function answer(
   try {
     checkCredentials(route.family, name, request, breach)
     const operation = route.operation
-    const told = route.tell({ app, url, at }, match?.groups ?? {}, { meters, breach })
+    const told = route.tell(
+      { app, url, at, body: (text ? JSON.parse(text) : {}) as Told },
+      match?.groups ?? {},
+      { meters, breach },
+    )
     const body = app.plan.distort?.(operation, told) ?? told
     app.answered.set(operation, (app.answered.get(operation) ?? 0) + 1)
     const status = operation === 'players' ? Number(app.plan.reading.playersStatus) : 200
@@ -100,6 +109,13 @@ function checkCredentials(
   if (scheme === 'Basic' && Buffer.from(value, 'base64').toString() === `key-${app}:${secrets.password}`)
     return
   throw new Refusal(401, { code: 401, message: 'Invalid authentication credentials.' })
+}
+
+/** A character of it may come in two pieces. */
+async function readText(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
 }
 
 /** JSON in which a bigint is a number of as many digits. */

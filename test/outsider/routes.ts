@@ -10,9 +10,10 @@ import {
   tellSessions,
 } from './tell-analytics.ts'
 import { type Told, tellEvents, tellFile, tellPoll, tellQuiz, tellRecordings } from './tell-classroom.ts'
-import { tellPlayers } from './tell-players.ts'
+import { createPlayer, deletePlayer, playersOf, tellPlayers } from './tell-players.ts'
+import { openRoom } from './world.ts'
 
-/** The operations that are polled, by their paths. */
+/** The operations that are polled, and two that are asked for by hand, by their paths. */
 
 export interface Tools {
   readonly meters: Meters
@@ -24,6 +25,8 @@ export type Family = 'classroom' | 'analytics' | 'players'
 export interface Route {
   readonly operation: Operation
   readonly family: Family
+  /** GET, where none is named. */
+  readonly method?: 'POST' | 'DELETE'
   readonly path: RegExp
   tell(asked: Asked, groups: Readonly<Record<string, string>>, tools: Tools): Told
 }
@@ -73,8 +76,22 @@ export const routes: readonly Route[] = [
     tell: ({ app, url, at }, _, { meters }) => {
       const message = meters.arrive('players', app.plan.id, at)
       if (message) throw new Refusal(429, { message })
-      return tellPlayers(app.plan.reading, app.world, app.act, url.searchParams)
+      return tellPlayers(app.plan.reading, playersOf(app), app.act, url.searchParams)
     },
+  },
+  {
+    operation: 'create-player',
+    family: 'players',
+    method: 'POST',
+    path: /^\/(?<region>[^/]+)\/v1\/projects\/(?<app>[^/]+)\/cloud-player\/players$/,
+    tell: ({ app, body, at }, { region = '' }) => createPlayer(app, region, body, at),
+  },
+  {
+    operation: 'delete-player',
+    family: 'players',
+    method: 'DELETE',
+    path: /^\/(?<region>[^/]+)\/v1\/projects\/(?<app>[^/]+)\/cloud-player\/players\/(?<id>[^/]+)$/,
+    tell: ({ app }, { region = '', id = '' }) => deletePlayer(app, region, id),
   },
 ]
 
@@ -119,10 +136,16 @@ function tellRoom(operation: Operation, { app, url, at }: Asked, uuid: string): 
   const { reading } = app.plan
   const index = app.world.rooms.findIndex(each => each.uuid === uuid)
   const it = app.world.rooms[index]
-  if (!it) throw new Refusal(404, { code: 20_404_100, msg: 'Classroom does not exist', ts: at })
+  if (!it) throw missing(at)
+  if (isMissing(app, operation, uuid)) throw missing(at)
   const head = { code: 0, msg: 'Success', ts: at }
   if (operation === 'resources') {
     const files = it.files[app.act > 0 ? 1 : 0]
+    const lapses = reading.resourcesLapse === 'never' || app.act === 0 || files.length === 0 ? 0 : 2
+    if (app.lapses < lapses) {
+      app.lapses++
+      return head
+    }
     const none = { '[]': [], null: null, absent: undefined }[reading.noResources]
     return { ...head, data: files.length > 0 ? files.map(file => tellFile(reading, file)) : none }
   }
@@ -135,6 +158,23 @@ function tellRoom(operation: Operation, { app, url, at }: Asked, uuid: string): 
   const page = pageOf(reading, memory, all, params.get('nextId'), most)
   if (!page) throw new Refusal(400, { code: 400, msg: 'Request parameter incorrect', ts: at })
   return { ...head, ...page }
+}
+
+function missing(at: number): Refusal {
+  return new Refusal(404, { code: 20_404_100, msg: 'Classroom does not exist', ts: at })
+}
+
+/** The room that goes on is missing until its log was asked for in vain. */
+function isMissing(app: Inner, operation: Operation, room: string): boolean {
+  const { id, reading } = app.plan
+  const hasBegun = {
+    never: false,
+    'once at first': true,
+    'once in between': app.memories.has(`log ${room}`),
+  }[reading.missingRoom]
+  if (room !== openRoom(id) || app.wasMissing || !hasBegun) return false
+  app.wasMissing = operation === 'log'
+  return true
 }
 
 function itemsOf(operation: Operation, app: Inner, index: number): readonly Told[] {

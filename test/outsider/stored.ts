@@ -7,19 +7,26 @@ const logged = `${room} sequence::text, `
 const ms = (column: string) => `floor(extract(epoch from ${column}) * 1000)`
 const s = (column: string) => `extract(epoch from ${column})`
 
+/** Whether a field that has no column is kept beside those that have one. */
+function keeps(extra: string, field: string): string {
+  return `coalesce(${extra}::text like '%${field}%', false)`
+}
+
+const measured = `${keeps("(to_jsonb(t) -> 'extra')", 'samples')}, ${s('at')}, value`
+
 /** Who answers again has a higher ordinal; how much higher is not said. */
 const nth = (question: string) =>
   `row_number() over (partition by room_uuid, ${question}, user_uuid order by ordinal) - 1`
 
 const columns: Readonly<Record<string, string>> = {
-  room: `${room} incarnation, state`,
+  room: `${room} incarnation, state, forgotten_at is not null`,
   room_event: `${logged} cmd`,
   room_state_change: `${logged} state, ${ms('started_at')}`,
   chat_message: `${logged} user_uuid, user_name, message, type`,
   attendance: `${logged} user_uuid, user_name, action`,
   recording_state_change: `${logged} state, record_id`,
   reward: `${logged} user_uuid, changed_reward, total, ${ms('at')}`,
-  resource_change: `${logged} resource_uuid, action, resource_name`,
+  resource_change: `${logged} resource_uuid, action, resource_name, operator_uuid`,
   stage_change: `${logged} user_uuid, action`,
   hand_wave: `${logged} user_uuid, action, payload`,
   resource: `${room} resource_uuid, resource_name, url, size, removed_at is not null`,
@@ -28,7 +35,8 @@ const columns: Readonly<Record<string, string>> = {
     ${ms('started_at')}`,
   quiz_submission: `${room} quiz_id, user_uuid, ${nth('quiz_id')}, selected_items, is_correct, ${ms('committed_at')}`,
   poll: `${room} poll_id, mode, items::text ~ 'yes.*no.*perhaps', state`,
-  poll_submission: `${room} poll_id, user_uuid, ${nth('poll_id')}, select_index`,
+  poll_submission: `${room} poll_id, user_uuid, ${nth('poll_id')}, select_index,
+    ${keeps('extra', 'choice')}`,
   poll_tally: `${room} poll_id, option_index, num, percentage`,
 }
 
@@ -53,25 +61,29 @@ const queries: Readonly<Record<string, string>> = {
     'analytics.call_session where app_id = $1',
   ),
   session_metric: row(
-    `call_id, sid, peer_uid, mid, ${s('at')}, value`,
+    `call_id, sid, peer_uid, mid, ${s('at')}, value,
+     -- Beside one of its values is enough.
+     bool_or(${keeps('extra', 'orbit')}) over (partition by call_id, sid, peer_uid, mid)`,
     'analytics.session_metric where app_id = $1',
   ),
   cloud_player: row(
-    `player_id, name, ${s('created_at')}, destroyed_at is not null, uid, account, status`,
+    `player_id, name, ${s('created_at')}, region, destroyed_at is not null, channel_name,
+     stream_url ~ '^rtmp://.*media\\.example\\.com/live', uid, account, status`,
     'players.cloud_player where app_id = $1',
   ),
+  orphan_player: row('player_id', `players.orphan_player where app_id = $1 and channel_name like '%-open'`),
   usage_hour: insight('usage', '1h', 'hour'),
   usage_day: insight('usage', '1d', 'day'),
   quality_hour: insight('quality', '1h', 'hour'),
-  usage_realtime: row(`metric, ${s('at')}, value`, `analytics.usage_realtime where app_id = $1`),
-  quality_realtime: row(`metric, ${s('at')}, value`, `analytics.quality_realtime where app_id = $1`),
+  usage_realtime: row(`metric, cname, '', ${measured}`, `analytics.usage_realtime t where app_id = $1`),
+  quality_realtime: row(`metric, cname, uid, ${measured}`, `analytics.quality_realtime t where app_id = $1`),
 }
 
 function insight(kind: string, ...words: readonly string[]): string {
   const list = words.map(word => `'${word}'`).join(', ')
   return row(
-    `metric, ${s('at')}, value`,
-    `analytics.${kind}_insight where app_id = $1 and granularity in (${list})`,
+    `metric, '', '', ${measured}`,
+    `analytics.${kind}_insight t where app_id = $1 and granularity in (${list})`,
   )
 }
 

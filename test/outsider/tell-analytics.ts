@@ -14,7 +14,7 @@ export interface Question {
 
 export function tellCalls(reading: Reading, { calls }: World, { params, from, to, now }: Question): Told {
   const number = Number(params.get('page_no') ?? 1)
-  const size = Math.min(Number(params.get('page_size') ?? 20), 100)
+  const size = pageSize(reading, params)
   const matching = calls
     .filter(({ created, destroyed = now }) =>
       reading.searchMatches === 'start'
@@ -22,15 +22,32 @@ export function tellCalls(reading: Reading, { calls }: World, { params, from, to
         : created <= to && destroyed >= from,
     )
     .toSorted((a, b) => b.created - a.created)
-  const listed = matching.slice((number - 1) * size, number * size).map(call => tellCall(reading, call, now))
+  // No page is full where only the newest two are listed at all.
+  const most = reading.hasMore === 'true on a short page' ? 2 : matching.length
+  const listed = matching
+    .slice(0, most)
+    .slice((number - 1) * size, number * size)
+    .map(call => tellCall(reading, call, now))
+  const more = {
+    'pages that follow': matching.length > number * size,
+    'false though pages follow': false,
+    'true on a short page': matching.length > most,
+  }
   const none = { '[]': [], null: null, absent: undefined }[reading.noCalls]
   return {
     total_size: listed.length,
     page_no: number,
     page_size: size,
-    has_more: matching.length > number * size,
+    has_more: more[reading.hasMore],
     call_lists: listed.length > 0 ? listed : none,
   }
+}
+
+function pageSize(reading: Reading, params: URLSearchParams): number {
+  return Math.min(
+    Number(params.get('page_size') ?? 20),
+    reading.ownPageSize === 'as asked' ? 100 : Number(reading.ownPageSize),
+  )
 }
 
 function tellCall(reading: Reading, { id, cname, created, destroyed }: Call, now: number): Told {
@@ -52,14 +69,17 @@ function tellCall(reading: Reading, { id, cname, created, destroyed }: Call, now
 
 export function tellSessions(reading: Reading, call: Call, { params }: Question): Told {
   const number = Number(params.get('page_no') ?? 1)
-  const size = Math.min(Number(params.get('page_size') ?? 20), 100)
+  const size = pageSize(reading, params)
   const uids = params.get('uids')?.split(',')
-  const wanted = call.sessions
+  const isListed = ({ platform }: Session) =>
+    params.get('exclude_server_user') === 'false' || platform !== 'Linux'
+  const isLate = reading.serverUsers === 'left out after paging'
+  const listed = call.sessions
     .filter(({ uid }) => !uids || uids.includes(String(uid)))
-    .filter(({ platform }) => params.get('exclude_server_user') === 'false' || platform !== 'Linux')
+    .filter(session => isLate || isListed(session))
     .toSorted((a, b) => b.join - a.join)
-  const listed = wanted
     .slice((number - 1) * size, number * size)
+    .filter(isListed)
     .map(session => tellSession(reading, call, session))
   return { total_size: listed.length, page_no: number, page_size: size, call_info: listed }
 }
@@ -90,7 +110,8 @@ function series(reading: Reading, values: readonly Value[]): readonly Told[] {
   return [...groups.values()].map(group => ({
     mid: group[0]!.mid,
     kvs: group.map(({ at, value }) => pair(reading, at, value)),
-    peer_uid: group[0]!.peer,
+    ...(reading.ownPeer === 'absent' && group[0]!.peer === 0 ? {} : { peer_uid: group[0]!.peer }),
+    ...(reading.metricExtra === 'none' ? {} : { orbit: 'low' }),
   }))
 }
 
@@ -115,29 +136,36 @@ function pair(reading: Reading, at: number, value: number): unknown {
 
 export function tellInsight(reading: Reading, { params, from, to }: Question): Told {
   const step = params.get('aggregateGranularity') === '1d' ? 86_400 : 3_600
-  return {
-    data: entries(reading.insight, params.get('metric') ?? '', Math.ceil(from / step) * step, to + 1, step),
-  }
+  const metric = params.get('metric') ?? ''
+  return { data: entries(reading.insight, metric, metric, Math.ceil(from / step) * step, to + 1, step) }
 }
 
 export function tellRealtime(reading: Reading, { params, from, to, now }: Question): Told {
   const first = Math.floor(from / 20) * 20
   const last = Math.floor(to / 20) * 20
   const end = reading.realtimeEnd === 'inclusive' ? last + 20 : last
+  const metric = params.get('metric') ?? ''
+  const cname = params.get('cname') ?? ''
+  const uids = params.get('uids')?.split(',') ?? []
   // A window that still goes on has no value.
-  return { data: entries(reading.realtime, params.get('metric') ?? '', first, Math.min(end, now - 20), 20) }
+  const of = (uid: string) =>
+    entries(reading.realtime, metric, `${metric}${cname}${uid}`, first, Math.min(end, now - 20), 20)
+  const users = uids.map(uid => ({ uid: Number(uid), values: of(uid) }))
+  if (uids.length === 0) return { data: of('') }
+  return { data: reading.perUser === 'alone' ? users : [...of(''), ...users] }
 }
 
 function entries(
   shape: Reading['insight'] | Reading['realtime'],
   metric: string,
+  series: string,
   from: number,
   before: number,
   step: number,
 ): readonly Told[] {
   const told: Told[] = []
   for (let ts = from; ts < before; ts += step) {
-    const value = seriesValue(metric, ts)
+    const value = seriesValue(series, ts)
     switch (shape) {
       case 'ts and value':
         told.push({ ts, value })

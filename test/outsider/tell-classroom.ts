@@ -27,7 +27,7 @@ export function sequenceOf(reading: Reading, room: number, place: number): bigin
     case 'beyond 2^53':
       return 9_007_199_254_740_993n + BigInt(place)
     case 'one row for all rooms':
-      return BigInt(place * 2 + room + 1)
+      return BigInt(place * 3 + room + 1)
   }
 }
 
@@ -54,6 +54,8 @@ export function tellPerson(reading: Reading, { uuid, name, role }: Person): Told
       return { ...full, role: role === 1 ? 'host' : 'audience', updateTime: 1_700_000_000_000 }
     case 'userUuid alone':
       return { userUuid: uuid }
+    case 'without userUuid':
+      return { userName: name, role, streamUuid: full.streamUuid }
   }
 }
 
@@ -115,6 +117,8 @@ function tellOperator(reading: Reading, { uuid, name, role }: Person): Told | un
       return { userUuid: uuid }
     case 'absent':
       return undefined
+    case 'without userUuid':
+      return { userName: name, role }
   }
 }
 
@@ -281,6 +285,7 @@ function pollStep(reading: Reading, step: PollStep): Told {
         numbers: step.chosen,
         texts: step.chosen.map(String),
         objects: step.chosen.map(index => ({ index })),
+        'objects without an index': step.chosen.map(index => ({ choice: pollWords[index] })),
       }[reading.selectIndex]
       const data = { pollId: step.id, selectIndex }
       const told = {
@@ -316,7 +321,10 @@ function item(reading: Reading, { uuid, name, role }: Person, changes: Told, asI
     action: 1,
     changeProperties: asIs ? changes : change[reading.change],
     cause: { string: 'a reason', object: { cmd: 7, data: {} }, absent: undefined }[reading.cause],
-    operator: { userUuid: uuid, userName: name, role: role === 1 ? 'host' : 'audience' },
+    operator: {
+      ...(reading.widgetOperator === 'full' ? { userUuid: uuid } : {}),
+      ...{ userName: name, role: role === 1 ? 'host' : 'audience' },
+    },
   }
 }
 

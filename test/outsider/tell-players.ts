@@ -1,10 +1,11 @@
+import { type Inner, Refusal } from './app.ts'
 import type { Reading } from './readings.ts'
 import type { Told } from './tell-classroom.ts'
-import type { Player, World } from './world.ts'
+import type { Player } from './world.ts'
 
 export function tellPlayers(
   reading: Reading,
-  { app, players }: World,
+  players: readonly Player[],
   act: number,
   params: URLSearchParams,
 ): Told {
@@ -16,23 +17,25 @@ export function tellPlayers(
   const end = { 'empty string': '', absent: undefined, null: null }[reading.playersEnd]
   return {
     totalSize: alive.length,
-    players: alive.slice(from, from + size).map(player => tellPlayer(reading, app, player, act)),
+    players: alive.slice(from, from + size).map(player => tellPlayer(reading, player, act)),
     fields: 'name,streamUrl,channelName,uid,id,createTs,status',
     nextPageToken: isLast ? end : `+/?&=${from + size}`,
   }
 }
 
+const plantedParts = ['planted-user:planted-password@', '?token=planted-token']
+
 function tellPlayer(
   reading: Reading,
-  app: string,
-  { id, name, uid, created, status }: Player,
+  { id, name, uid, created, channel, status }: Player,
   act: number,
 ): Told {
   const thin = { id, name, createTs: created }
+  const [before, after] = reading.streamUrl === 'plain' ? ['', ''] : plantedParts
   const full = {
     ...thin,
-    streamUrl: 'rtmp://media.example.com/live',
-    channelName: `${app}-quiet`,
+    streamUrl: `rtmp://${before}media.example.com/live${after}`,
+    channelName: channel,
     status: status[act > 0 ? 1 : 0],
   }
   switch (reading.playersEntry) {
@@ -43,4 +46,31 @@ function tellPlayer(
     case 'with account':
       return { ...full, account: `account ${uid}` }
   }
+}
+
+/** All there are, oldest first. */
+export function playersOf({ world, made, deleted }: Inner): readonly Player[] {
+  return [...world.players, ...made].filter(({ id }) => !deleted.has(id))
+}
+
+export function createPlayer({ plan, made }: Inner, region: string, body: Told, at: number): Told {
+  const { name, uid, channelName, streamUrl } = body
+  if (typeof streamUrl !== 'string' || typeof channelName !== 'string' || typeof uid !== 'number')
+    throw new Refusal(400, { message: 'Bad Request' })
+  const id = `${plan.id}-made-${made.length + 1}`
+  const created = Math.floor(at / 1000)
+  made.push({
+    ...{ id, uid, created, region, channel: channelName, status: ['running', 'running'] },
+    name: typeof name === 'string' ? name : null,
+  })
+  return { player: { uid, id, createTs: created, status: 'connecting' }, fields: 'player.uid,player.id' }
+}
+
+/** A player is found in the region in which it was made, and nowhere else. */
+export function deletePlayer(app: Inner, region: string, id: string): Told {
+  const home = app.made.find(player => player.id === id)?.region ?? 'ap'
+  const lives = playersOf(app).some(player => player.id === id)
+  if (region !== home || !lives) throw new Refusal(404, { message: 'Resource is not found and destroyed.' })
+  app.deleted.add(id)
+  throw new Refusal(204)
 }

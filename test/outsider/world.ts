@@ -112,8 +112,9 @@ export interface Call {
 
 export interface Player {
   readonly id: string
-  readonly name: string
+  readonly name: string | null
   readonly uid: number
+  readonly channel: string
   readonly created: number
   readonly status: readonly [string | undefined, string | undefined]
 }
@@ -138,20 +139,29 @@ const students: readonly Person[] = ['ann', 'bo', 'cy', 'di'].map(name => ({
 }))
 const [ann, bo, cy, di] = students as [Person, Person, Person, Person]
 
-/** `bornAt` in ms; everything lies in the hours before. */
-export function makeWorld(app: string, bornAt: number): World {
+/** A room in which next to nothing happens, and one that goes on when the play is over. */
+export const quietRoom = (app: string) => `${app}-quiet`
+export const openRoom = (app: string) => `${app}-open`
+
+/** `bornAt` in ms; everything lies in the hours before. Of a large world a quiz and a call are more than one page holds. */
+export function makeWorld(app: string, bornAt: number, lobby: string, isLarge: boolean): World {
   const begin = Math.floor(bornAt / 1000) * 1000 - 20 * 60_000
   const at = (seconds: number) => begin + seconds * 1000
   return {
     app,
     bornAt,
-    rooms: [busyRoom(`${app}-math/7 b#1?50%`, at), quietRoom(`${app}-quiet`, at)],
-    calls: makeCalls(app, Math.floor(bornAt / 1000)),
+    rooms: [
+      busyRoom(`${app}-math/7 b#1?50%`, at),
+      roomOfLittle(quietRoom(app), at),
+      roomThatGoesOn(openRoom(app), at, isLarge),
+    ],
+    calls: makeCalls(app, Math.floor(bornAt / 1000), lobby, isLarge),
     players: [
-      player(app, 1, at(0), ['connecting', 'running']),
-      player(app, 2, at(1), ['running', undefined]),
-      player(app, 3, at(2), ['idle', 'idle']),
-      player(app, 4, at(3), [undefined, 'running']),
+      player(app, 1, at(0), quietRoom(app), ['connecting', 'running']),
+      player(app, 2, at(1), quietRoom(app), ['running', undefined]),
+      player(app, 3, at(2), lobby, ['idle', 'idle']),
+      player(app, 4, at(3), quietRoom(app), [undefined, 'running']),
+      player(app, 5, at(4), openRoom(app), ['running', 'running']),
     ],
   }
 }
@@ -247,8 +257,8 @@ function busyRoom(uuid: string, at: (seconds: number) => number): Room {
   }
 }
 
-/** A room in which next to nothing happens: empty lists are answers too. */
-function quietRoom(uuid: string, at: (seconds: number) => number): Room {
+/** Empty lists are answers too. */
+function roomOfLittle(uuid: string, at: (seconds: number) => number): Room {
   const startTime = at(5)
   return {
     uuid,
@@ -269,15 +279,59 @@ function quietRoom(uuid: string, at: (seconds: number) => number): Room {
   }
 }
 
-function makeCalls(app: string, now: number): readonly Call[] {
+/** Its first quiz is over in the first act. */
+function roomThatGoesOn(uuid: string, at: (seconds: number) => number, isLarge: boolean): Room {
+  const quiz = `${uuid.slice(0, 20)}-quiz`
+  const many = Array.from({ length: isLarge ? 60 : 2 }, (_, n) => n)
+  const counts = (n: number): Counts => ({ selected: n, correct: n, total: 60, average: 1 })
+  return {
+    uuid,
+    log: [
+      [
+        { cmd: 1, state: 1, startTime: at(6) },
+        { cmd: 20, came: [teacher, ann], went: [] },
+      ],
+      [
+        { cmd: 3, from: ann, message: 'still there' },
+        { cmd: 20, came: [bo], went: [] },
+      ],
+    ],
+    quiz: [
+      [
+        { step: 'start', id: quiz, at: at(70), total: 60, by: teacher },
+        ...many.flatMap((n): readonly QuizStep[] => [
+          {
+            ...{ step: 'answer', id: quiz, chosen: [0], isCorrect: true, at: at(80 + n) },
+            by: { uuid: `pupil-${n}`, name: `Pupil ${n}`, role: 2 },
+          },
+          { step: 'counts', id: quiz, counts: counts(n + 1) },
+        ]),
+        { step: 'end', id: quiz, counts: counts(many.length) },
+      ],
+      [
+        { step: 'start', id: `${quiz}-2`, at: at(500), total: 4, by: teacher },
+        { step: 'answer', id: `${quiz}-2`, by: ann, chosen: [1], isCorrect: false, at: at(510) },
+        { step: 'end', id: `${quiz}-2`, counts: { selected: 1, correct: 0, total: 4, average: 0 } },
+      ],
+    ],
+    poll: [[], []],
+    recordings: [],
+    files: [[], []],
+  }
+}
+
+function makeCalls(app: string, now: number, lobby: string, isLarge: boolean): readonly Call[] {
   const call = (n: number, minutesAgo: number, minutes: number | undefined, sessions: number): Call => {
     const created = now - minutesAgo * 60
     const destroyed = minutes === undefined ? {} : { destroyed: created + minutes * 60 }
     const id = `${app}-call-${n}`
     const stays = Array.from({ length: sessions }, (_, i) => session(id, created, i))
-    return { id, cname: n === 1 ? `${app}-math/7 b#1?50%` : 'lobby', created, ...destroyed, sessions: stays }
+    return { id, cname: n === 1 ? `${app}-math/7 b#1?50%` : lobby, created, ...destroyed, sessions: stays }
   }
-  return [call(1, 300, 20, 23), call(2, 120, 9, 2), call(3, 40, 8, 1), call(4, 30, undefined, 0)]
+  return [
+    ...[call(1, 300, 20, isLarge ? 130 : 23), call(2, 120, 9, 2)],
+    ...[call(3, 40, 8, 1), call(4, 30, undefined, 0)],
+  ]
 }
 
 function session(call: string, created: number, i: number): Session {
@@ -303,13 +357,14 @@ function session(call: string, created: number, i: number): Session {
   }
 }
 
-function player(app: string, n: number, at: number, status: Player['status']): Player {
-  return { id: `${app}-player-${n}`, name: `p_${n}`, uid: 7000 + n, created: Math.floor(at / 1000), status }
+function player(app: string, n: number, at: number, channel: string, status: Player['status']): Player {
+  const created = Math.floor(at / 1000)
+  return { id: `${app}-player-${n}`, name: `p_${n}`, uid: 7000 + n, created, channel, status }
 }
 
 /** The value that a series has at a moment (seconds). */
-export function seriesValue(metric: string, at: number): number {
-  let sum = metric.length
-  for (const letter of metric) sum = (sum * 31 + letter.charCodeAt(0)) % 9973
+export function seriesValue(series: string, at: number): number {
+  let sum = series.length
+  for (const letter of series) sum = (sum * 31 + letter.charCodeAt(0)) % 9973
   return ((sum + at / 20) % 997) + 0.25
 }
