@@ -11,7 +11,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { poll, popupQuiz, withRegion } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
-import { type PlayerQuestion, playerGroupOf } from '../provider/players/index.ts'
+import { createPlayer, deletePlayer, type PlayerQuestion, playerGroupOf } from '../provider/players/index.ts'
 import { analyticsGroupLimits } from './analytics-settings.ts'
 import { classroomLimits } from './engine-settings.ts'
 import { playerLimits } from './player-settings.ts'
@@ -73,8 +73,13 @@ function ofPlayers(config: Config, app: AppConfig, operation: Operation, questio
   const { group, counter } = playerGroupOf(operation, question, players.limits)
   const limit: GroupLimit = playerLimits(config, app)[group]!
   return {
-    operation: { ...operation, limitGroup: group },
+    operation: { ...operation, path: pathOf(operation, players.paths), limitGroup: group },
     nameOf: asItIs,
     limit: counter === '' ? limit : { ...limit, scope: `${limit.scope} ${counter}` },
   }
+}
+
+function pathOf({ name }: Operation, paths: Readonly<Record<'create' | 'delete' | 'list', string>>): string {
+  if (name === createPlayer.name) return paths.create
+  return name === deletePlayer.name ? paths.delete : paths.list
 }

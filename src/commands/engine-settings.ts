@@ -46,6 +46,7 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
     words: provider.analytics ?? defaultSeriesWords,
     analyticsLimits: provider.analytics?.limits ?? 'joint',
     playerLimits: provider.players?.limits ?? 'joint',
+    playersPath: provider.players?.paths.list,
     serverUsers: app => {
       const settings = sessions.get(app)
       return settings === undefined || settings === 'off' ? 'include' : settings.serverUsers

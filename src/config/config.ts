@@ -92,6 +92,7 @@ export interface PlayersService {
   readonly counters: 'credential' | 'app'
   /** How the two limits of Create and of List are read. */
   readonly limits: PlayerLimitReading
+  readonly paths: Readonly<Record<'create' | 'delete' | 'list', string>>
   /** Headers of a notification that carry its HMAC, by SHA-1 and by SHA-256. */
   readonly signatureHeader: string
   readonly signatureHeaderV2: string

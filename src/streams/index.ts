@@ -49,6 +49,8 @@ export interface Deployment {
   readonly analyticsLimits: AnalyticsLimitReading
   /** Whose counters the lists of players are. */
   readonly playerLimits: PlayerLimitReading
+  /** Path of the lists of players, where it is another one. */
+  readonly playersPath?: string | undefined
 }
 
 /** The streams as a deployment wants them asked. */
@@ -60,7 +62,7 @@ export function configuredStreams(deployment: Deployment): readonly Stream[] {
 
 function configured(
   stream: Stream,
-  { widgetPath, words, serverUsers, selects, playerLimits }: Deployment,
+  { widgetPath, words, serverUsers, selects, playerLimits, playersPath }: Deployment,
 ): Stream {
   switch (stream.name) {
     case 'popup-quiz':
@@ -75,8 +77,9 @@ function configured(
     case 'call-sessions':
       return { ...stream, request: askSessions(serverUsers), harvest: harvestSessions(selects) }
     case 'cloud-players': {
+      const { path, ...operation } = stream.operation
       const { group } = playerGroupOf(stream.operation, {}, playerLimits)
-      return { ...stream, operation: { ...stream.operation, limitGroup: group } }
+      return { ...stream, operation: { ...operation, path: playersPath ?? path, limitGroup: group } }
     }
     default:
       return stream

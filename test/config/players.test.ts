@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { clientApps } from '../../src/commands/client-apps.ts'
+import { deploymentOf } from '../../src/commands/engine-settings.ts'
 import { isDrained, offTexts } from '../../src/config/availability.ts'
+import type { Config } from '../../src/config/config.ts'
 import { knownSecrets } from '../../src/config/known-secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { pathOf } from '../../src/config/schema/values.ts'
+import { createPlayer, listPlayers } from '../../src/provider/players/index.ts'
+import { configuredStreams } from '../../src/streams/index.ts'
 
 const good = (name: string) => new URL(`good/${name}.yaml`, import.meta.url).pathname
 const config = await loadConfig(good('players'), { env: {} })
@@ -16,6 +22,11 @@ describe('the cloud player service', () => {
       insecure: false,
       counters: 'app',
       limits: 'split',
+      paths: {
+        create: '/{region}/v1/projects/{appId}/cloud-player/players',
+        delete: '/{region}/v1/projects/{appId}/cloud-player/players/{id}',
+        list: '/v2/{appId}/players',
+      },
       signatureHeader: 'x-sign',
       signatureHeaderV2: 'x-svc-signature-v2',
     })
@@ -32,6 +43,34 @@ describe('the cloud player service', () => {
     expect(own!.limits['players-list-all']).toEqual({ perSecond: 4, perMinute: 20, concurrency: 2 })
     expect(own!.limits['players-create']).not.toHaveProperty('perMinute')
   })
+})
+
+describe('paths of the three operations', () => {
+  const rest = { key: 'k', secret: 's' }
+  const [app] = clientApps({ ...config, apps: [{ ...plain!, rest: own!.rest ?? rest }] } as Config)
+
+  it('are those of the deployment, by hand and of the stream', () => {
+    const paths = [createPlayer, listPlayers].map(operation => {
+      const deployed = app!.deploy(operation, {})
+      return 'off' in deployed ? deployed.off : deployed.operation.path
+    })
+    expect(paths).toEqual(['/{region}/v1/projects/{appId}/cloud-player/players', '/v2/{appId}/players'])
+    const stream = configuredStreams(deploymentOf(config)).find(({ name }) => name === 'cloud-players')
+    expect(stream?.operation.path).toBe('/v2/{appId}/players')
+  })
+
+  it.each(['/{appId}/{id}', '/{region}/a/{appId}/{id}'])('%s may be one', path => {
+    expect(pathOf(['appId', 'id'], ['region']).safeParse(path).data).toBe(path)
+  })
+
+  it.each([
+    '/{appId}',
+    '{appId}/{id}',
+    '/{appId}/{id}/{id}',
+    '/{appId}/{id}/{name}',
+    '/{appId}/{id}?a=b',
+    '/{appId}/../{id}/',
+  ])('%s is none', path => expect(pathOf(['appId', 'id'], ['region']).safeParse(path).success).toBe(false))
 })
 
 describe('the stream of players', () => {

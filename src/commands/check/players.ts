@@ -14,7 +14,8 @@ export function playersCheck(config: Config): CountedCheck {
     question: app => {
       const { group } = playerGroupOf(listPlayers, {}, players?.limits ?? 'joint')
       const { scope, rates } = playerLimits(config, app)[group]!
-      return { request: requestLine(listPlayers, { appId: app.id, pageSize: 1 }), scope, group, rates }
+      const operation = { ...listPlayers, path: players?.paths.list ?? listPlayers.path }
+      return { request: requestLine(operation, { appId: app.id, pageSize: 1 }), scope, group, rates }
     },
     advice,
   }

@@ -65,6 +65,22 @@ export function headerName() {
   return text('a header name: letters, digits and -', /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/)
 }
 
+/** A path of the provider: `required` names stand in it once each, `allowed` ones may. */
+export function pathOf(required: readonly string[], allowed: readonly string[] = []) {
+  const marks = (names: readonly string[]) => names.map(name => `{${name}}`).join(' and ')
+  const may = allowed.length === 0 ? '' : `, and ${marks(allowed)} if the provider wants it`
+  const ahead = [...required.map(name => `(?=.*\\{${name}\\})`), ...required.concat(allowed).map(once)].join(
+    '',
+  )
+  const names = [...required, ...allowed].join('|')
+  const segment = `(?:[A-Za-z0-9._~-]+|\\{(?:${names})\\})`
+  return text(`a path with ${marks(required)} in it${may}`, new RegExp(`^${ahead}(?:/${segment})+$`))
+}
+
+function once(name: string): string {
+  return `(?!.*\\{${name}\\}.*\\{${name}\\})`
+}
+
 /** A path in the file system. */
 export function path() {
   return text('a path', /^[^\0]+$/, { type: 'string', minLength: 1 })
