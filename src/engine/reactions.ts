@@ -1,4 +1,5 @@
 import { askedDelay, type Backoff, longestSpread, retryDelay } from '../planning/retry.ts'
+import { classroomCodes } from '../provider/classroom/index.ts'
 import type { Failure, FailureKind } from '../provider/errors.ts'
 
 /** How one kind of failure is met. The kind alone decides. */
@@ -172,11 +173,14 @@ export function feedPause(failure: Failure | undefined, failures: number, chance
 }
 
 /**
- * Whether an answer came that nobody can read. One series may have such answers for itself; where many of an app have
- * them, a page of a maintenance, or of something in between, answers in the place of the provider.
+ * Whether an answer came that nobody can read, or that a room is muted. One series may have such answers for itself;
+ * where many of an app have them, a page of a maintenance, or of something in between, answers in the place of the
+ * provider, or it is the app that is turned away.
  */
 export function isIncomprehensible(failure: Failure | undefined): boolean {
-  return failure !== undefined && incomprehensible.has(failure.kind)
+  return (
+    failure !== undefined && (incomprehensible.has(failure.kind) || failure.code === classroomCodes.muted)
+  )
 }
 
 const incomprehensible: ReadonlySet<FailureKind> = new Set<FailureKind>([

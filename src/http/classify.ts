@@ -102,7 +102,11 @@ function kindBehindStatus(
   body: unknown,
 ): FailureKind {
   const ofStatus = kindOfStatus(status)
-  if (operation.family !== 'analytics' || code === undefined) return ofStatus
+  if (code === undefined) return ofStatus
+  if (operation.family !== 'analytics') {
+    const known = operation.errors.find(error => error.status === status && error.code === code)
+    return known?.kind ?? ofStatus
+  }
   return kindOfCode(operation, code, body) ?? ofStatus
 }
 
@@ -140,7 +144,7 @@ function kindOfCode(operation: Operation, code: number, body: unknown): FailureK
     return kindOfLimitMessage((body as { readonly message?: unknown }).message)
   }
   const documented = operation.errors.find(error => error.code === code)
-  return documented && kindOfStatus(documented.status)
+  return documented && (documented.kind ?? kindOfStatus(documented.status))
 }
 
 interface Issue {

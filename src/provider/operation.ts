@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FailureKind } from './errors.ts'
 
 /**
  * One operation of the provider's contract as data: everything that is needed to build a request, check it
@@ -13,6 +14,8 @@ export interface BusinessError {
   /** `code` of the body; absent where the contract names none. */
   readonly code?: number
   readonly meaning: string
+  /** What it is met as, where the status alone would mean another. */
+  readonly kind?: FailureKind
 }
 
 export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Attempt, createAdmission } from '../../src/engine/admission.ts'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import type { GroupLimit } from '../../src/engine/settings.ts'
-import type { FailureKind } from '../../src/provider/errors.ts'
+import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perDay, perSecond } from '../../src/provider/limits.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { feed, roomLog } from './fake-streams.ts'
@@ -75,10 +75,14 @@ describe('a provider in trouble', () => {
 
   describe('whose answers nobody can read', () => {
     /** Rooms of a school, each asked again after a second by a lane of its own, for a minute. */
-    async function school(rooms: number, isBroken: (room: string, at: number) => boolean) {
+    async function school(
+      rooms: number,
+      isBroken: (room: string, at: number) => boolean,
+      broken: FailureKind | Failure = 'malformed',
+    ) {
       const { clock, transport, ofRoom, ofFeed, controller } = rigged()
       transport.answers = ({ operation, at, room }) =>
-        operation === 'roomEvents' && isBroken(room, at) ? 'malformed' : { items: [] }
+        operation === 'roomEvents' && isBroken(room, at) ? broken : { items: [] }
       const lane = async (room: string) => {
         while (!controller.signal.aborted) {
           await ofRoom(room, { series: room })
@@ -104,6 +108,12 @@ describe('a provider in trouble', () => {
     it('is asked as ever within a minute after its answers can be read again', async () => {
       const { asked } = await school(50, (_, at) => at < 10 * second)
       expect(asked).toBeGreaterThan(1_500)
+    })
+
+    it('is met alike where it says of many rooms, or of one, that they are muted', async () => {
+      const muted = { kind: 'conflict', text: 'muted', status: 403, code: 30403200 } as const
+      expect((await school(50, () => true, muted)).asked).toBeLessThanOrEqual(30)
+      expect((await school(50, room => room === 'r1', muted)).asked).toBeGreaterThan(2_500)
     })
 
     it('pauses for nobody where few series have such answers', async () => {

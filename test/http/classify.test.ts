@@ -44,7 +44,8 @@ describe('an answer', () => {
   it.each<[number, string, FailureKind, number | undefined]>([
     [400, '{"code":400}', 'bad_request', 400],
     [401, '', 'unauthorized', undefined],
-    [403, '{"code":30403200}', 'forbidden', 30_403_200],
+    [403, '{"code":30403200}', 'conflict', 30_403_200],
+    [403, '{"code":1}', 'forbidden', 1],
     [404, '{"code":20404100}', 'not_found', 20_404_100],
     [404, '{"code":20404200}', 'not_found', 20_404_200],
     [409, '{"code":30409410}', 'conflict', 30_409_410],
@@ -64,7 +65,7 @@ describe('an answer', () => {
     [400, 'bad_request'],
     [20_404_100, 'not_found'],
     [30_409_101, 'conflict'],
-    [30_403_200, 'forbidden'],
+    [30_403_200, 'conflict'],
     [500, 'server_error'],
     [12_345, 'unexpected_code'],
   ])('with HTTP 200 and code %i is %s', (code, kind) => {

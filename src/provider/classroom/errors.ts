@@ -23,6 +23,8 @@ export const classroomErrors: readonly BusinessError[] = [
     status: 403,
     code: classroomCodes.muted,
     meaning: 'the classroom is muted, users cannot send chat messages',
+    // It tells of one room, and not of what the app may do.
+    kind: 'conflict',
   },
   { status: 404, meaning: 'there is no such resource' },
   { status: 404, code: classroomCodes.noRoom, meaning: 'there is no such classroom' },
