@@ -2,7 +2,15 @@ import type { App } from './app.ts'
 import type { Reading } from './readings.ts'
 import type { Family } from './routes.ts'
 import { filesTold, pollShare, quizOptions, sequenceOf } from './tell-classroom.ts'
-import { type Call, type Counts, type Person, quizRight, type Room, seriesValue } from './world.ts'
+import {
+  type Call,
+  type Counts,
+  type Person,
+  quizRight,
+  type Room,
+  seriesValue,
+  type UpAndDown,
+} from './world.ts'
 
 /** The rows that the tables must hold when all was told: lists of values, in the order of the columns in stored.ts. */
 export type Rows = Readonly<Record<string, readonly (readonly unknown[])[]>>
@@ -99,8 +107,8 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
         add('chat_message', known(it.from), named ? it.from.name : null, stored(it.message), 1)
         break
       case 20:
-        for (const who of it.came) add('attendance', known(who), named ? who.name : null, 'enter')
-        for (const who of it.went) add('attendance', known(who), named ? who.name : null, 'leave')
+        for (const who of it.came) add('attendance', known(who), named ? who.name : null, 'enter', total(it))
+        for (const who of it.went) add('attendance', known(who), named ? who.name : null, 'leave', total(it))
         break
       case 1001:
         if (it.isStart) recording = it.recording.id
@@ -117,12 +125,11 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
           )
         break
       case 1501:
-        for (const who of it.up) add('stage_change', who.uuid, 'add')
-        for (const who of it.down) add('stage_change', who.uuid, 'remove')
+        for (const [who, action, isListed] of steps(it)) add('stage_change', who.uuid, action, isListed)
         break
       case 1502:
-        for (const who of it.up) add('hand_wave', who.uuid, 'add', { timeout: 30 })
-        for (const who of it.down) add('hand_wave', who.uuid, 'remove', { timeout: 30 })
+        for (const [who, action, isListed] of steps(it))
+          add('hand_wave', who.uuid, action, isListed, { timeout: 30 })
     }
   })
   rows.room!.push([uuid, 1, state, false])
@@ -145,6 +152,19 @@ function roomRows(reading: Reading, room: Room, index: number, act: number): Row
   addQuizzes(reading, room, act, rows)
   addPolls(reading, room, act, rows)
   return rows
+}
+
+function total({ came, went }: { came: readonly Person[]; went: readonly Person[] }): number {
+  return came.length + went.length
+}
+
+/** Each of those who are up, or no longer, and whether the full list names them. */
+function steps({ up, down, others }: UpAndDown): readonly (readonly [Person, string, boolean])[] {
+  return [
+    ...up.map(who => [who, 'add', true] as const),
+    ...down.map(who => [who, 'remove', false] as const),
+    ...others.map(who => [who, 'present', true] as const),
+  ]
 }
 
 function operatorOf({ eventOperator }: Reading, { uuid }: Person): string | null {

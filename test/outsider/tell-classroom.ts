@@ -92,14 +92,14 @@ function tellHappening(reading: Reading, it: Happening): Told {
       }
     case 1501:
       return {
-        acceptedUsers: ids(it.up),
+        acceptedUsers: ids([...it.others, ...it.up]),
         addAcceptedUsers: it.up.length > 0 ? ids(it.up) : nobody,
         removeAcceptedUsers: it.down.length > 0 ? ids(it.down) : nobody,
       }
     case 1502: {
       const hands = (who: readonly Person[]) => ids(who).map(id => ({ ...id, payload: { timeout: 30 } }))
       return {
-        progressUsers: hands(it.up),
+        progressUsers: hands([...it.others, ...it.up]),
         addProgressUsers: it.up.length > 0 ? hands(it.up) : nobody,
         removeProgressUsers: it.down.length > 0 ? hands(it.down) : nobody,
       }

@@ -27,9 +27,16 @@ export type Happening =
       readonly at: number
     }
   | { readonly cmd: 1003; readonly files: readonly SharedFile[]; readonly by: Person; readonly action: 1 | 2 }
-  | { readonly cmd: 1501; readonly up: readonly Person[]; readonly down: readonly Person[] }
-  | { readonly cmd: 1502; readonly up: readonly Person[]; readonly down: readonly Person[] }
+  | (UpAndDown & { readonly cmd: 1501 })
+  | (UpAndDown & { readonly cmd: 1502 })
   | { readonly cmd: 4711; readonly anything: string }
+
+/** Who comes up, who goes down, and who is up all the time. */
+export interface UpAndDown {
+  readonly up: readonly Person[]
+  readonly down: readonly Person[]
+  readonly others: readonly Person[]
+}
 
 export interface Recording {
   readonly id: string
@@ -200,14 +207,14 @@ function busyRoom(uuid: string, at: (seconds: number) => number): Room {
         { cmd: 3, from: ann, message: 'zero \u0000, half a pair \ud800, "quotes"' },
         { cmd: 1001, recording: first, isStart: true },
         { cmd: 1003, files: [file('leaf'), file('root')], by: teacher, action: 1 },
-        { cmd: 1502, up: [bo], down: [] },
-        { cmd: 1501, up: [bo], down: [] },
+        { cmd: 1502, up: [bo], down: [], others: [] },
+        { cmd: 1501, up: [bo], down: [], others: [cy] },
         { cmd: 4711, anything: 'of another version' },
       ],
       [
         { cmd: 1101, who: bo, change: 2, sum: 2, at: at(400) },
-        { cmd: 1502, up: [], down: [bo] },
-        { cmd: 1501, up: [], down: [bo] },
+        { cmd: 1502, up: [], down: [bo], others: [di] },
+        { cmd: 1501, up: [], down: [bo], others: [cy] },
         { cmd: 1001, recording: first, isStart: false },
         { cmd: 1001, recording: second, isStart: true },
         { cmd: 1003, files: [file('root')], by: teacher, action: 2 },
