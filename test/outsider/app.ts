@@ -34,6 +34,7 @@ export interface AppPlan {
   /** What is configured of its streams besides. */
   readonly streams?: object
   readonly distort?: Distortion
+  readonly refuse?: Refusing
   /** What need not be said or stored, because of how it was distorted or refused. */
   readonly isUnread?: (difference: string) => boolean
 }
@@ -86,6 +87,9 @@ export function newApp(plan: AppPlan): Inner {
     ...{ lapses: 0, wasMissing: false, made: [], deleted: new Set<string>() },
   }
 }
+
+/** What answers a question about a room in place of the truth, where anything does. */
+export type Refusing = (room: string) => Refusal | undefined
 
 /** An answer other than 200. */
 export class Refusal extends Error {

@@ -29,6 +29,19 @@ export async function deadLettersOf({ database }: Stage, { app, stream }: Riddle
   return row!.n
 }
 
+/** Rooms of which a stream is called complete. */
+export async function completeOf(
+  { database }: Stage,
+  app: string,
+  stream: string,
+): Promise<readonly string[]> {
+  const rows = await database.ask<{ room: string }>(
+    'select room_uuid as room from ingest.room_complete where app_id = $1 and stream = $2 and complete',
+    [app, stream],
+  )
+  return rows.map(({ room }) => room)
+}
+
 /** What had ended and was said to go on, and what was said to be removed and was not: one line each. */
 export async function untrueChanges({ database }: Stage): Promise<readonly string[]> {
   const rows = await database.ask<{ line: string }>('select distinct line from public.untrue_change')

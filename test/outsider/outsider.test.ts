@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deal, handled } from './by-hand.ts'
-import { claimsOf, deadLettersOf, secretsStored, untrueChanges } from './claims.ts'
+import { claimsOf, completeOf, deadLettersOf, secretsStored, untrueChanges } from './claims.ts'
 import { riddleApps, riddles } from './nobody.ts'
 import { columnReading, drawnReading, reading } from './readings.ts'
+import { refused } from './refusals.ts'
 import { openStage, play, type Stage } from './stage.ts'
 
 /** A busy machine has its time; a quiet one needs half a minute. */
@@ -34,7 +35,7 @@ describe('a provider written from the contract alone', () => {
   let deeds: Awaited<ReturnType<typeof deal>>
 
   beforeAll(async () => {
-    stage = await openStage([...readings, ...riddleApps])
+    stage = await openStage([...readings, ...riddleApps, refused])
     const played = play(stage, patience)
     deeds = await deal(stage)
     amiss = await played
@@ -60,6 +61,11 @@ describe('a provider written from the contract alone', () => {
 
   it.each(riddleApps)('has all else stored, for $id', ({ id }) => {
     expect(amiss.get(id)).toEqual([])
+  })
+
+  it('has all else stored and complete while rooms are refused', async () => {
+    expect(amiss.get(refused.id)).toEqual([])
+    expect(await completeOf(stage, refused.id, 'room-events')).toEqual([expect.stringContaining('math')])
   })
 
   it('destroys a player where it is, and is not content where it is not', () => {

@@ -137,6 +137,8 @@ function tellRoom(operation: Operation, { app, url, at }: Asked, uuid: string): 
   const index = app.world.rooms.findIndex(each => each.uuid === uuid)
   const it = app.world.rooms[index]
   if (!it) throw missing(at)
+  const refusal = app.plan.refuse?.(uuid)
+  if (refusal) throw refusal
   if (isMissing(app, operation, uuid)) throw missing(at)
   const head = { code: 0, msg: 'Success', ts: at }
   if (operation === 'resources') {
