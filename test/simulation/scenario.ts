@@ -1,10 +1,10 @@
-import type { Random } from '../../src/clock/clock.ts'
 import { defaultLimits } from '../../src/config/schema/limits.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
 import { type CursorStreamName, roomStreamNames } from '../../src/streams/stream.ts'
 import type { FaultClass } from './faults.ts'
+import { drawSwitches, isDrawn, pick } from './world.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -20,7 +20,7 @@ export interface Demands {
 
 /** The world of one run and how the daemon is set up for it. */
 export interface Scenario {
-  readonly switches: Partial<Switches>
+  readonly switches: Switches
   /** What the provider answers amiss, now and then, to the end. */
   readonly refusals: readonly FaultRule[]
   readonly profile: SchoolProfile
@@ -53,38 +53,21 @@ const bothApps = ['alpha', 'beta'].map(
 /** How long after the faults have ended everything must be well, ms. */
 export const healingTime = 18 * minute
 
-export function drawScenario(random: Random, demands: Demands): Scenario {
-  const pick = <T>(...choices: readonly T[]) => choices[Math.floor(random.next() * choices.length)]!
-  const drawn: Partial<Switches> = {
-    appFeed: pick('consuming', 'sliding-window', 'redelivering'),
-    feedShape: pick('array', 'list', 'object', 'object-with-next-id'),
-    listShape: pick('list', 'records', 'beside', 'item'),
-    logEnd: pick('null', 'empty', 'absent', 'same'),
-    tail: pick('valid', 'refused'),
-    nextIdType: pick('string', 'number'),
-    sequence: pick('contiguous', 'holes'),
-    roomReuse: pick('off', 'on'),
-    widgetKeys: pick('nested', 'dotted'),
-    widgetItemSequence: pick('present', 'absent'),
-    recordingEndState: pick('2', '0'),
+export function drawScenario(seed: number, demands: Demands): Scenario {
+  const apps = bothApps.slice(0, pick(seed, 'apps', [1, 2]))
+  const switches: Switches = {
+    ...drawSwitches(seed),
     roomMemorySeconds: providerMemory / second,
-  }
-  const apps = bothApps.slice(0, pick(1, 2))
-  const switches: Partial<Switches> = {
-    ...drawn,
-    classRestart: pick('off', 'on'),
-    eventTimes: pick('present', 'absent'),
-    emptyResources: pick('list', 'no-data'),
-    personIds: pick('present', 'absent'),
-    crowds: pick('named', 'counted'),
-    voteOptions: pick('index', 'object', 'unknown'),
     ...demands.switches,
   }
   const { streams = ['app-events', ...roomStreamNames] } = demands
-  const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse ?? 'off']
+  const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse]
   return {
     ...{ switches, apps, streams },
-    refusals: [...pick([], [notThere], [{ ...notThere, code: 20404100 }]), ...pick([], unreadable)],
+    refusals: [
+      ...pick(seed, 'feed is not there', [[], [notThere], [{ ...notThere, code: 20404100 }]]),
+      ...(isDrawn(seed, 'unreadable') ? unreadable : []),
+    ],
     profile: { ...profile, ...demands.profile },
     settings: settingsFor(apps, streams, rooms),
   }

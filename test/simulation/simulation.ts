@@ -76,7 +76,7 @@ class Run {
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
     this.#faults = createFaults(this.#random('faults'), demands.faults, () => this.#shareOfFaults())
-    this.#scenario = drawScenario(this.#random('scenario'), demands)
+    this.#scenario = drawScenario(seed, demands)
     this.#watch = createWatch(() => this.#kernel)
     this.#kernel = new Kernel({
       start,

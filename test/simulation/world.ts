@@ -30,7 +30,7 @@ const choices: Choices = {
   sequence: any('sequence'),
   sequenceScope: ['room'],
   roomReuse: any('roomReuse'),
-  roomMemorySeconds: [720],
+  roomMemorySeconds: [3600],
   widgetPath: ['without-region'],
   widgetKeys: any('widgetKeys'),
   widgetItemSequence: any('widgetItemSequence'),
