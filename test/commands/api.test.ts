@@ -49,7 +49,7 @@ describe('help', () => {
     expect(stdout).toContain('POST /{region}/v1/projects/{appId}/cloud-player/players')
     expect(stdout).toMatch(/--streamUrl +text +body +required +Address of the stream.*1024 bytes/)
     expect(stdout).toMatch(/--token +text +body +Token for the channel.*secret: @FILE or env:NAME/)
-    expect(stdout).toMatch(/ {6}frameRate +integer +1 to 30 frames a second/)
+    expect(stdout).toMatch(/ {6}frameRate +number +1 to 30 frames a second/)
     expect(stdout).toContain('Limit: players-create: 2 a second')
     expect(stdout).toMatch(/ 409 +5 +there is a player of the same name/)
     expect(stdout).toMatch(/ 504 +9 .*it may have been done/)
