@@ -17,7 +17,13 @@ const day = 24 * hour
 const refusals = {
   qps_limit: { operation: 'callSessions', message: 'qps limit error', status: 429 },
   qpd_limit: { operation: 'usageInsight', message: 'qpd limit error', status: 400 },
-  latency_limit: { operation: 'realtimeQuality', message: 'query latency limit error', status: 200 },
+  latency_limit: {
+    operation: 'realtimeQuality',
+    message: 'query latency limit error',
+    status: 200,
+    // Of what has just become available; before the provider's clock is known, older data are asked for.
+    meets: ({ end }, now) => end > now - 60,
+  },
   time_range_limit: {
     operation: 'callSearch',
     message: 'query time range limit error',
@@ -56,7 +62,7 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
       const url = await daemon.ready
       await settle(stage, cut)
       // What comes after the pauses of seconds.
-      await systemClock.sleep(5_000)
+      for (let looks = 0; looks < 60 && !isGoingOn(); looks++) await systemClock.sleep(1_000)
       state.metrics = await (await fetch(`${url}/metrics`)).text()
       state.exit = await daemon.terminate()
       state.lines = daemon.lines
@@ -76,6 +82,15 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
   const since = (operation: Refusal['operation'], ...group: readonly string[]) => {
     const refused = of(operation).find(({ isRefused }) => isRefused)!
     return { refused, later: of(operation, ...group).filter(({ at }) => at > refused.at) }
+  }
+
+  /** Both groups that pause for seconds have asked again. */
+  function isGoingOn(): boolean {
+    const wasRefused = (operation: string) => of(operation).some(({ isRefused }) => isRefused)
+    if (!wasRefused('callSessions') || !wasRefused('realtimeQuality')) return false
+    const details = since('callSessions', 'callMetrics')
+    const realtime = since('realtimeQuality', 'realtimeUsage')
+    return details.later.length > 20 && realtime.later.some(({ at }) => at > realtime.refused.at + 300)
   }
 
   it.each(kinds)('%s is counted once, said in the log and kept', kind => {
@@ -106,12 +121,10 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
 
   it('data too young: the end moves back', () => {
     const { refused, later } = since('realtimeQuality', 'realtimeUsage')
-    expect(later.length).toBeGreaterThan(1)
+    const ages = later.filter(({ at }) => at > refused.at + 300).map(({ at, end }) => at / 1_000 - end)
+    expect(ages).not.toEqual([])
     // The delay of the plan, and what one refusal adds to it.
-    const youngest = Math.min(
-      ...later.filter(({ at }) => at > refused.at + 300).map(({ at, end }) => at / 1_000 - end),
-    )
-    expect(youngest).toBeGreaterThan(20 + 10)
+    expect(Math.min(...ages)).toBeGreaterThan(20 + 10)
   })
 
   it('data too old: the start moves up', () => {
