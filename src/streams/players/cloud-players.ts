@@ -6,7 +6,7 @@ import {
   listPlayers as operation,
   PlayerItem,
 } from '../../provider/players/index.ts'
-import type { Timestamp } from '../../rows/json.ts'
+import type { Json, Timestamp } from '../../rows/json.ts'
 import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../rows/players.ts'
 import { type HarvestWith, withCarry } from '../carry.ts'
 import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
@@ -45,14 +45,14 @@ const columns = new Set([
 
 function read(answer: unknown): Pick<Page, 'items' | 'nextId' | 'total'> {
   const { players, nextPageToken, totalSize } = ListAnswer.parse(answer)
-  const items = (players ?? []).map(redactPlayer)
-  return { items, nextId: nextPageToken || undefined, total: totalSize ?? undefined }
+  return { items: players ?? [], nextId: nextPageToken || undefined, total: totalSize ?? undefined }
 }
 
 function harvest(page: Page, roster: Roster): HarvestWith<Roster> {
-  const { good, rejects } = judgeEach(Item, page.items)
+  const items = page.items.map(redactPlayer)
+  const { good, rejects } = judgeEach(Item, items)
   const listed = oneEach(good)
-  const ids = page.items.flatMap(idOf)
+  const ids = items.flatMap(idOf)
   const spoilt = namesOnly(ids, listed, roster)
   const moment = {
     now: Math.floor((page.answeredAt ?? page.receivedAt) / 1_000),
@@ -107,7 +107,7 @@ function said<T extends object>(entry: T): T {
 }
 
 /** Also of an entry that cannot be read otherwise: its player is there all the same. */
-function idOf(item: unknown): readonly string[] {
+function idOf(item: Json): readonly string[] {
   const { success, data } = Item.shape.id.safeParse(isObject(item) ? item.id : undefined)
   return success ? [data] : []
 }
