@@ -31,6 +31,8 @@ export interface ClientPorts extends CallerPorts {
 /** How long a request waits for its turn unless told, ms. */
 export const defaultPatience = 60_000
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 export function createClient(ports: ClientPorts): Client {
   const apps = new Map(ports.apps.map(app => [app.id, app]))
   const caller = createCaller(ports)
@@ -72,16 +74,19 @@ async function perform(
   given: Given,
   options: CallOptions,
 ): Promise<unknown> {
-  const ask: PlayerPorts['ask'] = (each, asked) => once(ports, caller, app, each, asked, options)
+  const { requestId, ...unnamed } = options
+  // What is asked beside it, such as a list after an answer that was lost, is no attempt at the same.
+  const ask: PlayerPorts['ask'] = (each, asked) =>
+    once(ports, caller, app, each, asked, each === operation ? options : unnamed)
   const providerNow = () => nowOf(ports, operation)
   switch (operation) {
     case createPlayer: {
       const asked = creating.named(given, ports)
-      checked(ports, app, operation, asked)
+      checked(ports, app, operation, asked, requestId)
       return creating.createPlayer({ ...ports, ask, providerNow }, app, asked)
     }
     case deletePlayer:
-      checked(ports, app, operation, given)
+      checked(ports, app, operation, given, requestId)
       return deleting.deletePlayer({ ...ports, ask, providerNow }, app.id, given)
     default:
       return ask(operation, given)
@@ -94,9 +99,9 @@ async function once(
   app: ClientApp,
   operation: Operation,
   given: Given,
-  { patience = defaultPatience }: CallOptions,
+  { patience = defaultPatience, requestId }: CallOptions,
 ): Promise<unknown> {
-  const { request, limit } = checked(ports, app, operation, given)
+  const { request, limit } = checked(ports, app, operation, given, requestId)
   const { body } = await caller.send({ app: app.id, request, limit, patience })
   return body
 }
@@ -107,7 +112,10 @@ export function checked(
   app: ClientApp,
   operation: Operation,
   given: Given,
+  requestId?: string,
 ) {
+  if (requestId !== undefined && !uuid.test(requestId))
+    throw new ParameterError(`${called(operation)}: requestId: must be a UUID`)
   // By the names of the contract first, which are the ones that the caller knows.
   requestOf(operation, given, app)
   const { name, filter, playTs } = given
@@ -123,7 +131,8 @@ export function checked(
   const problem = late ? `playTs: ${late}` : limit.range && rangeProblem(given, limit.range, now)
   if (problem) throw new ParameterError(`${called(operation)}: ${problem}`)
   const renamed = Object.fromEntries(Object.entries(given).map(([each, value]) => [nameOf(each), value]))
-  return { request: requestOf(deployed.operation, renamed, app), limit }
+  const request = requestOf(deployed.operation, renamed, app)
+  return { request: requestId === undefined ? request : { ...request, requestId }, limit }
 }
 
 /** The provider's clock as far as its answers have told it, ms since the epoch. */

@@ -47,6 +47,8 @@ export type Answer<O extends Operation> = O extends Operations['players']['creat
 export interface CallOptions {
   /** How long the request may wait for its turn, ms; 60,000 unless told. */
   readonly patience?: number
+  /** X-Request-ID of the request, and of each further attempt at it: a UUID. Each has one of its own unless told. */
+  readonly requestId?: string
 }
 
 type Call<O extends Operation> =

@@ -46,7 +46,7 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
   assertSafeEnvironment(process.env)
   const config = await loadConfig(words.config, { env: process.env })
   const app = appOf(config, words.app)
-  if (words.wants.has('dry-run')) return show(config, app, operation, given, format)
+  if (words.wants.has('dry-run')) return show(config, app, operation, given, words, format)
   // What help and --dry-run never need.
   const { openConfigured } = await import('./client.ts')
   const client = await openConfigured(config, {
@@ -54,8 +54,11 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
     tell: note => tellNote(note, format),
   })
   try {
-    const { patience } = words
-    const answer = await call(client, app, operation, given, patience === undefined ? {} : { patience })
+    const { patience, requestId } = words
+    const answer = await call(client, app, operation, given, {
+      ...(patience !== undefined && { patience }),
+      ...(requestId !== undefined && { requestId }),
+    })
     printValue(operation === deletePlayer ? { deleted: given.id } : answer, format)
   } finally {
     await client.close()
@@ -82,20 +85,40 @@ function appOf({ apps }: Config, id: string | undefined): string {
 }
 
 /** The request as it would be sent. */
-function show(config: Config, id: string, operation: Operation, given: Given, format: Format): void {
+function show(
+  config: Config,
+  id: string,
+  operation: Operation,
+  given: Given,
+  { requestId }: ApiWords,
+  format: Format,
+): void {
   const app = clientApps(config).find(each => each.id === id)!
   const asked = operation === createPlayer ? named(given, { random: systemRandom }) : given
   const noTransport = {
     send: () => Promise.reject(new Error('nothing is sent')),
     clockOffset: () => undefined,
   }
-  const { request } = checked({ clock: systemClock, transport: noTransport }, app, operation, asked)
+  const { request } = checked(
+    { clock: systemClock, transport: noTransport },
+    app,
+    operation,
+    asked,
+    requestId,
+  )
   const { method, target, body } = request
   const shown = Object.entries((body ?? {}) as Given).map(([name, value]) => [
     name,
     operation === createPlayer && secretPlayerFields.has(name) ? redacted : value,
   ])
-  printValue({ method, target, ...(body === undefined ? {} : { body: Object.fromEntries(shown) }) }, format)
+  printValue(
+    {
+      ...{ method, target },
+      ...(requestId !== undefined && { requestId }),
+      ...(body !== undefined && { body: Object.fromEntries(shown) }),
+    },
+    format,
+  )
 }
 
 function tellNote({ operation, text }: Note, format: Format): void {

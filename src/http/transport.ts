@@ -103,7 +103,7 @@ export function createTransport(options: TransportOptions): HttpTransport {
     if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
     const deadline = startDeadline(limits.total, signal)
-    const id = options.random.uuid()
+    const id = request.requestId ?? options.random.uuid()
     const trace: Trace = { requestId: id }
     try {
       const sending = { request, id, startedAt }

@@ -48,6 +48,8 @@ export interface RequestLine {
   /** Percent-encoded path and query, beginning with a slash. */
   readonly target: string
   readonly body?: unknown
+  /** X-Request-ID, a UUID; each attempt has one of its own where none is given. */
+  readonly requestId?: string
 }
 
 export type Parameters = Readonly<Record<string, unknown>>

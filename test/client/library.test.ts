@@ -75,6 +75,23 @@ describe('the library', () => {
     ])
   })
 
+  test('sends the ID that the caller gives, and none but a UUID', async () => {
+    const { players, classroom } = client.app('demo')
+    const requestId = '6F9619FF-8b86-d011-b42d-00c04fc964ff'
+    const wanted = { name: 'two', channelName: 'room', uid: 3, streamUrl: 'rtmp://media.example.com/live' }
+    await players.createPlayer(wanted)
+    const error = await players
+      .createPlayer({ ...wanted, uid: 4 }, { requestId })
+      .catch((error: unknown) => error)
+    // The provider answers with the ID that it was sent; another one would stand beside it.
+    expect(error).toMatchObject({ kind: 'conflict', trace: { requestId } })
+    expect((error as CallError).trace).not.toHaveProperty('answeredId')
+    const before = sandbox.status().requests
+    const wrong = classroom.setRoomState({ ...ofRoom(), state: 1 }, { requestId: 'seven\r\nx: y' })
+    await expect(wrong).rejects.toThrow('requestId: must be a UUID')
+    expect(sandbox.status().requests).toBe(before)
+  })
+
   test('tells by which IDs a request that failed can be found', async () => {
     const error = await client
       .app('demo')

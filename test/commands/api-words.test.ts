@@ -47,6 +47,7 @@ describe('the words of the command', () => {
       config: 'penstock.yaml',
       app: 'a',
       patience: undefined,
+      requestId: undefined,
       wants: new Set(['json', 'dry-run']),
       values: new Map([
         ['state', '1'],

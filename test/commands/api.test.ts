@@ -75,6 +75,7 @@ describe('a wrong command line sends nothing', () => {
     [['classroom.resources', '--app', 'dmo', '--roomUuid', 'r'], /no app dmo; did you mean demo\?/],
     [['players.createPlayer', '--token', 'swordfish'], /--token: is secret/],
     [[...player('x'), '--playTs', '1'], /playTs: is more than 86400 s ago/],
+    [[...player('x'), '--request-id', 'seven', '--dry-run'], /requestId: must be a UUID/],
     [['analytics.callSearch', '--start_ts', '1', '--end_ts', '9'], /the plan serves the last 7 days only/],
   ])('%j', async (words, message) => {
     const before = arrived()
@@ -119,9 +120,11 @@ describe('--dry-run', () => {
     })
   })
 
-  test('shows a player without a name under the name that it would get', async () => {
+  test('shows the request ID that is given, and a player without a name under the name that it would get', async () => {
     const words = player('x').filter(word => word !== '--name' && word !== 'x')
-    const { stdout } = await stage.api([...words, '--dry-run'])
+    const requestId = '6f9619ff-8b86-d011-b42d-00c04fc964ff'
+    const { stdout } = await stage.api([...words, '--dry-run', '--request-id', requestId])
+    expect(JSON.parse(stdout).requestId).toBe(requestId)
     expect(JSON.parse(stdout).body.name).toMatch(/^penstock-[0-9a-f-]{36}$/)
   })
 })
@@ -209,12 +212,14 @@ describe('an error', () => {
   })
 
   test('is JSON for programs', async () => {
+    const requestId = '6f9619ff-8b86-d011-b42d-00c04fc964ff'
     const { code, stderr } = await stage.api([
       'classroom.kickUser',
       '--roomUuid',
       'none',
       '--userUuid',
       'u',
+      `--request-id=${requestId}`,
       '--json',
     ])
     expect(code).toBe(4)
@@ -224,7 +229,7 @@ describe('an error', () => {
         kind: 'not_found',
         status: 404,
         code: 20_404_100,
-        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        requestId,
         text: expect.stringContaining('there is no such classroom'),
         exitCode: 4,
       },

@@ -3,6 +3,7 @@ export const apiUsage = `
   --config <file>     configuration file (YAML) (default: "penstock.yaml")
   --app <id>          App ID of the project; not needed where the file has one app only
   --patience <time>   how long the request may wait for its turn (default: 60s)
+  --request-id <uuid> X-Request-ID to send (default: a new one for each request)
   --dry-run           print the request, secrets replaced; connect to nothing
   --json              print one line of JSON; errors too
   --help              what an operation does, its parameters and their rules

@@ -86,6 +86,7 @@ function unknownParameter(
     'config',
     'app',
     'patience',
+    'request-id',
     'dry-run',
     'json',
   ])

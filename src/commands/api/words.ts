@@ -9,6 +9,7 @@ export interface ApiWords {
   readonly app: string | undefined
   /** ms */
   readonly patience: number | undefined
+  readonly requestId: string | undefined
   readonly wants: ReadonlySet<Wish>
   /** Parameters of the operation, as written. */
   readonly values: ReadonlyMap<string, string>
@@ -24,7 +25,7 @@ const wishes: ReadonlyMap<string, Wish> = new Map([
 ])
 
 /** Options of the command that take a value; no parameter of an operation has such a name. */
-export const ownOptions = ['config', 'app', 'patience'] as const
+export const ownOptions = ['config', 'app', 'patience', 'request-id'] as const
 
 /** Reads the words behind `penstock api`. Throws CommandError for what is no option and no value of one. */
 export function readWords(words: readonly string[]): ApiWords {
@@ -40,12 +41,12 @@ export function readWords(words: readonly string[]): ApiWords {
   }
   const [operation, stray] = named
   if (stray !== undefined) throw usage(`"${stray}" stands behind no option: write --PARAMETER VALUE`)
-  const [config = 'penstock.yaml', app, patience] = ownOptions.map(name => {
+  const [config = 'penstock.yaml', app, patience, requestId] = ownOptions.map(name => {
     const value = values.get(name)
     values.delete(name)
     return value
   })
-  return { operation, config, app, patience: patienceOf(patience), wants, values }
+  return { operation, config, app, patience: patienceOf(patience), requestId, wants, values }
 }
 
 function readOption(word: string, rest: Iterator<string>, values: Map<string, string>): void {
