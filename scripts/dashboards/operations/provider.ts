@@ -175,7 +175,10 @@ export const callsNow = {
       unit: 'short',
       none: 'no list of players was read yet',
       drawn: 'stacked bars',
-      queries: [promSeries(`max by (app, status) (${of('penstock_players')})`, '{{app}} {{status}}')],
+      queries: [
+        promSeries(`max by (app, status) (${of('penstock_players')})`, '{{app}} {{status}}'),
+        promSeries(allowed('players_near_quota'), 'near the quota'),
+      ],
     }),
     series({
       ...size,
