@@ -1,6 +1,7 @@
 import { nextVisit } from '../planning/cadence.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
+import { createAbsences } from './absence.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
@@ -29,11 +30,15 @@ export interface SequelContext {
   readonly drop: (room: string) => void
 }
 
+/** A stream that says so often in a row that its room is not there waits for news of the room. */
+const DENIALS_THAT_CLOSE = 3
+
 /** Ways in which an answer came and cannot be read. */
 const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
 
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, health } = context
+  const absences = createAbsences(clock)
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
@@ -50,9 +55,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'looped':
         if (stream.kind === 'feed') feedGaps.suspect()
         if (stream.name === gatekeeper && (await showsRoom(series, result))) letOthersIn(series)
+        if (isLogMissing(stream, result) && absences.missed(series, 'log')) return afterEnd(series)
         return pauseOf(stream)(result.failure, lane.fail(series), random.next())
       case 'gone':
-        return afterGone(stream.name, series)
+        return afterGone(lane, series, result)
       case 'unaskable':
         return afterUnaskable(stream.name, series)
       case 'busy':
@@ -70,6 +76,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  function isLogMissing({ name }: CursorStream, { failure }: VisitResult): boolean {
+    return name === gatekeeper && failure?.kind === 'not_found'
   }
 
   /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
@@ -105,7 +115,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   function waitsForLog({ scope, name }: CursorStream, room: string): boolean {
     if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
     seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
-    readLog(room)
+    if (!absences.isDenied(room)) readLog(room)
     return true
   }
 
@@ -116,6 +126,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   ): Promise<number | undefined> {
     const room = rooms.find(name) ?? rooms.add(name, 'hint')
     const memory = seriesOf(room, stream)
+    if (stream === gatekeeper) absences.served(name)
     if (stream === gatekeeper && !undecided) letOthersIn(name)
     if (end === 'more') return 0
     const cadence = rooms.settings(stream)
@@ -146,15 +157,26 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     }
   }
 
-  /** Only the log of a room decides whether it is gone. */
-  async function afterGone(stream: CursorStreamName, name: string): Promise<undefined> {
+  /**
+   * Only the log of a room decides whether it is gone, and not by one answer alone; a room of which no more than its name
+   * is known need not be there.
+   */
+  async function afterGone({ stream, fail }: Lane, name: string, { failure }: VisitResult) {
     const room = rooms.find(name)
-    if (stream !== gatekeeper) {
-      if (!room) return
-      seriesOf(room, stream).closed = true
-      readLog(name)
-      return
+    if (stream.name === gatekeeper) {
+      if (!room || absences.missed(name, 'room')) return afterEnd(name)
+      rooms.distrust(name)
+      return seriesPause(failure, fail(name), random.next())
     }
+    if (!room) return undefined
+    readLog(name)
+    const row = fail(name)
+    if (row < DENIALS_THAT_CLOSE) return seriesPause(failure, row, random.next())
+    seriesOf(room, stream.name).closed = true
+    return undefined
+  }
+
+  async function afterEnd(name: string): Promise<undefined> {
     await store.forgetRoom(context.fence(), app.id, name)
     forget(name)
     log.info('the provider no longer knows a room; its log is final', { app: app.id })
@@ -172,6 +194,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
 
   function forget(room: string): void {
     rooms.forget(room)
+    absences.forget(room)
     drop(room)
   }
 
