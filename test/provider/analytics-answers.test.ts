@@ -9,8 +9,8 @@ function read(name: 'calls' | 'call-sessions' | 'call-metrics' | 'realtime-usage
 }
 
 describe.each([
-  ['calls', 'call_lists', { hasMore: false }],
-  ['call-sessions', 'call_info', {}],
+  ['calls', 'call_lists', { hasMore: false, isFull: false }],
+  ['call-sessions', 'call_info', { isFull: false }],
 ] as const)('a page of %s', (name, list, rest) => {
   const empty = { items: [], ...rest }
 
@@ -47,10 +47,19 @@ describe.each([
   })
 })
 
+it.each([
+  ['calls', 'call_lists'],
+  ['call-sessions', 'call_info'],
+] as const)('a page of %s is full by its own size, whatever was asked for', (name, list) => {
+  expect(read(name, { total_size: 5, page_size: 2, [list]: [{}, {}] })).toMatchObject({ isFull: true })
+  expect(read(name, { total_size: 5, page_size: 3, [list]: [{}, {}] })).toMatchObject({ isFull: false })
+})
+
 it('a search of calls that lists nothing and leaves some out is no empty one', () => {
   expect(read('calls', { total_size: 0, has_more: true, call_lists: null })).toEqual({
     items: [],
     hasMore: true,
+    isFull: false,
   })
 })
 
