@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system.ts'
 import type { AppConfig, Config } from '../config/config.ts'
@@ -8,20 +9,25 @@ import { writeJson } from '../postgres/encode.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/replay.ts'
 import { streams } from '../streams/index.ts'
+import type { Reject } from '../streams/stream.ts'
 import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { engineSettings } from './engine-settings.ts'
 import { CommandError, exitUsage } from './exit.ts'
+import { letterReaders, letterStore } from './replay/letter-ports.ts'
+import { nameOfPart, replayLetters } from './replay/letters.ts'
 import { type LoopProgress, replayRooms } from './replay/loop.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
-import { progressLine, type ReplayReport, replayLines } from './replay/words.ts'
+import { letterLines, progressLine, type ReplayReport, replayLines } from './replay/words.ts'
 import { countText } from './text-table.ts'
 
 export interface ReplayOptions {
   readonly config: string
   readonly app?: string
-  readonly room?: string
+  readonly room?: string | undefined
   readonly write?: boolean
+  /** Tries the dead letters again and rebuilds what they change. */
+  readonly deadLetters?: boolean
   readonly json?: boolean
 }
 
@@ -30,7 +36,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const apps = appsOf(config, options.app)
   const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
+  const pool = connect({ ...connectOptions(config, database.url), poolSize: options.deadLetters ? 2 : 1 })
   try {
     const problem = await connectionProblem(pool)
     if (problem) throw new CommandError(problem)
@@ -40,7 +46,8 @@ export async function replay(options: ReplayOptions): Promise<void> {
     const region = (app: string) => config.apps.find(({ id }) => id === app)?.region ?? ''
     const session = await openReplay(pool, { region, clock: systemClock }).catch(explain)
     try {
-      tell(await run(session, config, apps, options), options)
+      if (options.deadLetters) await tryLetters(pool, session, config, apps, options)
+      else tell(await run(session, config, apps, options), options)
     } finally {
       session.close()
     }
@@ -70,7 +77,8 @@ async function run(
   session: Replay,
   config: Config,
   apps: readonly AppConfig[],
-  { room, write }: ReplayOptions,
+  { room, write }: Pick<ReplayOptions, 'room' | 'write'>,
+  onReject?: (reject: Reject) => void,
 ): Promise<ReplayReport> {
   const volume = { events: 0, items: 0 }
   const onRead = ({ events, items }: Volume) => {
@@ -82,7 +90,7 @@ async function run(
   const mode = write ? 'write' : 'compare'
   const result = await replayRooms(session, {
     ...{ apps: ids, room, mode, clock: systemClock, onProgress: progress.show },
-    rebuild: rebuildWith(streams, engineSettings(config).harvest, onRead),
+    rebuild: rebuildWith(streams, engineSettings(config).harvest, onRead, onReject),
   }).finally(progress.clear)
   if (room !== undefined && result.rooms === 0) {
     throw new CommandError(`nothing is stored of room ${room} of app ${ids.join(', ')}`)
@@ -90,6 +98,28 @@ async function run(
   const { rooms, tally } = result
   const busy = { rooms: result.busy.length, keys: result.busy.slice(0, mostKeys) }
   return { mode, rooms, ...volume, differences: tally.rows(), tables: tally.tables(), busy }
+}
+
+/** Tries the dead letters again, then rebuilds what they change. */
+async function tryLetters(
+  pool: pg.Pool,
+  session: Replay,
+  config: Config,
+  apps: readonly AppConfig[],
+  { room, json }: ReplayOptions,
+): Promise<void> {
+  let rebuilt: ReplayReport | undefined
+  const rebuildAll = async () => {
+    const unread = new Set<string>()
+    const onReject = (reject: Reject) => unread.add(nameOfPart(reject))
+    rebuilt = await run(session, config, apps, { room, write: true }, onReject)
+    return rebuilt.busy.rooms > 0 ? undefined : unread
+  }
+  const ids = apps.map(({ id }) => id)
+  const letters = await replayLetters(letterStore(pool, ids, room), letterReaders(config), rebuildAll)
+  if (json) say(writeJson({ ok: !rebuilt?.busy.rooms, letters, rebuilt: rebuilt ?? null }))
+  else for (const line of [...letterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])]) say(line)
+  if (rebuilt) refuseBusy(rebuilt)
 }
 
 /** The line is written over at most twice a second. */
@@ -117,12 +147,19 @@ function tell(report: ReplayReport, { json }: ReplayOptions): void {
   const { mode, differences, busy } = report
   const isRight = busy.rooms === 0 && (mode === 'write' || differences === 0)
   const lines = json ? [writeJson({ ok: isRight, ...report })] : replayLines(report)
-  for (const line of lines) process.stdout.write(`${line}\n`)
-  if (busy.rooms > 0) {
-    const seconds = usualLimits.total / 1_000
-    throw new CommandError(
-      `${countText(busy.rooms)} rooms are as they were: others wrote to them all the time, or they take longer than ${seconds} s to change; run it again`,
-    )
-  }
+  for (const line of lines) say(line)
+  refuseBusy(report)
   if (!isRight) throw new CommandError('stored rows are not what the raw rows say')
+}
+
+function refuseBusy({ busy }: ReplayReport): void {
+  if (busy.rooms === 0) return
+  const seconds = usualLimits.total / 1_000
+  throw new CommandError(
+    `${countText(busy.rooms)} rooms are as they were: others wrote to them all the time, or they take longer than ${seconds} s to change; run it again`,
+  )
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
 }

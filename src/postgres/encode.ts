@@ -9,7 +9,15 @@ const refused = /\\(?:\\|u(0000|001a|d[89a-f][0-9a-f]{2}))/g
  * their four hex digits, so that two texts which differ only there stay different. bigint keeps every digit.
  */
 export function encodeJson(value: unknown): string {
-  const text = writeJson(value)
+  return escaped(writeJson(value))
+}
+
+/** Reads JSON as it came from elsewhere, to the last digit and character. */
+export function readJson(text: string): unknown {
+  return decodeJson(escaped(text))
+}
+
+function escaped(text: string): string {
   if (!text.includes('\\u')) return text
   return text.replace(refused, (match, unit: string | undefined) => (unit ? `${ESCAPE}${unit}` : match))
 }

@@ -107,7 +107,7 @@ const letterStatement = statement(
 )
 
 /** At most this much of a page that could not be used is kept. */
-const LONGEST_LETTER = 64 * 1024
+export const LONGEST_LETTER = 64 * 1024
 
 async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'again'> {
   const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))

@@ -23,6 +23,7 @@ export function addReplay(program: Command): void {
     .option('--app <id>', 'one app instead of all that the file names')
     .option('--room <uuid>', 'one room instead of all, every time that it was used')
     .option('--write', 'make the stored rows what they should be')
+    .option('--dead-letters', 'try again what could not be read, and then as with --write')
     .option('--json', 'print JSON, with the keys of the first rows that differ')
     .addHelpText(
       'after',
@@ -39,10 +40,17 @@ provider showed them last and take nothing from events; what else a room has.
 A time that no item of a quiz or poll tells was taken from the answer that brought it, and stays as it is stored. The
 end of a class may be any that a reading of its events can have told: what the raw rows hold is the first of them.
 
+With --dead-letters, after an upgrade: each letter of ingest.dead_letter, of any stream, is read once more. What can be
+read now is stored, the tables of rooms are rebuilt, and the letter is closed, which takes it away; so it is where the
+daemon has read the same since. Of an answer only the first 64 KiB are kept: what a longer one is about is asked for
+again by the running daemon where it can still be had, and its letter closes with a later run; else it stays, and the
+report says so.
+
 Examples:
   penstock replay --config penstock.yaml
   penstock replay --config penstock.yaml --app 0a1b2c --room algebra-7b --json | jq '.tables'
-  penstock replay --config penstock.yaml --write`,
+  penstock replay --config penstock.yaml --write
+  penstock replay --config penstock.yaml --dead-letters`,
     )
     .action(async options => (await import('../replay.ts')).replay(options))
 }

@@ -5,7 +5,7 @@ import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { readCarry } from '../../streams/carry.ts'
 import { LogCarry } from '../../streams/events/log-carry.ts'
-import type { FeedStream, HarvestSettings, Page, QueueStream } from '../../streams/stream.ts'
+import type { FeedStream, HarvestSettings, Page, QueueStream, Reject } from '../../streams/stream.ts'
 
 /** What one event becomes when it is read again. */
 export interface ReadEvent {
@@ -30,6 +30,7 @@ export function eventReader(
   streams: { readonly 'room-events': QueueStream; readonly 'app-events': FeedStream },
   { room, incarnation }: Incarnation,
   settings: HarvestSettings,
+  onReject: (reject: Reject) => void,
 ): (event: StoredEvent) => ReadEvent {
   let carry: Json = { incarnation }
   let cursor: string | null = null
@@ -38,12 +39,19 @@ export function eventReader(
     const harvest = streams['room-events'].harvest({ ...page, series: room, cursor }, carry)
     carry = withoutTime(harvest.carry)
     cursor = onwards
+    harvest.rejects.forEach(onReject)
     return harvest.rows
+  }
+
+  function readFeed(page: Page): RowSet {
+    const { rows, rejects } = streams['app-events'].harvest(page, null)
+    rejects.forEach(onReject)
+    return rows
   }
 
   return event => {
     const page = pageOf(event, room, settings)
-    const rows = event.source === 'log' ? readLog(page) : streams['app-events'].harvest(page, null).rows
+    const rows = event.source === 'log' ? readLog(page) : readFeed(page)
     const { 'classroom.room': rooms, 'classroom.room_event': raws, ...derived } = rows
     const ownTime = timeOf(raws?.[0])
     return { event, rows: firstSeen(derived, event, ownTime), room: rooms?.[0], ownTime }

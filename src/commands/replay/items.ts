@@ -3,7 +3,7 @@ import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { readCarry } from '../../streams/carry.ts'
 import { after } from '../../streams/sequence.ts'
-import type { HarvestSettings, Page, QueueStream } from '../../streams/stream.ts'
+import type { HarvestSettings, Page, QueueStream, Reject } from '../../streams/stream.ts'
 import { beginning, WidgetCarry } from '../../streams/widgets/widget-carry.ts'
 
 /**
@@ -18,6 +18,7 @@ export function itemReader(
   stream: QueueStream,
   { room, incarnation }: Incarnation,
   settings: HarvestSettings,
+  onReject: (reject: Reject) => void,
 ): (items: readonly StoredItem[]) => readonly RowSet[] {
   let carry = WidgetCarry.parse({ incarnation })
 
@@ -38,7 +39,11 @@ export function itemReader(
     const known: WidgetCarry = { ...carry, fold: { ...(carry.fold ?? beginning), position } }
     // On the last page of a log that had been read to its end everything is new and told at once; but only a page
     // that others follow counts among what came before them.
-    const { rows } = stream.harvest({ ...page, nextId: undefined }, { ...known, caughtUp: true, seen: null })
+    const { rows, rejects } = stream.harvest(
+      { ...page, nextId: undefined },
+      { ...known, caughtUp: true, seen: null },
+    )
+    rejects.forEach(onReject)
     carry = readCarry<WidgetCarry & Json>(WidgetCarry, stream.harvest(page, known).carry)
     const { 'classroom.widget_event': _, ...derived } = rows
     return derived

@@ -1,7 +1,7 @@
 import type { Rebuild } from '../../postgres/replay.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { mergeRows } from '../../streams/row-sets.ts'
-import type { FeedStream, HarvestSettings, QueueStream } from '../../streams/stream.ts'
+import type { FeedStream, HarvestSettings, QueueStream, Reject } from '../../streams/stream.ts'
 import { eventReader } from './events.ts'
 import { itemReader } from './items.ts'
 import { watchLife } from './life.ts'
@@ -26,15 +26,16 @@ export interface Volume {
   readonly items: number
 }
 
-/** Rebuilds one incarnation of a room, a batch at a time; `onRead` hears of every batch. */
+/** Rebuilds one incarnation of a room, a batch at a time; `onRead` hears of every batch, `onReject` of what cannot be read. */
 export function rebuildWith(
   streams: ReplayStreams,
   settings: HarvestSettings,
   onRead: (volume: Volume) => void,
+  onReject: (reject: Reject) => void = () => {},
 ): Rebuild {
   return async (place, raw, put) => {
     const life = watchLife(raw.stored?.ended_at ?? null)
-    const readEvent = eventReader(streams, place, settings)
+    const readEvent = eventReader(streams, place, settings, onReject)
     for await (const batch of raw.events) {
       const rows: RowSet[] = []
       for (const event of batch) {
@@ -46,7 +47,7 @@ export function rebuildWith(
       onRead({ events: batch.length, items: 0 })
     }
     for (const [widget, stream] of widgets) {
-      const readItems = itemReader(streams[stream], place, settings)
+      const readItems = itemReader(streams[stream], place, settings, onReject)
       for await (const batch of raw.items(widget)) {
         for (const rows of readItems(batch)) await put(rows)
         onRead({ events: 0, items: batch.length })

@@ -1,4 +1,5 @@
 import { countText, textTable } from '../text-table.ts'
+import type { LetterReport } from './letters.ts'
 import type { LoopResult } from './loop.ts'
 import type { Volume } from './rebuild.ts'
 
@@ -44,4 +45,18 @@ export function progressLine(
 ): string {
   const rate = seconds > 0 ? `, ${countText(Math.round(rooms / seconds))} a second` : ''
   return `${countText(rooms)} of ${countText(Math.max(of, rooms))} rooms${rate}, ${rowsText(differences)} different`
+}
+
+/** What became of dead letters, for people. */
+export function letterLines({ stored, read, asked, unread, gone }: LetterReport): readonly string[] {
+  const lines = [
+    [stored, 'read now, stored and closed'],
+    [read, 'closed: what they are about has been read otherwise'],
+    [asked, 'not whole: asked for again; run this once more when the daemon has read it'],
+    [unread, 'stay: they still cannot be read'],
+    [gone, 'stay: they are not whole, and what they are about cannot be had any more'],
+  ] as const
+  const told = lines.filter(([count]) => count > 0)
+  if (told.length === 0) return ['there are no dead letters']
+  return ['dead letters:', ...textTable(['letters', ''], told)]
 }

@@ -152,7 +152,8 @@ export function storeOfApp(
   return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: {} })
 }
 
-function insertion(
+/** `extra` are columns that no stream brings; `prefix` begins the key after the app. */
+export function insertion(
   table: TableName,
   extra: readonly (readonly [column: string, expression: string])[],
   prefix: readonly string[],

@@ -1,0 +1,66 @@
+import type pg from 'pg'
+import { allowanceOf, analyticsStreamNames, groupOfStream } from '../../config/allowance.ts'
+import type { Config } from '../../config/config.ts'
+import { RefusedRows } from '../../engine/ports.ts'
+import { markRoom } from '../../postgres/backfill.ts'
+import {
+  askAgain,
+  closeLetters,
+  type Letter,
+  letterStanding,
+  readLetters,
+  storeLetter,
+} from '../../postgres/letters.ts'
+import { configuredStreams } from '../../streams/index.ts'
+import { windowStreamNames } from '../../streams/stream.ts'
+import { analyticsSettings } from '../analytics-settings.ts'
+import { deploymentOf, engineSettings } from '../engine-settings.ts'
+import { isOfRoom, type LetterReaders, type LetterStore } from './letters.ts'
+
+/** The letters of some apps, or of one room of theirs. */
+export function letterStore(pool: pg.Pool, apps: readonly string[], room: string | undefined): LetterStore {
+  return {
+    letters: () => readLetters(pool, apps, room),
+    keep: (letter, rows, hasPlace) =>
+      storeLetter(pool, letter, rows, hasPlace).catch(error => {
+        if (error instanceof RefusedRows) return false
+        throw error
+      }),
+    standing: (letter, reach) => letterStanding(pool, letter, reach),
+    askAgain: async (letter, reach) => {
+      const { app, stream, series } = letter
+      if (isOfRoom(stream)) await markRoom(pool, { app, room: series, streams: [stream] })
+      else await askAgain(pool, letter, reach)
+    },
+    close: ids => closeLetters(pool, ids),
+  }
+}
+
+/** How letters are read: as the daemon reads what they are about. */
+export function letterReaders(config: Config): LetterReaders {
+  const streams = new Map<string, ReturnType<typeof configuredStreams>[number]>(
+    configuredStreams(deploymentOf(config)).map(stream => [stream.name, stream]),
+  )
+  const apps = new Map(config.apps.map(app => [app.id, app]))
+  const { harvest, roomMemory } = engineSettings(config)
+
+  function series({ app, stream, series }: Letter) {
+    const name = windowStreamNames.find(each => each === stream)
+    const found = apps.get(app)
+    const settings = name && found && analyticsSettings(config, found).windows[name]
+    return settings?.series.find(({ key }) => key === series)
+  }
+
+  function ranges({ app, stream }: Letter): number {
+    const name = analyticsStreamNames.find(each => each === stream)
+    const found = apps.get(app)
+    return ((name && found && allowanceOf(found, groupOfStream[name])?.reach) ?? 0) * 1_000
+  }
+
+  return {
+    stream: ({ stream }) => streams.get(stream),
+    series,
+    reach: letter => ({ rooms: roomMemory, ranges: ranges(letter) }),
+    settings: harvest,
+  }
+}
