@@ -18,7 +18,7 @@ const day = 86_400_000
 /** Bookkeeping of what is over: what was mended, and what two answers were at odds about until the log told. */
 const SETTLED_MS = 90 * day
 
-/** Longer ago than any plan reaches back, so that no call that is listed anew is asked for once more. */
+/** Longer ago than any plan reaches back and any room is remembered: no answer changes what is known of it. */
 const DONE_MS = 400 * day
 
 const removal = (table: string, column: string, condition = 'true') => `
@@ -74,6 +74,8 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
     [removal('players.cloud_player_change', 'changed_at'), ages.cloud_player_change],
     [removal('ingest.gap', 'updated_at', `t.state = 'repaired'`), SETTLED_MS],
     [removal('ingest.divergence', 'resolved_at', 't.resolved_at is not null'), SETTLED_MS],
+    [removal('ingest.gap', 'updated_at', `t.state = 'absent'`), DONE_MS],
+    [removal('ingest.divergence', 'seen_at', 't.resolved_at is null'), DONE_MS],
     [done, DONE_MS],
   ] as const
   return tasks.map(([text, kept = 'forever']) => async () => {

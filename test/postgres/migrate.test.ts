@@ -39,6 +39,7 @@ const names = [
   '0027-player-addresses',
   '0028-rooms-wanted-again',
   '0029-what-was-kept-raw',
+  '0030-gaps-never-served',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

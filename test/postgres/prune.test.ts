@@ -113,10 +113,11 @@ describe('dead letters', () => {
   })
 })
 
-it('what is settled goes, and what is not stays', async () => {
+it('what is settled goes first, then what no log or list will tell any more, and what is lost stays', async () => {
   await db.rows(
     `insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, state, updated_at)
-     select $1, 'room-events', 'r' || n, 'sequence', 1, 1, 'hole', (array['repaired', 'lost'])[n], ingest.clock() from generate_series(1, 2) n`,
+     select $1, 'room-events', 'r' || n, 'sequence', 1, 1, 'hole', (array['repaired', 'absent', 'lost'])[n], ingest.clock()
+     from generate_series(1, 3) n`,
     [app],
   )
   await db.rows(
@@ -124,15 +125,22 @@ it('what is settled goes, and what is not stays', async () => {
      select $1, 'room-events', 'r', n::text, '{}', case n when 1 then ingest.clock() end from generate_series(1, 2) n`,
     [app],
   )
-  const settled = () => Promise.all(['ingest.gap', 'ingest.divergence'].map(count))
+  const left = async () => ({
+    gaps: await db.value(`select string_agg(state, ' ' order by id) from ingest.gap`),
+    divergences: await db.value(`select string_agg(key, ' ' order by id) from ingest.divergence`),
+  })
   await db.advance(89 * day)
   await db.keepHouse()
-  expect(await settled()).toEqual([2, 2])
+  expect(await left()).toEqual({ gaps: 'repaired absent lost', divergences: '1 2' })
   await db.advance(2 * day)
   await db.keepHouse()
-  expect(await settled()).toEqual([1, 1])
-  expect(await db.value('select state from ingest.gap')).toBe('lost')
-  expect(await db.value('select key from ingest.divergence')).toBe('2')
+  expect(await left()).toEqual({ gaps: 'absent lost', divergences: '2' })
+  await db.advance(308 * day)
+  await db.keepHouse()
+  expect(await left()).toEqual({ gaps: 'absent lost', divergences: '2' })
+  await db.advance(2 * day)
+  await db.keepHouse()
+  expect(await left()).toEqual({ gaps: 'lost', divergences: null })
 })
 
 it('notices and changes of players go when they are as old as the configuration says', async () => {
