@@ -9,13 +9,14 @@ import {
   withRegion,
 } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
+import { hashOf, shareOf } from './hash.ts'
 import type { Pager } from './paging.ts'
-import { breaksRule } from './refusal.ts'
+import { breaksRule, noResource, noRoom } from './refusal.ts'
 import { servedEvent, servedWidgetItem } from './served.ts'
 import { batch, most, wholeList } from './shapes.ts'
 import type { Switches } from './switches.ts'
 import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
-import type { Widget } from './world.ts'
+import type { Room, Widget } from './world.ts'
 
 /** The reading operations, each with what it answers. */
 export function readingPlays(switches: Switches, pager: Pager): readonly Play[] {
@@ -44,11 +45,25 @@ function resourceList(visit: Visit, switches: Switches): unknown {
 
 function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
   const room = roomOf(visit)
+  checkLog(room, visit.now, switches)
   const cmd = integer(visit, 'cmd')
   const { events } = room.contents()
   const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
   const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(visit, batchSize, switches))
   return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
+}
+
+/** In every ten minutes the log of a room is missing for half a minute, at a moment of its own. */
+const missingEvery = 600_000
+const missingFor = 30_000
+
+/** Throws Refusal while the log is missing. */
+function checkLog({ uuid }: Room, now: number, { missingLogs }: Switches): void {
+  if (missingLogs === 'none') return
+  const since = shareOf(hashOf(uuid, Math.floor(now / missingEvery))) * (missingEvery - missingFor)
+  const into = (now % missingEvery) - since
+  if (into < 0 || into >= missingFor) return
+  throw missingLogs === 'with-code' ? noRoom() : noResource()
 }
 
 /** The document shows no batch limit here. */

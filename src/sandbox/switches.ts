@@ -37,6 +37,11 @@ export const switchTable = {
   nextIdType: choice('string', ['string', 'number'], 'type of nextId'),
   sequence: choice('contiguous', ['contiguous', 'holes'], 'whether the sequence of a room skips numbers'),
   sequenceScope: choice('room', ['room', 'app'], 'what the sequence counts through'),
+  missingLogs: choice(
+    'none',
+    ['none', 'without-code', 'with-code'],
+    'whether the log of a room is answered with 404 for half a minute now and then, although it is served later',
+  ),
   roomReuse: choice('off', ['off', 'on'], 'whether a destroyed room opens again under the same roomUuid'),
   roomMemorySeconds: quantity(3600, 'seconds', 'a room is destroyed about this long after its class ended'),
   widgetPath: choice('without-region', ['without-region', 'with-region'], 'path of quiz and poll data'),

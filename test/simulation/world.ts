@@ -29,6 +29,7 @@ const choices: Choices = {
   nextIdType: any('nextIdType'),
   sequence: any('sequence'),
   sequenceScope: ['room'],
+  missingLogs: any('missingLogs'),
   roomReuse: any('roomReuse'),
   roomMemorySeconds: [3600],
   widgetPath: ['without-region'],
