@@ -10,9 +10,9 @@ export default defineConfig({
     maxConcurrency: 3,
     // Only what hangs should end here: tests that start many processes take long on a busy machine. A file that plays
     // a whole day or kills processes sets its own, longer limit.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     // The first file to ask for a database waits here for the server to start and for its migrations.
-    hookTimeout: 180_000,
+    hookTimeout: 600_000,
     teardownTimeout: 60_000,
     reporters: ['default'],
     watch: false,

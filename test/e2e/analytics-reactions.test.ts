@@ -74,7 +74,7 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
     } finally {
       await stage.close()
     }
-  }, 120_000)
+  }, 300_000)
 
   const of = (...operations: readonly string[]) =>
     asked.filter(({ operation }) => operations.includes(operation))

@@ -5,7 +5,7 @@ import { penstock } from '../commands/penstock.ts'
 import { ask } from '../support/embedded.ts'
 import { openSetting, type Setting } from './setting.ts'
 
-const patience = { timeout: 40_000, interval: 100 }
+const patience = { timeout: 120_000, interval: 100 }
 const state = {} as { setting: Setting }
 
 beforeAll(async () => {
@@ -57,4 +57,4 @@ it('a room is read again from its beginning by the daemon that runs, and once', 
   const read = arrivals.list(0, arrivals.count).filter(({ operation }) => operation === 'roomEvents')
   // Three pages and a last one at most, twice; one for the room that there is not, and a few tries that tell so.
   expect(read.length).toBeLessThan(16)
-}, 120_000)
+}, 300_000)

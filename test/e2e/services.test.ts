@@ -9,7 +9,7 @@ const school: SchoolProfile = {
   ...{ kind: 'school', classes: 3, students: 4, lessonMinutes: 4, breakMinutes: 2, eventsPerMinute: 20 },
   historyMinutes: 14,
 }
-const patience = { timeout: 40_000, interval: 100 }
+const patience = { timeout: 120_000, interval: 100 }
 
 interface Alone {
   readonly services: readonly ('analytics' | 'players')[]

@@ -3,7 +3,7 @@ import { reading } from './readings.ts'
 import type { Family } from './routes.ts'
 import { openStage, play, type Stage } from './stage.ts'
 
-const patience = 120_000
+const patience = 300_000
 
 const choices: readonly (readonly Family[])[] = [['analytics'], ['players'], ['analytics', 'players']]
 

@@ -7,7 +7,7 @@ import { refused } from './refusals.ts'
 import { openStage, play, type Stage } from './stage.ts'
 
 /** A busy machine has its time; a quiet one needs half a minute. */
-const patience = 120_000
+const patience = 300_000
 
 /** Another seed draws another reading: OUTSIDER_SEED=7 npx vitest run test/outsider */
 const seed = Number(process.env.OUTSIDER_SEED ?? 1)

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-const patience = 120_000
+const patience = 300_000
 
 /** Runs a simulated day as `npm run` does; answers how it ends and what it says of it. */
 async function play(day: 'plan' | 'players', args: readonly string[]) {

@@ -5,7 +5,7 @@ import { cloneDatabase } from '../support/postgres.ts'
 import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
 
 const hour = 3_600_000
-const patience = 240_000
+const patience = 1_200_000
 
 function play(parts: Partial<PlanDayOptions>) {
   return runPlanDay({

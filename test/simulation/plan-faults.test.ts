@@ -5,7 +5,7 @@ import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const patience = 240_000
+const patience = 1_200_000
 
 /** Real-time values alone: what is available of them is the shortest. */
 const realtimeAlone = `  calls: off

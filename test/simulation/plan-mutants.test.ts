@@ -42,6 +42,6 @@ describe('a bug planted in the draining of a plan is found', () => {
       }
       expect.unreachable(`${title}: no seed of ${seeds.join(', ')} found it`)
     },
-    120_000,
+    600_000,
   )
 })
