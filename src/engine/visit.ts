@@ -94,11 +94,12 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     return { end: 'unaskable', ...found }
   }
 
+  let hasRefusedTail = false
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }
     const result = await poll(context, cursorTask(context, place, learnt.heard))
     if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
-      learnt.refusedTails += 1
+      hasRefusedTail = true
       place = rewound(context, place.progress)
       continue
     }
@@ -115,6 +116,9 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     if (result.stored.outcome !== 'committed') return { end: result.stored.outcome, ...found }
 
     if (isTail(place)) learnt.refusedTails = 0
+    // Who refuses the beginning too refuses the room, and not a nextId.
+    else if (hasRefusedTail) learnt.refusedTails += 1
+    hasRefusedTail = false
     found.fresh += sum(result.stored.stored)
     found.unfinished = result.harvest.unfinished
     found.undecided = result.harvest.isUndecided === true

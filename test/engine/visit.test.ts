@@ -103,6 +103,14 @@ describe('a nextId that is refused after the end', () => {
     expect(learnt.refusedTails).toBe(1)
   })
 
+  it('teaches nothing while the beginning of the log is refused too', async () => {
+    const { go, asked, transport, learnt } = rigged(roomLog, { cursor: 'end', certain: true })
+    transport.answers = () => refused
+    expect(await go()).toMatchObject({ end: 'failed' })
+    expect(asked()).toEqual(['end', null])
+    expect(learnt.refusedTails).toBe(0)
+  })
+
   it('is forgiven as soon as another one is accepted', async () => {
     const { go, learnt } = rigged(roomLog, { cursor: 'p7', certain: true })
     learnt.refusedTails = 2
