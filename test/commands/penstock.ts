@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { compiledOnce } from '../support/compiled.ts'
 import { follow, type Output } from '../support/output.ts'
 
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -48,7 +49,7 @@ export function launch(args: readonly string[], env: Environment = {}): Running 
 
 function start(args: readonly string[], env: Environment): ChildProcess {
   return spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...compiledOnce, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

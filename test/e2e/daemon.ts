@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { compiledOnce } from '../support/compiled.ts'
 
 export interface LogLine {
   readonly level: string
@@ -28,7 +29,7 @@ const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 export function startDaemonProcess(config: string): DaemonProcess {
   const child = spawn(process.execPath, [program, 'run', '--config', config], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, TZ: process.env.TZ },
+    env: { PATH: process.env.PATH, TZ: process.env.TZ, ...compiledOnce },
   })
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>
   const lines: LogLine[] = []
