@@ -121,7 +121,7 @@ export const planMutants = {
     run: { ...busy, profile: { ...few, callsPerDay: 1_200, users: 2 } },
     plant: () => ({
       alter: changeStream('calls', (stream: WindowStream) => ({
-        read: answer => ({ ...stream.read(answer), hasMore: false }),
+        read: answer => ({ ...stream.read(answer), hasMore: false, isFull: false }),
       })),
     }),
   },
