@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/clock/clock.ts'
 import { systemClock } from '../../src/clock/system.ts'
 
-/** For how long an answer lets the clock go on, ms: about as often the daemon asks where nothing hinders it. */
-const perAnswer = 40
+/** For how long an answer lets the clock go on, ms: longer than a daemon that has a processor is silent. */
+const perAnswer = 1_000
 const lookEvery = 10
 
 /** A clock that goes on only while someone is answered, and never faster than the system's. */
