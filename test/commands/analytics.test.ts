@@ -210,9 +210,11 @@ describe('backfill', () => {
     expect(
       stdout.match(/^left out: \S+ to \S+ leaves the reach before the daemon can ask for it/gm),
     ).toHaveLength(2)
-    expect(
-      stdout.match(/^marked: quality-insight of app demo, .*: 5 series, \d+ requests or more$/gm),
-    ).toHaveLength(2)
+    // Both begin with the same midnight in the last hours of a day, and stand in one line then.
+    const marked = stdout.matchAll(
+      /^marked: quality-insight of app demo, .*: (\d+) series, \d+ requests or more$/gm,
+    )
+    expect([...marked].reduce((sum, [, count]) => sum + Number(count), 0)).toBe(10)
   })
 
   test('leaves out what the plan no longer serves and what it does not serve yet, and says so', async () => {
