@@ -14,7 +14,7 @@ import type { Queue } from '../../src/engine/queue.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import type { Shortage } from '../../src/engine/shortage.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
-import { perSecond } from '../../src/provider/limits.ts'
+import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
 import type { CursorStreamName } from '../../src/streams/stream.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { FakeStore } from './fake-store.ts'
@@ -192,6 +192,13 @@ export function appOf(
       'classroom-feed': { scope: id, rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
     },
   }
+}
+
+/** An app without streams, with a limit group of ranges that the ledger counts. */
+export function appCounted(group: string, range: RangeLimits): AppSettings {
+  const blank = appOf('a1', [])
+  const limit = { scope: 'a1', rates: [perSecond(100)], concurrency: 2, counted: 'ledger', range } as const
+  return { ...blank, limits: { ...blank.limits, [group]: limit } }
 }
 
 export function settingsOf(apps: readonly AppSettings[]): EngineSettings {

@@ -4,9 +4,9 @@ import { createRangeRules } from '../../src/engine/range-rules.ts'
 import type { WindowSettings } from '../../src/engine/settings.ts'
 import { createWindowSource } from '../../src/engine/window-source.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
-import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
+import type { RangeLimits } from '../../src/provider/limits.ts'
 import { calls, type ServedWindow } from './fake-windows.ts'
-import { appOf, createRig, fence, minute, second, settingsOf } from './rig.ts'
+import { appCounted, createRig, fence, minute, second, settingsOf } from './rig.ts'
 
 export const day = 24 * 3_600
 export const limits: RangeLimits = { reach: 3 * day, span: 8 * 3_600, delay: 60 }
@@ -44,15 +44,7 @@ export function rigged(
   { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
 ) {
   const rig = createRig([])
-  const blank = appOf('a1', [])
-  const group = {
-    scope: 'a1',
-    rates: [perSecond(100)],
-    concurrency: 2,
-    counted: 'ledger',
-    range: limits,
-  } as const
-  const app = { ...blank, limits: { ...blank.limits, 'call-search': group } }
+  const app = appCounted('call-search', limits)
   const engine = settingsOf([app])
   const asked: { from: number; to: number; page: number; at: number }[] = []
   rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })

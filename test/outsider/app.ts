@@ -1,7 +1,8 @@
 import type { ListMemory } from './lists.ts'
+import { makeWorld } from './make-world.ts'
 import type { Reading } from './readings.ts'
 import type { Told } from './tell-classroom.ts'
-import { makeWorld, type Player, type World } from './world.ts'
+import type { Player, World } from './world.ts'
 
 /** An app of the provider: its world, the reading in which it is told, and how far that has come. */
 

@@ -121,3 +121,22 @@ export const frameOf = ({ call_id, created_ts, destroyed_ts }: CallItem) => ({
   start_ts: created_ts,
   end_ts: destroyed_ts,
 })
+
+/** What each endpoint asks besides a range. */
+export const rest: Readonly<Record<Endpoint, object>> = {
+  search: {},
+  sessions: { call_id: 'c' },
+  metrics: { call_id: 'c', sids: 's' },
+  usage: { metric: 'userCount', aggregateGranularity: '1h' },
+  quality: { metric: 'networkDelay', aggregateGranularity: '1h', productType: 'Native' },
+  'realtime-usage': { metric: 'userCount', productType: 'Native' },
+  'realtime-quality': { metric: 'networkDelay', productType: 'Native' },
+}
+
+/** Asks about a minute that ends so many seconds ago. */
+export function askAt(stage: AnalyticsStage, endpoint: Endpoint, age: number) {
+  const end = stage.now() - age
+  const isOfCalls = ['search', 'sessions', 'metrics'].includes(endpoint)
+  const range = isOfCalls ? { start_ts: end - 60, end_ts: end } : { startTs: end - 60, endTs: end }
+  return stage.send(endpoint, { ...rest[endpoint], ...range })
+}
