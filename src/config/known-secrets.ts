@@ -30,13 +30,14 @@ function basic(key: Secret, secret: Secret): readonly string[] {
     .flatMap(user => secret.known().map(password => Buffer.from(`${user}:${password}`).toString('base64')))
 }
 
-/** An address without a password tells nothing that a log must not say. */
+/** The password travels as the header has it, too. */
 function proxySecrets(address: string): readonly string[] {
   const url = URL.parse(address)
   const pair = url ? `${decoded(url.username)}:${decoded(url.password)}` : ''
   return [...addressSecrets(address), ...(url?.password ? [Buffer.from(pair).toString('base64')] : [])]
 }
 
+/** An address without a password tells nothing that a log must not say. */
 function addressSecrets(address: string): readonly string[] {
   const password = URL.parse(address)?.password
   return password ? [address, password, decoded(password)] : []

@@ -51,9 +51,10 @@ function proxyAddress(
   collector: SecretCollector,
 ): Secret | undefined {
   if (proxyFile !== undefined) return collector.take(['provider', 'proxy'], { file: proxyFile })
-  if (proxy === undefined || !URL.parse(proxy)?.password)
-    return proxy === undefined ? undefined : Secret.of(proxy)
-  return collector.take(['provider', 'proxy'], { text: proxy })
+  if (proxy === undefined) return undefined
+  return URL.parse(proxy)?.password
+    ? collector.take(['provider', 'proxy'], { text: proxy })
+    : Secret.of(proxy)
 }
 
 function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
