@@ -10,6 +10,9 @@ export interface AskedClock {
   /** For the provider: it waits in the system's time, so that an answer which is slow comes by itself. */
   readonly clock: Clock
   answered(): void
+  /** Stands still until it is released, whoever is answered. */
+  hold(): void
+  release(): void
   /** Resolves when the clock has gone on by `ms`. */
   pass(ms: number): Promise<void>
 }
@@ -22,11 +25,21 @@ export function askedClock(): AskedClock {
   const origin = systemClock.now()
   let before = 0
   let since = systemClock.monotonic()
-  const monotonic = () => before + Math.min(systemClock.monotonic() - since, perAnswer)
+  let isHeld = false
+  const monotonic = () => (isHeld ? before : before + Math.min(systemClock.monotonic() - since, perAnswer))
+  const goOn = () => {
+    before = monotonic()
+    since = systemClock.monotonic()
+  }
   return {
     clock: { now: () => origin + monotonic(), monotonic, sleep: systemClock.sleep },
-    answered() {
+    answered: goOn,
+    hold() {
       before = monotonic()
+      isHeld = true
+    },
+    release() {
+      isHeld = false
       since = systemClock.monotonic()
     },
     async pass(ms) {

@@ -89,10 +89,13 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   return {
     ...{ sandbox, databaseUrl, start, close },
     async live(ms) {
+      // The provider's clock never goes on while the database's stands: no start may make a room older than is known.
+      asked?.hold()
       if (asked) await ask(databaseUrl, stop)
       const daemon = start()
       await daemon.ready
       if (asked) await ask(databaseUrl, goOn)
+      asked?.release()
       await (asked?.pass ?? clock.sleep)(ms)
       return daemon
     },
