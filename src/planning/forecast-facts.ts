@@ -36,6 +36,8 @@ export interface WindowFacts {
   readonly granularity?: string
   /** How many questions are asked over the same ranges. */
   readonly series: number
+  /** How many each channel takes besides, where live channels are asked for. */
+  readonly perChannel?: number
   /** Seconds that a value stands for; 1 where items have any time. */
   readonly step: number
   /** How often the newest data are asked for, seconds. */

@@ -1,4 +1,4 @@
-import { allowedPerDay, type GroupFacts, type WindowFacts } from './forecast-facts.ts'
+import type { GroupFacts, WindowFacts } from './forecast-facts.ts'
 import { longestWindow } from './windows.ts'
 
 const day = 86_400
@@ -42,14 +42,14 @@ interface Cut {
 /**
  * How often each series can be asked so that the budget lasts: as wished, else all of them less often by the same
  * factor, but none so seldom that data are lost as long as that can be avoided. The seconds that the daemon keeps
- * from the strict bounds are not counted.
+ * from the strict bounds are not counted. `allowed`: requests a day that are left to them.
  */
 export function forecastWindows(
   facts: GroupFacts,
   streams: readonly WindowFacts[],
+  allowed: number,
 ): readonly WindowForecast[] {
   const { delay } = facts.limits
-  const allowed = allowedPerDay(facts)
   const cuts = streams.map(stream => cutOf(facts, stream))
   const costAt = (factor: number) => sum(cuts.map(cut => costOf(cut, stretch(cut, factor))))
   const least = sum(cuts.map(leastOf))

@@ -2,6 +2,7 @@ import type { GroupForecast } from './forecast.ts'
 import type { Change } from './forecast-changes.ts'
 import type { DetailForecast } from './forecast-details.ts'
 import type { WindowForecast } from './forecast-windows.ts'
+import type { MoreLive } from './live-channels.ts'
 
 /** What a person must know of a forecast, one short sentence each; none when all is as the config wishes. */
 export function findingsOf(forecast: GroupForecast): readonly string[] {
@@ -11,8 +12,27 @@ export function findingsOf(forecast: GroupForecast): readonly string[] {
   return [
     ...windows.flatMap(stream => aboutWindows(stream, forecast)),
     ...details.flatMap(stream => aboutDetails(stream, forecast)),
+    ...liveInWords(forecast),
     ...(cheapest ? [`The cheapest change: ${changeInWords(cheapest)}.`] : []),
   ]
+}
+
+/** What becomes of the channels that are asked for while something goes on in them. */
+export function liveInWords({ group, allowed, live }: GroupForecast): readonly string[] {
+  if (!live) return []
+  const { channels, series, perChannel, left, every, more } = live
+  const most = channels === 0 ? 'none is asked' : `${channels} at a time at most are asked`
+  const cost = `${counted(series, 'question')} each, at least every ${durationInWords(every)}`
+  const room = `${left} of ${allowed} requests a day are left for them, and each takes ${Math.ceil(perChannel)}`
+  const advice = more.length > 0 ? ` Room for more: ${more.map(moreInWords).join(', ')}.` : ''
+  return [
+    `${group}: of the channels with a room or call going on ${most} (${cost}): ${room}. One that is not asked is no gap.${advice}`,
+  ]
+}
+
+function moreInWords(more: MoreLive): string {
+  const change = more.kind === 'every' ? `every: ${Math.round(more.every / 60)}m` : 'one metric a stream'
+  return `${more.channels} with ${change}`
 }
 
 export function changeInWords(change: Change): string {
@@ -50,12 +70,13 @@ export function shareInWords(share: number): string {
 
 function aboutWindows(
   stream: WindowForecast,
-  { allowed, wished, streams }: GroupForecast,
+  { allowed: all, live, wished, streams }: GroupForecast,
 ): readonly string[] {
   const { series, every, reachable, lost, unconfirmed } = stream
+  const allowed = all - (live?.taken ?? 0)
   const name = stream.granularity ? `${stream.stream} (${stream.granularity})` : stream.stream
-  const all = streams.reduce((sum, each) => sum + (each.kind === 'windows' ? each.series : 0), 0)
-  const budget = `${all} series in ${allowed} requests a day`
+  const count = streams.reduce((sum, each) => sum + (each.kind === 'windows' ? each.series : 0), 0)
+  const budget = `${count} series in ${allowed} requests a day`
   if (lost > 0) {
     const reason = wished > allowed ? `${name}: ${budget}` : `${name}: ${series} series`
     const reached = `asked every ${durationInWords(every)}, of which ${durationInWords(reachable)} can be had`

@@ -2,6 +2,7 @@ import { type Change, changesFor } from './forecast-changes.ts'
 import { type DetailForecast, forecastDetails, type MeasurableCalls } from './forecast-details.ts'
 import { allowedPerDay, type GroupFacts } from './forecast-facts.ts'
 import { forecastWindows, type WindowForecast } from './forecast-windows.ts'
+import { forecastLive, type LiveForecast } from './live-channels.ts'
 
 /** What a config needs of one limit group of an app against what the plan allows. Requests are per day. */
 export interface GroupForecast {
@@ -14,6 +15,8 @@ export interface GroupForecast {
   /** What the config wishes, as far as it is known. */
   readonly wished: number
   readonly streams: readonly StreamForecast[]
+  /** Where channels are asked for while something goes on in them. */
+  readonly live?: LiveForecast
   /** Where the group asks for each call. */
   readonly measurable?: MeasurableCalls
   /** Share of the data of the stream that loses most. */
@@ -45,9 +48,12 @@ function reckon(facts: GroupFacts): Omit<GroupForecast, 'changes'> {
   const windows = facts.streams.filter(stream => stream.kind === 'windows')
   const details = facts.streams.filter(stream => stream.kind === 'details')
   const calls = details.length > 0 ? forecastDetails(facts, details) : undefined
-  const streams = [...forecastWindows(facts, windows), ...(calls?.streams ?? [])]
+  const live = forecastLive(facts)
+  const allowed = allowedPerDay(facts)
+  const left = allowed - (live?.taken ?? 0)
+  const streams = [...forecastWindows(facts, windows, left), ...(calls?.streams ?? [])]
   return {
-    ...{ group, plan: limits.plan, sharers, allowed: allowedPerDay(facts), streams },
+    ...{ group, plan: limits.plan, sharers, allowed, streams, ...(live && { live }) },
     wished: streams.reduce((sum, { wished }) => sum + (wished ?? 0), 0),
     ...(calls && { measurable: calls.measurable }),
     lost: Math.max(0, ...streams.map(({ lost }) => lost)),

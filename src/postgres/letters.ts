@@ -136,7 +136,7 @@ const standing = statement(
      when 'window' then (
        select case when p.covered @> tstzrange(least(p.owed_from, d.last_seen_at), d.last_seen_at) then 'read'
                    when not isempty(d.near * p.lost - p.wanted) then 'again'
-                   when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost)) then 'owed' end
+                   when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost - p.unasked)) then 'owed' end
        from ingest.progress p
        where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series and p.owed_from is not null and p.closed_at is null)
      when 'detail' then (

@@ -15,6 +15,9 @@ const MOST_BATCHES = 20
 
 const day = 86_400_000
 
+/** A series that came and went: of one that was read whole all the time for which it was asked, nothing is left to tell. */
+const PASSED_MS = 7 * day
+
 /** Bookkeeping of what is over: what was mended, and what two answers were at odds about until the log told. */
 const SETTLED_MS = 90 * day
 
@@ -76,6 +79,11 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
     [removal('ingest.divergence', 'resolved_at', 't.resolved_at is not null'), SETTLED_MS],
     [removal('ingest.gap', 'updated_at', `t.state = 'absent'`), DONE_MS],
     [removal('ingest.divergence', 'seen_at', 't.resolved_at is null'), DONE_MS],
+    [
+      removal('ingest.progress', 'closed_at', `t.unasked <> '{}' and t.covered + t.unasked = '{(,)}'`),
+      PASSED_MS,
+    ],
+    [removal('ingest.progress', 'closed_at', `t.unasked <> '{}'`), DONE_MS],
     [done, DONE_MS],
   ] as const
   return tasks.map(([text, kept = 'forever']) => async () => {

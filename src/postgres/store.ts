@@ -20,7 +20,7 @@ import {
 } from './progress.ts'
 import type { Ages } from './prune.ts'
 import { bind, statement } from './statement.ts'
-import { beginWindows, expireWindows, readWindows } from './windows.ts'
+import { beginWindows, expireWindows, leaveWindows, readLiveChannels, readWindows } from './windows.ts'
 import {
   deferItem,
   expireItems,
@@ -55,8 +55,10 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
     windows: (app, stream) => readWindows(pool, app, stream),
-    beginWindows: (fence, app, stream, series, owedFrom, step) =>
-      beginWindows(pool, fence, app, stream, series, owedFrom, step),
+    beginWindows: (fence, app, stream, series, owedFrom, step, passing) =>
+      beginWindows(pool, fence, app, stream, series, owedFrom, step, passing),
+    leaveWindows: (fence, app, stream, series) => leaveWindows(pool, fence, app, stream, series),
+    liveChannels: (app, since) => readLiveChannels(pool, app, since),
     commitWindow: page => commitWindow(pool, page),
     rehearseWindow: page => rehearseWindow(pool, page),
     expireWindows: (fence, app, stream, series, edge) =>

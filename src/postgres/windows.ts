@@ -1,7 +1,8 @@
 import type pg from 'pg'
-import type { Fence, WindowProgress } from '../engine/ports.ts'
+import type { Fence, LiveChannel, WindowProgress } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { decodeText, encodeText } from './encode.ts'
+import { closeSeries } from './progress.ts'
 import { bind, statement } from './statement.ts'
 
 /** Series of the streams whose progress is time. */
@@ -9,28 +10,68 @@ import { bind, statement } from './statement.ts'
 const owned = `exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
-const pairs = (column: string) => `(
+const pairs = (column: string, ranges = `p.${column}`) => `(
      select coalesce(json_agg(json_build_array(extract(epoch from lower(r))::bigint, extract(epoch from upper(r))::bigint)
                               order by r), '[]')
-     from unnest(p.${column}) r) as ${column}`
+     from unnest(${ranges}) r) as ${column}`
+
+/** When a series was not asked for owes nothing, like what was given up. */
+const settled = 'p.lost + p.unasked * tstzmultirange(tstzrange(p.owed_from, null))'
 
 const list = statement(
   'windows',
   `select p.series, p.version::int, extract(epoch from p.owed_from)::double precision as owed_from,
-          ${['covered', 'seen', 'lost', 'missing', 'wanted'].map(pairs).join(', ')}
+          ${['covered', 'seen', 'missing', 'wanted'].map(column => pairs(column)).join(', ')}, ${pairs('lost', settled)}
    from ingest.progress p
-   where p.app_id = :app and p.stream = :stream and p.owed_from is not null
+   where p.app_id = :app and p.stream = :stream and p.owed_from is not null and p.closed_at is null
    order by p.series`,
 )
 
-/** A series that was closed because nobody asked for it any more is followed again from where it stands. */
+/**
+ * A series that was closed because nobody asked for it any more is followed again from where it stands; a passing one
+ * from now on.
+ */
 const begin = statement(
   'begin_windows',
-  `insert into ingest.progress as p (app_id, stream, series, owed_from, step)
-   select :app, :stream, s.series, to_timestamp(:owed_from::double precision), :step::int
-   from unnest(:series::text[]) s(series) where ${owned}
-   on conflict (app_id, stream, series) do update set closed_at = null, step = excluded.step
-     where p.closed_at is not null or p.step is distinct from excluded.step`,
+  `insert into ingest.progress as p (app_id, stream, series, owed_from, step, unasked)
+   select :app, :stream, s.series, o.owed_from, :step::int,
+          case when :passing::boolean then tstzmultirange(tstzrange(null, o.owed_from)) else '{}' end
+   from unnest(:series::text[]) s(series)
+   cross join (select to_timestamp(:owed_from::double precision) as owed_from) o
+   where ${owned}
+   on conflict (app_id, stream, series) do update
+     set closed_at = null, step = excluded.step,
+         unasked = case when :passing::boolean and isempty(p.unasked) then '{(,)}' - p.seen - p.lost else p.unasked end
+           - tstzmultirange(tstzrange(excluded.owed_from, null))
+     where p.closed_at is not null or p.step is distinct from excluded.step or :passing::boolean and isempty(p.unasked)`,
+)
+
+/** What was not read of a passing series, it does not owe. Answers that it is one. */
+const release = statement(
+  'release_windows',
+  `update ingest.progress p
+   set version = p.version + 1, wanted = '{}', unasked = p.unasked + ('{(,)}' - p.seen - p.lost)
+   where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null
+     and not isempty(p.unasked) and ${owned}
+   returning extract(epoch from upper(p.seen))::double precision as edge`,
+)
+
+/** A call or class that nobody saw ending goes on for no longer than a day. */
+const live = statement(
+  'live_channels',
+  `select l.channel, case when not bool_or(l.ended is null) then extract(epoch from max(l.ended))::double precision end as ended
+   from (
+     select c.cname as channel, c.created_at as begun, case when coalesce(c.finished, c.destroyed_at is not null) then c.destroyed_at end as ended
+     from analytics.call c cross join (select to_timestamp(:since::double precision) as at) s
+     where c.app_id = :app and c.cname <> '' and c.created_at > s.at - interval '24 hours'
+       and (not coalesce(c.finished, c.destroyed_at is not null) or c.destroyed_at > s.at)
+     union all
+     select r.room_uuid, r.started_at, r.ended_at
+     from classroom.room r cross join (select to_timestamp(:since::double precision) as at) s
+     where r.app_id = :app and r.started_at > s.at - interval '24 hours' and r.valid_to is null
+       and r.forgotten_at is null and (r.ended_at is null or r.ended_at > s.at)
+   ) l
+   group by l.channel order by max(l.begun) desc, l.channel limit 1000`,
 )
 
 /**
@@ -42,7 +83,7 @@ const expire = statement(
   'expire_windows',
   `with past as materialized (
      select p.seen, p.wanted, p.missing,
-            tstzmultirange(tstzrange(least(p.owed_from, e.edge), e.edge)) - p.covered - p.lost as gone,
+            tstzmultirange(tstzrange(least(p.owed_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as gone,
             tstzmultirange(tstzrange(null, e.edge)) as before
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
      where p.app_id = :app and p.stream = :stream and p.series = :series and p.owed_from is not null and ${owned}
@@ -82,7 +123,7 @@ const expire = statement(
 
 type Pairs = readonly (readonly [from: number, to: number])[]
 
-/** How far each series of a stream has come, closed ones too. */
+/** How far each series of a stream has come that is asked for. */
 export async function readWindows(
   pool: pg.Pool,
   app: string,
@@ -115,6 +156,7 @@ export async function beginWindows(
   series: readonly string[],
   owedFrom: number,
   step: number | undefined,
+  passing = false,
 ): Promise<void> {
   const values = {
     ...fence,
@@ -123,8 +165,32 @@ export async function beginWindows(
     series: series.map(encodeText),
     owed_from: owedFrom,
     step: step ?? null,
+    passing,
   }
   await query(pool, bind(begin, values))
+}
+
+/** Closes a series. Stopped in the middle it is open still, and left once more. */
+export async function leaveWindows(
+  pool: pg.Pool,
+  fence: Fence,
+  app: string,
+  stream: string,
+  series: string,
+): Promise<void> {
+  const values = { ...fence, app, stream, series: encodeText(series) }
+  const [row] = await query<{ edge: number | null }>(pool, bind(release, values))
+  if (row && row.edge !== null) await expireWindows(pool, fence, app, stream, series, row.edge)
+  await closeSeries(pool, fence, app, stream, series)
+}
+
+export async function readLiveChannels(
+  pool: pg.Pool,
+  app: string,
+  since: number,
+): Promise<readonly LiveChannel[]> {
+  const rows = await query<{ channel: string; ended: number | null }>(pool, bind(live, { app, since }))
+  return rows.map(({ channel, ended }) => ({ channel: decodeText(channel), endedAt: ended }))
 }
 
 /** Answers how many rows of the gap ledger are new or have grown; `edge` in Unix seconds. */

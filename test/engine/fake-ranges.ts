@@ -3,6 +3,7 @@ import type {
   DetailDemand,
   ItemBounds,
   ItemCommit,
+  LiveChannel,
   OpenItem,
   RangeStore,
   WindowCommit,
@@ -33,6 +34,8 @@ export class FakeRangeStore implements RangeStore {
   readonly gaps: LostLine[] = []
   readonly closedWindows: string[] = []
   readonly deferrals: number[] = []
+  /** What goes on in channels, as a test says. */
+  live: readonly LiveChannel[] = []
   readonly #windows = new Map<string, WindowProgress>()
   readonly #items = new Map<string, Item>()
 
@@ -83,6 +86,15 @@ export class FakeRangeStore implements RangeStore {
     for (const each of series) {
       if (!this.#windows.has(`${stream} ${each}`)) this.putWindow(stream, { series: each, owedFrom })
     }
+  }
+
+  async leaveWindows(_fence: unknown, _app: string, stream: StreamName, series: string): Promise<void> {
+    this.closedWindows.push(`${stream} ${series}`)
+    this.#windows.delete(`${stream} ${series}`)
+  }
+
+  async liveChannels(): Promise<readonly LiveChannel[]> {
+    return this.live
   }
 
   async commitWindow(page: WindowCommit): Promise<CommitResult> {

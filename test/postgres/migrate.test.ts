@@ -40,6 +40,7 @@ const names = [
   '0028-rooms-wanted-again',
   '0029-what-was-kept-raw',
   '0030-gaps-never-served',
+  '0032-live-channels',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
+import { at, commitNext, span } from './analytics.ts'
 import {
   app,
   event,
@@ -111,6 +112,25 @@ describe('dead letters', () => {
     ])
     expect(await reasons()).toEqual(unreadable)
   })
+})
+
+it('a channel that came and went goes after a week where all of it was read, and else when no answer can change it', async () => {
+  const stream = 'realtime-usage'
+  for (const series of ['whole', 'with a gap', 'going on', 'project']) {
+    await db.store.beginWindows(me, app, stream, [series], at(0), 20, series !== 'project')
+  }
+  await commitNext(db, stream, 'whole', { covers: [span(0, 600)], sees: [span(0, 600)] })
+  await commitNext(db, stream, 'with a gap', { covers: [span(0, 300)], sees: [span(0, 600)] })
+  for (const series of ['whole', 'with a gap', 'project'])
+    await db.store.leaveWindows(me, app, stream, series)
+  const left = async (days: number) => {
+    await db.advance(days * day)
+    await db.keepHouse()
+    return db.value(`select string_agg(series, ', ' order by series) from ingest.progress`)
+  }
+  expect(await left(6)).toBe('going on, project, whole, with a gap')
+  expect(await left(2)).toBe('going on, project, with a gap')
+  expect(await left(393)).toBe('going on, project')
 })
 
 it('what is settled goes first, then what no log or list will tell any more, and what is lost stays', async () => {

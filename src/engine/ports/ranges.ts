@@ -1,3 +1,4 @@
+import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/range.ts'
 import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
@@ -8,11 +9,12 @@ import type { Fence } from './ownership.ts'
 
 /** Progress over ranges of time, and the worklist. Every method throws StoreUnavailable. */
 export interface RangeStore {
-  /** How far each series of a window stream has come. */
+  /** How far each series of a window stream has come that is asked for. */
   readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
   /**
    * Makes series of a window stream known; those that are known stay as they are. `owedFrom` in Unix seconds. `step`:
-   * how many seconds one value stands for, where one is promised for each.
+   * how many seconds one value stands for, where one is promised for each. `passing`: nothing is owed of them before
+   * `owedFrom`, nor between the time when they were left and now.
    */
   readonly beginWindows: (
     fence: Fence,
@@ -21,7 +23,15 @@ export interface RangeStore {
     series: readonly string[],
     owedFrom: number,
     step?: number,
+    passing?: boolean,
   ) => Promise<void>
+  /**
+   * Nobody asks for a series of a window stream any more. What was not read of a passing one was not asked for; what
+   * was, and never served, becomes rows of the gap ledger.
+   */
+  readonly leaveWindows: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
+  /** Channels in which a room or call goes on, or went on since a moment (Unix seconds): the newest first. */
+  readonly liveChannels: (app: string, since: number) => Promise<readonly LiveChannel[]>
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
   readonly rehearseWindow: (page: WindowCommit) => Promise<boolean>
   /**
@@ -77,6 +87,8 @@ export interface RangeStore {
   readonly expireItems: (fence: Fence, app: string, stream: DetailStreamName, edge: number) => Promise<number>
 }
 
+export type { LiveChannel }
+
 /** In seconds; `oldest` is a Unix time, null when nothing is owed. */
 export interface OwedItems {
   readonly seconds: number
@@ -106,7 +118,7 @@ export interface WindowProgress {
   readonly covered: Ranges
   /** Read at least once; some of it may still change. */
   readonly seen: Ranges
-  /** Given up; each of them stands in the gap ledger. */
+  /** Given up, so that it stands in the gap ledger; or not asked for at the time, which owes nothing. */
   readonly lost: Ranges
   /** Asked for when it should have been served, and not in the answer; owed until it is. */
   readonly missing: Ranges
