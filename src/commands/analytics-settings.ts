@@ -1,7 +1,13 @@
 import { allowanceOf } from '../config/allowance.ts'
 import { analyticsStreamsOn } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
-import type { AppSettings, DetailSettings, GroupLimit, WindowSettings } from '../engine/settings.ts'
+import type {
+  AppSettings,
+  DetailSettings,
+  GroupLimit,
+  LiveSettings,
+  WindowSettings,
+} from '../engine/settings.ts'
 import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
 import { allCalls } from '../streams/analytics/calls.ts'
 import {
@@ -10,7 +16,12 @@ import {
   realtimeUsageSeries,
   usageInsightSeries,
 } from '../streams/series/series.ts'
-import { type DetailStreamName, type WindowStreamName, windowStreamNames } from '../streams/stream.ts'
+import {
+  type DetailStreamName,
+  type WindowSeries,
+  type WindowStreamName,
+  windowStreamNames,
+} from '../streams/stream.ts'
 import type { QualityQuestion } from '../telemetry/quality.ts'
 import { analyticsScope, sharedRates } from './counters.ts'
 
@@ -72,10 +83,30 @@ function windowsOf({ streams }: AppConfig): Windows {
     ...(quality !== 'off' && {
       'quality-insight': { series: qualityInsightSeries(quality), ...insight(quality) },
     }),
-    ...(scale !== 'off' && { 'realtime-usage': { series: realtimeUsageSeries(scale), ...realtime(scale) } }),
-    ...(rates !== 'off' && {
-      'realtime-quality': { series: realtimeQualitySeries(rates), ...realtime(rates) },
+    ...(scale !== 'off' && {
+      'realtime-usage': { ...inChannels(scale, realtimeUsageSeries), ...realtime(scale) },
     }),
+    ...(rates !== 'off' && {
+      'realtime-quality': { ...inChannels(rates, realtimeQualitySeries), ...realtime(rates) },
+    }),
+  }
+}
+
+/** How many live channels the budget has room for is known only once all that is asked is. */
+function inChannels<S extends { readonly channels: readonly string[] | 'live' }>(
+  settings: S,
+  seriesOf: (
+    settings: Omit<S, 'channels'> & { readonly channels: readonly string[] },
+  ) => readonly WindowSeries[],
+): { readonly series: readonly WindowSeries[]; readonly live?: LiveSettings } {
+  const { channels, ...rest } = settings
+  if (channels !== 'live') return { series: seriesOf({ ...rest, channels }) }
+  return {
+    series: seriesOf({ ...rest, channels: [] }),
+    live: {
+      most: 0,
+      of: channel => seriesOf({ ...rest, channels: [channel] }).filter(({ ask }) => ask.cname === channel),
+    },
   }
 }
 

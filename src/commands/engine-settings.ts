@@ -7,6 +7,7 @@ import { everyCall } from '../streams/calls/selection.ts'
 import type { Deployment } from '../streams/index.ts'
 import { type CursorStreamName, cursorStreamNames } from '../streams/stream.ts'
 import { analyticsSettings, type ReadWindows, shareWindows } from './analytics-settings.ts'
+import { livePlaces } from './forecast/live.ts'
 import { playerLimits, playerStream } from './player-settings.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */
@@ -24,8 +25,9 @@ const mostRooms = 10_000
 export function engineSettings(config: Config): EngineSettings {
   const { classroom, analytics, players } = config.provider
   const readWindows = shareWindows()
+  const places = livePlaces(config)
   return {
-    apps: config.apps.map(app => appSettings(config, app, readWindows)),
+    apps: config.apps.map(app => places(app, appSettings(config, app, readWindows))),
     harvest: {
       submitter: classroom?.submitter ?? 'operator',
       sequenceScope: classroom?.sequenceScope ?? 'room',

@@ -31,16 +31,16 @@ export async function forecast(options: ForecastOptions): Promise<void> {
 }
 
 /**
- * What a daemon should say when it starts: where data would be lost, or read but never once it is final. One
- * sentence each, for all apps that are alike; what the operator accepts is not told.
+ * What a daemon should say when it starts: where data would be lost, or read but never once it is final, or live
+ * channels are wished and none can be asked about. One sentence each, for all apps that are alike; what the operator accepts is not told.
  */
 export function forecastWarnings(config: Config): readonly string[] {
   const found = outlooksOf(config).flatMap(({ apps, groups, losses }) => {
     const accepted = new Set<string>(losses.filter(loss => loss.accepted).map(({ stream }) => stream))
     return groups
-      .filter(({ lost, unconfirmed, streams }) => {
+      .filter(({ lost, unconfirmed, streams, live }) => {
         const isAccepted = streams.every(({ stream, lost }) => lost === 0 || accepted.has(stream))
-        return (lost > 0 && !isAccepted) || unconfirmed > 0
+        return (lost > 0 && !isAccepted) || unconfirmed > 0 || live?.channels === 0
       })
       .flatMap(findingsOf)
       .map(text => `${appsText(apps.map(({ id }) => id))}: ${text}`)

@@ -3,13 +3,15 @@ import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { streamNames } from '../streams/stream.ts'
 import { mixedPlans } from './counters.ts'
+import { liveTexts } from './forecast/live.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */
 export async function validate({ config: path }: { readonly config: string }): Promise<void> {
   const config = await loadConfig(path, { env: process.env })
   for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
   process.stdout.write(`ok: ${contents(config)}\n`)
-  for (const text of [...offTexts(config), ...mixedPlans(config)]) process.stdout.write(`note: ${text}\n`)
+  const notes = [...offTexts(config), ...mixedPlans(config), ...liveTexts(config)]
+  for (const text of notes) process.stdout.write(`note: ${text}\n`)
 }
 
 /** What a configuration holds, in a few words. */

@@ -161,7 +161,7 @@ function realtimeMistakes(
 
 function userMistakes({ streams: { 'realtime-quality': settings } }: AppConfig): readonly Mistake[] {
   if (settings === 'off' || settings.usersOf === 'project') return []
-  if (settings.uids.length === 0 || settings.channels.length > 0) return []
+  if (settings.uids.length === 0 || settings.channels === 'live' || settings.channels.length > 0) return []
   return [
     {
       keys: [['streams', 'realtime-quality', 'uids']],

@@ -19,18 +19,19 @@ export function explain(schema: Schema, tree: Tree, issues: readonly Issue[]): r
     })
 }
 
-/** A mapping where a word or a mapping may stand was meant to be the mapping. */
+/** A mapping or list where a word may stand as well was meant to be the mapping or list. */
 function flatten(
   issue: Issue,
   tree: Tree,
   base: Path = [],
 ): readonly { readonly issue: Issue; readonly path: Path }[] {
   const path = [...base, ...issue.path.filter(step => typeof step !== 'symbol')]
-  if (issue.code !== 'invalid_union' || !isMapping(valueAt(tree, path))) return [{ issue, path }]
+  const value = valueAt(tree, path)
+  if (issue.code !== 'invalid_union' || !(isMapping(value) || Array.isArray(value))) return [{ issue, path }]
   const inside = issue.errors.find(branch =>
     branch.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'),
   )
-  return (inside ?? []).flatMap(each => flatten(each, tree, path))
+  return inside ? inside.flatMap(each => flatten(each, tree, path)) : [{ issue, path }]
 }
 
 function unknownKey(root: Schema, tree: Tree, path: Path): Problem {

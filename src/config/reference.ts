@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { configSchema } from './schema/index.ts'
 import { boundsOf, leafOf } from './schema/leaf.ts'
-import { bare, type KeyInfo, keysOf, mappingOf } from './schema/walk.ts'
+import { bare, type KeyInfo, keysOf, listIn, mappingOf } from './schema/walk.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
 export function configReference(): string {
@@ -18,23 +18,24 @@ function isOwnRow({ path }: KeyInfo): boolean {
 function row(key: KeyInfo): string {
   const cells = [
     `\`${key.path.join('.').replaceAll('.[]', '[]')}\``,
-    allowedIn(key),
+    allowedIn(key.schema),
     fallbackIn(key),
     key.description,
   ]
   return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-function allowedIn({ schema }: KeyInfo): string {
+function allowedIn(schema: z.core.$ZodType): string {
   const inner = bare(schema)
   const leaf = leafOf(inner)
   if (leaf) return leaf.allowed
-  if (inner instanceof z.ZodArray) return listIn(inner)
-  return inner instanceof z.ZodUnion ? 'off, or a mapping' : mappingOf(inner) ? 'a mapping' : ''
+  if (inner instanceof z.ZodArray) return allowedList(inner)
+  if (inner instanceof z.ZodUnion) return inner.options.map(allowedIn).join(', or ')
+  return mappingOf(inner) ? 'a mapping' : ''
 }
 
 /** What a list holds, where that is one value each. */
-function listIn(list: z.ZodArray): string {
+function allowedList(list: z.ZodArray): string {
   const item = leafOf(bare(list.element))
   const { min, max } = boundsOf(list)
   const size = max === undefined ? (min > 0 ? ', at least one' : '') : `, at most ${max}`
@@ -43,9 +44,9 @@ function listIn(list: z.ZodArray): string {
 
 function fallbackIn({ schema, required, default: fallback }: KeyInfo): string {
   if (required) return 'required'
-  const inner = bare(schema)
-  if (fallback === undefined || !(leafOf(inner) || inner instanceof z.ZodArray)) return ''
-  return `\`${inner instanceof z.ZodArray ? listText(fallback) : fallback === '' ? '""' : fallback}\``
+  const isList = listIn(schema) !== undefined
+  if (fallback === undefined || !(leafOf(bare(schema)) || isList)) return ''
+  return `\`${isList ? listText(fallback) : fallback === '' ? '""' : fallback}\``
 }
 
 /** A list as YAML has it in one line. */

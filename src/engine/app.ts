@@ -3,6 +3,7 @@ import type { AppContext } from './context.ts'
 import { type Drain, type DrainContext, startDrain } from './drain.ts'
 import { createItemSource } from './item-source.ts'
 import type { Source } from './job.ts'
+import { createLiveChoice, type LiveChoice } from './live-choice.ts'
 import type { Pacers } from './pacer.ts'
 import { startPoller } from './poller.ts'
 import type { ClockOffset } from './ports.ts'
@@ -28,6 +29,7 @@ const SOON_SHARE = 0.1
 type BudgetedStream = WindowStream | DetailStream
 
 interface Group {
+  readonly choice: LiveChoice
   readonly rules: RangeRules
   /** Seconds. */
   readonly reach: number
@@ -62,8 +64,10 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     const limit = app.limits[name]
     if (!limit?.range) return []
     const series = members.reduce((sum, stream) => sum + seriesOf(stream), 0)
+    const rules = createRangeRules(limit.range, clock, clockOffset)
     const group: Group = {
-      rules: createRangeRules(limit.range, clock, clockOffset),
+      rules,
+      choice: createLiveChoice(context, rules.now),
       reach: limit.range.reach,
       round: series * slowestSpacing(limit),
     }
@@ -89,7 +93,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
 
   function sourceOf(
     stream: BudgetedStream,
-    { rules, reach, round }: Group,
+    { choice, rules, reach, round }: Group,
     shortage: Shortage,
   ): readonly Source[] {
     if (stream.kind === 'detail') {
@@ -100,7 +104,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff
     const details = app.details['call-sessions'] && app.limits['call-details']?.range
-    return [createWindowSource({ context: drainContext, stream, settings, rules, details, round })]
+    return [createWindowSource({ context: drainContext, stream, settings, choice, rules, details, round })]
   }
 
   return {

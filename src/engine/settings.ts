@@ -28,6 +28,8 @@ export interface StreamSettings extends Cadence {
 
 export interface WindowSettings {
   readonly series: readonly WindowSeries[]
+  /** Where channels are asked about as well while a room or call goes on in them. */
+  readonly live?: LiveSettings
   /** How often the newest data are asked for, ms. */
   readonly every: number
   /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
@@ -36,6 +38,13 @@ export interface WindowSettings {
   readonly revisitEvery: number
   /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
   readonly frame: 'needed' | 'full'
+}
+
+export interface LiveSettings {
+  /** Channels at a time. */
+  readonly most: number
+  /** The questions about a channel. */
+  readonly of: (channel: string) => readonly WindowSeries[]
 }
 
 export interface DetailSettings {

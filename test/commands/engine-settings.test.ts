@@ -45,6 +45,27 @@ describe('endpoints with one table of limits', () => {
 })
 
 describe('what the engine is told of call analytics', () => {
+  it('of live channels how many the budget has room for, and the questions about each', async () => {
+    const text =
+      'streams: { realtime-usage: { channels: live }, realtime-quality: { channels: live, uids: [7] } }'
+    const { windows } = (await settingsOf(file(text, '', 'enterprise'))).settings.apps[0]!
+    const { 'realtime-usage': usage, 'realtime-quality': quality } = windows
+    expect([usage!.live!.most, quality!.live!.most]).toEqual([1, 1])
+    expect(usage!.series.map(({ key }) => key)).toEqual(['Native/userCount', 'Native/channelCount'])
+    expect(usage!.live!.of('a/b').map(({ key }) => key)).toEqual([
+      'Native/userCount/a%2Fb',
+      'Native/channelCount/a%2Fb',
+    ])
+    // Each metric of the channel, and of the user in it.
+    expect(quality!.series).toHaveLength(5)
+    expect(quality!.live!.of('math').map(({ ask }) => [ask.cname, ask.uids])).toEqual([
+      ...Array.from({ length: 5 }, () => ['math', undefined]),
+      ...Array.from({ length: 5 }, () => ['math', '7']),
+    ])
+    const { windows: fixed } = (await settingsOf(file(''))).settings.apps[0]!
+    expect(fixed['realtime-usage']!.live).toBeUndefined()
+  })
+
   it('names each group with the documented numbers of the plan, counted in the database', async () => {
     const { limits } = (await settingsOf(file(''))).settings.apps[0]!
     expect(Object.keys(limits)).toEqual([

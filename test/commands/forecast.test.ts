@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mixedPlans } from '../../src/commands/counters.ts'
 import { forecastLines } from '../../src/commands/forecast/lines.ts'
+import { liveTexts } from '../../src/commands/forecast/live.ts'
 import { type Outlook, outlooksOf } from '../../src/commands/forecast/outlook.ts'
 import { forecastWarnings } from '../../src/commands/forecast.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -120,6 +121,34 @@ describe('a forecast', () => {
     expect(said).not.toContain('realtime')
     expect(mixedPlans(await configOf('', apps, ', counters: app'))).toEqual([])
     expect(mixedPlans(await configOf('', [{ id: 'a' }, { id: 'b' }]))).toEqual([])
+  })
+
+  it('tells of how many live channels real time can be asked, and what would leave room for more', async () => {
+    const live = 'realtime-usage: { channels: live }, realtime-quality: { channels: live }'
+    const [outlook] = outlooksOf(await configOf(live, [{ plan: 'enterprise' }]))
+    expect(outlook!.losses).toEqual([])
+    const text = forecastLines(outlook!).join('\n')
+    expect(text).toContain(
+      'realtime: of the channels with a room or call going on 3 at a time at most are asked (7 questions each,',
+    )
+    expect(text).toMatch(
+      /One that is not asked is no gap. Room for more: \d+ with every: \d+m, \d+ with one metric/,
+    )
+    // The whole project is asked less often for them.
+    const [alone] = outlooksOf(await configOf('', [{ plan: 'enterprise' }]))
+    const every = (each: Outlook | undefined) =>
+      each!.groups
+        .find(({ group }) => group === 'realtime')!
+        .streams.map(stream => stream.kind === 'windows' && stream.every)
+    expect(every(outlook)[0]).toBeGreaterThan(every(alone)[0] as number)
+  })
+
+  it('says before anything is sent that a plan has room for no live channel', async () => {
+    const config = await configOf('realtime-quality: { channels: live }', [{}])
+    const text = 'realtime: of the channels with a room or call going on none is asked'
+    expect(liveTexts(config)).toEqual([expect.stringContaining(`school: ${text}`)])
+    expect(forecastWarnings(config)).toContainEqual(expect.stringContaining(text))
+    expect(liveTexts(await configOf('', [{}]))).toEqual([])
   })
 
   it('has a budget for each endpoint where the provider counts each by itself', async () => {

@@ -78,6 +78,10 @@ describe('streams of call analytics', () => {
     })
   })
 
+  it('ask for the channels that are named, or for whichever something goes on in', () => {
+    expect(own.streams['realtime-usage']).toMatchObject({ channels: 'live' })
+  })
+
   it('come with what is expected of the calls, and with what may be lost', () => {
     expect(own.expect).toEqual({ callsPerDay: 200, usersPerCall: 25, callMinutes: 45 })
     expect(own.acceptLoss).toEqual(['call-metrics', 'realtime-quality'])

@@ -1,5 +1,6 @@
 import { createAdmission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
+import { createLiveChoice } from '../../src/engine/live-choice.ts'
 import { createRangeRules } from '../../src/engine/range-rules.ts'
 import type { WindowSettings } from '../../src/engine/settings.ts'
 import { createWindowSource } from '../../src/engine/window-source.ts'
@@ -74,7 +75,11 @@ export function rigged(
     onWork: () => heard.push('work'),
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
-  const source = createWindowSource({ context, stream: calls, settings, rules, details: undefined, round: 0 })
+  const choice = createLiveChoice(context, rules.now)
+  const source = createWindowSource({
+    ...{ context, stream: calls, settings, choice, rules },
+    ...{ details: undefined, round: 0 },
+  })
   /** Does everything that can be done now; answers which purposes it was for. */
   const work = async (): Promise<string[]> => {
     const done: string[] = []

@@ -108,6 +108,7 @@ function windowFacts(name: WindowStreamName, settings: WindowSettings): readonly
       ...(granularity && { granularity }),
       ...(name === 'calls' && { pageSize: maxima.pageSize }),
       ...{ series: series.length, step, every: settings.every / 1_000, finalAfter: settings.finalAfter },
+      ...(settings.live && { perChannel: settings.live.of('a channel').length }),
     }
   })
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import {
   type Granularity,
   granularities,
@@ -50,8 +50,8 @@ export interface RealtimeUsageSettings {
   readonly every: number
   readonly products: readonly string[]
   readonly metrics: readonly string[]
-  /** Channels that are asked for besides the whole project. */
-  readonly channels: readonly string[]
+  /** Channels that are asked for besides the whole project: these, or whichever a room or call goes on in. */
+  readonly channels: readonly string[] | 'live'
 }
 
 export interface RealtimeQualitySettings extends RealtimeUsageSettings {
@@ -140,9 +140,12 @@ const every = 'How often the newest values are asked for.'
 const finalAfter =
   'How long after its time a value is read again, because the provider computes it again; then it is complete.'
 
-const channels = listOf(channelName())
+const channels = z
+  .union([oneOf(['live']), listOf(channelName())])
   .optional()
-  .describe('Channels that are asked for besides the whole project.')
+  .describe(
+    'Channels that are asked for besides the whole project; live: those with a room or call going on, as many as the budget has room for, which `penstock forecast` tells.',
+  )
   .meta({ default: [] })
 
 const uids = listOf(

@@ -29,9 +29,18 @@ export function mappingOf(schema: Schema): z.ZodObject | undefined {
   return inner.options.map(mappingOf).find(option => option !== undefined)
 }
 
+/** The list that a schema is, or allows besides a word. */
+export function listIn(schema: Schema): z.ZodArray | undefined {
+  const inner = bare(schema)
+  if (inner instanceof z.ZodArray) return inner
+  if (!(inner instanceof z.ZodUnion) || leafOf(inner)) return undefined
+  return inner.options.map(listIn).find(option => option !== undefined)
+}
+
 export function childOf(schema: Schema, step: string | number): Schema | undefined {
   const inner = bare(schema)
-  if (inner instanceof z.ZodArray) return typeof step === 'number' ? inner.element : undefined
+  const list = listIn(inner)
+  if (list) return typeof step === 'number' ? list.element : undefined
   const shape = mappingOf(inner)?.shape
   return shape && typeof step === 'string' && Object.hasOwn(shape, step) ? shape[step] : undefined
 }
