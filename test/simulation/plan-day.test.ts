@@ -149,6 +149,27 @@ describe('hours of a plan, in virtual time', () => {
   )
 
   it(
+    'channels are asked about while something goes on in them, and owe nothing before and after, across restarts',
+    async () => {
+      const result = await play({
+        plan: 'enterprise',
+        length: 1.25 * hour,
+        kills: 3,
+        channels: 'live',
+        streams: '  call-sessions: off\n  call-metrics: off\n  usage-insight: off\n  quality-insight: off',
+        profile: { callsPerDay: 400, users: 2, minutes: 15, days: 0.1 },
+      })
+      expect(result.channelsAsked).toBeGreaterThan(5)
+      expect(result.wrongValues).toEqual([])
+      expect(result.wrongGaps).toEqual([])
+      expect(result.realtimeLost).toEqual({})
+      expect(result.complete).toMatchObject({ 'app0 realtime-usage': true, 'app0 realtime-quality': true })
+      expect(result.violations).toEqual({})
+    },
+    patience,
+  )
+
+  it(
     'an outage longer than the reach becomes exact gaps, and the streams go on',
     async () => {
       const outage = { from: 0.5 * hour, to: 2 * hour }

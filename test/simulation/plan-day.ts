@@ -2,6 +2,7 @@ import type { Random } from '../../src/clock/clock.ts'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { readConfig } from '../../src/config/load.ts'
+import type { AppSettings } from '../../src/engine/settings.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
 import { type CallsProfile, createSandbox, type Sandbox, type Switches } from '../../src/sandbox/index.ts'
@@ -42,6 +43,8 @@ export interface PlanDayOptions {
   readonly settled?: number
   /** YAML below `streams:`, each line indented by two blanks. */
   readonly streams?: string
+  /** Real time of one metric a stream is asked of the channels in which something goes on, too. */
+  readonly channels?: 'live' | undefined
   /** A bug, to see whether it is found. */
   readonly bug?: PlantedBug
   readonly cloneDatabase: () => Promise<TestDatabase>
@@ -156,6 +159,7 @@ class PlanDay {
     const findings = await examinePlan({
       ...{ sandbox: this.#sandbox, database: this.#database, switches, faults, start, end },
       settled: this.#options.settled ?? 7_200_000,
+      realtimeSeries: engineSettings(this.#config).apps.reduce((sum, app) => sum + realtimeSeries(app), 0),
       apps: this.#config.apps.map(({ id }) => id),
       limits: Object.fromEntries(
         Object.entries(analyticsLimits).map(([group, plans]) => [group, plans[this.#options.plan]]),
@@ -223,6 +227,14 @@ class PlanDay {
   }
 }
 
+function realtimeSeries({ windows }: AppSettings): number {
+  const streams = [windows['realtime-usage'], windows['realtime-quality']]
+  return streams.reduce((sum, settings) => {
+    const { series = [], live } = settings ?? {}
+    return sum + series.length + (live ? live.most * live.of('a channel').length : 0)
+  }, 0)
+}
+
 /** Where the process must be stopped so long that its request can no longer arrive, ms. */
 const shortestStall = 45_000
 
@@ -242,7 +254,11 @@ function troubles({ delay = 40, cuts = 0, stalls = 0 }: PlanDayOptions, random: 
   }
 }
 
-function configText({ plan, apps = 1, streams = '' }: PlanDayOptions): string {
+const liveChannels = `
+  realtime-usage: { metrics: [userCount], channels: live }
+  realtime-quality: { metrics: [networkDelay], channels: live }`
+
+function configText({ plan, apps = 1, streams = '', channels }: PlanDayOptions): string {
   const each = Array.from(
     { length: apps },
     (_, n) => `
@@ -258,7 +274,7 @@ provider:
   classroom: { url: http://127.0.0.1:1 }
   analytics: { url: http://127.0.0.1:1 }
 streams:
-${streams || '  calls: { every: 1m }'}
+${streams || '  calls: { every: 1m }'}${channels ? liveChannels : ''}
 apps:${each.join('')}
 `
 }

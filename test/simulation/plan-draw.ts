@@ -16,6 +16,8 @@ export interface FaultWindow {
 export interface DrawnWorld {
   readonly switches: Switches
   readonly faults: readonly FaultWindow[]
+  /** What the operator asks of channels. */
+  readonly channels: 'live' | undefined
 }
 
 /** Faults after which a daemon must be whole again; each is there in half of the worlds. */
@@ -39,7 +41,8 @@ const healing = 2.5 * hour
 
 /** Each draw has chance of its own, so that a new one changes nothing in the others. `length` of the run in ms. */
 export function drawWorld(seed: number, length: number): DrawnWorld {
-  return { switches: drawSwitches(seed), faults: drawFaults(seed, length) }
+  const channels = isDrawn(seed, 'live channels') ? 'live' : undefined
+  return { switches: drawSwitches(seed), faults: drawFaults(seed, length), channels }
 }
 
 function drawFaults(seed: number, length: number): readonly FaultWindow[] {

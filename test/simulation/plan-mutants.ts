@@ -194,7 +194,7 @@ const TAUGHT_BY = 40
 /** What the oracle finds wrong, by its figures; empty when a run went well. */
 export function wrongFigures(result: PlanDayResult): Readonly<Record<string, unknown>> {
   const { violations, refusals, refusalsInTightHour, missing, invented, unended, points } = result
-  const { wrongGaps, letters, breaches } = result
+  const { wrongGaps, wrongValues, letters, breaches } = result
   const isEmpty = (counts: object) => Object.values(counts).every(count => count === 0)
   return {
     ...(isEmpty(violations) ? {} : { violations }),
@@ -205,6 +205,7 @@ export function wrongFigures(result: PlanDayResult): Readonly<Record<string, unk
     ...(unended === 0 ? {} : { unended }),
     ...(points.stored === points.expected ? {} : { points }),
     ...(wrongGaps.length === 0 ? {} : { wrongGaps: wrongGaps.length }),
+    ...(wrongValues.length === 0 ? {} : { wrongValues: wrongValues.length }),
     ...(isEmpty(letters) ? {} : { letters }),
     ...(breaches.length === 0 ? {} : { breaches: breaches.slice(0, 3) }),
   }

@@ -2,7 +2,7 @@ import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { Arrival, Sandbox } from '../../src/sandbox/index.ts'
 import type { VirtualDatabase } from './database.ts'
 import { inventedReasons, isInvented } from './plan-invented.ts'
-import { lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
+import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
 import type { Played } from './plan-world.ts'
 
 /** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
@@ -37,6 +37,9 @@ export interface PlanFindings {
   readonly realtimeLost: Readonly<Record<string, number>>
   /** Windows of each real-time series that are lost or absent although they could be had for long enough. */
   readonly lostInVain: Readonly<Record<string, number>>
+  /** Channels of which real-time values are stored, and values of them that are not what the world holds. */
+  readonly channelsAsked: number
+  readonly wrongValues: readonly string[]
   readonly worklist: Readonly<Record<string, number>>
   /** Dead letters that no invented answer explains. */
   readonly letters: Readonly<Record<string, number>>
@@ -52,6 +55,8 @@ export interface Examination extends Played {
   readonly limits: Readonly<Record<string, PlanLimits | undefined>>
   /** How long before the end a call must have begun to be looked for, ms. */
   readonly settled: number
+  /** Questions of real time at once at most. */
+  readonly realtimeSeries: number
 }
 
 const hour = 3_600_000
@@ -119,6 +124,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     wrongGaps: await wrongGaps(examination),
     realtimeLost: await realtimeLost(examination),
     lostInVain: await lostInVain(examination),
+    ...(await channelValues(examination)),
     medianAge: await medianAge(examination),
     worklist,
     letters: unexplained(

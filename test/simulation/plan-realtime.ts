@@ -1,4 +1,6 @@
 import type { PlanLimits } from '../../src/provider/limits.ts'
+import type { QualityMetric } from '../../src/sandbox/analytics/quality.ts'
+import type { RealtimeUsageMetric } from '../../src/sandbox/analytics/realtime.ts'
 import type { VirtualDatabase } from './database.ts'
 import type { Examination } from './plan-oracle.ts'
 import { type Open, openMinutes } from './plan-world.ts'
@@ -24,26 +26,19 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
   if (!realtime) return []
   const answers = answersOf(examination, realtime.delay)
   const gaps = await gapsByWindow(database)
-  const values = new Set(
-    (
-      await database.rows<{ key: string }>(
-        `select app_id || ' realtime-usage ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint as key
-         from analytics.usage_realtime where cname = ''
-         union all
-         select app_id || ' realtime-quality ' || product || '/' || metric || ' ' || extract(epoch from at)::bigint
-         from analytics.quality_realtime where cname = '' and uid = ''`,
-      )
-    ).map(({ key }) => key),
-  )
+  const values = new Set((await storedValues(database)).map(keyOf))
   const wrong: string[] = []
-  for (const { key, since } of await database.rows<{ key: string; since: number }>(
-    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since
+  for (const { key, since, unasked } of await database.rows<Asked>(
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since,
+            (select coalesce(json_agg(json_build_array(extract(epoch from lower(r)), extract(epoch from upper(r)))), '[]')
+             from unnest(unasked) r) as unasked
      from ingest.progress where stream like 'realtime-%'`,
   )) {
     const [app, stream] = key.split(' ') as [string, string]
     const until =
       noticedAt(openMinutes(examination, app, operationOf(stream), realtime), start) - realtime.reach
     for (let at = since; at < until; at += 20) {
+      if (unasked.some(([from, to]) => (from ?? 0) <= at && at < (to ?? Number.POSITIVE_INFINITY))) continue
       const window = `${key} ${at}`
       const answer = answers.get(window)
       const isStored = values.has(window)
@@ -55,6 +50,56 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
     }
   }
   return wrong
+}
+
+/** A series, from when it is owed, and when it was not asked for. */
+interface Asked {
+  readonly key: string
+  readonly since: number
+  readonly unasked: readonly (readonly [from: number | null, to: number | null])[]
+}
+
+interface StoredValue {
+  readonly app: string
+  readonly stream: string
+  readonly product: string
+  readonly metric: string
+  readonly cname: string
+  readonly at: number
+  readonly value: number
+}
+
+function storedValues(database: VirtualDatabase): Promise<readonly StoredValue[]> {
+  const columns = 'product, metric, cname, extract(epoch from at)::float8 as at, value'
+  return database.rows<StoredValue>(
+    `select app_id as app, 'realtime-usage' as stream, ${columns} from analytics.usage_realtime
+     union all
+     select app_id, 'realtime-quality', ${columns} from analytics.quality_realtime where uid = ''`,
+  )
+}
+
+function keyOf({ app, stream, at, ...question }: Omit<StoredValue, 'value'>): string {
+  const { product, metric, cname } = question
+  const path = [product, metric, ...(cname === '' ? [] : [cname])].map(encodeURIComponent)
+  return `${app} ${stream} ${path.join('/')} ${at}`
+}
+
+/** Values of channels that are stored and are not what the world holds, and of how many channels there are any. */
+export async function channelValues({ sandbox, database }: Examination) {
+  const stored = (await storedValues(database)).filter(({ cname }) => cname !== '')
+  const wrong = stored.filter(({ app, stream, product, metric, cname, at, value }) => {
+    const truth = sandbox.analytics(app)
+    const subject = { product, cname }
+    const expected =
+      stream === 'realtime-usage'
+        ? truth.realtimeUsage(subject, metric as RealtimeUsageMetric, at)
+        : truth.realtimeQuality(subject, metric as QualityMetric, at)
+    return value !== expected
+  })
+  return {
+    channelsAsked: new Set(stored.map(({ app, cname }) => `${app} ${cname}`)).size,
+    wrongValues: wrong.map(each => `${keyOf(each)}: ${each.value}`),
+  }
 }
 
 /** Of each window that a question was answered about: whether it was in an answer. */
@@ -74,7 +119,8 @@ function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string,
     const query = new URL(target, 'http://provider').searchParams
     const { servedFrom } = sandbox.analytics(app!)
     for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
-      const key = `${app} ${stream} ${query.get('productType')}/${query.get('metric')} ${at}`
+      const [product, metric] = [query.get('productType')!, query.get('metric')!]
+      const key = keyOf({ app: app!, stream, product, metric, cname: query.get('cname') ?? '', at })
       const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - delay
       if (isServed || !answers.has(key)) answers.set(key, isServed ? 'served' : 'asked')
     }
@@ -92,7 +138,10 @@ async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<stri
   }>(
     `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from range_from)::float8 as from,
             extract(epoch from range_to)::float8 as to, state
-     from ingest.gap where stream like 'realtime-%'`,
+     from ingest.gap
+     where stream like 'realtime-%'
+       -- What a channel lacked when it was left may be had when it is chosen once more.
+       and not (state = 'repaired' and series like '%/%/%')`,
   )) {
     for (let at = from; at < to; at += 20) gaps.set(`${key} ${at}`, state)
   }
@@ -104,17 +153,16 @@ async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<stri
  * asked once at an even pace, and a pause of a tenth of what is available is over.
  */
 export async function lostInVain(examination: Examination): Promise<Readonly<Record<string, number>>> {
-  const { sandbox, database, limits, start } = examination
+  const { sandbox, limits, start, database } = examination
   const { realtime: plan } = limits
   if (!plan) return {}
-  const [row] = await database.rows<{ count: number }>(
-    `select count(*)::int as count from ingest.progress where stream like 'realtime-%'`,
-  )
-  const enough = Math.ceil((row!.count * secondsEach(plan) + plan.reach * PAUSE_SHARE) / 60)
+  const enough = Math.ceil((examination.realtimeSeries * secondsEach(plan) + plan.reach * PAUSE_SHARE) / 60)
   const minutes = new Map<string, readonly (Open | undefined)[]>()
   const found: Record<string, number> = {}
-  for (const window of (await gapsByWindow(database)).keys()) {
+  for (const [window, state] of await gapsByWindow(database)) {
     const [app, stream, series, at] = window.split(' ') as [string, string, string, string]
+    // Nobody asks once more about a channel that was left.
+    if (state === 'absent' && series.split('/').length > 2) continue
     const operation = operationOf(stream)
     const key = `${app} ${operation}`
     if (!minutes.has(key)) minutes.set(key, openMinutes(examination, app, operation, plan))
