@@ -1,6 +1,7 @@
 import { groupOfStream } from '../../config/allowance.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
-import { FIRST_LEAD, LOOK_EVERY_MS } from '../../engine/window-source.ts'
+import { FIRST_LEAD } from '../../engine/window-following.ts'
+import { LOOK_EVERY_MS } from '../../engine/window-source.ts'
 import type { AnalyticsGroup } from '../../provider/analytics/index.ts'
 import { windowStreamNames } from '../../streams/stream.ts'
 import { analyticsSettings } from '../analytics-settings.ts'
