@@ -98,7 +98,7 @@ function parse(
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
   const empty = emptyUpTo(place, { items })
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
-  const looping = !isEnd && (nextId === cursor || asked.has(nextId))
+  const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
   return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }
 }

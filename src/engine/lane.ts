@@ -32,12 +32,9 @@ export interface Lane {
   /** Counts one more failed visit in a row, and answers how many there were. */
   readonly fail: (series: string) => number
   readonly succeed: (series: string) => void
-  /** What a reading that goes on at the next visit has asked so far. */
-  readonly asked: (series: string) => ReadonlySet<string | null>
-  readonly keepAsked: (series: string, asked: ReadonlySet<string | null>) => void
+  /** What a reading that has begun and not ended has asked so far; kept by the visits. */
+  readonly asked: (series: string) => Set<string | null>
 }
-
-const nothing: ReadonlySet<string | null> = new Set()
 
 export function createLane(stream: CursorStream, clock: Clock): Lane {
   const agenda = createAgenda<string>()
@@ -46,7 +43,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
   const failures = new Map<string, number>()
   /** When the last visits are or were due that were wished for. */
   const wishes = new Map<string, number>()
-  const readings = new Map<string, ReadonlySet<string | null>>()
+  const readings = new Map<string, Set<string | null>>()
 
   function plan(series: string, due: number): void {
     if (due < (agenda.dueOf(series) ?? Infinity)) agenda.put(series, due, series)
@@ -82,6 +79,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
     end: (series, within) => {
       const asked = visiting.get(series) ?? Infinity
       visiting.delete(series)
+      if (readings.get(series)?.size === 0) readings.delete(series)
       const due = Math.min(asked, clock.monotonic() + (within ?? Infinity))
       if (due < Infinity) plan(series, due)
     },
@@ -107,10 +105,12 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
     succeed: series => {
       failures.delete(series)
     },
-    asked: series => readings.get(series) ?? nothing,
-    keepAsked: (series, asked) => {
-      if (asked.size > 0) readings.set(series, asked)
-      else readings.delete(series)
+    asked: series => {
+      const known = readings.get(series)
+      if (known) return known
+      const none = new Set<string | null>()
+      readings.set(series, none)
+      return none
     },
   }
 }

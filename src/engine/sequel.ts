@@ -33,6 +33,9 @@ export interface SequelContext {
 /** A stream that says so often in a row that its room is not there waits for news of the room. */
 const DENIALS_THAT_CLOSE = 3
 
+/** The nextId itself may be at fault, whatever the answers to it say. */
+const TRIES_AT_A_PLACE = 3
+
 /** Ways in which an answer came and cannot be read. */
 const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
 
@@ -44,7 +47,6 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     const { stream } = lane
     rooms.learn(series, result.life, result.opened)
     tell(result.hints, stream.name)
-    lane.keepAsked(series, result.asked ?? new Set())
     switch (result.end) {
       case 'done':
       case 'more':
@@ -56,7 +58,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         if (stream.kind === 'feed') feedGaps.suspect()
         if (stream.name === gatekeeper && (await showsRoom(series, result))) letOthersIn(series)
         if (isLogMissing(stream, result) && absences.missed(series, 'log')) return afterEnd(series)
-        return pauseOf(stream)(result.failure, lane.fail(series), random.next())
+        return pauseOf(stream)(result.failure, failuresOf(lane, series, result), random.next())
       case 'gone':
         return afterGone(lane, series, result)
       case 'unaskable':
@@ -76,6 +78,14 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'stopped':
         return undefined
     }
+  }
+
+  /** Failures in a row on which a reading came no further; who goes on at one place for long begins anew. */
+  function failuresOf(lane: Lane, series: string, { isFurther }: VisitResult): number {
+    if (isFurther) lane.succeed(series)
+    const row = lane.fail(series)
+    if (row % TRIES_AT_A_PLACE === 0) lane.asked(series).clear()
+    return row
   }
 
   function isLogMissing({ name }: CursorStream, { failure }: VisitResult): boolean {

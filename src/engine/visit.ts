@@ -30,8 +30,8 @@ export interface VisitResult {
   /** What the database knew of the room when the visit began. */
   readonly life: RoomLife | undefined
   readonly hints: readonly Hint[]
-  /** What has been asked, where the reading goes on at the next visit. */
-  readonly asked?: ReadonlySet<string | null>
+  /** Pages were read beyond those of the visits before. */
+  readonly isFurther: boolean
 }
 
 /**
@@ -65,8 +65,11 @@ export interface Occasion {
   readonly learnt: Learnt
   /** `doubtful`: the roomUuid may have been given to another room, so the log shows first whose it is. */
   readonly room: 'known' | 'doubtful'
-  /** What the visits before asked in the same reading. */
-  readonly asked: ReadonlySet<string | null>
+  /**
+   * What has been asked in a reading that has begun and not ended, whatever stopped the visits before. The visit goes on
+   * with it and keeps it; empty, there is none.
+   */
+  readonly asked: Set<string | null>
 }
 
 /**
@@ -87,7 +90,13 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
   const { learnt } = occasion
   let place = await begin(context, occasion)
   const { life } = place.progress
-  const found = { fresh: 0, unfinished: false, undecided: false, opened: false, life, hints: [] as Hint[] }
+  // A list begins anew each time, however far it was read.
+  const isLog = context.stream.kind === 'queue'
+  const goesOn = isUnderWay(place)
+  const found = {
+    ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false },
+    ...{ life, hints: [] as Hint[] },
+  }
   const why = unaskable(context)
   if (why !== undefined) {
     await reportUnaskable(context, why)
@@ -100,11 +109,15 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     const result = await poll(context, cursorTask(context, place, learnt.heard))
     if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
       hasRefusedTail = true
-      place = rewound(context, place.progress)
+      place = rewound(context, place.progress, place.asked)
       continue
     }
     if (result.outcome === 'failed') {
       await reportFailure(context, result.failure)
+      // Any other failure is none of the nextId, as far as one can tell: the reading goes on there.
+      if (isTailRefused(context, place, result.failure) || isGone(context.stream, result.failure)) {
+        place.asked.clear()
+      }
       return {
         end: isGone(context.stream, result.failure) ? 'gone' : 'failed',
         failure: result.failure,
@@ -120,18 +133,21 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
     else if (hasRefusedTail) learnt.refusedTails += 1
     hasRefusedTail = false
     found.fresh += sum(result.stored.stored)
+    found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
     found.unfinished = result.harvest.unfinished
     found.undecided = result.harvest.isUndecided === true
     found.opened ||= result.harvest.room.kind === 'incarnation' && result.harvest.room.opens
     found.hints.push(...result.harvest.hints)
-    if (result.page.looping) return { end: reportLoop(context), ...found }
-    const next = follow(place, result)
-    if (!next) return { end: result.harvest.holdsBack ? 'more' : 'done', ...found }
+    const next = result.page.looping ? undefined : follow(place, result)
+    if (!next) {
+      place.asked.clear()
+      if (result.page.looping) return { end: reportLoop(context), ...found }
+      return { end: result.harvest.holdsBack ? 'more' : 'done', ...found }
+    }
     place = next
   }
-  if (context.stream.kind === 'queue' && place.asked.size < ENDLESS_PAGES) {
-    return { end: 'more', ...found, asked: place.asked }
-  }
+  if (isLog && place.asked.size < ENDLESS_PAGES) return { end: 'more', ...found }
+  place.asked.clear()
   return { end: reportLoop(context), ...found }
 }
 
@@ -143,29 +159,36 @@ async function begin(context: PollContext, { learnt, room, asked }: Occasion): P
     await store.follow(fence, app.id, stream.name, series)
     progress = (await store.progress(app.id, stream.name, series)) ?? nowhere
   }
-  if (stream.kind !== 'queue') return start(progress, null)
+  if (stream.kind !== 'queue') return start(progress, null, asked)
   const { cursor, certain, wanted } = progress
-  if (wanted) return rewound(context, progress)
-  if (asked.size > 0) return { ...start(progress, cursor), asked: new Set(asked) }
-  if (stream.rereads(progress.carry)) return rewound(context, progress)
-  if (cursor === null) return start(progress, null)
-  if (learnt.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress)
+  if (wanted) return rewound(context, progress, asked)
+  const isEnded = asked.size === 0
+  if (isEnded && stream.rereads(progress.carry)) return rewound(context, progress, asked)
+  if (cursor === null) return start(progress, null, asked)
+  if (isEnded && learnt.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
   // The other streams of a room are vouched for by its log.
   const isDoubtful = stream.name === gatekeeper && (!certain || room === 'doubtful')
-  return isDoubtful ? { ...start(progress, null), purpose: 'probe' } : start(progress, cursor)
+  const place = { progress, cursor, purpose: 'read', asked, empty: 0 } as const
+  return isDoubtful ? { ...place, cursor: null, purpose: 'probe' } : place
 }
 
-function start(progress: Progress, cursor: string | null): Place {
-  return { progress, cursor, purpose: 'read', asked: new Set(), empty: 0 }
+/** A reading of its own. */
+function start(progress: Progress, cursor: string | null, asked: Place['asked']): Place {
+  asked.clear()
+  return { progress, cursor, purpose: 'read', asked, empty: 0 }
 }
 
-function rewound({ stream }: PollContext, progress: Progress): Place {
+function rewound({ stream }: PollContext, progress: Progress, asked: Place['asked']): Place {
   const carry = stream.kind === 'queue' ? stream.rewind(progress.carry) : progress.carry
-  return start({ ...progress, cursor: null, carry }, null)
+  return start({ ...progress, cursor: null, carry }, null, asked)
 }
 
-function isTail({ cursor, purpose, asked }: Place): boolean {
-  return cursor !== null && purpose === 'read' && asked.size === 0
+function isTail(place: Place): boolean {
+  return place.cursor !== null && place.purpose === 'read' && !isUnderWay(place)
+}
+
+function isUnderWay({ asked }: Place): boolean {
+  return asked.size > 0
 }
 
 /** The next page of this visit; undefined when there is none for now. */
@@ -179,9 +202,11 @@ function follow(
   if (harvest.follow === 'stay') {
     // A matched probe goes on at the tail that it vouches for.
     return place.purpose === 'probe' && cursor !== null && !harvest.isUndecided
-      ? start(progress, cursor)
+      ? { ...place, progress, cursor, purpose: 'read' }
       : undefined
   }
+  // What was asked before was of a log that ended here.
+  if (place.cursor === null) place.asked.clear()
   place.asked.add(place.cursor)
   return page.nextId === undefined
     ? undefined

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import { feed, quiz, roomLog, stateNews } from './fake-streams.ts'
-import { minute, second } from './rig.ts'
+import { hour, minute, second } from './rig.ts'
 
 import { startApp } from './start-app.ts'
 
@@ -90,6 +90,36 @@ describe('faults', () => {
     }
     expect(transport.of('appEvents').length).toBeGreaterThan(100)
     controller.abort()
+  })
+
+  it('a log of which pages fail now and then is read on, page by page, as if the last one had been well', async () => {
+    const doubted = { ...roomLog, rereads: () => true }
+    const { clock, transport, stop } = startApp(['algebra'], [doubted])
+    transport.answers = ({ nextId }) => {
+      const page = Number(nextId)
+      if (transport.asked.length % 10 === 0) return { kind: 'malformed', text: '' }
+      return page < 100 ? { items: [{ id: page }], nextId: String(page + 1) } : { items: [{ id: page }] }
+    }
+    await clock.advance(2 * minute)
+    const pages = transport.asked.map(({ nextId }) => Number(nextId))
+    expect(pages.slice(0, pages.indexOf(100) + 1).filter((page, n) => page !== pages[n - 1])).toEqual(
+      Array.from({ length: 101 }, (_, page) => page),
+    )
+    await stop()
+  })
+
+  it('a log with a page that is never read is begun anew now and then, at growing pauses', async () => {
+    const doubted = { ...roomLog, rereads: () => true }
+    const { clock, transport, stop } = startApp(['algebra'], [doubted])
+    transport.answers = ({ nextId }) => {
+      const page = Number(nextId)
+      return page < 3 ? { items: [{ id: page }], nextId: String(page + 1) } : 'malformed'
+    }
+    await clock.advance(hour)
+    const pages = transport.asked.map(({ nextId }) => Number(nextId))
+    expect(pages.slice(0, 10)).toEqual([0, 1, 2, 3, 3, 3, 0, 1, 2, 3])
+    expect(pages.filter(page => page === 3).length).toBeLessThan(20)
+    await stop()
   })
 
   it('a shard that was lost is said once a visit, and asked no more for a while', async () => {

@@ -3,10 +3,11 @@ import { createAdmission } from '../../src/engine/admission.ts'
 import { createHeard } from '../../src/engine/heard.ts'
 import { type Progress, RefusedRows } from '../../src/engine/ports.ts'
 import { type Occasion, visit } from '../../src/engine/visit.ts'
-import type { CursorStream } from '../../src/streams/stream.ts'
+import { type Failure, failureKinds } from '../../src/provider/errors.ts'
+import type { CursorStream, Harvest, Page } from '../../src/streams/stream.ts'
 import { thingsOf } from './fake-store.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
-import { appOf, createRig, fence, minute, settingsOf } from './rig.ts'
+import { appOf, createRig, fence, hour, minute, settingsOf } from './rig.ts'
 
 function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
   const rig = createRig(['room-events', 'popup-quiz'])
@@ -25,6 +26,7 @@ function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
   }
   const go = async (occasion: Partial<Occasion> = {}) => {
     const result = visit(context, { learnt, room: 'known', asked: new Set(), ...occasion })
+    result.catch(() => {})
     await rig.clock.advance(minute)
     return result
   }
@@ -133,6 +135,105 @@ describe('a nextId that is refused after the end', () => {
   })
 })
 
+describe('a reading that is broken off', () => {
+  /** A log of four pages, one of which is answered with a failure; nextIds are refused after an end. */
+  function broken(failure: Failure | 'throws', stream = roomLog) {
+    const rig = rigged(stream, { cursor: 'end', certain: true })
+    const asked = new Set<string | null>()
+    const next: Record<string, string> = { null: 'b', b: 'c', c: 'd' }
+    let isWell = false
+    rig.learnt.refusedTails = 3
+    rig.transport.answers = ({ nextId }) => {
+      const page = { items: [{ id: Number(nextId === 'd') }], nextId: next[String(nextId)]! }
+      if (nextId !== 'c' || isWell) return page
+      if (failure !== 'throws') return failure
+      rig.store.fail('commit', new TypeError('a bug'))
+      return page
+    }
+    const go = async (occasion: Partial<Occasion> = {}) => {
+      // Whatever the failure had wait, its pause is over.
+      await rig.clock.advance(2 * hour)
+      return rig.go({ asked, ...occasion })
+    }
+    const heal = () => {
+      isWell = true
+    }
+    return { ...rig, go, heal, reading: asked }
+  }
+
+  it.each(failureKinds.filter(kind => kind !== 'bad_request' && kind !== 'not_found'))(
+    'by %s goes on at the page that failed',
+    async kind => {
+      const { go, heal, asked, reading } = broken({ kind, text: '' })
+      expect(await go()).toMatchObject({ end: 'failed', isFurther: true })
+      expect(await go()).toMatchObject({ end: 'failed', isFurther: false })
+      heal()
+      expect(await go()).toMatchObject({ end: 'done', isFurther: true })
+      expect(asked()).toEqual([null, 'b', 'c', 'c', 'c', 'd'])
+      expect(reading.size).toBe(0)
+      await go()
+      expect(asked().slice(6)).toEqual([null, 'b', 'c', 'd'])
+    },
+  )
+
+  it('by a fault of this program likewise', async () => {
+    const { go, heal, asked } = broken('throws')
+    await expect(go()).rejects.toThrow('a bug')
+    heal()
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(asked()).toEqual([null, 'b', 'c', 'c', 'd'])
+  })
+
+  it('goes on although the log is to be read once more', async () => {
+    const { go, heal, asked } = broken({ kind: 'malformed', text: '' }, { ...roomLog, rereads: () => true })
+    await go()
+    heal()
+    await go()
+    expect(asked()).toEqual([null, 'b', 'c', 'c', 'd'])
+  })
+
+  it.each(['bad_request', 'not_found'] as const)('by %s begins anew: its nextId is at fault', async kind => {
+    const { go, asked, learnt } = broken({ kind, text: '' })
+    expect(await go()).toMatchObject({ end: 'failed' })
+    expect(await go()).toMatchObject({ end: 'failed', isFurther: false })
+    learnt.refusedTails = 0
+    await go()
+    expect(asked()).toEqual([null, 'b', 'c', null, 'b', 'c', 'c', null, 'b', 'c'])
+  })
+
+  it('probes a room that has become doubtful before it goes on', async () => {
+    const { go, heal, asked } = broken({ kind: 'server_error', text: '' })
+    await go()
+    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'failed', isFurther: false })
+    heal()
+    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done', isFurther: true })
+    expect(asked()).toEqual([null, 'b', 'c', null, 'c', null, 'c', 'd'])
+  })
+
+  it('ends where the probe shows another room, whose log may have the same nextIds', async () => {
+    let isAnother = false
+    const follow = (page: Page): Harvest => {
+      const harvest = roomLog.harvest(page, null)
+      return isAnother ? { ...harvest, follow: 'next' } : harvest
+    }
+    const { go, heal, asked } = broken({ kind: 'server_error', text: '' }, { ...roomLog, harvest: follow })
+    await go()
+    heal()
+    isAnother = true
+    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done' })
+    expect(asked()).toEqual([null, 'b', 'c', null, 'b', 'c', 'd'])
+  })
+
+  it('begins anew where the series was set back meanwhile', async () => {
+    const { go, heal, asked, store } = broken({ kind: 'server_error', text: '' })
+    await go()
+    heal()
+    store.put('room-events', 'algebra', { cursor: null, certain: true })
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(asked().slice(3)).toEqual([null, 'b', 'c', 'd'])
+  })
+})
+
 describe('where a visit ends', () => {
   it('a nextId that comes round again is not followed and moves nothing on', async () => {
     const { go, asked, transport, store, counts } = rigged()
@@ -180,9 +281,9 @@ describe('where a visit ends', () => {
   it('after two hundred pages the others have their turn, and what was asked is remembered', async () => {
     const { go, transport } = rigged()
     transport.answers = ({ nextId }) => ({ items: [{ id: 1 }], nextId: String(Number(nextId) + 1) })
-    const result = await go()
-    expect(result.end).toBe('more')
-    expect(result.asked?.size).toBe(200)
+    const reading = new Set<string | null>()
+    expect(await go({ asked: reading })).toMatchObject({ end: 'more' })
+    expect(reading.size).toBe(200)
   })
 
   it('a log without an end is given up after ten thousand pages', async () => {
