@@ -18,7 +18,8 @@ const orphans = `
   from ingest.progress p left join players.orphan_player o using (app_id)
   where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1`
 
-const gapStates = `select app_id as app, stream, state, count(*)::int as count from ingest.gap group by 1, 2, 3`
+const gapStates = `
+  select app_id as app, stream, state, sum(coalesce(stands_for, 1))::int as count from ingest.gap group by 1, 2, 3`
 
 const recentLosses = `
   select stream, (count(*) filter (where updated_at > (select ingest.clock()) - interval '1 hour'))::int as hour,

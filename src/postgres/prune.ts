@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { query } from './connect.ts'
+import { foldLosses, foldRooms, foldWork } from './fold.ts'
 import type { Task } from './partitions.ts'
 
 /** Tables of rows that nobody asks for any more when they are old, and how long they are kept. */
@@ -45,30 +46,6 @@ const letters = `
     )
   select count(*)::int as gone from gone`
 
-/** A call of which nothing is left would be one that nobody has fetched. */
-const done = `
-  with old as (
-      select distinct x.app_id, x.stream, x.item
-      from (select w.app_id, w.stream, w.item from ingest.worklist w
-            where w.state in ('done', 'split') and not w.folded and w.range_to < $1 order by w.range_to limit $2) x
-    ), items as (
-      select w.app_id, w.stream, w.item, w.part, w.folded,
-             w.state = 'done' and row_number() over (
-               partition by w.app_id, w.stream, w.item order by w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
-      from old join ingest.worklist w using (app_id, stream, item)
-      where w.state in ('done', 'split') and w.range_to < $1
-    ), folded as (
-      update ingest.worklist w set folded = true, ask = null
-      from items i where i.stays and not i.folded
-        and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
-      returning 1
-    ), gone as (
-      delete from ingest.worklist w using items i
-      where not i.stays and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
-      returning 1
-    )
-  select (select count(*) from folded)::int + (select count(*) from gone)::int as gone`
-
 /** Takes away what is older than its table keeps, a batch at a time: a task for each table. */
 export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task[] {
   const tasks = [
@@ -84,7 +61,9 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
       PASSED_MS,
     ],
     [removal('ingest.progress', 'closed_at', `t.unasked <> '{}'`), DONE_MS],
-    [done, DONE_MS],
+    [foldLosses, DONE_MS],
+    [foldRooms, DONE_MS],
+    [foldWork, DONE_MS],
   ] as const
   return tasks.map(([text, kept = 'forever']) => async () => {
     if (kept === 'forever') return

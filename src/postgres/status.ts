@@ -91,7 +91,7 @@ const owed = `
 
 const gaps = `
   select g.app_id as app, g.stream, g.state, g.reason, g.gaps, ${iso('o.recoverable_until')} as "recoverableUntil"
-  from (select app_id, stream, state, reason, count(*)::int as gaps from ingest.gap group by 1, 2, 3, 4) g
+  from (select app_id, stream, state, reason, sum(coalesce(stands_for, 1))::int as gaps from ingest.gap group by 1, 2, 3, 4) g
   left join (select app_id, stream, 'open' as state, reason, min(recoverable_until) as recoverable_until
              from ingest.gap where state = 'open' group by 1, 2, 4) o using (app_id, stream, state, reason)
   order by 1, 2, 3, 4`

@@ -106,7 +106,7 @@ const expire = statement(
      update ingest.gap g set range_to = upper(t.range), updated_at = ingest.clock()
      from part t
      where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state = t.state
-       and g.reason = t.reason and g.range_to = lower(t.range)
+       and g.reason = t.reason and g.range_to = lower(t.range) and g.stands_for is null
      returning t.range, t.state
    ), recorded as (
      insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)

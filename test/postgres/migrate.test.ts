@@ -41,6 +41,7 @@ const names = [
   '0029-what-was-kept-raw',
   '0030-gaps-never-served',
   '0032-live-channels',
+  '0033-what-is-long-over',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
