@@ -39,7 +39,8 @@ export async function audit(options: AuditOptions): Promise<void> {
 export function limitsOf({ apps }: Pick<EngineSettings, 'apps'>): readonly AuditedLimit[] {
   const found = new Map<string, AuditedLimit>()
   for (const app of apps) {
-    for (const [group, { scope, rates, counted }] of Object.entries(app.limits)) {
+    const all = [app, ...(app.regions ?? [])].flatMap(({ limits }) => Object.entries(limits))
+    for (const [group, { scope, rates, counted }] of all) {
       if (counted !== 'ledger') continue
       const key = JSON.stringify([scope, group])
       found.set(key, { scope, group, rates: strictest([...(found.get(key)?.rates ?? []), ...rates]) })

@@ -1,5 +1,6 @@
 import { isDrained } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
+import { regionalScope } from '../engine/ports.ts'
 import type { AppSettings, EngineSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { defaultSeriesWords } from '../provider/analytics/index.ts'
 import { perSecond } from '../provider/limits.ts'
@@ -61,7 +62,7 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
 }
 
 function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): AppSettings {
-  const { id, region, rooms } = app
+  const { id, region, regions, rooms } = app
   const streams = Object.fromEntries(
     cursorStreamNames.flatMap(name => {
       const settings =
@@ -73,6 +74,7 @@ function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): 
   return {
     id,
     region,
+    regions: regions.length > 1 ? regions.map(name => ({ name, limits: classroomLimits(app, name) })) : [],
     rooms,
     streams,
     ...analytics,
@@ -81,16 +83,20 @@ function appSettings(config: Config, app: AppConfig, readWindows: ReadWindows): 
 }
 
 /** No limits of the classroom service are documented: only its feed, which may consume, is counted durably. */
-export function classroomLimits({ id, limits }: AppConfig): Readonly<Record<string, GroupLimit>> {
+export function classroomLimits(
+  { id, limits }: AppConfig,
+  region = '',
+): Readonly<Record<string, GroupLimit>> {
   const { classroom, 'classroom-feed': feed } = limits
+  const scope = regionalScope(id, region)
   return {
     classroom: {
-      scope: id,
+      scope,
       rates: [perSecond(classroom.perSecond)],
       concurrency: classroom.concurrency,
       counted: 'process',
     },
-    'classroom-feed': { scope: id, rates: [perSecond(feed.perSecond)], concurrency: 1, counted: 'ledger' },
+    'classroom-feed': { scope, rates: [perSecond(feed.perSecond)], concurrency: 1, counted: 'ledger' },
   }
 }
 
@@ -106,7 +112,9 @@ function classroomStream(
   if (cadence === 'off' || !classroom || !isDrained(config, app, name)) return undefined
   const [activeEvery, idleEvery] =
     'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
-  const concurrency = Math.ceil(app.limits.classroom.concurrency * shareOf(name))
+  // A region that hangs keeps the others from nothing: each may be asked as if it were alone.
+  const places = app.limits.classroom.concurrency * app.regions.length
+  const concurrency = Math.ceil(places * shareOf(name))
   return { activeEvery, idleEvery, memory: classroom.roomMemory, concurrency }
 }
 

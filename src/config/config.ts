@@ -109,7 +109,9 @@ export type AnalyticsStreamName = WindowStreamName | DetailStreamName
 
 export interface AppConfig {
   readonly id: string
+  /** The first of its regions, where there are several. */
   readonly region: Region
+  readonly regions: readonly Region[]
   readonly plan: Plan
   readonly rest: { readonly key: Secret; readonly secret: Secret } | undefined
   readonly classroom: { readonly uid: Secret; readonly token: Secret } | undefined

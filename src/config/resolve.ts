@@ -58,11 +58,12 @@ function proxyAddress(
 }
 
 function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
-  const { id, region, plan, rooms, classroom, rest, notifications, expect, acceptLoss } = app
+  const { id, region: regions, plan, rooms, classroom, rest, notifications, expect, acceptLoss } = app
   const path = ['apps', i]
   return {
     id,
-    region,
+    region: regions[0],
+    regions,
     plan,
     rooms,
     rest: rest && {

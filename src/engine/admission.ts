@@ -227,11 +227,7 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
       const group = groupOf(key)
       const since = clock.monotonic()
       for (;;) {
-        const passes = await pass(
-          group.gate,
-          doorOf(`${attempt.app} ${request.operation.limitGroup}`),
-          signal,
-        )
+        const passes = await pass(group.gate, doorOf(`${attempt.app} ${key}`), signal)
         try {
           if (signal.aborted) return { outcome: 'stopped' }
           const sent = await queue.run(key, limit.concurrency, purpose, () =>

@@ -26,13 +26,13 @@ const PLAN_LIFE_MS = 60_000
 export function cursorTask(
   context: PollContext,
   place: Place,
-  heard: Heard,
+  heard: (series: string) => Heard,
 ): Task<CursorPage, CursorHarvest> {
   const { stream, store } = context
   /** What the whole answer says; parts of it are harvested again where the database refuses one. */
   let isNews: boolean | undefined
   const holdsBack = ({ told = [] }: Harvest) => {
-    isNews ??= stream.kind === 'feed' && heard.isNews(told)
+    isNews ??= stream.kind === 'feed' && heard(context.series).isNews(told)
     return isNews
   }
   return {
@@ -113,7 +113,7 @@ function pageCommit(
 ): PageCommit {
   const { room, rows, rejects, holes, isUndecided } = harvest
   return {
-    ...{ app: app.id, stream: stream.name, series, fence, room, rows, rejects },
+    ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
     ...standAfter(place, page, harvest),
     version: place.progress.version,
     caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping && !harvest.holdsBack,

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Fence, Store } from './ports.ts'
 
-/** What the feed of an app may have handed out and nobody stored, from one reading to the next. */
+/** What one feed of an app may have handed out and nobody stored, from one reading to the next. */
 export interface FeedGaps {
   /** A reading of the feed may have come to nothing. */
   readonly suspect: () => void
@@ -13,6 +13,7 @@ export interface FeedGaps {
 
 export interface FeedGapsContext {
   readonly app: string
+  readonly series: string
   readonly store: Store
   readonly fence: () => Fence
   readonly clock: Clock
@@ -23,7 +24,8 @@ export interface FeedGapsContext {
 }
 
 /** Begins suspicious: a process before this one may have been killed over an answer. */
-export function createFeedGaps({ app, store, fence, clock, reach, memory }: FeedGapsContext): FeedGaps {
+export function createFeedGaps(context: FeedGapsContext): FeedGaps {
+  const { app, series, store, fence, clock, reach, memory } = context
   let isSuspect = true
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
   let suspectUntil = clock.monotonic()
@@ -44,7 +46,7 @@ export function createFeedGaps({ app, store, fence, clock, reach, memory }: Feed
       else if (clock.monotonic() - toldAllAt > memory) suspect()
     },
     review: async () => {
-      const missed = isSuspect && (await store.recordUnread(fence(), app)) > 0
+      const missed = isSuspect && (await store.recordUnread(fence(), app, series)) > 0
       isSuspect &&= clock.monotonic() <= suspectUntil
       areOpen ||= missed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0

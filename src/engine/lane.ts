@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { CursorStream } from '../streams/stream.ts'
 import { createAgenda } from './agenda.ts'
-import { createHeard } from './heard.ts'
+import { createHeard, type Heard } from './heard.ts'
 import type { Learnt } from './visit.ts'
 
 /** The series of one stream of an app: which are due when, and which are being visited. */
@@ -44,6 +44,13 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
   /** When the last visits are or were due that were wished for. */
   const wishes = new Map<string, number>()
   const readings = new Map<string, Set<string | null>>()
+  const heard = new Map<string, Heard>()
+
+  function heardOf(series: string): Heard {
+    const known = heard.get(series) ?? createHeard()
+    heard.set(series, known)
+    return known
+  }
 
   function plan(series: string, due: number): void {
     if (due < (agenda.dueOf(series) ?? Infinity)) agenda.put(series, due, series)
@@ -57,7 +64,7 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
 
   return {
     stream,
-    learnt: { refusedTails: 0, heard: createHeard() },
+    learnt: { refusedTails: 0, heard: heardOf },
     want: (series, within) => want(series, clock.monotonic() + within),
     wish: (series, gap) => {
       if (failures.has(series)) return

@@ -3,10 +3,11 @@ import { type CursorStreamName, roomStreamNames, type StreamName, streamNames } 
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
-import { createFeedGaps } from './feed-gaps.ts'
+import { createFeedGaps, type FeedGaps } from './feed-gaps.ts'
 import { createLane, type Lane } from './lane.ts'
 import { type Purpose, StoreUnavailable } from './ports.ts'
 import { faultBackoff } from './reactions.ts'
+import { feedSeries, inRegion } from './regions.ts'
 import { createRelief, discover } from './roll-call.ts'
 import { gatekeeper, Rooms } from './rooms.ts'
 import { createSequel } from './sequel.ts'
@@ -44,11 +45,8 @@ export function startPoller(context: PollerContext): Poller {
   const { app, clock, random, store, log, meter, signal, settings, health } = context
   const bell = createBell(clock)
   const rooms = new Rooms(app, clock, settings.roomMemory, settings.mostRooms)
-  const feedGaps = createFeedGaps({
-    ...{ app: app.id, store, fence: context.fence, clock },
-    reach: settings.deadline + REACH_MARGIN_MS,
-    memory: settings.roomMemory,
-  })
+  const feeds = new Map<string, FeedGaps>(feedSeries(app).map(series => [series, gapsOf(series)]))
+  const feedGaps = (series: string) => feeds.get(series)!
   const lanes = new Map<StreamName, Lane>(
     context.streams.map(stream => [stream.name, createLane(stream, clock)]),
   )
@@ -56,6 +54,14 @@ export function startPoller(context: PollerContext): Poller {
   const relieve = createRelief(context, rooms, room => want(gatekeeper, room, 0))
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
+
+  function gapsOf(series: string): FeedGaps {
+    return createFeedGaps({
+      ...{ app: app.id, series, store, fence: context.fence, clock },
+      reach: settings.deadline + REACH_MARGIN_MS,
+      memory: settings.roomMemory,
+    })
+  }
 
   function want(stream: CursorStreamName, series: string, within: number): void {
     lanes.get(stream)?.want(series, within)
@@ -102,7 +108,7 @@ export function startPoller(context: PollerContext): Poller {
   async function runVisit(lane: Lane, series: string): Promise<void> {
     let within: number | undefined
     try {
-      if (lane.stream.kind === 'feed') await reviewFeed()
+      if (lane.stream.kind === 'feed') await reviewFeed(series)
       within = await sequel.after(lane, series, await look(lane, series))
     } catch (error) {
       within = sequel.afterError(lane, series, error)
@@ -138,15 +144,23 @@ export function startPoller(context: PollerContext): Poller {
     const { stream, learnt } = lane
     const purpose: Purpose = stream.scope === 'app' || stream.name === gatekeeper ? 'live' : 'revisit'
     const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
+    const region = stream.scope === 'app' ? series : rooms.find(series)?.whereabouts.region
     return visit(
-      { ...context, fence: context.fence(), stream, series, purpose },
+      {
+        ...context,
+        app: inRegion(app, region ?? app.region),
+        fence: context.fence(),
+        stream,
+        series,
+        purpose,
+      },
       { learnt, room, asked: lane.asked(series) },
     )
   }
 
   /** A consuming answer that nobody stored may have held events of any room. */
-  async function reviewFeed(): Promise<void> {
-    if ((await feedGaps.review()) === 'nothing new' || !lanes.has(gatekeeper)) return
+  async function reviewFeed(series: string): Promise<void> {
+    if ((await feedGaps(series).review()) === 'nothing new' || !lanes.has(gatekeeper)) return
     const { activeEvery } = rooms.settings(gatekeeper)
     for (const room of rooms.names()) want(gatekeeper, room, random.next() * activeEvery)
   }
@@ -155,8 +169,21 @@ export function startPoller(context: PollerContext): Poller {
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [streamNames.filter(isOn), streamNames.filter(name => !isOn(name))]
     await store.noteStreams(context.fence(), app.id, { on, off })
-    for (const { stream } of lanes.values()) if (stream.scope === 'app') want(stream.name, '', 0)
+    if (lanes.has('app-events')) await leaveFormerFeeds()
+    for (const { stream } of lanes.values()) {
+      if (stream.kind === 'feed') for (const series of feeds.keys()) want(stream.name, series, 0)
+      else if (stream.scope === 'app') want(stream.name, '', 0)
+    }
     if (lanes.has(gatekeeper)) await discover(context, rooms, want)
+  }
+
+  /** Feeds of regions in which the app is no more: what they handed out last is set down, and nothing waits for them. */
+  async function leaveFormerFeeds(): Promise<void> {
+    for (const { series } of await store.openSeries(app.id, 'app-events')) {
+      if (feeds.has(series)) continue
+      await store.recordUnread(context.fence(), app.id, series)
+      await store.closeSeries(context.fence(), app.id, 'app-events', series)
+    }
   }
 
   async function beginWhenPossible(): Promise<void> {

@@ -45,11 +45,12 @@ export async function discover(
 /** Remembers a room as the store has it. */
 function takeUp(
   rooms: Rooms,
-  { series, life, lastEventAt }: OpenSeries,
+  { series, life, lastEventAt, region }: OpenSeries,
   activeEvery: number,
   now: number,
 ): void {
   const known = rooms.find(series) ?? rooms.add(series, 'store', life)
+  known.whereabouts.named(region ?? '')
   seriesOf(known, gatekeeper).quiet = lastEventAt === null ? 0 : quietSince(activeEvery, now - lastEventAt)
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import { hintedDelay } from '../planning/cadence.ts'
 import { type CursorStreamName, type Hint, type RoomStreamName, roomStreamNames } from '../streams/stream.ts'
 import type { RoomLife } from './ports.ts'
+import { Whereabouts } from './regions.ts'
 import { afterChanges, isStartedAgain, later } from './room-life.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
 
@@ -40,7 +41,8 @@ export interface RoomMemory {
   /** When the room's log was last read well, on the monotonic clock, ms. */
   verifiedAt: number | undefined
   /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
-  readonly from: 'store' | 'hint'
+  readonly from: 'store' | 'hint' | 'name'
+  readonly whereabouts: Whereabouts
   readonly series: Map<CursorStreamName, SeriesMemory>
 }
 
@@ -106,7 +108,13 @@ export class Rooms {
   }
 
   add(room: string, from: RoomMemory['from'], life?: RoomLife): RoomMemory {
-    const made: RoomMemory = { life, verifiedAt: undefined, from, series: new Map() }
+    const made: RoomMemory = {
+      life,
+      verifiedAt: undefined,
+      from,
+      whereabouts: new Whereabouts(this.#app),
+      series: new Map(),
+    }
     this.#rooms.set(room, made)
     return made
   }
@@ -148,8 +156,8 @@ export class Rooms {
   /** Whether the roomUuid may mean another room than the one that is stored. */
   isDoubtful(room: string): boolean {
     const known = this.#rooms.get(room)
-    if (!known) return true
-    return (known.from === 'hint' && known.verifiedAt === undefined) || this.#isFading(known)
+    if (!known || known.whereabouts.hasMoved) return true
+    return (known.from !== 'store' && known.verifiedAt === undefined) || this.#isFading(known)
   }
 
   #isFading({ life }: RoomMemory): boolean {
@@ -165,8 +173,8 @@ export class Rooms {
     else if (life) known.life = later(known.life, life)
   }
 
-  /** Takes a hint to heart and answers which visits it asks for. */
-  heed(hint: Hint, from: CursorStreamName): readonly Wanted[] {
+  /** Takes a hint to heart and answers which visits it asks for; `region`: whose feed gave it. */
+  heed(hint: Hint, from: CursorStreamName, region = ''): readonly Wanted[] {
     const streams = this.streams()
     if (streams.length === 0) return []
     if (!this.#rooms.has(hint.room) && this.places === 0) {
@@ -174,6 +182,7 @@ export class Rooms {
       return []
     }
     const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'hint')
+    room.whereabouts.named(region)
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)

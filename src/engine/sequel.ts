@@ -1,13 +1,13 @@
 import { nextVisit } from '../planning/cadence.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
-import { createAbsences } from './absence.ts'
+import { type Absences, createAbsences } from './absence.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
 import type { Lane } from './lane.ts'
 import { feedPause, seriesPause } from './reactions.ts'
-import { gatekeeper, haveOthersClosed, type Rooms, seriesOf } from './rooms.ts'
+import { gatekeeper, haveOthersClosed, type RoomMemory, type Rooms, seriesOf } from './rooms.ts'
 import type { VisitResult } from './visit.ts'
 
 /** What the end of a visit means for the visits to come. */
@@ -23,7 +23,8 @@ export interface Sequel {
 export interface SequelContext {
   readonly context: PollerContext
   readonly rooms: Rooms
-  readonly feedGaps: FeedGaps
+  /** Of each feed. */
+  readonly feedGaps: (series: string) => FeedGaps
   readonly want: (stream: CursorStreamName, series: string, within: number) => void
   /** Has the log of a room read at once, unless it is being read. */
   readonly readLog: (room: string) => void
@@ -41,23 +42,27 @@ const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
 
 export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: SequelContext): Sequel {
   const { app, clock, random, store, log, health } = context
-  const absences = createAbsences(clock)
+  const regions = app.regions?.map(({ name }) => name) ?? []
+  /** Of each region. */
+  const absences = new Map([app.region, ...regions].map(region => [region, createAbsences(clock)]))
 
   async function after(lane: Lane, series: string, result: VisitResult): Promise<number | undefined> {
     const { stream } = lane
     rooms.learn(series, result.life, result.opened)
-    tell(result.hints, stream.name)
+    tell(result.hints, stream, series)
     switch (result.end) {
       case 'done':
       case 'more':
         health.worked()
         lane.succeed(series)
-        return stream.scope === 'app' ? afterWhole(stream, result) : afterReading(stream.name, series, result)
+        return stream.scope === 'app'
+          ? afterWhole(stream, series, result)
+          : afterReading(stream.name, series, result)
       case 'failed':
       case 'looped':
-        if (stream.kind === 'feed') feedGaps.suspect()
-        if (stream.name === gatekeeper && (await showsRoom(series, result))) letOthersIn(series)
-        if (isLogMissing(stream, result) && absences.missed(series, 'log')) return afterEnd(series)
+        if (stream.kind === 'feed') feedGaps(series).suspect()
+        if (stream.name === gatekeeper && (await afterNoReading(series, result)) === 'over')
+          return afterEnd(series)
         return pauseOf(stream)(result.failure, failuresOf(lane, series, result), random.next())
       case 'gone':
         return afterGone(lane, series, result)
@@ -71,7 +76,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         rooms.distrust(series)
         return afterUnverified(lane, series)
       case 'fenced':
-        if (stream.kind === 'feed') feedGaps.suspect()
+        if (stream.kind === 'feed') feedGaps(series).suspect()
         context.onFenced()
         // Whoever lost the shard is stopped by then; else it was ours again all the time.
         return context.settings.renewEvery
@@ -88,15 +93,34 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return row
   }
 
-  function isLogMissing({ name }: CursorStream, { failure }: VisitResult): boolean {
-    return name === gatekeeper && failure?.kind === 'not_found'
+  async function afterNoReading(name: string, result: VisitResult): Promise<'over' | 'unread'> {
+    const { end, failure } = result
+    const whereabouts = placed(name)?.whereabouts
+    if (failure?.kind === 'not_found' && absencesHere(name).missed(name, 'log')) return 'over'
+    if (end === 'looped') whereabouts?.found()
+    if (!whereabouts?.isTriedElsewhere() && (await showsRoom(name, result))) letOthersIn(name)
+    return 'unread'
+  }
+
+  /** Where a room is looked for in several regions, also one of which only the name is known is remembered. */
+  function placed(name: string): RoomMemory | undefined {
+    return rooms.find(name) ?? (absences.size > 1 ? rooms.add(name, 'name') : undefined)
+  }
+
+  /** Whose log was not there in the region in which the room is looked for. */
+  function absencesHere(name: string): Absences {
+    return absences.get(rooms.find(name)?.whereabouts.region ?? app.region)!
+  }
+
+  function forgetAbsences(name: string): void {
+    for (const each of absences.values()) each.forget(name)
   }
 
   /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
   async function showsRoom(room: string, { end, failure }: VisitResult): Promise<boolean> {
     if (end === 'looped') return true
     if (!failure || !unreadable.has(failure.kind) || rooms.isVerified(room)) return false
-    return store.vouchFor(context.fence(), app.id, room)
+    return store.vouchFor(context.fence(), app.id, room, rooms.find(room)?.whereabouts.region)
   }
 
   function pauseOf({ kind }: CursorStream): typeof seriesPause {
@@ -104,8 +128,8 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */
-  function afterWhole({ kind, name }: CursorStream, { end }: VisitResult): number {
-    if (kind === 'feed') feedGaps.heard(end === 'done' ? 'all' : 'a part')
+  function afterWhole({ kind, name }: CursorStream, series: string, { end }: VisitResult): number {
+    if (kind === 'feed') feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
     return end === 'more' ? 0 : rooms.settings(name).activeEvery
   }
 
@@ -116,16 +140,17 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return waitsForLog(lane.stream, series) ? undefined : SOON_MS
   }
 
-  function tell(hints: readonly Hint[], from: CursorStreamName): void {
+  function tell(hints: readonly Hint[], { kind, name }: CursorStream, series: string): void {
+    const region = kind === 'feed' ? series : ''
     for (const hint of hints) {
-      for (const { stream, within } of rooms.heed(hint, from)) want(stream, hint.room, within)
+      for (const { stream, within } of rooms.heed(hint, name, region)) want(stream, hint.room, within)
     }
   }
 
   function waitsForLog({ scope, name }: CursorStream, room: string): boolean {
     if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
     seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
-    if (!absences.isDenied(room)) readLog(room)
+    if (!absencesHere(room).isDenied(room)) readLog(room)
     return true
   }
 
@@ -136,7 +161,11 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   ): Promise<number | undefined> {
     const room = rooms.find(name) ?? rooms.add(name, 'hint')
     const memory = seriesOf(room, stream)
-    if (stream === gatekeeper) absences.served(name)
+    if (stream === gatekeeper) {
+      room.whereabouts.found()
+      forgetAbsences(name)
+      absencesHere(name).served(name)
+    }
     if (stream === gatekeeper && !undecided) letOthersIn(name)
     if (end === 'more') return 0
     const cadence = rooms.settings(stream)
@@ -172,12 +201,16 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
    * is known need not be there.
    */
   async function afterGone({ stream, fail }: Lane, name: string, { failure }: VisitResult) {
-    const room = rooms.find(name)
     if (stream.name === gatekeeper) {
-      if (!room || absences.missed(name, 'room')) return afterEnd(name)
+      const room = placed(name)
+      const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
+      if (isNameOnly || absencesHere(name).missed(name, 'room')) return afterEnd(name)
       rooms.distrust(name)
-      return seriesPause(failure, fail(name), random.next())
+      const row = fail(name)
+      const isNew = room.whereabouts.isTriedElsewhere() && row < absences.size
+      return isNew ? 0 : seriesPause(failure, row, random.next())
     }
+    const room = rooms.find(name)
     if (!room) return undefined
     readLog(name)
     const row = fail(name)
@@ -186,10 +219,13 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return undefined
   }
 
-  async function afterEnd(name: string): Promise<undefined> {
+  /** The room is over where it was looked for last; another region may know it. */
+  async function afterEnd(name: string): Promise<number | undefined> {
+    if (rooms.find(name)?.whereabouts.isElsewhere()) return 0
     await store.forgetRoom(context.fence(), app.id, name)
     forget(name)
     log.info('the provider no longer knows a room; its log is final', { app: app.id })
+    return undefined
   }
 
   /** Nothing of the room can be read; what the feed tells of it is stored all the same. */
@@ -204,12 +240,12 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
 
   function forget(room: string): void {
     rooms.forget(room)
-    absences.forget(room)
+    forgetAbsences(room)
     drop(room)
   }
 
   function afterError(lane: Lane, series: string, error: unknown): number {
-    if (lane.stream.kind === 'feed') feedGaps.suspect()
+    if (lane.stream.kind === 'feed') feedGaps(series).suspect()
     return afterFault(context, lane.stream.name, error, () => lane.fail(series))
   }
 

@@ -11,7 +11,10 @@ import type {
 /** What the engine must know of one app. */
 export interface AppSettings {
   readonly id: string
+  /** The first of them, where there are several. */
   readonly region: string
+  /** Where the app is in several regions: each with the limits that are counted there. */
+  readonly regions?: readonly RegionSettings[]
   /** Rooms that are known beforehand. */
   readonly rooms: readonly string[]
   /** Streams that are on; an absent one is off. */
@@ -19,6 +22,11 @@ export interface AppSettings {
   readonly windows: Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
   readonly details: Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
   readonly limits: Readonly<Record<string, GroupLimit>>
+}
+
+export interface RegionSettings {
+  readonly name: string
+  readonly limits: AppSettings['limits']
 }
 
 export interface StreamSettings extends Cadence {

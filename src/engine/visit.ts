@@ -57,8 +57,8 @@ export type VisitEnd =
 export interface Learnt {
   /** How often in a row the provider refused the last nextId of a log. */
   refusedTails: number
-  /** What a feed told of late. */
-  readonly heard: Heard
+  /** What each feed told of late. */
+  readonly heard: (series: string) => Heard
 }
 
 export interface Occasion {

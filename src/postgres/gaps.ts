@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence } from '../engine/ports.ts'
+import { type Fence, regionalScope } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { lose } from './missing.ts'
@@ -27,7 +27,7 @@ const unread = statement(
               (select f.sent_at - :memory::interval from ingest.debit f
                where f.scope = d.scope and f.limit_group = d.limit_group order by f.n limit 1)) as since
      from ingest.debit d
-     where d.app_id = :app and d.limit_group = :group and d.gap_id is null
+     where d.app_id = :app and d.scope = :scope and d.limit_group = :group and d.gap_id is null
        and d.outcome is distinct from 'committed' and d.outcome is distinct from 'refused'
        and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock()) and ${owned}
    ), missed as (
@@ -37,15 +37,15 @@ const unread = statement(
      select h.at, ingest.clock(), 'pause'
      from ingest.progress p
      cross join lateral (select coalesce(p.caught_up_at, (
-       select f.sent_at from ingest.debit f where f.scope = :app and f.limit_group = :group order by f.n limit 1)) as at) h
-     where p.app_id = :app and p.stream = :stream and p.series = ''
+       select f.sent_at from ingest.debit f where f.scope = :scope and f.limit_group = :group order by f.n limit 1)) as at) h
+     where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null
        and h.at < ingest.clock() - :memory::interval and ${owned}
    ), merged as (
      select m.range_from, max(m.range_to) as range_to, min(m.reason) as reason from missed m group by m.range_from
    ), recorded as (
      insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, recoverable_until,
                                   first_seen_at, updated_at)
-     select :app, :stream, '', 'time', m.range_from, m.range_to, m.reason, m.range_to + :memory::interval,
+     select :app, :stream, :series, 'time', m.range_from, m.range_to, m.reason, m.range_to + :memory::interval,
             ingest.clock(), ingest.clock()
      from merged m
      on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
@@ -85,7 +85,7 @@ const settleFeed = statement(
      where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
        and not exists (
          select from ingest.progress p
-         where p.app_id = g.app_id and p.stream in ('app-events', 'room-events') and p.closed_at is null
+         where p.app_id = g.app_id and (p.stream = 'room-events' or p.stream = g.stream and p.series = g.series) and p.closed_at is null
            and (p.caught_up_at is null or p.caught_up_at <= g.range_to))
    ), settled as (
      update ingest.gap g
@@ -148,9 +148,11 @@ export async function recordUnread(
   settings: GapSettings,
   fence: Fence,
   app: string,
+  series: string,
 ): Promise<number> {
   const memory = `${settings.roomMemory} milliseconds`
-  const values = { ...fence, app, group: settings.feedGroup, stream: 'app-events', memory }
+  const scope = regionalScope(app, series)
+  const values = { ...fence, app, scope, group: settings.feedGroup, stream: 'app-events', series, memory }
   const [row] = await query<{ recorded: number }>(pool, bind(unread, values))
   return row!.recorded
 }

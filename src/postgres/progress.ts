@@ -13,7 +13,7 @@ const owned = `exists (select from ingest.ownership o
 /** The room that a series is of, as it was used last. */
 const lastRoom = `
    left join lateral (
-     select r.incarnation, r.verified_at, r.state_sequence, r.ended_at, r.last_event_at from classroom.room r
+     select r.incarnation, r.verified_at, r.state_sequence, r.ended_at, r.last_event_at, r.region from classroom.room r
      where r.app_id = p.app_id and r.room_uuid = p.series order by r.incarnation desc limit 1
    ) r on true`
 
@@ -31,7 +31,7 @@ const list = statement(
   'open_series',
   `select p.series, extract(epoch from p.updated_at)::double precision * 1000 as updated_at,
           ${lifeColumns},
-          extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at
+          extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at, r.region
    from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
    order by p.series`,
@@ -101,9 +101,10 @@ export async function vouchFor(
   fence: Fence,
   app: string,
   room: string,
+  region: string = settings.region(app),
 ): Promise<boolean> {
   const memory = `${settings.roomMemory} milliseconds`
-  const values = { ...fence, app, room: encodeText(room), region: settings.region(app), memory }
+  const values = { ...fence, app, room: encodeText(room), region, memory }
   return (await query(pool, bind(vouch, values))).length > 0
 }
 
@@ -146,13 +147,15 @@ export async function listOpenSeries(
   app: string,
   stream: string,
 ): Promise<readonly OpenSeries[]> {
-  type Row = LifeRow & { series: string; updated_at: number | null; last_event_at: number | null }
+  type Row = LifeRow &
+    Pick<OpenSeries, 'series' | 'region'> & { updated_at: number | null; last_event_at: number | null }
   const rows = await query<Row>(pool, bind(list, { app, stream }))
   return rows.map(row => ({
     series: decodeText(row.series),
     updatedAt: row.updated_at,
     life: lifeOf(row),
     lastEventAt: row.last_event_at,
+    region: row.region ?? null,
   }))
 }
 

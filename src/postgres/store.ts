@@ -52,7 +52,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
     vouchFor: (fence, app, room) => vouchFor(pool, settings, fence, app, room),
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
-    recordUnread: (fence, app) => recordUnread(pool, settings, fence, app),
+    recordUnread: (fence, app, series) => recordUnread(pool, settings, fence, app, series),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
     windows: (app, stream) => readWindows(pool, app, stream),
     beginWindows: (fence, app, stream, series, owedFrom, step, passing) =>

@@ -1,8 +1,17 @@
-import type { Draw } from './draw.ts'
+import { seededRandom } from '../clock/seeded.ts'
+import { type Draw, drawFrom } from './draw.ts'
 import type { Switches } from './switches.ts'
 import type { Feed, FeedEntry } from './world.ts'
 
-export function feedFor(switches: Switches, draw: Draw): Feed {
+/** The feed of each region in which rooms are; of one place alone it has no name. */
+export function feedsFor(switches: Switches, seed: string): ReadonlyMap<string, Feed> {
+  const regions = switches.regions === 'two' ? ['ap', 'eu'] : ['']
+  return new Map(
+    regions.map(region => [region, feedFor(switches, drawFrom(seededRandom(`${seed}/feed${region}`)))]),
+  )
+}
+
+function feedFor(switches: Switches, draw: Draw): Feed {
   const memory = switches.feedMemorySeconds * 1000
   switch (switches.appFeed) {
     case 'sliding-window':

@@ -70,7 +70,8 @@ function checkLog({ uuid }: Room, now: number, { missingLogs }: Switches): void 
 function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): unknown {
   checkRegion(params)
   const isOne = feedShape === 'object' || feedShape === 'object-with-next-id'
-  const entries = world.feed.take(now, isOne ? 1 : Number.POSITIVE_INFINITY)
+  const feed = world.feed(params.region ?? '')
+  const entries = feed?.take(now, isOne ? 1 : Number.POSITIVE_INFINITY) ?? []
   world.eventsFed += entries.length
   const list = entries.map(({ room, event }) => servedEvent(room, event()))
   switch (feedShape) {

@@ -27,6 +27,11 @@ export const switchTable = {
     ['null', 'empty', 'absent', 'same'],
     'nextId where a listing ends; same names a page without items that names itself',
   ),
+  regions: choice(
+    'one',
+    ['one', 'two'],
+    'where rooms are: one: every region knows all rooms; two: each is in ap or in eu, and no other region knows it or tells of it',
+  ),
   feedWindowSeconds: quantity(30, 'seconds', 'length of the sliding window of the app events'),
   feedMemorySeconds: quantity(
     3600,

@@ -15,7 +15,10 @@ interface OfRoom {
 /** One line of the truth: something that exists or happened in a room. */
 export type TruthLine =
   | (OfRoom &
-      Omit<Room, 'uuid' | 'incarnation' | 'contents'> & { readonly kind: 'room'; readonly events: number })
+      Omit<Room, 'uuid' | 'region' | 'incarnation' | 'contents'> & {
+        readonly kind: 'room'
+        readonly events: number
+      })
   | (OfRoom & Omit<RoomEvent, 'spoilt'> & { readonly kind: 'event'; readonly malformed: boolean })
   | (OfRoom & {
       readonly kind: 'widget'

@@ -1,12 +1,10 @@
-import { seededRandom } from '../clock/seeded.ts'
 import { Agenda } from './agenda.ts'
 import { Insights } from './analytics/insights.ts'
 import { CallLoad } from './analytics/load.ts'
 import { oddCalls } from './analytics/odd-calls.ts'
 import { fillBacklog } from './backlog.ts'
 import { Classrooms } from './classrooms.ts'
-import { drawFrom } from './draw.ts'
-import { feedFor } from './feed.ts'
+import { feedsFor } from './feed.ts'
 import type { AppOptions, Settings } from './options.ts'
 import { Notices } from './players/notices.ts'
 import { Players } from './players/players.ts'
@@ -94,7 +92,7 @@ export class Universe {
     const { profile, switches, oddities } = this.#settings
     const seed = `${this.#settings.seed}/${id}`
     const players = this.#playersOf(id, seed)
-    const world = new AppWorld(id, feedFor(switches, drawFrom(seededRandom(`${seed}/feed`))), players)
+    const world = new AppWorld(id, feedsFor(switches, seed), players)
     const rules = { switches, oddities }
     const ground = { world, classrooms: this.classrooms, agenda: this.#agenda, rules, seed }
     switch (profile.kind) {

@@ -39,7 +39,7 @@ export interface Play {
 /** Throws Refusal where the region or the roomUuid breaks a rule, or there is no such room. */
 export function roomOf(visit: Visit): Room {
   checkRegion(visit.params)
-  const room = visit.world.room(identifier(visit, 'roomUuid'))
+  const room = visit.world.room(identifier(visit, 'roomUuid'), visit.params.region)
   if (!room) throw noRoom()
   return room
 }

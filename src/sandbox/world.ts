@@ -1,4 +1,6 @@
+import { seededRandom } from '../clock/seeded.ts'
 import { type Call, Calls } from './calls.ts'
+import { drawFrom } from './draw.ts'
 import type { Oddity } from './oddities.ts'
 import type { Players } from './players/players.ts'
 
@@ -114,6 +116,8 @@ export interface Contents {
 /** One incarnation of a roomUuid. */
 export interface Room {
   readonly uuid: string
+  /** The only region that knows it; undefined: all do. */
+  readonly region: string | undefined
   /** From 1; counts how often the roomUuid has been opened. */
   readonly incarnation: number
   readonly openedAt: number
@@ -158,7 +162,8 @@ export function emptyContents(): Contents {
 /** All that one app has at the provider. */
 export class AppWorld {
   readonly id: string
-  readonly feed: Feed
+  /** The feed of each region in which rooms are; one without a name tells of all in every region. */
+  readonly #feeds: ReadonlyMap<string, Feed>
   /** Every room there ever was, in the order of opening. */
   readonly rooms: Room[] = []
   readonly calls = new Calls()
@@ -168,21 +173,28 @@ export class AppWorld {
   readonly #open = new Map<string, Room>()
   readonly #incarnations = new Map<string, number>()
 
-  constructor(id: string, feed: Feed, players: Players) {
+  constructor(id: string, feeds: ReadonlyMap<string, Feed>, players: Players) {
     this.id = id
-    this.feed = feed
+    this.#feeds = feeds
     this.players = players
   }
 
-  /** The room that has this roomUuid now. */
-  room(uuid: string): Room | undefined {
-    return this.#open.get(uuid)
+  /** The room that has this roomUuid now, as the region knows it; without one, as all of them do. */
+  room(uuid: string, region?: string): Room | undefined {
+    const room = this.#open.get(uuid)
+    return region === undefined || room?.region === undefined || room.region === region ? room : undefined
+  }
+
+  /** What the feed of the region serves in one answer. */
+  feed(region: string): Feed | undefined {
+    return this.#feeds.get('') ?? this.#feeds.get(region)
   }
 
   open(uuid: string, openedAt: number, contents: () => Contents): Room {
     const incarnation = (this.#incarnations.get(uuid) ?? 0) + 1
     const room: Room = {
       uuid,
+      region: this.#regionOf(uuid, incarnation),
       incarnation,
       openedAt,
       state: 0,
@@ -203,7 +215,15 @@ export class AppWorld {
   }
 
   announce(entry: FeedEntry): void {
-    this.feed.announce(entry)
+    this.feed(entry.room.region ?? '')?.announce(entry)
+  }
+
+  /** Drawn anew for each incarnation, by its name alone. */
+  #regionOf(uuid: string, incarnation: number): string | undefined {
+    const regions = [...this.#feeds.keys()].filter(region => region !== '')
+    return regions.length === 0
+      ? undefined
+      : drawFrom(seededRandom(`${this.id}/${uuid}/${incarnation}`)).pick(regions)
   }
 
   /** Counts an event that was just made, and tells the feed of it. */

@@ -27,14 +27,19 @@ afterAll(async () => {
 })
 
 async function config(
-  overrides: { readonly token?: string; readonly url?: string; readonly role?: string } = {},
+  overrides: {
+    readonly token?: string
+    readonly url?: string
+    readonly role?: string
+    readonly region?: readonly string[]
+  } = {},
 ) {
   const path = join(folder, 'penstock.yaml')
-  const { token = demoApp.token, url = provider.url, role = 'penstock_runtime' } = overrides
+  const { token = demoApp.token, url = provider.url, role = 'penstock_runtime', region = ['ap'] } = overrides
   const settings = {
     database: { url: database.url, role },
     provider: { classroom: { url } },
-    apps: [{ id: demoApp.id, region: 'ap', plan: 'premium', classroom: { uid: demoApp.uid, token } }],
+    apps: [{ id: demoApp.id, region, plan: 'premium', classroom: { uid: demoApp.uid, token } }],
   }
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
   return path
@@ -63,6 +68,11 @@ test('check passes where everything is right, consumes nothing of the feed and b
   const asked = sandbox.arrivals.list(before, 10).map(({ operation }) => operation)
   expect(asked).toEqual(['roomEvents'])
   expect(sandbox.status().violations).toBe(0)
+})
+
+test('check asks in each region of an app', async () => {
+  const found = await checked(await config({ region: ['ap', 'eu'] }))
+  expect(['ap', 'eu'].map(region => resultOf(found, `app demo in ${region}`))).toEqual(['ok', 'ok'])
 })
 
 test('check as JSON says of each part how it is', async () => {

@@ -142,6 +142,8 @@ describe('the reference table', () => {
     expect(configReference()).toContain(
       '| `log.level` | one of debug, info, warn, error | `info` | Least level that is logged. |',
     )
-    expect(configReference()).toContain('| `apps[].region` | one of cn, ap, eu, na | required | ')
+    expect(configReference()).toContain(
+      '| `apps[].region` | one of cn, ap, eu, na, or a list of some | required | ',
+    )
   })
 })

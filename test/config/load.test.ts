@@ -130,6 +130,23 @@ describe('a good configuration', () => {
     expect(config.apps[0]!.classroom).toBeUndefined()
   })
 
+  it.each([
+    ['ap', 'ap', ['ap']],
+    [['eu', 'ap'], 'eu', ['eu', 'ap']],
+  ])('may have an app in one region or in several: %s', async (region, first, regions) => {
+    const app = { id: 'a', region, plan: 'premium', rest: { key: 'k', secret: 's' } }
+    const text = JSON.stringify({ provider: { players: { url: 'https://x.example' } }, apps: [app] })
+    const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
+    expect(config.apps[0]).toMatchObject({ region: first, regions })
+  })
+
+  it.each([[[]], [['ap', 'ap']], [['ap', 'moon']]])('has no app in these regions: %j', async region => {
+    const app = { id: 'a', region, plan: 'premium', rest: { key: 'k', secret: 's' } }
+    const text = JSON.stringify({ provider: { players: { url: 'https://x.example' } }, apps: [app] })
+    const refused = readConfig(text, { name: 'text', env: {}, folder: '/' })
+    await expect(refused).rejects.toThrow('or a list of some')
+  })
+
   it('takes the database from DATABASE_URL when it names none', async () => {
     const env = { DATABASE_URL: 'postgres://penstock:CANARY@db/penstock' }
     const { database } = await loadConfig(good('short'), { env })

@@ -81,10 +81,10 @@ const deployments: readonly StageOptions[] = [
     provider: { submitter: 'fromUser' },
   },
   {
-    seed: 'one numbering over all rooms, widgets behind the region and without numbers, one event an answer',
+    seed: 'one numbering over all rooms, widgets behind the region and without numbers, one event an answer, two regions',
     switches: {
       ...{ sequenceScope: 'app', widgetPath: 'with-region', widgetItemSequence: 'absent' },
-      ...{ feedShape: 'object', appFeed: 'consuming' },
+      ...{ feedShape: 'object', appFeed: 'consuming', regions: 'two' },
     },
     provider: { sequenceScope: 'app', widgetPath: 'with-region' },
     // One event an answer cannot keep up with a busy school: its rooms would be forgotten before they are heard of.

@@ -78,12 +78,10 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
       }),
     serve: sandbox => (asked ? telling(sandbox, asked.answered) : sandbox),
-    configOf: ({ databaseUrl, providerUrl }) =>
-      configOf(databaseUrl, apps, {
-        url: providerUrl,
-        roomMemory: `${memory * 0.75}s`,
-        ...options.provider,
-      }),
+    configOf: ({ databaseUrl, providerUrl }) => {
+      const provider = { url: providerUrl, roomMemory: `${memory * 0.75}s`, ...options.provider }
+      return configOf(databaseUrl, apps, provider, options.switches?.regions === 'two' ? ['ap', 'eu'] : 'ap')
+    },
   })
   if (asked) await ask(databaseUrl, clockThatStops)
   return {
@@ -136,7 +134,12 @@ async function settle(
 }
 
 /** All times fit a world that runs sixty times as fast: it forgets rooms after seconds. */
-function configOf(databaseUrl: string, apps: readonly AppOptions[], classroom: object): object {
+function configOf(
+  databaseUrl: string,
+  apps: readonly AppOptions[],
+  classroom: object,
+  region: string | readonly string[],
+): object {
   return {
     database: { url: databaseUrl, poolSize: 4 },
     http: { listen: '127.0.0.1:0' },
@@ -152,7 +155,7 @@ function configOf(databaseUrl: string, apps: readonly AppOptions[], classroom: o
     limits: { classroom: { perSecond: 200, concurrency: 8 }, 'classroom-feed': { perSecond: 10 } },
     apps: apps.map(({ id, uid, token }) => ({
       id,
-      region: 'ap',
+      region,
       plan: 'premium',
       classroom: { uid, token },
     })),

@@ -28,6 +28,8 @@ export interface Asked {
   readonly at: number
   readonly app: string
   readonly operation: string
+  /** First segment of the path; of an operation without a region something else. */
+  readonly region: string
   readonly room: string
   readonly nextId: string | null
 }
@@ -56,6 +58,7 @@ export class FakeTransport implements Transport {
       at,
       app,
       operation: operation.name,
+      region: url.pathname.split('/')[1]!,
       room: named?.[1] ?? '',
       nextId: url.searchParams.get('nextId'),
     }
@@ -179,18 +182,21 @@ export function appOf(
   id: string,
   streams: readonly CursorStreamName[],
   rooms: readonly string[] = [],
+  regions: readonly string[] = [],
 ): AppSettings {
+  const limits = (scope: string): AppSettings['limits'] => ({
+    classroom: { scope, rates: [perSecond(1_000)], concurrency: 8, counted: 'process' },
+    'classroom-feed': { scope, rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
+  })
   return {
     id,
     region: 'ap',
+    regions: regions.map(name => ({ name, limits: limits(`${id}/${name}`) })),
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, cadence])),
     windows: {},
     details: {},
-    limits: {
-      classroom: { scope: id, rates: [perSecond(1_000)], concurrency: 8, counted: 'process' },
-      'classroom-feed': { scope: id, rates: [perSecond(1_000)], concurrency: 1, counted: 'ledger' },
-    },
+    limits: limits(id),
   }
 }
 

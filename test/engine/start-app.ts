@@ -12,12 +12,14 @@ export function startApp(
   rooms: readonly string[] = [],
   streams: readonly (typeof everything)[number][] = everything,
   more: Partial<EngineSettings> = {},
+  regions: readonly string[] = [],
 ) {
   const rig = createRig(['room-events', 'popup-quiz'])
   const app = appOf(
     'a1',
     streams.map(({ name }) => name),
     rooms,
+    regions,
   )
   const settings = { ...settingsOf([app]), ...more }
   const controller = new AbortController()

@@ -16,7 +16,8 @@ function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
   const controller = new AbortController()
   const series = stream.scope === 'app' ? '' : 'algebra'
   if (progress) rig.store.put(stream.name, series, progress)
-  const learnt = { refusedTails: 0, heard: createHeard() }
+  const heard = createHeard()
+  const learnt = { refusedTails: 0, heard: () => heard }
   const context = {
     ...rig,
     ...{ app, settings, stream, series, fence },

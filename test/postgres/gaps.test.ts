@@ -44,7 +44,7 @@ const gaps = () =>
     `select reason, state, unit, range_from as "from", range_to as "to" from ingest.gap where unit = 'time' order by range_from`,
   )
 const minutes = (n: number) => new Date(time(n))
-const unread = (fence = me) => db.store.recordUnread(fence, app)
+const unread = (fence = me) => db.store.recordUnread(fence, app, '')
 
 describe('answers of the feed that nobody stored', () => {
   it('are none while every answer was committed or refused, or may still be committed', async () => {
@@ -104,6 +104,28 @@ describe('answers of the feed that nobody stored', () => {
       { from: seconds(10), to: seconds(37) },
       { from: seconds(40), to: seconds(58) },
     ])
+  })
+
+  it('of the feed of one region reach back to what that feed told, whatever others told since', async () => {
+    const inRegion = (region: string) =>
+      granted(db.ledger, debit(group, 1, 1, { rates: [], scope: `${app}/${region}` }))
+    const commitIn = async (region: string) => {
+      const settles = await inRegion(region)
+      const { version } = (await db.store.progress(app, 'app-events', region))!
+      await db.store.commit(feedPage(version, { settles, series: region, region }))
+    }
+    for (const region of ['ap', 'eu']) await db.store.follow(me, app, 'app-events', region)
+    await commitIn('ap')
+    await commitIn('eu')
+    await db.advance(minute)
+    await commitIn('eu')
+    await db.ledger.settle(await inRegion('ap'), 'unread', anyTime)
+    expect(await db.store.recordUnread(me, app, 'eu')).toBe(0)
+    expect(await db.store.recordUnread(me, app, 'ap')).toBe(1)
+    expect(await gaps()).toMatchObject([{ state: 'open', from: minutes(0), to: minutes(1) }])
+    await db.advance(minute)
+    await commitIn('ap')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
   })
 
   it('of a feed that has more to tell reach back to the last answer that told all', async () => {

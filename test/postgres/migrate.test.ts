@@ -42,6 +42,7 @@ const names = [
   '0030-gaps-never-served',
   '0032-live-channels',
   '0033-what-is-long-over',
+  '0034-feeds-of-regions',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

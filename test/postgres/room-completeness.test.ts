@@ -224,6 +224,23 @@ describe('a stream that was on and is switched off', () => {
     expect(await days('room-events')).toEqual(['0?', '1', '2', '3'])
   })
 
+  it('of the feeds of several regions is judged by the last of them, without those that are no more', async () => {
+    await held('first', 0)
+    for (const region of ['', 'ap', 'eu']) await db.store.follow(me, app, 'app-events', region)
+    await db.store.closeSeries(me, app, 'app-events', '')
+    const read = (region: string, iso: string) =>
+      db.rows(`update ingest.progress set caught_up_at = $2 where stream = 'app-events' and series = $1`, [
+        region,
+        iso,
+      ])
+    await read('ap', noon(2))
+    await db.setTime(noon(2))
+    expect(await days('app-events')).toEqual(['0?', '1?', '2?'])
+    await read('eu', noon(1))
+    expect(await days('app-events')).toEqual(['0', '1?', '2?'])
+    expect(await days('room-events')).toEqual(['0', '1?', '2?'])
+  })
+
   it('of ranges of time is judged by the days before, though its series were closed with it', async () => {
     const from = Date.parse(start) / 1_000 - 8 * 3_600
     await db.store.beginWindows(me, app, 'calls', ['all'], from)

@@ -1,4 +1,5 @@
 import { defaultLimits } from '../../src/config/schema/limits.ts'
+import { regionalScope } from '../../src/engine/ports.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../src/sandbox/index.ts'
@@ -69,7 +70,7 @@ export function drawScenario(seed: number, demands: Demands): Scenario {
       ...(isDrawn(seed, 'unreadable') ? unreadable : []),
     ],
     profile: { ...profile, ...demands.profile },
-    settings: settingsFor(apps, streams, rooms),
+    settings: settingsFor(apps, streams, rooms, switches.regions),
   }
 }
 
@@ -92,9 +93,10 @@ function settingsFor(
   apps: readonly AppOptions[],
   streams: readonly CursorStreamName[],
   rooms: readonly string[],
+  regions: Switches['regions'],
 ): EngineSettings {
   return {
-    apps: apps.map(({ id }) => appSettings(id, streams, rooms)),
+    apps: apps.map(({ id }) => appSettings(id, streams, rooms, regions)),
     harvest: { submitter: 'operator', sequenceScope: 'room' },
     roomMemory,
     deadline: 30 * second,
@@ -116,6 +118,7 @@ function appSettings(
   id: string,
   streams: readonly CursorStreamName[],
   rooms: readonly string[],
+  regions: Switches['regions'],
 ): AppSettings {
   const room: StreamSettings = {
     activeEvery: 30 * second,
@@ -127,13 +130,19 @@ function appSettings(
   return {
     id,
     region: 'eu',
+    regions: regions === 'two' ? ['eu', 'ap'].map(name => ({ name, limits: limitsOf(id, name) })) : [],
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feed : room])),
     windows: {},
     details: {},
-    limits: {
-      classroom: { scope: id, rates: [perSecond(50)], concurrency: 4, counted: 'process' },
-      'classroom-feed': { scope: id, rates: [perSecond(feedRate)], concurrency: 1, counted: 'ledger' },
-    },
+    limits: limitsOf(id),
+  }
+}
+
+function limitsOf(id: string, region = ''): AppSettings['limits'] {
+  const scope = regionalScope(id, region)
+  return {
+    classroom: { scope, rates: [perSecond(50)], concurrency: 4, counted: 'process' },
+    'classroom-feed': { scope, rates: [perSecond(feedRate)], concurrency: 1, counted: 'ledger' },
   }
 }

@@ -19,6 +19,7 @@ const choices: Choices = {
   feedShape: 'all',
   listShape: 'all',
   logEnd: 'all',
+  regions: 'all',
   feedWindowSeconds: [30],
   feedMemorySeconds: [3600],
   tail: 'all',

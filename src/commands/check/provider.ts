@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../clock/clock.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import type { Reply, Transport } from '../../engine/ports.ts'
 import { createTransport } from '../../http/transport.ts'
-import { classroomCodes, roomEvents } from '../../provider/classroom/index.ts'
+import { classroomCodes, type Region, roomEvents } from '../../provider/classroom/index.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
 import { engineSettings } from '../engine-settings.ts'
@@ -47,28 +47,30 @@ export async function checkProvider(
 }
 
 /**
- * Asks for the log of a room that does not exist, once for each app: the answer that there is no such room proves
- * the address and the credentials. It consumes no event, and the provider documents no limit for it.
+ * Asks for the log of a room that does not exist, once for each region of an app: the answer that there is no such room
+ * proves the address and the credentials. It consumes no event, and the provider documents no limit for it.
  */
 async function checkClassrooms(
   { provider, apps }: Config,
   transport: Transport,
   random: Random,
 ): Promise<readonly Finding[]> {
-  const checkApp = async ({ id: appId, region }: AppConfig): Promise<Finding> => {
+  const checkIn = async (region: Region, { id: appId, regions }: AppConfig): Promise<Finding> => {
     const request = requestLine(roomEvents, { region, appId, roomUuid: `penstock-check-${random.uuid()}` })
-    return finding(appId, await transport.send(appId, request))
+    const subject = regions.length > 1 ? `app ${appId} in ${region}` : `app ${appId}`
+    return finding(subject, await transport.send(appId, request))
   }
-  const asked = apps.filter(app => provider.classroom && app.classroom)
+  const asked = apps
+    .filter(app => provider.classroom && app.classroom)
+    .flatMap(app => app.regions.map(region => () => checkIn(region, app)))
   const findings: Finding[] = []
   for (let start = 0; start < asked.length; start += together) {
-    findings.push(...(await Promise.all(asked.slice(start, start + together).map(checkApp))))
+    findings.push(...(await Promise.all(asked.slice(start, start + together).map(check => check()))))
   }
   return findings
 }
 
-function finding(app: string, reply: Reply): Finding {
-  const subject = `app ${app}`
+function finding(subject: string, reply: Reply): Finding {
   const accepted = { subject, result: 'ok', text: 'the classroom service accepts the credentials' } as const
   if (reply.ok || reply.failure.code === classroomCodes.noRoom) return accepted
   return { subject, result: 'failed', text: `${reply.failure.text}${advice(reply.failure)}` }

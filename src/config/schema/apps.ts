@@ -4,7 +4,7 @@ import { analyticsStreamShapes } from './analytics-streams.ts'
 import { listOf, section } from './leaf.ts'
 import { limits } from './limits.ts'
 import { streams } from './streams.ts'
-import { count, identifier, oneOf, secret, secretCommand, secretFile, text } from './values.ts'
+import { count, identifier, oneOf, oneOrMoreOf, secret, secretCommand, secretFile, text } from './values.ts'
 
 const rest = section(
   {
@@ -70,8 +70,8 @@ export const app = section(
     id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
       type: ['string', 'number'],
     }).describe('App ID of the project; every row in the database begins with it.'),
-    region: oneOf(regions).describe(
-      'Where the project lives: mainland China, Asia Pacific, Europe, North America.',
+    region: oneOrMoreOf(regions).describe(
+      'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made in the first.',
     ),
     plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
     rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),

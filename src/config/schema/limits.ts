@@ -129,14 +129,16 @@ export const limits = section(
       { noun: 'limit' },
     )
       .optional()
-      .describe('All classroom requests of one app. The provider documents no limit; this is polite.'),
+      .describe(
+        'All classroom requests of one app, in each of its regions. The provider documents no limit; this is polite.',
+      ),
     'classroom-feed': section(
       { perSecond: perSecond(defaultLimits['classroom-feed'].perSecond) },
       { noun: 'limit' },
     )
       .optional()
       .describe(
-        'Requests of the stream app-events, for one app. It asks as fast as this while an answer is full and tells something new.',
+        'Requests of the stream app-events, for one app, in each of its regions. It asks as fast as this while an answer is full and tells something new.',
       ),
     'call-search': planLimits('call-search', 'Requests of the stream calls.'),
     'call-details': planLimits(

@@ -55,6 +55,19 @@ export function oneOf<const W extends string>(words: readonly W[]) {
   )
 }
 
+/** One of the words, or a list of some of them, each once. */
+export function oneOrMoreOf<const W extends string>(words: readonly W[]) {
+  const allowed = `one of ${words.join(', ')}, or a list of some`
+  const one = { enum: words }
+  const json = { anyOf: [one, { type: 'array', items: one, minItems: 1, uniqueItems: true }] }
+  return leafOrList({ allowed, words, json }, written => {
+    const named = [written].flat().map(text => words.find(word => word === text))
+    const [first, ...others] = named.filter(word => word !== undefined)
+    const isFit = first !== undefined && named.length === new Set([first, ...others]).size
+    return isFit ? ([first, ...others] as const) : unfit
+  })
+}
+
 /** A text that a pattern describes. The pattern must not backtrack. */
 export function text(allowed: string, pattern: RegExp, json: JsonSchema = { type: 'string' }) {
   return leaf({ allowed, json }, written => (pattern.test(written) ? written : unfit))

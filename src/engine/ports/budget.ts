@@ -16,6 +16,11 @@ export interface Debit {
   readonly reach: number
 }
 
+/** Whose counter it is of an app that is in several regions: the servers of each count by themselves. */
+export function regionalScope(app: string, region: string): string {
+  return region === '' ? app : `${app}/${region}`
+}
+
 /** live: new data; repair: what went wrong before; revisit: what may have changed; backfill: what is long past. */
 export const purposes = ['live', 'repair', 'revisit', 'backfill'] as const
 export type Purpose = (typeof purposes)[number]

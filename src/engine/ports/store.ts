@@ -36,10 +36,14 @@ export interface OpenSeries {
   readonly life: RoomLife | undefined
   /** When the room last showed life. */
   readonly lastEventAt: number | null
+  /** Where the room was found, if anywhere. */
+  readonly region?: string | null
 }
 
 export interface PageCommit {
   readonly app: string
+  /** Where it was asked for; the app's own unless told. */
+  readonly region?: string
   readonly stream: StreamName
   readonly series: string
   readonly fence: Fence
@@ -129,13 +133,13 @@ export interface Store extends RangeStore {
    * The log of a room answers and cannot be read: it shows that the room is there, and not whose it is. Answers whether
    * its other streams may be stored all the same: where the log was never read, or was read lately.
    */
-  readonly vouchFor: (fence: Fence, app: string, room: string) => Promise<boolean>
+  readonly vouchFor: (fence: Fence, app: string, room: string, region?: string) => Promise<boolean>
   /**
-   * Answers of the app's feed that were debited and never committed, and a pause longer than the provider
+   * Answers of a feed of the app that were debited and never committed, and a pause longer than the provider
    * remembers, become rows of the gap ledger. Answers how many rows are new or have grown.
    */
-  readonly recordUnread: (fence: Fence, app: string) => Promise<number>
-  /** Closes the gaps of the app's feed once every room has been read to its end since; answers how many stay open. */
+  readonly recordUnread: (fence: Fence, app: string, series: string) => Promise<number>
+  /** Closes the gaps of the app's feeds once every room has been read to its end since; answers how many stay open. */
   readonly settleFeedGaps: (fence: Fence, app: string) => Promise<number>
   /** Makes room for the rows to come, before the first of them. What is left of it is done by the housekeeping. */
   readonly prepare: () => Promise<void>

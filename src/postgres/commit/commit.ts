@@ -18,7 +18,7 @@ export interface CommitSettings {
   readonly roomMemory: number
   /** Streams that follow every room. */
   readonly roomStreams: readonly string[]
-  /** Region of an app, for the tables of rooms and players. */
+  /** Region of an app, of rooms whose page does not tell its own. */
   readonly region: (app: string) => string
   /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
@@ -63,7 +63,7 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     caught_up: page.caughtUp,
     memory: `${settings.roomMemory} milliseconds`,
     room_streams: settings.roomStreams,
-    region: settings.region(page.app),
+    region: page.region ?? settings.region(page.app),
     incarnation: room.kind === 'incarnation' ? room.incarnation : null,
     opens: room.kind === 'incarnation' && room.opens,
     holes: encodeJson(page.holes ?? []),

@@ -98,7 +98,7 @@ export function storedRooms(source: 'feed' | 'log'): string {
       ended_at = ${become('ended_at', mergedEnd)},
       valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
       last_event_at = greatest(t.last_event_at, excluded.last_event_at),
-      verified_at = ${verified.again}${source === 'log' ? ', forgotten_at = null' : ''}
+      verified_at = ${verified.again}${source === 'log' ? ', forgotten_at = null, region = excluded.region' : ''}
     returning (xmax = 0) as fresh
   )`
 }
