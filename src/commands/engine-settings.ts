@@ -112,9 +112,7 @@ function classroomStream(
   if (cadence === 'off' || !classroom || !isDrained(config, app, name)) return undefined
   const [activeEvery, idleEvery] =
     'every' in cadence ? [cadence.every, cadence.every] : [cadence.activeEvery, cadence.idleEvery]
-  // A region that hangs keeps the others from nothing: each may be asked as if it were alone.
-  const places = app.limits.classroom.concurrency * app.regions.length
-  const concurrency = Math.ceil(places * shareOf(name))
+  const concurrency = Math.ceil(app.limits.classroom.concurrency * shareOf(name))
   return { activeEvery, idleEvery, memory: classroom.roomMemory, concurrency }
 }
 

@@ -12,8 +12,13 @@ const APART_MS = 60_000
 export interface Absences {
   /** The log of the room was read. */
   readonly served: (room: string) => void
-  /** The log of the room was not there, or there is no such room; answers whether the room is over. */
-  readonly missed: (room: string, missing: 'log' | 'room') => boolean
+  /** When any log was last read, on the monotonic clock, ms. */
+  readonly servedAt: () => number
+  /**
+   * The log of the room was not there, or there is no such room; answers whether the room is over. `othersAt`: when a log
+   * was last read elsewhere, if that tells anything of this room.
+   */
+  readonly missed: (room: string, missing: 'log' | 'room', othersAt: number) => boolean
   /** Whether the room was said not to exist, and is asked about once more before that is believed. */
   readonly isDenied: (room: string) => boolean
   readonly forget: (room: string) => void
@@ -28,7 +33,6 @@ interface Absence {
 /** Which rooms' logs were not there when they were last asked for. */
 export function createAbsences(clock: Clock): Absences {
   const absences = new Map<string, Absence>()
-  /** When any log was last read, on the monotonic clock, ms. */
   let servedAt = Number.NEGATIVE_INFINITY
 
   return {
@@ -36,12 +40,14 @@ export function createAbsences(clock: Clock): Absences {
       absences.delete(room)
       servedAt = clock.monotonic()
     },
-    missed: (room, missing) => {
+    servedAt: () => servedAt,
+    missed: (room, missing, othersAt) => {
       const isDenied = missing === 'room'
       const now = clock.monotonic()
       const last = absences.get(room) ?? { tries: 0, at: Number.NEGATIVE_INFINITY }
       // Without a code it speaks of this room only where others were served meanwhile.
-      const counts = now - last.at >= APART_MS && (isDenied || last.tries === 0 || servedAt > last.at)
+      const isServed = Math.max(servedAt, othersAt) > last.at
+      const counts = now - last.at >= APART_MS && (isDenied || last.tries === 0 || isServed)
       const tries = last.tries + (counts ? 1 : 0)
       absences.set(room, { tries, at: counts ? now : last.at, isDenied })
       return tries >= TRIES[missing]

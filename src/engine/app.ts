@@ -5,7 +5,7 @@ import { createItemSource } from './item-source.ts'
 import type { Source } from './job.ts'
 import { createLiveChoice, type LiveChoice } from './live-choice.ts'
 import type { Pacers } from './pacer.ts'
-import { startPoller } from './poller.ts'
+import { type Poller, startPoller } from './poller.ts'
 import type { ClockOffset } from './ports.ts'
 import { createRangeRules, type RangeRules } from './range-rules.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'
@@ -20,7 +20,7 @@ export interface RunningApp {
   /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
   readonly want: (stream: StreamName) => void
   /** Has a room read again that someone wants read from its beginning. */
-  readonly reread: (room: string) => void
+  readonly reread: Poller['reread']
 }
 
 /** A limit group is worth naming urgent when what it owes expires within this share of its reach. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 import type { CursorStream } from '../streams/stream.ts'
-import { createAgenda } from './agenda.ts'
+import { type Agenda, createAgenda } from './agenda.ts'
 import { createHeard, type Heard } from './heard.ts'
 import type { Learnt } from './visit.ts'
 
@@ -17,7 +17,7 @@ export interface Lane {
   readonly wish: (series: string, gap: number) => void
   /** Plans a visit at once, unless one is under way. */
   readonly ensure: (series: string) => void
-  /** Begins the visit that is due first, unless `concurrency` are under way; undefined when there is none. */
+  /** Begins the visit that is due first where fewer than `concurrency` are under way; undefined when there is none. */
   readonly take: (concurrency: number) => string | undefined
   /** Ends a visit; `within` ms the next one is due, unless something asked for an earlier one meanwhile. */
   readonly end: (series: string, within: number | undefined) => void
@@ -36,10 +36,23 @@ export interface Lane {
   readonly asked: (series: string) => Set<string | null>
 }
 
-export function createLane(stream: CursorStream, clock: Clock): Lane {
-  const agenda = createAgenda<string>()
-  /** Series under visit, and when they are due again by what was heard meanwhile. */
-  const visiting = new Map<string, number>()
+/** What is asked in one region; what waits there takes nothing from the others. */
+interface Place {
+  readonly agenda: Agenda<string>
+  /** How many visits are under way. */
+  visits: number
+}
+
+interface Underway {
+  readonly place: Place
+  /** When the series is due again by what was heard meanwhile. */
+  again: number
+}
+
+/** `regionOf`: where a series is asked for by now. */
+export function createLane(stream: CursorStream, clock: Clock, regionOf: (series: string) => string): Lane {
+  const places = new Map<string, Place>()
+  const visiting = new Map<string, Underway>()
   const failures = new Map<string, number>()
   /** When the last visits are or were due that were wished for. */
   const wishes = new Map<string, number>()
@@ -52,14 +65,39 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
     return known
   }
 
+  function placeOf(series: string): Place {
+    const region = regionOf(series)
+    const known = places.get(region) ?? { agenda: createAgenda(), visits: 0 }
+    places.set(region, known)
+    return known
+  }
+
+  function agendas(): readonly Agenda<string>[] {
+    return [...places.values()].map(({ agenda }) => agenda)
+  }
+
+  function dueOf(series: string): number {
+    return Math.min(...agendas().map(agenda => agenda.dueOf(series) ?? Infinity))
+  }
+
   function plan(series: string, due: number): void {
-    if (due < (agenda.dueOf(series) ?? Infinity)) agenda.put(series, due, series)
+    const { agenda } = placeOf(series)
+    const earlier = dueOf(series)
+    if (earlier <= due && agenda.dueOf(series) === earlier) return
+    for (const each of agendas()) each.remove(series)
+    agenda.put(series, Math.min(due, earlier), series)
   }
 
   function want(series: string, due: number): void {
-    const again = visiting.get(series)
-    if (again === undefined) plan(series, due)
-    else visiting.set(series, Math.min(again, due))
+    const visit = visiting.get(series)
+    if (visit) visit.again = Math.min(visit.again, due)
+    else plan(series, due)
+  }
+
+  /** Where a visit may begin whose turn it is, and where one will be due. */
+  function firstFree(concurrency: number): Place | undefined {
+    const free = [...places.values()].filter(({ visits }) => visits < concurrency)
+    return free.sort((a, b) => (a.agenda.next() ?? Infinity) - (b.agenda.next() ?? Infinity))[0]
   }
 
   return {
@@ -78,31 +116,36 @@ export function createLane(stream: CursorStream, clock: Clock): Lane {
       if (!visiting.has(series)) plan(series, clock.monotonic())
     },
     take: concurrency => {
-      if (visiting.size >= concurrency) return undefined
-      const series = agenda.take(clock.monotonic())
-      if (series !== undefined) visiting.set(series, Infinity)
+      const place = firstFree(concurrency)
+      const series = place?.agenda.take(clock.monotonic())
+      if (!place || series === undefined) return undefined
+      place.visits += 1
+      visiting.set(series, { place, again: Infinity })
       return series
     },
     end: (series, within) => {
-      const asked = visiting.get(series) ?? Infinity
+      const visit = visiting.get(series)
+      if (visit) visit.place.visits -= 1
       visiting.delete(series)
       if (readings.get(series)?.size === 0) readings.delete(series)
-      const due = Math.min(asked, clock.monotonic() + (within ?? Infinity))
+      const due = Math.min(visit?.again ?? Infinity, clock.monotonic() + (within ?? Infinity))
       if (due < Infinity) plan(series, due)
     },
-    rests: series => !visiting.has(series) && (agenda.dueOf(series) ?? Infinity) > clock.monotonic(),
+    rests: series => !visiting.has(series) && dueOf(series) > clock.monotonic(),
     drop: series => {
-      agenda.remove(series)
-      if (visiting.has(series)) visiting.set(series, Infinity)
+      for (const agenda of agendas()) agenda.remove(series)
+      const visit = visiting.get(series)
+      if (visit) visit.again = Infinity
       failures.delete(series)
       wishes.delete(series)
       readings.delete(series)
     },
-    next: concurrency => (visiting.size < concurrency ? (agenda.next() ?? Infinity) : Infinity),
+    next: concurrency => firstFree(concurrency)?.agenda.next() ?? Infinity,
     lateness: () => {
       const now = clock.monotonic()
-      const series = agenda.countDue(now)
-      return { series, lateBy: series > 0 ? now - agenda.next()! : 0 }
+      const series = agendas().reduce((sum, agenda) => sum + agenda.countDue(now), 0)
+      const next = Math.min(...agendas().map(agenda => agenda.next() ?? Infinity))
+      return { series, lateBy: series > 0 ? now - next : 0 }
     },
     fail: series => {
       const row = (failures.get(series) ?? 0) + 1

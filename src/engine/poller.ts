@@ -1,5 +1,11 @@
 import { retryDelay } from '../planning/retry.ts'
-import { type CursorStreamName, roomStreamNames, type StreamName, streamNames } from '../streams/stream.ts'
+import {
+  type CursorStream,
+  type CursorStreamName,
+  roomStreamNames,
+  type StreamName,
+  streamNames,
+} from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
 import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
@@ -23,8 +29,8 @@ export interface Poller {
   readonly wake: () => void
   /** Rooms that others have heard of; those that are not known yet are looked at. */
   readonly discover: (rooms: readonly string[]) => void
-  /** Has a room read again that someone wants read from its beginning. */
-  readonly reread: (room: string) => void
+  /** Has a room read again that someone wants read from its beginning, where it was found last if that is known. */
+  readonly reread: (room: string, region: string | null) => void
   /**
    * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
    * served together; while the provider or the database fails, the next try comes as it would without them.
@@ -48,12 +54,17 @@ export function startPoller(context: PollerContext): Poller {
   const feeds = new Map<string, FeedGaps>(feedSeries(app).map(series => [series, gapsOf(series)]))
   const feedGaps = (series: string) => feeds.get(series)!
   const lanes = new Map<StreamName, Lane>(
-    context.streams.map(stream => [stream.name, createLane(stream, clock)]),
+    context.streams.map(stream => [stream.name, createLane(stream, clock, regionOf(stream))]),
   )
   const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
   const relieve = createRelief(context, rooms, room => want(gatekeeper, room, 0))
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
+
+  /** Where the series of a stream are asked for; '' is where the app is. */
+  function regionOf({ scope }: CursorStream): (series: string) => string {
+    return scope === 'app' ? series => series : room => rooms.find(room)?.whereabouts.region ?? app.region
+  }
 
   function gapsOf(series: string): FeedGaps {
     return createFeedGaps({
@@ -144,11 +155,10 @@ export function startPoller(context: PollerContext): Poller {
     const { stream, learnt } = lane
     const purpose: Purpose = stream.scope === 'app' || stream.name === gatekeeper ? 'live' : 'revisit'
     const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
-    const region = stream.scope === 'app' ? series : rooms.find(series)?.whereabouts.region
     return visit(
       {
         ...context,
-        app: inRegion(app, region ?? app.region),
+        app: inRegion(app, regionOf(stream)(series)),
         fence: context.fence(),
         stream,
         series,
@@ -169,7 +179,7 @@ export function startPoller(context: PollerContext): Poller {
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [streamNames.filter(isOn), streamNames.filter(name => !isOn(name))]
     await store.noteStreams(context.fence(), app.id, { on, off })
-    if (lanes.has('app-events')) await leaveFormerFeeds()
+    if (lanes.has('app-events')) await changeFeeds()
     for (const { stream } of lanes.values()) {
       if (stream.kind === 'feed') for (const series of feeds.keys()) want(stream.name, series, 0)
       else if (stream.scope === 'app') want(stream.name, '', 0)
@@ -177,8 +187,12 @@ export function startPoller(context: PollerContext): Poller {
     if (lanes.has(gatekeeper)) await discover(context, rooms, want)
   }
 
-  /** Feeds of regions in which the app is no more: what they handed out last is set down, and nothing waits for them. */
-  async function leaveFormerFeeds(): Promise<void> {
+  /**
+   * Feeds of regions in which the app is no more: what they handed out last is set down, and nothing waits for them. One
+   * that comes back owes nothing of the time between.
+   */
+  async function changeFeeds(): Promise<void> {
+    for (const series of feeds.keys()) await store.follow(context.fence(), app.id, 'app-events', series)
     for (const { series } of await store.openSeries(app.id, 'app-events')) {
       if (feeds.has(series)) continue
       await store.recordUnread(context.fence(), app.id, series)
@@ -231,9 +245,9 @@ export function startPoller(context: PollerContext): Poller {
     if (waiting.length > 0) void leaveWaiting(waiting)
   }
 
-  function reread(room: string): void {
+  function reread(room: string, region: string | null): void {
     const hint = { room, change: 'hole', at: clock.now(), streams: roomStreamNames } as const
-    for (const { stream } of rooms.heed(hint, 'app-events')) want(stream, room, 0)
+    for (const { stream } of rooms.heed(hint, 'app-events', region ?? '')) want(stream, room, 0)
   }
 
   function wantApp(stream: StreamName): void {

@@ -20,6 +20,8 @@ export class Whereabouts {
   /** Regions that do not know the room. */
   readonly #gone = new Set<string>()
   #region: string
+  /** Where it was found last. */
+  #home: string | undefined
   #isFound = false
 
   constructor({ region, regions = [] }: AppSettings) {
@@ -45,14 +47,24 @@ export class Whereabouts {
   named(region: string): void {
     if (!this.#regions.includes(region)) return
     this.#gone.delete(region)
-    if (!this.#isFound || this.#gone.has(this.#region)) this.#region = region
+    if (!this.#isFound || this.#gone.has(this.#region)) this.#settle(region)
+  }
+
+  /** Its log was read there. */
+  found(region: string): void {
+    this.#gone.clear()
+    this.#settle(region)
+  }
+
+  #settle(region: string): void {
+    this.#region = region
+    this.#home = region
     this.#isFound = true
   }
 
-  /** Its log was read here. */
-  found(): void {
-    this.#gone.clear()
-    this.#isFound = true
+  /** Whether it is known to have been in another region. */
+  wasElsewhere(region: string): boolean {
+    return this.#home !== undefined && this.#home !== region
   }
 
   /** Nothing was learnt. Answers whether another region is asked next, as nobody knows where the room is. */
@@ -61,8 +73,9 @@ export class Whereabouts {
   }
 
   /** The region does not know the room. Answers whether another one may. */
-  isElsewhere(): boolean {
-    this.#gone.add(this.#region)
+  isElsewhere(region: string): boolean {
+    this.#gone.add(region)
+    if (region !== this.#region) return true
     this.#isFound = false
     return this.#turn()
   }

@@ -1,7 +1,7 @@
 import { nextVisit } from '../planning/cadence.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
-import { type Absences, createAbsences } from './absence.ts'
+import { createAbsences } from './absence.ts'
 import type { PollerContext } from './context.ts'
 import { afterFault, SOON_MS } from './faults.ts'
 import type { FeedGaps } from './feed-gaps.ts'
@@ -62,7 +62,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       case 'looped':
         if (stream.kind === 'feed') feedGaps(series).suspect()
         if (stream.name === gatekeeper && (await afterNoReading(series, result)) === 'over')
-          return afterEnd(series)
+          return afterEnd(series, result.region)
         return pauseOf(stream)(result.failure, failuresOf(lane, series, result), random.next())
       case 'gone':
         return afterGone(lane, series, result)
@@ -94,10 +94,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   async function afterNoReading(name: string, result: VisitResult): Promise<'over' | 'unread'> {
-    const { end, failure } = result
+    const { end, failure, region } = result
     const whereabouts = placed(name)?.whereabouts
-    if (failure?.kind === 'not_found' && absencesHere(name).missed(name, 'log')) return 'over'
-    if (end === 'looped') whereabouts?.found()
+    if (failure?.kind === 'not_found' && isMissing(name, 'log', region)) return 'over'
+    if (end === 'looped') whereabouts?.found(region)
     if (!whereabouts?.isTriedElsewhere() && (await showsRoom(name, result))) letOthersIn(name)
     return 'unread'
   }
@@ -107,9 +107,12 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return rooms.find(name) ?? (absences.size > 1 ? rooms.add(name, 'name') : undefined)
   }
 
-  /** Whose log was not there in the region in which the room is looked for. */
-  function absencesHere(name: string): Absences {
-    return absences.get(rooms.find(name)?.whereabouts.region ?? app.region)!
+  /** Whether so many answers of the region say so that the room is over there. */
+  function isMissing(name: string, missing: 'log' | 'room', region: string): boolean {
+    // Where the room never was, logs that others serve show that the answer speaks of the room alone.
+    const witnesses = rooms.find(name)?.whereabouts.wasElsewhere(region) ? [...absences.values()] : []
+    const servedAt = Math.max(...witnesses.map(each => each.servedAt()))
+    return absences.get(region)!.missed(name, missing, servedAt)
   }
 
   function forgetAbsences(name: string): void {
@@ -117,10 +120,10 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   }
 
   /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
-  async function showsRoom(room: string, { end, failure }: VisitResult): Promise<boolean> {
+  async function showsRoom(room: string, { end, failure, region }: VisitResult): Promise<boolean> {
     if (end === 'looped') return true
     if (!failure || !unreadable.has(failure.kind) || rooms.isVerified(room)) return false
-    return store.vouchFor(context.fence(), app.id, room, rooms.find(room)?.whereabouts.region)
+    return store.vouchFor(context.fence(), app.id, room, region)
   }
 
   function pauseOf({ kind }: CursorStream): typeof seriesPause {
@@ -150,21 +153,22 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
   function waitsForLog({ scope, name }: CursorStream, room: string): boolean {
     if (scope === 'app' || name === gatekeeper || rooms.isVerified(room)) return false
     seriesOf(rooms.find(room) ?? rooms.add(room, 'hint'), name).held = true
-    if (!absencesHere(room).isDenied(room)) readLog(room)
+    const region = rooms.find(room)?.whereabouts.region ?? app.region
+    if (!absences.get(region)!.isDenied(room)) readLog(room)
     return true
   }
 
   async function afterReading(
     stream: CursorStreamName,
     name: string,
-    { fresh, unfinished, undecided, end }: VisitResult,
+    { fresh, unfinished, undecided, end, region }: VisitResult,
   ): Promise<number | undefined> {
     const room = rooms.find(name) ?? rooms.add(name, 'hint')
     const memory = seriesOf(room, stream)
     if (stream === gatekeeper) {
-      room.whereabouts.found()
+      room.whereabouts.found(region)
       forgetAbsences(name)
-      absencesHere(name).served(name)
+      absences.get(region)!.served(name)
     }
     if (stream === gatekeeper && !undecided) letOthersIn(name)
     if (end === 'more') return 0
@@ -200,11 +204,11 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
    * Only the log of a room decides whether it is gone, and not by one answer alone; a room of which no more than its name
    * is known need not be there.
    */
-  async function afterGone({ stream, fail }: Lane, name: string, { failure }: VisitResult) {
+  async function afterGone({ stream, fail }: Lane, name: string, { failure, region }: VisitResult) {
     if (stream.name === gatekeeper) {
       const room = placed(name)
       const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
-      if (isNameOnly || absencesHere(name).missed(name, 'room')) return afterEnd(name)
+      if (isNameOnly || isMissing(name, 'room', region)) return afterEnd(name, region)
       rooms.distrust(name)
       const row = fail(name)
       const isNew = room.whereabouts.isTriedElsewhere() && row < absences.size
@@ -219,9 +223,9 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return undefined
   }
 
-  /** The room is over where it was looked for last; another region may know it. */
-  async function afterEnd(name: string): Promise<number | undefined> {
-    if (rooms.find(name)?.whereabouts.isElsewhere()) return 0
+  /** The room is over in the region; another one may know it. */
+  async function afterEnd(name: string, region: string): Promise<number | undefined> {
+    if (rooms.find(name)?.whereabouts.isElsewhere(region)) return 0
     await store.forgetRoom(context.fence(), app.id, name)
     forget(name)
     log.info('the provider no longer knows a room; its log is final', { app: app.id })

@@ -30,7 +30,7 @@ export interface RegionSettings {
 }
 
 export interface StreamSettings extends Cadence {
-  /** Series of this stream that are visited at the same time. */
+  /** Series of this stream that are visited at the same time, in each region. */
   readonly concurrency: number
 }
 

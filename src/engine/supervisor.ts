@@ -138,7 +138,7 @@ export function startEngine(context: EngineContext): Engine {
       if (running.size === 0 || health.state() === 'down') continue
       // What cannot be read now is looked for the next time.
       const marked = await store.wantedRooms().catch(() => [])
-      for (const { app, room } of marked) running.get(app)?.drained.reread(room)
+      for (const { app, room, region } of marked) running.get(app)?.drained.reread(room, region)
     }
   }
 

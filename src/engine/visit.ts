@@ -18,6 +18,8 @@ import { gatekeeper } from './rooms.ts'
 /** One visit to a series: pages are read until there is nothing more for now. */
 export interface VisitResult {
   readonly end: VisitEnd
+  /** Where it was asked: by now the room may be looked for elsewhere. */
+  readonly region: string
   readonly failure?: Failure
   /** Rows that were new to the database. */
   readonly fresh: number
@@ -94,6 +96,7 @@ export async function visit(context: PollContext, occasion: Occasion): Promise<V
   const isLog = context.stream.kind === 'queue'
   const goesOn = isUnderWay(place)
   const found = {
+    region: context.app.region,
     ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false },
     ...{ life, hints: [] as Hint[] },
   }

@@ -64,7 +64,7 @@ const unread = statement(
 
 /**
  * While the feed has more to tell than it was asked for, it may still name a room of which the missing answer told: the
- * gap waits until it has told all. A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
+ * gap waits until it has told all, and in place of a feed that is followed no more every other one. A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
  * unless the log had said that the room is closed: nobody can be in a closed room. What only the missing answers
  * named cannot be known: after a pause longer than the provider remembers that is a loss; after one answer it is
  * said beside the repair.
@@ -85,8 +85,10 @@ const settleFeed = statement(
      where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
        and not exists (
          select from ingest.progress p
-         where p.app_id = g.app_id and (p.stream = 'room-events' or p.stream = g.stream and p.series = g.series) and p.closed_at is null
-           and (p.caught_up_at is null or p.caught_up_at <= g.range_to))
+         where p.app_id = g.app_id and p.closed_at is null and (p.caught_up_at is null or p.caught_up_at <= g.range_to)
+           and (p.stream = 'room-events' or p.stream = g.stream and (p.series = g.series or not exists (
+             select from ingest.progress own where own.app_id = g.app_id and own.stream = g.stream and own.series = g.series
+               and own.closed_at is null))))
    ), settled as (
      update ingest.gap g
      set state = case when r.lost then 'lost' else 'repaired' end, updated_at = ingest.clock(),

@@ -39,7 +39,7 @@ const list = statement(
 
 const wantedRooms = statement(
   'wanted_rooms',
-  `select distinct p.app_id as app, p.series from ingest.progress p
+  `select distinct p.app_id as app, p.series, r.region from ingest.progress p ${lastRoom}
    where p.wanted <> '{}' and p.owed_from is null and p.closed_at is null`,
 )
 
@@ -48,7 +48,9 @@ const follow = statement(
   `insert into ingest.progress as p (app_id, stream, series)
    select :app, s.stream, r.room from unnest(:streams::text[]) s(stream) cross join unnest(:rooms::text[]) r(room)
    where ${owned}
-   on conflict (app_id, stream, series) do update set closed_at = null where p.closed_at is not null`,
+   on conflict (app_id, stream, series) do update
+     set closed_at = null, caught_up_at = case p.stream when 'app-events' then ingest.clock() else p.caught_up_at end
+     where p.closed_at is not null`,
 )
 
 const note = statement(
@@ -170,8 +172,9 @@ export async function followSeries(
 }
 
 export async function listWantedRooms(pool: pg.Pool): Promise<readonly WantedRoom[]> {
-  const rows = await query<{ app: string; series: string }>(pool, bind(wantedRooms, {}))
-  return rows.map(({ app, series }) => ({ app, room: decodeText(series) }))
+  type Row = Pick<WantedRoom, 'app' | 'region'> & { series: string }
+  const rows = await query<Row>(pool, bind(wantedRooms, {}))
+  return rows.map(({ app, series, region }) => ({ app, room: decodeText(series), region }))
 }
 
 export async function noteStreams(

@@ -50,7 +50,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     rehearse: page => rehearsePage(pool, settings, page),
     setAside: letter => setAside(pool, letter),
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
-    vouchFor: (fence, app, room) => vouchFor(pool, settings, fence, app, room),
+    vouchFor: (fence, app, room, region) => vouchFor(pool, settings, fence, app, room, region),
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
     recordUnread: (fence, app, series) => recordUnread(pool, settings, fence, app, series),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),

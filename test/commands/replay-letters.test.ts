@@ -157,7 +157,7 @@ describe('a letter that is not whole', () => {
     await letter('popup-quiz', 'maths', cut(), tooLarge)
     await letter('app-events', '', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 1, gone: 1 })
-    expect(await rig.db.store.wantedRooms()).toEqual([{ app, room: 'maths' }])
+    expect(await rig.db.store.wantedRooms()).toEqual([{ app, room: 'maths', region: 'ap' }])
     expect(await run(), 'it is wanted already').toEqual({ ...none, asked: 1, gone: 1 })
     await rig.db.advance(5 * 60_000)
     await rig.read('popup-quiz', 'maths', { items: [] })

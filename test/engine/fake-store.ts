@@ -182,7 +182,9 @@ export class FakeStore extends FakeRangeStore implements Store {
   }
 
   #make(stream: StreamName, series: string): void {
-    if (!this.#series.has(`${stream} ${series}`)) this.put(stream, series)
+    const known = this.#series.get(`${stream} ${series}`)
+    if (known) known.closed = false
+    else this.put(stream, series)
   }
 
   #called(method: Method): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../src/provider/errors.ts'
 import { news } from './fake-streams.ts'
-import { type Asked, minute, second } from './rig.ts'
+import { type Asked, fence, minute, second } from './rig.ts'
 import { startApp } from './start-app.ts'
 
 const regions = ['ap', 'eu']
@@ -91,6 +91,61 @@ describe('an app in two regions', () => {
   })
 })
 
+describe('a room of an app in two regions', () => {
+  const named = (room: string, region: string) => (each: Asked) =>
+    each.operation === 'appEvents' && each.region === region
+      ? { items: [{ id: 1, hint: news(room, 'news', 0) }] }
+      : undefined
+
+  it('stays where its log was read, though another feed named it meanwhile', async () => {
+    const app = start(['algebra'])
+    const log = Promise.withResolvers<{ items: [] }>()
+    app.transport.answers = each =>
+      named('algebra', 'eu')(each) ??
+      (each.operation === 'roomEvents' && each.at === 0 ? log.promise : { items: [] })
+    await app.clock.advance(5 * second)
+    log.resolve({ items: [] })
+    await app.clock.advance(minute)
+    expect(new Set(asked(app, 'roomEvents'))).toEqual(new Set(['ap']))
+    await app.stop()
+  })
+
+  it('is read though many rooms of the other region hang', async () => {
+    const app = start(Array.from({ length: 40 }, (_, n) => `slow-${n}`))
+    const never = Promise.withResolvers<{ items: [] }>()
+    app.transport.answers = each =>
+      each.operation === 'roomEvents' && each.region === 'ap'
+        ? never.promise
+        : ((each.at > 5 * second ? named('algebra', 'eu')(each) : undefined) ?? { items: [] })
+    await app.clock.advance(20 * second)
+    expect(asked(app, 'roomEvents')).toContain('eu')
+    never.resolve({ items: [] })
+    await app.stop()
+  })
+
+  it('is over where the other region has no words for one that it never had', async () => {
+    const app = start(['physics'])
+    const plain: Failure = { kind: 'not_found', text: 'not here' }
+    app.transport.answers = each => {
+      if (each.operation !== 'roomEvents' || each.room !== 'algebra')
+        return named('algebra', 'ap')(each) ?? { items: [] }
+      if (each.at < 10 * second) return { items: [] }
+      return each.region === 'ap' ? gone : plain
+    }
+    await app.clock.advance(3 * 60 * minute)
+    expect(app.store.forgotten).toContain('algebra')
+    await app.stop()
+  })
+
+  it('that is to be read again is asked for where it was found last', async () => {
+    const app = start()
+    app.poller.reread('algebra', 'eu')
+    await app.clock.advance(5 * second)
+    expect(new Set(asked(app, 'roomEvents'))).toEqual(new Set(['eu']))
+    await app.stop()
+  })
+})
+
 describe('an app that was in other regions before', () => {
   it('has what their feeds handed out last set down, and owes them nothing more', async () => {
     const app = start()
@@ -103,6 +158,16 @@ describe('an app that was in other regions before', () => {
       false,
     ])
     expect(app.store.calls.filter(call => call === 'recordUnread').length).toBeGreaterThanOrEqual(2)
+    await app.stop()
+  })
+
+  it('has a feed that comes back followed anew', async () => {
+    const app = start()
+    app.store.put('app-events', 'ap')
+    await app.store.closeSeries(fence, 'a1', 'app-events', 'ap')
+    app.transport.answers = () => 'server_error'
+    await app.clock.advance(second)
+    expect(app.store.isClosed('app-events', 'ap')).toBe(false)
     await app.stop()
   })
 })

@@ -220,6 +220,14 @@ describe('a room whose log cannot be read', () => {
     return db.store.commit(listPage('resources', name, 0))
   }
 
+  it('is noted to be where it was asked for', async () => {
+    await db.store.discoverRooms(me, app, ['abroad'])
+    await db.store.vouchFor(me, app, 'abroad', 'eu')
+    expect(await db.rows(`select region from classroom.room where room_uuid = 'abroad'`)).toEqual([
+      { region: 'eu' },
+    ])
+  })
+
   it('has its lists stored where its log was never read', async () => {
     await db.store.discoverRooms(me, app, ['opaque'])
     expect(await vouched('opaque')).toBe(true)

@@ -128,6 +128,30 @@ describe('answers of the feed that nobody stored', () => {
     expect(await db.store.settleFeedGaps(me, app)).toBe(0)
   })
 
+  it('of a feed that is followed no more wait for the others to tell all', async () => {
+    await db.store.follow(me, app, 'app-events', 'eu')
+    await commitFeed(await ask())
+    await db.advance(minute)
+    await db.ledger.settle(await ask(), 'unread', anyTime)
+    expect(await unread()).toBe(1)
+    await db.store.closeSeries(me, app, 'app-events', '')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(1)
+    await db.advance(minute)
+    await db.rows(`update ingest.progress set caught_up_at = ingest.clock() where series = 'eu'`)
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+  })
+
+  it('are none of the time in which its region was no part of the configuration', async () => {
+    await commitFeed(await ask())
+    await db.store.closeSeries(me, app, 'app-events', '')
+    await db.advance(24 * hour)
+    await db.store.follow(me, app, 'app-events', '')
+    expect(await unread()).toBe(0)
+    await db.advance(24 * hour)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([{ reason: 'pause', from: new Date(Date.parse(start) + 24 * hour) }])
+  })
+
   it('of a feed that has more to tell reach back to the last answer that told all', async () => {
     await commitFeed(await ask())
     await db.advance(minute)

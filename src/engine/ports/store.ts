@@ -153,6 +153,8 @@ export interface Store extends RangeStore {
 export interface WantedRoom {
   readonly app: string
   readonly room: string
+  /** Where the room was found last, if anywhere. */
+  readonly region: string | null
 }
 
 export interface StreamSwitches {
