@@ -118,10 +118,11 @@ export function checked(
     throw new ParameterError(`${called(operation)}: requestId: must be a UUID`)
   // By the names of the contract first, which are the ones that the caller knows.
   requestOf(operation, given, app)
-  const { name, filter, playTs } = given
+  const { name, filter, region, playTs } = given
   const deployed = app.deploy(operation, {
     ...(typeof name === 'string' ? { name } : {}),
     ...(typeof filter === 'string' ? { filter } : {}),
+    ...(typeof region === 'string' ? { region } : {}),
   })
   if ('off' in deployed)
     throw new CallError(operation, { kind: 'off', text: `nothing was sent: ${deployed.off}` })

@@ -4,6 +4,12 @@ import type { Operation } from '../provider/operation.ts'
 import type { PlayerQuestion } from '../provider/players/index.ts'
 import type { Project } from './arguments.ts'
 
+/** What tells the counters of one operation apart. */
+export interface Question extends PlayerQuestion {
+  /** Where it is asked, if that was told. */
+  readonly region?: string
+}
+
 /** The right to debit requests for the shard of an app without being the daemon. */
 export interface Fences {
   /** Undefined while the shard changes hands. What was lent is given back at once after its use. */
@@ -18,7 +24,7 @@ export interface Lent {
 /** An app as the client needs it. */
 export interface ClientApp extends Project {
   /** How the deployment wants an operation asked, and by whose limit. */
-  readonly deploy: (operation: Operation, question: PlayerQuestion) => Deployed
+  readonly deploy: (operation: Operation, question: Question) => Deployed
 }
 
 export type Deployed =

@@ -1,4 +1,4 @@
-import type { ClientApp, Deployed } from '../client/ports.ts'
+import type { ClientApp, Deployed, Question } from '../client/ports.ts'
 import { reasonText } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type { GroupLimit } from '../engine/settings.ts'
@@ -11,7 +11,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { poll, popupQuiz, withRegion } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
-import { createPlayer, deletePlayer, type PlayerQuestion, playerGroupOf } from '../provider/players/index.ts'
+import { createPlayer, deletePlayer, playerGroupOf } from '../provider/players/index.ts'
 import { analyticsGroupLimits } from './analytics-settings.ts'
 import { classroomLimits } from './engine-settings.ts'
 import { playerLimits } from './player-settings.ts'
@@ -25,10 +25,10 @@ export function clientApps(config: Config): readonly ClientApp[] {
   }))
 }
 
-function deploy(config: Config, app: AppConfig, operation: Operation, question: PlayerQuestion): Deployed {
+function deploy(config: Config, app: AppConfig, operation: Operation, question: Question): Deployed {
   switch (operation.family) {
     case 'classroom':
-      return ofClassroom(config, app, operation)
+      return ofClassroom(config, app, operation, question)
     case 'analytics':
       return ofAnalytics(config, app, operation)
     case 'players':
@@ -40,13 +40,20 @@ function asItIs(name: string): string {
   return name
 }
 
-function ofClassroom({ provider }: Config, app: AppConfig, operation: Operation): Deployed {
+function ofClassroom(
+  { provider }: Config,
+  app: AppConfig,
+  operation: Operation,
+  { region = app.region }: Question,
+): Deployed {
   if (!provider.classroom) return { off: reasonText('service', app, 'classroom') }
   if (!app.classroom) return { off: reasonText('credentials', app, 'classroom') }
   const isWidget = operation === popupQuiz || operation === poll
   const deployed =
     isWidget && provider.classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
-  return { operation: deployed, nameOf: asItIs, limit: classroomLimits(app)[operation.limitGroup]! }
+  // What the feed hands out by hand must be missed by the series of that region.
+  const limits = app.regions.length > 1 ? classroomLimits(app, region) : classroomLimits(app)
+  return { operation: deployed, nameOf: asItIs, limit: limits[operation.limitGroup]! }
 }
 
 function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Deployed {
@@ -66,7 +73,7 @@ function hasSeriesWords({ queryParams }: Operation): boolean {
   return 'startTs' in queryParams
 }
 
-function ofPlayers(config: Config, app: AppConfig, operation: Operation, question: PlayerQuestion): Deployed {
+function ofPlayers(config: Config, app: AppConfig, operation: Operation, question: Question): Deployed {
   const { players } = config.provider
   if (!players) return { off: reasonText('service', app, 'players') }
   if (!app.rest) return { off: reasonText('credentials', app, 'players') }

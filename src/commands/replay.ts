@@ -43,8 +43,10 @@ export async function replay(options: ReplayOptions): Promise<void> {
     const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
     if (missing.length > 0)
       throw new CommandError('the database is not prepared: run `penstock migrate up` first')
-    const region = (app: string) => config.apps.find(({ id }) => id === app)?.region ?? ''
-    const session = await openReplay(pool, { region, clock: systemClock }).catch(explain)
+    const session = await openReplay(pool, {
+      region: app => onlyRegion(config, app),
+      clock: systemClock,
+    }).catch(explain)
     try {
       if (options.deadLetters) await tryLetters(pool, session, config, apps, options)
       else tell(await run(session, config, apps, options), options)
@@ -55,6 +57,12 @@ export async function replay(options: ReplayOptions): Promise<void> {
     await pool.end()
     await database.stop()
   }
+}
+
+/** Where all rooms of an app are; what is kept raw does not tell in which of several regions one was. */
+export function onlyRegion({ apps }: Config, id: string): string | null {
+  const { regions = [] } = apps.find(app => app.id === id) ?? {}
+  return regions.length === 1 ? regions[0]! : null
 }
 
 const MAY_NOT = '42501'

@@ -85,8 +85,8 @@ export interface Replay {
 }
 
 export interface ReplaySettings {
-  /** Region of an app, for a room whose row is missing. */
-  readonly region: (app: string) => string
+  /** Region of an app, for a room whose row is missing; null where it may have been in any of several. */
+  readonly region: (app: string) => string | null
   readonly clock: Pick<Clock, 'monotonic'>
   readonly limits?: ChangeLimits
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { qualityAsked } from '../../src/commands/analytics-settings.ts'
+import { clientApps } from '../../src/commands/client-apps.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
+import { onlyRegion } from '../../src/commands/replay.ts'
 import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
+import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
 import { detailStreamNames, windowStreamNames } from '../../src/streams/stream.ts'
 
@@ -239,4 +242,24 @@ it('the configuration knows the limit group of every stream as the operations ha
   expect(Object.fromEntries(groups)).toEqual(groupOfStream)
   const ofAnalytics = Object.values(streams).filter(({ operation }) => operation.family === 'analytics')
   expect(ofAnalytics.map(({ name }) => name).toSorted()).toEqual(analyticsStreamNames.toSorted())
+})
+
+describe('an app in several regions', () => {
+  const inRegions = async (regions: string) =>
+    (await settingsOf(file('').replace('region: ap', `region: ${regions}`))).config
+
+  it.each([
+    ['[eu, ap]', undefined, 'a/eu'],
+    ['[eu, ap]', 'ap', 'a/ap'],
+    ['eu', undefined, 'a'],
+  ])('%s: what is asked by hand in %s is counted as the daemon does: %s', async (regions, region, scope) => {
+    const [client] = clientApps(await inRegions(regions))
+    const deployed = client!.deploy(appEvents, region === undefined ? {} : { region })
+    expect(deployed).toMatchObject({ limit: { scope } })
+  })
+
+  it('has no known one for a room that is rebuilt from what is kept raw', async () => {
+    expect(onlyRegion(await inRegions('[eu, ap]'), 'a')).toBeNull()
+    expect(onlyRegion(await inRegions('[eu]'), 'a')).toBe('eu')
+  })
 })

@@ -71,7 +71,7 @@ export const app = section(
       type: ['string', 'number'],
     }).describe('App ID of the project; every row in the database begins with it.'),
     region: oneOrMoreOf(regions).describe(
-      'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made in the first.',
+      'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made, and operations by hand done, in the first unless they name another.',
     ),
     plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
     rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),

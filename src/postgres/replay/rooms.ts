@@ -153,7 +153,7 @@ export async function mendRoom(
 export async function addRoom(
   ask: Ask,
   place: Incarnation,
-  region: string,
+  region: string | null,
   wanted: RoomValues,
 ): Promise<void> {
   await ask(bind(insertion, { ...placeValues(place), region, ...roomValues(wanted) }))
