@@ -23,6 +23,9 @@ export class Whereabouts {
   /** Where it was found last. */
   #home: string | undefined
   #isFound = false
+  /** Another region whose feed named it since its log was read. */
+  #rumour: string | undefined
+  #hasFollowed = false
 
   constructor({ region, regions = [] }: AppSettings) {
     this.#regions = regions.map(({ name }) => name)
@@ -40,7 +43,7 @@ export class Whereabouts {
 
   /** Somewhere else it is not known any more: here it may be another room. */
   get hasMoved(): boolean {
-    return this.#gone.size > 0
+    return this.#gone.size > 0 || this.#hasFollowed
   }
 
   /** The feed of the region, or the database, names the room; a log that is being read there is not left for it. */
@@ -48,11 +51,21 @@ export class Whereabouts {
     if (!this.#regions.includes(region)) return
     this.#gone.delete(region)
     if (!this.#isFound || this.#gone.has(this.#region)) this.#settle(region)
+    else if (region !== this.#region) this.#rumour = region
+  }
+
+  /** Its region said that it is not there. Answers whether it is looked for where another feed named it meanwhile. */
+  followsRumour(region: string): boolean {
+    if (region !== this.#region || this.#rumour === undefined) return false
+    this.#settle(this.#rumour)
+    this.#hasFollowed = true
+    return true
   }
 
   /** Its log was read there. */
   found(region: string): void {
     this.#gone.clear()
+    this.#hasFollowed = false
     this.#settle(region)
   }
 
@@ -60,6 +73,7 @@ export class Whereabouts {
     this.#region = region
     this.#home = region
     this.#isFound = true
+    this.#rumour = undefined
   }
 
   /** Whether it is known to have been in another region. */

@@ -97,6 +97,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     const { end, failure, region } = result
     const whereabouts = placed(name)?.whereabouts
     if (failure?.kind === 'not_found' && isMissing(name, 'log', region)) return 'over'
+    if (failure?.kind === 'not_found') whereabouts?.followsRumour(region)
     if (end === 'looped') whereabouts?.found(region)
     if (!whereabouts?.isTriedElsewhere() && (await showsRoom(name, result))) letOthersIn(name)
     return 'unread'
@@ -212,7 +213,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
       rooms.distrust(name)
       const row = fail(name)
       const isNew = room.whereabouts.isTriedElsewhere() && row < absences.size
-      return isNew ? 0 : seriesPause(failure, row, random.next())
+      return isNew || room.whereabouts.followsRumour(region) ? 0 : seriesPause(failure, row, random.next())
     }
     const room = rooms.find(name)
     if (!room) return undefined

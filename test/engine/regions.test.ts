@@ -110,6 +110,20 @@ describe('a room of an app in two regions', () => {
     await app.stop()
   })
 
+  it('is looked for at once where another feed names it, when its own region denies it', async () => {
+    const app = start(['algebra'])
+    app.transport.answers = each => {
+      const isUsedAgain = each.at > 15 * second
+      if (each.operation === 'roomEvents' && (each.region === 'eu') !== isUsedAgain) return gone
+      return (isUsedAgain ? named('algebra', 'eu')(each) : undefined) ?? { items: [] }
+    }
+    await app.clock.advance(40 * second)
+    expect(asked(app, 'roomEvents').at(-1)).toBe('eu')
+    await app.clock.advance(2 * minute)
+    expect(asked(app, 'roomEvents').at(-1)).toBe('eu')
+    await app.stop()
+  })
+
   it('is read though many rooms of the other region hang', async () => {
     const app = start(Array.from({ length: 40 }, (_, n) => `slow-${n}`))
     const never = Promise.withResolvers<{ items: [] }>()
