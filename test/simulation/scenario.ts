@@ -70,7 +70,12 @@ export function drawScenario(seed: number, demands: Demands): Scenario {
       ...(isDrawn(seed, 'unreadable') ? unreadable : []),
     ],
     profile: { ...profile, ...demands.profile },
-    settings: settingsFor(apps, streams, rooms, switches.regions),
+    settings: settingsFor(
+      apps,
+      streams,
+      rooms,
+      pick(seed, 'configured regions', configured[switches.regions]),
+    ),
   }
 }
 
@@ -89,11 +94,14 @@ const firstRooms = {
   off: ['algebra-7b-0-1', 'physics-10a-1-1'],
 } as const
 
+/** Where the daemon looks for rooms: it may be told of several regions that all know the same. */
+const configured = { one: [[], ['eu', 'ap']], two: [['eu', 'ap']] } as const
+
 function settingsFor(
   apps: readonly AppOptions[],
   streams: readonly CursorStreamName[],
   rooms: readonly string[],
-  regions: Switches['regions'],
+  regions: readonly string[],
 ): EngineSettings {
   return {
     apps: apps.map(({ id }) => appSettings(id, streams, rooms, regions)),
@@ -118,7 +126,7 @@ function appSettings(
   id: string,
   streams: readonly CursorStreamName[],
   rooms: readonly string[],
-  regions: Switches['regions'],
+  regions: readonly string[],
 ): AppSettings {
   const room: StreamSettings = {
     activeEvery: 30 * second,
@@ -130,7 +138,7 @@ function appSettings(
   return {
     id,
     region: 'eu',
-    regions: regions === 'two' ? ['eu', 'ap'].map(name => ({ name, limits: limitsOf(id, name) })) : [],
+    regions: regions.map(name => ({ name, limits: limitsOf(id, name) })),
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feed : room])),
     windows: {},
