@@ -27,7 +27,7 @@ const listed = (name: string, order: 'asc' | 'desc') =>
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
      and w.range_to < to_timestamp(:before::double precision)
      and (w.not_before is null or w.not_before <= ingest.clock())
-   order by w.range_from ${order}
+   order by w.range_from ${order}, w.item, w.part
    limit :limit::int`,
   )
 const lists = { oldest: listed('items', 'asc'), newest: listed('newest_items', 'desc') }

@@ -62,6 +62,16 @@ describe('the worklist', () => {
     expect(await db.store.items('other', 'call-sessions', { after: 0, before: at(1e6) }, 9)).toEqual([])
   })
 
+  it('offers what begins at one moment by name, in whatever order it came', async () => {
+    const part = (key: string, name: string) => ({ ...work(key, { from: 20, to: 30 }), part: name })
+    await add(part('c', ''), part('a', '2/2'), part('b', ''), part('a', '1/2'))
+    const bounds = { after: at(9), before: at(51) }
+    for (const first of ['oldest', 'newest'] as const) {
+      const found = await db.store.items(app, 'call-sessions', bounds, 9, first)
+      expect(found.map(({ key, part }) => key + part)).toEqual(['a1/2', 'a2/2', 'b', 'c'])
+    }
+  })
+
   it('takes an item that is there already only when more is asked of it', async () => {
     await add(work('a', { to: 60, ask: { sids: ['1'] } }))
     await db.store.commitItem(itemPage(await only()))

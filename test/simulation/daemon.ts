@@ -62,13 +62,16 @@ const noMeter: Meter = {
   clockDoubt: () => {},
 }
 
+/** How long a statement takes is the machine's affair and none of the world, ms. */
+const patient = { statementTimeout: 3_600_000, lockTimeout: 3_600_000, connectTimeout: 3_600_000 }
+
 /** Starts a daemon as production wires it, over the same Postgres code, with the world behind the kernel. */
 export function bootDaemon(options: BootOptions): Daemon {
   const { process, kernel, random, sandbox, scenario, watch, mutant, setTime } = options
   const { settings } = scenario
   const asked = options.deployment ? configuredStreams(options.deployment) : Object.values(streams)
   const clock = kernel.clockOf(process)
-  const connection = { ...defaultConnection, url: options.url, poolSize: 2 }
+  const connection = { ...defaultConnection, ...patient, url: options.url, poolSize: 2 }
   const pool = connect(connection)
   const store = createStore(pool, {
     roomMemory: settings.roomMemory,
