@@ -158,12 +158,18 @@ export function groupPause(failure: Failure, failures: number, chance: number): 
   return retryDelay(reaction, row, chance, retryAfter)
 }
 
-/** How long a series waits after its n-th failure in a row, ms. */
-export function seriesPause(failure: Failure | undefined, failures: number, chance: number): number {
+/** How long a series waits after its n-th failure in a row, ms; `longest` unless the provider asks for more. */
+export function seriesPause(
+  failure: Failure | undefined,
+  failures: number,
+  chance: number,
+  longest = Number.POSITIVE_INFINITY,
+): number {
   if (!failure) return retryDelay(faultBackoff, failures, chance)
   const reaction = reactions[failure.kind]
   if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
-  return retryDelay(reaction, failures, chance, failure.retryAfter)
+  const backoff = { ...reaction, cap: Math.min(reaction.cap, longest / longestSpread) }
+  return retryDelay(backoff, failures, chance, failure.retryAfter)
 }
 
 /** As seriesPause, of a feed. */

@@ -1,5 +1,5 @@
 import { nextVisit } from '../planning/cadence.ts'
-import type { FailureKind } from '../provider/errors.ts'
+import type { Failure, FailureKind } from '../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../streams/stream.ts'
 import { createAbsences } from './absence.ts'
 import type { PollerContext } from './context.ts'
@@ -34,6 +34,9 @@ export interface SequelContext {
 /** A stream that says so often in a row that its room is not there waits for news of the room. */
 const DENIALS_THAT_CLOSE = 3
 
+/** No pause that only we chose is longer than this share of the provider's memory of a room. */
+const PAUSE_SHARE = 1 / 4
+
 /** The nextId itself may be at fault, whatever the answers to it say. */
 const TRIES_AT_A_PLACE = 3
 
@@ -63,7 +66,7 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
         if (stream.kind === 'feed') feedGaps(series).suspect()
         if (stream.name === gatekeeper && (await afterNoReading(series, result)) === 'over')
           return afterEnd(series, result.region)
-        return pauseOf(stream)(result.failure, failuresOf(lane, series, result), random.next())
+        return pauseAfter(stream, result.failure, failuresOf(lane, series, result))
       case 'gone':
         return afterGone(lane, series, result)
       case 'unaskable':
@@ -127,8 +130,11 @@ export function createSequel({ context, rooms, feedGaps, want, readLog, drop }: 
     return store.vouchFor(context.fence(), app.id, room, region)
   }
 
-  function pauseOf({ kind }: CursorStream): typeof seriesPause {
-    return kind === 'feed' ? feedPause : seriesPause
+  /** What is of a room is asked for again while the provider remembers the room. */
+  function pauseAfter({ kind, scope, name }: CursorStream, failure: Failure | undefined, row: number): number {
+    if (kind === 'feed') return feedPause(failure, row, random.next())
+    const longest = scope === 'room' ? rooms.settings(name).memory * PAUSE_SHARE : undefined
+    return seriesPause(failure, row, random.next(), longest)
   }
 
   /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import { feed, quiz, roomLog, stateNews } from './fake-streams.ts'
-import { hour, minute, second } from './rig.ts'
+import { cadence, hour, minute, second } from './rig.ts'
 
 import { startApp } from './start-app.ts'
 
@@ -105,6 +105,17 @@ describe('faults', () => {
     expect(pages.slice(0, pages.indexOf(100) + 1).filter((page, n) => page !== pages[n - 1])).toEqual(
       Array.from({ length: 101 }, (_, page) => page),
     )
+    await stop()
+  })
+
+  it('a room that is muted for long is asked again while the provider remembers it', async () => {
+    const { clock, transport, stop } = startApp(['algebra'], [roomLog])
+    transport.answers = () => ({ kind: 'conflict', text: 'muted', status: 403, code: 30403200 })
+    await clock.advance(8 * hour)
+    const asked = transport.asked.map(({ at }) => at)
+    const pauses = asked.slice(1).map((at, index) => at - asked[index]!)
+    expect(Math.max(...pauses)).toBeLessThan(cadence.memory / 4)
+    expect(asked.length).toBeLessThan(50)
     await stop()
   })
 
