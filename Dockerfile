@@ -1,16 +1,23 @@
 # Penstock in a container: Node and the packages that the program needs at run time, nothing else. There is no build
 # step, because Node runs the TypeScript of src as it is.
 #
-#   docker build --tag penstock .
+#   docker build --tag penstock .                          the daemon
+#   docker build --tag penstock-demo --target demo .       with the sandbox and a Postgres of its own
 #   docker run --read-only --volume ./penstock.yaml:/etc/penstock/penstock.yaml:ro penstock
 
 FROM node:24.21.0-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are a Postgres and a Node for machines that have neither.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+RUN npm ci --omit=dev --ignore-scripts
 
-FROM node:24.21.0-slim
+FROM node:24.21.0-slim AS demo-packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY sandbox/package.json sandbox/
+COPY embedded-postgres/package.json embedded-postgres/
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:24.21.0-slim AS daemon
 LABEL org.opencontainers.image.title="Penstock" \
       org.opencontainers.image.description="Drains live-classroom REST APIs into Postgres without breaking a limit, and proves what is complete" \
       org.opencontainers.image.version="0.1.0" \
@@ -36,3 +43,12 @@ HEALTHCHECK --interval=30s --timeout=10s --start-period=30s --start-interval=2s 
 # collect. What a page leaves behind is young and much: a small nursery keeps it from taking 48 MiB on top of that.
 ENTRYPOINT ["node", "--max-old-space-size-percentage=47", "--max-semi-space-size=4", "/app/src/main.ts"]
 CMD ["run", "--config", "/etc/penstock/penstock.yaml"]
+
+# Whatever `demo`, `sandbox` and `database.url: embedded` need besides.
+FROM daemon AS demo
+COPY --from=demo-packages /app/node_modules node_modules
+COPY sandbox sandbox
+COPY embedded-postgres embedded-postgres
+
+# What is built where no target is named.
+FROM daemon

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 const needed = [22, 19]
 // A clone runs its source; an installed package has none, and brings it compiled.
 const [program] = filesOf('../src/main.ts', '../dist/main.js')
-// npm puts it into the folder of packages of whoever installs: here, or one that this package lies in.
-const [broughtAlong] = filesOf('../node_modules/.bin/node', '../../.bin/node')
+// What `npm start` has installed in a clone; the published package brings none.
+const [broughtAlong] = filesOf('../node_modules/.bin/node')
 
 /** Those of the files that are there, seen from this one. */
 function filesOf(...files) {
@@ -33,8 +33,8 @@ if (program === undefined) {
   })
 } else {
   process.stderr.write(
-    `penstock: Node ${needed.join('.')} or newer is needed, this is ${process.versions.node}: ` +
-      'run `npm install` in the folder of penstock, which brings one along, or install Node 24\n',
+    `penstock: Node ${needed.join('.')} or newer is needed, this is ${process.versions.node}: install Node 24, ` +
+      'or run `npm start` in a clone of the project, which brings one along\n',
   )
   process.exitCode = 1
 }

@@ -1,4 +1,6 @@
 /** The provider's operations as a library: typed, and through the same admission as the daemon's requests. */
+// The check comes before all that fails without it.
+import './commands/node-version.ts'
 import type { Client } from './client/client.ts'
 import type { Note } from './client/ports.ts'
 import { systemClock, systemRandom } from './clock/system.ts'

@@ -10,14 +10,18 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter(name => name.endsWith('.ts'))
-  .map(name => `src/${name}`)
+/** The program, and beside it the workspaces that only a clone has. */
+const workspaces = ['sandbox', 'embedded-postgres'] as const
+const files = ['src', ...workspaces.map(name => `${name}/src`)].flatMap(folder =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .map(name => `${folder}/${name}`),
+)
 const texts = new Map(files.map(file => [file, readFileSync(file, 'utf8')]))
 const codes = new Map([...texts].map(([file, text]) => [file, withoutComments(text)]))
 const imports = files.flatMap(importsOf)
-const inside = imports.filter(({ target }) => target.startsWith('src/'))
-const outside = imports.filter(({ target }) => !/^(src\/|node:|package\.json$)/.test(target))
+const inside = imports.filter(({ target }) => /^(sandbox\/|embedded-postgres\/)?src\//.test(target))
+const outside = imports.filter(each => !inside.includes(each) && !/^(node:|package\.json$)/.test(each.target))
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1')
@@ -41,7 +45,8 @@ function resolve(file: string, target: string): string {
 }
 
 function roomOf(path: string): string {
-  const [, first = ''] = path.split('/')
+  const [place = '', first = ''] = path.split('/')
+  if (place !== 'src') return place
   return /^(main|index)\.ts$/.test(first) ? first.replace('.ts', '') : first
 }
 
@@ -73,11 +78,12 @@ const rooms: Readonly<Record<string, Room>> = {
   http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   sandbox: { imports: ['provider', 'clock'] },
+  'embedded-postgres': { imports: ['clock'] },
   config: { imports: ['provider', 'type:streams/stream.ts'] },
   commands: {
     imports: [
       ...['clock', 'rows', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
-      ...['sandbox', 'config', 'client'],
+      ...['config', 'client', 'sandbox', 'embedded-postgres'],
     ],
   },
   main: { imports: ['commands'] },
@@ -90,23 +96,24 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   zod: ['src/provider/', 'src/streams/', 'src/config/', 'src/client/'],
   undici: ['src/http/'],
   // Commands hand a pool on and never look inside.
-  pg: ['src/postgres/', 'type:src/commands/'],
+  pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/'],
   'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
   bottleneck: ['src/engine/queue.ts'],
   'node-cron': ['src/engine/cron.ts'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
-  hono: ['src/sandbox/'],
-  '@hono/node-server': ['src/sandbox/'],
+  hono: ['sandbox/'],
+  '@hono/node-server': ['sandbox/'],
   yaml: ['src/config/'],
   commander: ['src/commands/'],
 }
 
 function mayImport({ file, target, isTypeOnly }: Import): boolean {
   const room = roomOf(file)
-  const path = target.slice('src/'.length)
-  if (roomOf(target) === room) return true
+  const to = roomOf(target)
+  const path = target.startsWith('src/') ? target.slice('src/'.length) : to
+  if (to === room) return true
   return rooms[room]!.imports.some(allowed => {
     const [name, kind] = allowed.startsWith('type:') ? [allowed.slice(5), 'type'] : [allowed, 'all']
     return (path === name || path.startsWith(`${name}/`)) && (kind === 'all' || isTypeOnly)
@@ -149,9 +156,17 @@ describe('the rooms', () => {
     expect(broken, 'name the file with its ending .ts').toEqual([])
   })
 
-  it('the running daemon holds no part of the sandbox', () => {
-    const reached = reach('src/commands/daemon.ts').filter(file => file.startsWith('src/sandbox/'))
-    expect(reached, 'only the commands demo and sandbox may reach it').toEqual([])
+  it('the workspaces are found by one file alone, when they are needed', () => {
+    const finders = inside
+      .filter(({ file, target }) => roomOf(target) !== roomOf(file) && isWorkspace(roomOf(target)))
+      .filter(({ isTypeOnly }) => !isTypeOnly)
+      .map(({ file, target }) => `${file} imports ${target}`)
+    expect(finders, 'load it through src/commands/workspaces.ts').toEqual([
+      'src/commands/workspaces.ts imports sandbox/src/index.ts',
+      'src/commands/workspaces.ts imports embedded-postgres/src/index.ts',
+    ])
+    const statically = /^import\s(?!type)[^\n]*(sandbox|embedded-postgres)\/src/m
+    expect(codes.get('src/commands/workspaces.ts')).not.toMatch(statically)
   })
 
   it('no import leads in a circle', () => {
@@ -159,13 +174,7 @@ describe('the rooms', () => {
   })
 })
 
-function reach(from: string): readonly string[] {
-  const seen = new Set([from])
-  for (const file of seen) {
-    for (const each of inside) if (each.file === file) seen.add(each.target)
-  }
-  return [...seen]
-}
+const isWorkspace = (room: string) => workspaces.some(name => name === room)
 
 function cycles(): readonly string[] {
   const state = new Map<string, 'open' | 'done'>()
@@ -194,16 +203,24 @@ describe('packages from outside', () => {
     expect(broken, 'ask the owner for what is needed, or name an owner here').toEqual([])
   })
 
-  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>
+  const manifests = [
+    { folder: 'src', manifest: 'package.json' },
+    ...workspaces.map(name => ({ folder: `${name}/src`, manifest: `${name}/package.json` })),
+  ]
+  const read = (path: string) =>
+    JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string>>
 
-  it('every one that is installed for the program is used', () => {
-    const used = new Set(outside.map(({ target }) => packageOf(target)))
-    const idle = Object.keys(manifest.dependencies!).filter(name => !used.has(name))
-    expect(idle, 'remove it from package.json').toEqual([])
+  it.each(manifests)('every one that $manifest asks for is used in $folder, and no other', each => {
+    const asked = Object.keys(read(each.manifest).dependencies!)
+    const used = outside.filter(({ file }) => file.startsWith(`${each.folder}/`))
+    expect(new Set(asked), `mend ${each.manifest}`).toEqual(
+      new Set(used.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => packageOf(target))),
+    )
   })
 
-  it.each(['dependencies', 'devDependencies', 'optionalDependencies'])('%s are pinned exactly', kind => {
-    const loose = Object.entries(manifest[kind]!).filter(
+  it.each(manifests)('those that $manifest asks for are pinned exactly', ({ manifest }) => {
+    const { dependencies, devDependencies = {}, optionalDependencies = {} } = read(manifest)
+    const loose = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies }).filter(
       ([, version]) => !/^\d+\.\d+\.\d+(-\S+)?$/.test(version),
     )
     expect(loose, 'write the version without a range').toEqual([])

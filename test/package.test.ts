@@ -158,6 +158,42 @@ describe('the package', () => {
   })
 })
 
+describe('what only a clone has', () => {
+  const program = () => join(installed, manifest.bin.penstock)
+  const penstock = (words: readonly string[]) =>
+    spawnSync(process.execPath, [program(), ...words], { cwd: folder, encoding: 'utf8', ...here })
+
+  test.each([
+    [['sandbox', '--port', '0'], /^penstock: this installation has no sandbox: run it from a clone .*\n$/],
+    [['demo', '--for', '1s'], /^penstock: this installation has no sandbox: run it from a clone .*\n$/],
+  ])('%j ends with 2 and one sentence', (words, sentence) => {
+    const { status, stdout, stderr } = penstock(words)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toMatch(sentence)
+  })
+
+  test('a configuration that asks for the embedded Postgres ends with 78 and one sentence', async () => {
+    const settings = {
+      database: { url: 'embedded' },
+      provider: { classroom: { url: 'https://192.0.2.1' } },
+      apps: [{ id: 'a', region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } }],
+    }
+    await writeFile(join(folder, 'embedded.yaml'), JSON.stringify(settings), { mode: 0o600 })
+    const { status, stderr } = penstock(['run', '--config', 'embedded.yaml'])
+    expect(status).toBe(78)
+    expect(stderr).toMatch(/database\.url is "embedded", but this installation brings no Postgres: set it to/)
+  })
+
+  test('is not installed with the package: no Node, no Postgres, no part of the sandbox', () => {
+    const { dependencies, ...rest } = manifest as Readonly<Record<string, unknown>>
+    expect(rest).not.toHaveProperty('optionalDependencies')
+    expect(rest).not.toHaveProperty('private')
+    expect(Object.keys(dependencies as object).filter(name => /node|postgres|hono/.test(name))).toEqual([
+      'node-cron',
+    ])
+  })
+})
+
 describe('a clone', () => {
   test('runs its source without a build', async () => {
     const { stdout } = await run(process.execPath, ['bin/penstock.mjs', '--version'], { cwd: clone, ...here })

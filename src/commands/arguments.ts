@@ -1,7 +1,5 @@
 import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../config/duration.ts'
-import { FaultError, type FaultRule, parseFaultRules } from '../sandbox/faults.ts'
-import { parseSwitches, SwitchError, type Switches } from '../sandbox/switches.ts'
 
 /* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
 
@@ -50,29 +48,8 @@ export function urlOption(text: string): string {
   return text
 }
 
-/** `name=value`, added to those given before. */
-export function switchOption(text: string, before: Partial<Switches>): Partial<Switches> {
-  const [name, ...value] = text.split('=')
-  try {
-    if (!name || value.length === 0) throw new SwitchError('write name=value')
-    return { ...before, ...parseSwitches({ [name]: value.join('=') }) }
-  } catch (error) {
-    throw wrongUsage(error)
-  }
-}
-
-/** One rule or a list of rules as JSON, added to those given before. */
-export function faultOption(text: string, before: readonly FaultRule[]): readonly FaultRule[] {
-  try {
-    return [...before, ...parseFaultRules([JSON.parse(text)].flat())]
-  } catch (error) {
-    throw wrongUsage(error)
-  }
-}
-
-function wrongUsage(error: unknown): unknown {
-  if (error instanceof SwitchError || error instanceof FaultError)
-    return new InvalidArgumentError(`${error.message}.`)
-  if (error instanceof SyntaxError) return new InvalidArgumentError('It must be JSON.')
-  return error
-}
+/** One more of an option that may be given several times. */
+export const repeatedOption = (text: string, before: readonly string[]): readonly string[] => [
+  ...before,
+  text,
+]

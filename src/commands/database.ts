@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Config } from '../config/config.ts'
-import { startEmbedded } from '../postgres/embedded/start.ts'
+import { loadConfiguredPostgres } from './workspaces.ts'
 
 /** The database of a configuration, with what must be stopped when it is no longer needed. */
 export interface Database {
@@ -23,5 +23,6 @@ export async function openDatabase(
   const url = await config.database.url.reveal()
   if (url !== 'embedded') return { url, stop: async () => {} }
   const { clock, whenOwned, onProgress = () => {} } = options
+  const { startEmbedded } = await loadConfiguredPostgres()
   return startEmbedded({ dataDir: config.database.dataDir, clock, whenOwned, onProgress })
 }

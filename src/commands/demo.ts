@@ -1,12 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type pg from 'pg'
+import type { TruthLine } from '../../sandbox/src/index.ts'
 import type { Clock } from '../clock/clock.ts'
 import { systemClock, systemRandom } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
-import { EmbeddedPostgresError } from '../postgres/embedded/errors.ts'
-import { startEmbedded } from '../postgres/embedded/start.ts'
-import { demoApp, listen, type TruthLine } from '../sandbox/index.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { compareWith } from './demo/compare.ts'
@@ -16,11 +14,12 @@ import { add, type Difference, none } from './demo/difference.ts'
 import { readFigures, readLag, readTotals } from './demo/figures.ts'
 import { type LogFile, openLogFile } from './demo/log-file.ts'
 import { head, openScreen, progressLine, type Screen, summaryLines } from './demo/screen.ts'
-import { demoConfig, openWorld, type Service, services, type World } from './demo/setting.ts'
+import { demoConfig, type Service, services, type World } from './demo/setting.ts'
 import { type Summary, summarise } from './demo/summary.ts'
 import { CommandError, exitUsage } from './exit.ts'
 import { outputLost } from './output.ts'
 import { type Ending, untilToldToStop } from './signals.ts'
+import { loadEmbeddedPostgres, loadSandbox } from './workspaces.ts'
 
 export interface DemoOptions {
   /** ms after which it ends by itself. */
@@ -49,6 +48,7 @@ const usualPort = 9464
 export async function demo(options: DemoOptions): Promise<void> {
   const clock = systemClock
   const drained = servicesOf(options)
+  const { listen, openDemoWorld } = await loadSandbox()
   const screen = openScreen(options.json ? 'json' : 'text')
   const timeUp = new AbortController()
   const stopped = untilToldToStop(timeUp.signal)
@@ -62,11 +62,11 @@ export async function demo(options: DemoOptions): Promise<void> {
   const databaseUrl = await freshDatabase(postgres.url)
   screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
 
-  const world = openWorld(clock, { ...options, services: drained })
+  const world: World = { ...openDemoWorld(clock, options), services: drained }
   const provider = await listen(world.sandbox)
   stack.defer(() => provider.close())
   const daemon = await startDemoDaemon({
-    ...{ dataDir: options.dataDir, services: drained },
+    ...{ app: world.app, dataDir: options.dataDir, services: drained },
     ...{ providerUrl: provider.url, databaseUrl, log, clock },
   })
   let why: Ending | undefined
@@ -123,6 +123,7 @@ function wordsOf({ speed, for: duration, only }: DemoOptions) {
 }
 
 async function startPostgres(dataDir: string, clock: Clock) {
+  const { EmbeddedPostgresError, startEmbedded } = await loadEmbeddedPostgres()
   try {
     return await startEmbedded({ dataDir, clock, whenOwned: 'refuse' })
   } catch (error) {
@@ -137,6 +138,7 @@ async function startPostgres(dataDir: string, clock: Clock) {
 }
 
 async function startDemoDaemon(parts: {
+  readonly app: World['app']
   readonly dataDir: string
   readonly services: World['services']
   readonly providerUrl: string
@@ -144,9 +146,9 @@ async function startDemoDaemon(parts: {
   readonly log: LogFile
   readonly clock: Clock
 }): Promise<Daemon> {
-  const { dataDir, services, providerUrl, databaseUrl, clock } = parts
+  const { app, dataDir, services, providerUrl, databaseUrl, clock } = parts
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
-  const config = await demoConfig({ providerUrl, services, dataDir, listenPort })
+  const config = await demoConfig({ app, providerUrl, services, dataDir, listenPort })
   const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
   return startDaemon({ config, databaseUrl, clock, random: systemRandom, log })
 }
@@ -197,7 +199,7 @@ function recently({ sandbox, speed, origin }: World): number {
 /** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
 async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   const { screen, pool, world, clock } = scene
-  const { sandbox, origin, services, speed } = world
+  const { sandbox, app, origin, services, speed } = world
   sandbox.universe.pause()
   screen.say('the school stands still; the daemon reads what is left')
   const playersUntil = sandbox.universe.happened() - playersServedAfter * speed
@@ -207,7 +209,7 @@ async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
   })
   const check = async () => {
     const players = services.has('players')
-      ? await comparePlayers(pool, demoApp.id, sandbox.players(demoApp.id), playersUntil)
+      ? await comparePlayers(pool, app.id, sandbox.players(app.id), playersUntil)
       : none
     return add(await compare(), players)
   }

@@ -1,40 +1,24 @@
+import type { FaultRule, Listening, Sandbox, Switches } from '../../sandbox/src/index.ts'
 import { systemClock } from '../clock/system.ts'
 import { callSearch } from '../provider/analytics/index.ts'
 import { appEvents } from '../provider/classroom/index.ts'
 import type { Plan } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
 import { listPlayers } from '../provider/players/index.ts'
-import {
-  createSandbox,
-  defaultSchool,
-  demoApp,
-  type FaultRule,
-  type Listening,
-  listen,
-  type Profile,
-  type Sandbox,
-  type Switches,
-} from '../sandbox/index.ts'
-import { livelySchool } from './demo/setting.ts'
-import { CommandError } from './exit.ts'
-import { keepMoving, postTo } from './notices.ts'
+import { CommandError, exitUsage } from './exit.ts'
 import { untilToldToStop } from './signals.ts'
+import { loadSandbox } from './workspaces.ts'
 
-export const profiles: Readonly<Record<string, Profile>> = {
-  school: defaultSchool,
-  lively: livelySchool,
-  backlog: { kind: 'backlog', rooms: 1_000, eventsPerRoom: 1_000 },
-  idle: { kind: 'idle', rooms: 10_000 },
-  calls: { kind: 'calls', callsPerDay: 10_000, users: 8, minutes: 40, days: 15 },
-  classes: { kind: 'calls', callsPerDay: 2_500, users: 30, minutes: 40, days: 15 },
-}
+type SandboxModule = Awaited<ReturnType<typeof loadSandbox>>
 
 export interface SandboxCommandOptions {
   readonly port: number
   readonly seed: number
   readonly speed: number
-  readonly switch: Partial<Switches>
-  readonly fault: readonly FaultRule[]
+  /** Each `name=value`. */
+  readonly switch: readonly string[]
+  /** Each JSON: one rule or a list of rules. */
+  readonly fault: readonly string[]
   readonly profile: string
   readonly plan: Plan
   readonly notify?: string
@@ -44,12 +28,16 @@ export interface SandboxCommandOptions {
 /** Plays the provider until SIGINT, SIGTERM or SIGHUP. */
 export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const stopped = untilToldToStop()
-  const { seed, speed, switch: switches, fault: faults, notify } = options
-  const profile = profiles[options.profile]!
+  const module = await loadSandbox()
+  const { createSandbox, demoApp, keepMoving, postTo } = module
+  const { seed, speed, notify } = options
+  const switches = readSwitches(module, options.switch)
+  const faults = readFaults(module, options.fault)
+  const profile = module.profiles[options.profile]!
   const apps = [{ ...demoApp, plan: options.plan }]
   const deliver = notify === undefined ? undefined : postTo(notify, systemClock)
   const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile, apps, deliver })
-  const listening = await open(played, options)
+  const listening = await open(module, played, options)
   for (const line of greeting(played, listening.url, options)) process.stdout.write(`${line}\n`)
   const ended = new AbortController()
   const moving = deliver && keepMoving(played, systemClock, ended.signal)
@@ -61,7 +49,41 @@ export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   process.stdout.write(`${requests} requests came, ${violations} of them broke a rule\n`)
 }
 
-async function open(played: Sandbox, { port, allowPublic }: SandboxCommandOptions): Promise<Listening> {
+function readSwitches(
+  { parseSwitches, SwitchError }: SandboxModule,
+  given: readonly string[],
+): Partial<Switches> {
+  try {
+    const pairs = given.map(text => {
+      const at = text.indexOf('=')
+      if (at < 1) throw new SwitchError(`write name=value instead of ${text}`)
+      return [text.slice(0, at), text.slice(at + 1)] as const
+    })
+    return parseSwitches(Object.fromEntries(pairs))
+  } catch (error) {
+    if (!(error instanceof SwitchError)) throw error
+    throw new CommandError(`--switch: ${error.message}`, exitUsage, { cause: error })
+  }
+}
+
+function readFaults(
+  { parseFaultRules, FaultError }: SandboxModule,
+  given: readonly string[],
+): readonly FaultRule[] {
+  try {
+    return parseFaultRules(given.flatMap(text => JSON.parse(text)))
+  } catch (error) {
+    if (!(error instanceof FaultError || error instanceof SyntaxError)) throw error
+    const what = error instanceof SyntaxError ? 'It must be JSON.' : error.message
+    throw new CommandError(`--fault: ${what}`, exitUsage, { cause: error })
+  }
+}
+
+async function open(
+  { listen }: SandboxModule,
+  played: Sandbox,
+  { port, allowPublic }: SandboxCommandOptions,
+): Promise<Listening> {
   try {
     return await listen(played, allowPublic ? { host: '0.0.0.0', port, allowPublic } : { port })
   } catch (error) {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
+import { createSandbox, demoApp, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createSandbox, demoApp, type Sandbox } from '../../src/sandbox/index.ts'
 import { type DaemonProcess, startDaemonProcess } from '../e2e/daemon.ts'
 import { openSetting } from '../e2e/setting.ts'
 import { databaseUrl, execute } from '../support/databases.ts'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import {
   type Answer,
@@ -10,7 +11,6 @@ import {
   openClient,
   ParameterError,
 } from '../../src/index.ts'
-import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../src/sandbox/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 let database: TestDatabase

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock/system.ts'
 import {
   createSandbox,
   demoApp,
@@ -9,7 +8,8 @@ import {
   listen,
   type Sandbox,
   type SandboxOptions,
-} from '../../src/sandbox/index.ts'
+} from '../../sandbox/src/index.ts'
+import { systemClock } from '../../src/clock/system.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 import { type Ended, penstock } from './penstock.ts'
 

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { TruePlayer, TruthLine } from '../../sandbox/src/index.ts'
 import { compareWith } from '../../src/commands/demo/compare.ts'
 import { comparePlayers } from '../../src/commands/demo/compare-players.ts'
 import type { Difference } from '../../src/commands/demo/difference.ts'
 import { connect } from '../../src/postgres/connect.ts'
-import type { TruePlayer, TruthLine } from '../../src/sandbox/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 const servedSince = 1_000

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { destroyEmbedded } from '../../embedded-postgres/src/start.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { destroyEmbedded } from '../../src/postgres/embedded/start.ts'
 import { launch, penstock, type Running } from './penstock.ts'
 
 /** Rows a second, rows, lag, rooms open, rooms ended; no gap, no dead letter, no violation. */

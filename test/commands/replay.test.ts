@@ -2,15 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/clock/system.ts'
-import { progressLine } from '../../src/commands/replay/words.ts'
 import {
   createSandbox,
   demoApp,
   type Oddities,
   type Sandbox,
   type Switches,
-} from '../../src/sandbox/index.ts'
+} from '../../sandbox/src/index.ts'
+import { systemClock } from '../../src/clock/system.ts'
+import { progressLine } from '../../src/commands/replay/words.ts'
 import { openSetting, type Setting } from '../e2e/setting.ts'
 import { execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'

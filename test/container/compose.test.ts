@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { startEmbedded } from '../../embedded-postgres/src/start.ts'
 import manifest from '../../package.json' with { type: 'json' }
+import { demoApp } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { startEmbedded } from '../../src/postgres/embedded/start.ts'
-import { demoApp } from '../../src/sandbox/index.ts'
 import { penstock } from '../commands/penstock.ts'
 import { databaseUrl, execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
-import { execForm, readDockerfile } from './dockerfile.ts'
+import { execForm, readDockerfile, stageOf } from './dockerfile.ts'
 import { repository, textOf } from './image.ts'
 
 interface Service {
@@ -158,7 +158,7 @@ describe('what compose.yaml starts', () => {
     const [mount] = mountsOf(services.penstock!)
     const { http } = parse(await readFile(at(mount!.source), 'utf8'))
     expect(services.penstock!.ports).toEqual([`127.0.0.1:9464:${http.listen.split(':')[1]}`])
-    const last = readDockerfile(at('Dockerfile')).at(-1)!
+    const last = stageOf(readDockerfile(at('Dockerfile')), 'daemon')
     expect(execForm(textOf(last, 'CMD'))).toEqual(['run', '--config', mount!.target])
     expect(services.migrate!.command).toEqual(['migrate', 'up', '--config', mount!.target])
   })

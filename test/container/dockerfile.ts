@@ -32,6 +32,13 @@ export function readDockerfile(path: string): readonly Stage[] {
   return stages
 }
 
+/** The stage of this name. */
+export function stageOf(stages: readonly Stage[], name: string): Stage {
+  const found = stages.find(stage => stage.name === name)
+  if (!found) throw new Error(`there is no stage ${name}`)
+  return found
+}
+
 const names =
   /^(FROM|LABEL|ENV|WORKDIR|COPY|ADD|RUN|USER|EXPOSE|STOPSIGNAL|HEALTHCHECK|ENTRYPOINT|CMD|ARG|VOLUME|SHELL)$/
 

@@ -1,13 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import brought from '../../embedded-postgres/package.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
 import { openContext } from './context.ts'
-import { execForm, type Instruction, pairsOf, readDockerfile } from './dockerfile.ts'
+import { execForm, type Instruction, pairsOf, readDockerfile, stageOf } from './dockerfile.ts'
 import { repository, textOf, workdirOf } from './image.ts'
 
 const stages = readDockerfile(join(repository, 'Dockerfile'))
-const last = stages.at(-1)!
+const last = stageOf(stages, 'daemon')
+const demo = stageOf(stages, 'demo')
 const all = stages.flatMap(stage => stage.instructions)
 const context = openContext(repository)
 
@@ -17,10 +19,19 @@ function sourcesOf({ text }: Instruction): readonly string[] {
 
 describe('the Dockerfile', () => {
   test('is built on one exact version of Node, the one that the tests run on', () => {
-    const brought = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith('node-'))
-    const versions = new Set(brought.map(([, version]) => version))
+    const nodes = Object.entries(brought.optionalDependencies).filter(([name]) => name.startsWith('node-'))
+    const versions = new Set(nodes.map(([, version]) => version))
     expect(versions.size).toBe(1)
-    expect(stages.map(({ image }) => image)).toEqual(stages.map(() => `node:${[...versions][0]}-slim`))
+    const names = new Set(stages.map(({ name }) => name))
+    const bases = stages.map(({ image }) => image).filter(image => !names.has(image))
+    expect(new Set(bases)).toEqual(new Set([`node:${[...versions][0]}-slim`]))
+  })
+
+  test('makes the daemon where no target is named, which holds neither sandbox nor Postgres', () => {
+    expect(stages.at(-1)).toEqual({ image: 'daemon', name: '', instructions: [] })
+    const copied = last.instructions.filter(({ name }) => name === 'COPY').flatMap(sourcesOf)
+    expect(copied.filter(path => /sandbox|embedded/.test(path))).toEqual([])
+    expect(demo.image).toBe('daemon')
   })
 
   test('copies nothing that is not there or not sent to the builder', () => {
@@ -36,17 +47,19 @@ describe('the Dockerfile', () => {
   })
 
   test('takes over from a stage only what that stage has made', () => {
-    const [packages] = stages
-    const taken = last.instructions.filter(({ flags }) => flags.from === packages!.name).flatMap(sourcesOf)
-    expect(taken).toEqual([`${workdirOf(packages!)}/node_modules`])
+    for (const [stage, name] of [
+      [last, 'packages'],
+      [demo, 'demo-packages'],
+    ] as const) {
+      const taken = stage.instructions.filter(({ flags }) => flags.from !== undefined)
+      expect(taken.map(({ flags }) => flags.from)).toEqual([name])
+      expect(taken.flatMap(sourcesOf)).toEqual([`${workdirOf(stageOf(stages, name))}/node_modules`])
+    }
   })
 
   test('installs what the lockfile says for production, and runs no script of a package', () => {
-    const [command] = all.filter(({ name }) => name === 'RUN').map(({ text }) => text)
-    expect(command).toMatch(/^npm ci /)
-    expect(command!.split(' ')).toEqual(
-      expect.arrayContaining(['--omit=dev', '--omit=optional', '--ignore-scripts']),
-    )
+    const commands = all.filter(({ name }) => name === 'RUN').map(({ text }) => text)
+    expect(commands).toEqual(['npm ci --omit=dev --ignore-scripts', 'npm ci --omit=dev --ignore-scripts'])
   })
 
   test('fetches nothing by itself and starts no shell', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Context, openContext } from './context.ts'
-import { execForm, type Instruction, pairsOf, readDockerfile, type Stage } from './dockerfile.ts'
+import { execForm, type Instruction, pairsOf, readDockerfile, type Stage, stageOf } from './dockerfile.ts'
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -22,7 +22,7 @@ export interface Image {
 }
 
 /**
- * Does what the Dockerfile says without a container engine: copies what it copies and runs its `npm ci` in an empty
+ * Does what the Dockerfile says of the daemon without a container engine: copies what it copies and runs its `npm ci` in an empty
  * folder. Throws where it says something that cannot be done so.
  */
 export async function buildImage(): Promise<Image> {
@@ -30,17 +30,17 @@ export async function buildImage(): Promise<Image> {
   await chmod(folder, 0o755)
   const context = openContext(repository)
   const stages = readDockerfile(join(repository, 'Dockerfile'))
-  for (const [i, stage] of stages.entries()) {
-    const files = join(folder, stage.name || `${i}`)
+  const last = stageOf(stages, 'daemon')
+  for (const stage of [stageOf(stages, 'packages'), last]) {
+    const files = join(folder, stage.name)
     await mkdir(files)
     for (const instruction of stage.instructions)
       await perform(instruction, stage, { files, folder, context })
   }
-  const last = stages.at(-1)!
   const text = (name: string) => textOf(last, name)
   const [uid, gid] = text('USER').split(':').map(Number)
   return {
-    files: join(folder, last.name || `${stages.length - 1}`),
+    files: join(folder, last.name),
     workdir: workdirOf(last),
     env: pairsOf(text('ENV')),
     user: { uid: uid!, gid: gid! },

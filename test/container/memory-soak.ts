@@ -13,12 +13,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
+import { destroyEmbedded, startEmbedded } from '../../embedded-postgres/src/start.ts'
+import { demoApp } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { destroyEmbedded, startEmbedded } from '../../src/postgres/embedded/start.ts'
 import { migrateUp } from '../../src/postgres/migrate.ts'
-import { demoApp } from '../../src/sandbox/index.ts'
 import { type Confined, startConfined } from './confined.ts'
-import { execForm, readDockerfile } from './dockerfile.ts'
+import { execForm, readDockerfile, stageOf } from './dockerfile.ts'
 import { repository, textOf } from './image.ts'
 import { openMemoryGroup } from './memory.ts'
 
@@ -113,7 +113,7 @@ function sandboxCommand(): readonly string[] {
 
 /** The image's own command line, and how it has the C library keep memory: both are what is tried here. */
 function readImage() {
-  const last = readDockerfile(join(repository, 'Dockerfile')).at(-1)!
+  const last = stageOf(readDockerfile(join(repository, 'Dockerfile')), 'daemon')
   const words = execForm(textOf(last, 'ENTRYPOINT')).slice(1)
   const settings = [...textOf(last, 'ENV').matchAll(/(MALLOC_\w+)=(\S+)/g)]
   return {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { createSandbox, demoApp, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createSandbox, demoApp, type Sandbox } from '../../src/sandbox/index.ts'
 import { freePort, type Prometheus, startPrometheus } from '../alerts/prometheus.ts'
 import { ruleFiles } from '../alerts/rule-files.ts'
 import { openSetting } from '../e2e/setting.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import { ask } from '../support/embedded.ts'
 import { type CallStage, openCallStage } from './analytics/stage.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FaultRule } from '../../src/sandbox/index.ts'
+import type { FaultRule } from '../../sandbox/src/index.ts'
 import { drainWorld } from './analytics/drain.ts'
 import type { CallWorld } from './analytics/stage.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { AppOptions, FaultRule } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import type { AppOptions, FaultRule } from '../../src/sandbox/index.ts'
 import { startRawServer } from '../http/raw-server.ts'
 import { ask } from '../support/embedded.ts'
 import { complaint, figures, type Report } from '../support/oracle/report.ts'

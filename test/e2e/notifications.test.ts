@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AppOptions, createSandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { type AppOptions, createSandbox } from '../../src/sandbox/index.ts'
 import { ask } from '../support/embedded.ts'
 import type { DaemonProcess } from './daemon.ts'
 import { sumOf, tablesWith } from './probes.ts'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { createSandbox, demoApp } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createSandbox, demoApp } from '../../src/sandbox/index.ts'
 import { databaseUrl, execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { openSetting } from './setting.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSandbox, demoApp, type SchoolProfile } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createSandbox, demoApp, type SchoolProfile } from '../../src/sandbox/index.ts'
 import { penstock } from '../commands/penstock.ts'
 import { ask } from '../support/embedded.ts'
 import { openSetting, type Setting } from './setting.ts'

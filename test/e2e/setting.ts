@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listen, type Sandbox } from '../../src/sandbox/index.ts'
+import { listen, type Sandbox } from '../../sandbox/src/index.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type DaemonProcess, startDaemonProcess } from './daemon.ts'
 

@@ -1,5 +1,3 @@
-import type { Clock } from '../../src/clock/clock.ts'
-import { systemClock } from '../../src/clock/system.ts'
 import {
   type AppOptions,
   createSandbox,
@@ -9,7 +7,9 @@ import {
   type Sandbox,
   type SchoolProfile,
   type Switches,
-} from '../../src/sandbox/index.ts'
+} from '../../sandbox/src/index.ts'
+import type { Clock } from '../../src/clock/clock.ts'
+import { systemClock } from '../../src/clock/system.ts'
 import { ask } from '../support/embedded.ts'
 import { compareWithTruth } from '../support/oracle/oracle.ts'
 import { complaint, type Report } from '../support/oracle/report.ts'

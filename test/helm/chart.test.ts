@@ -6,7 +6,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { helmValuesSchemaText } from '../../scripts/helm-values.ts'
 import { engineSettings } from '../../src/commands/engine-settings.ts'
 import { readConfig } from '../../src/config/load.ts'
-import { readDockerfile } from '../container/dockerfile.ts'
+import { readDockerfile, stageOf } from '../container/dockerfile.ts'
 import { repository, textOf } from '../container/image.ts'
 import {
   chart,
@@ -36,7 +36,7 @@ describe('the files of the chart', () => {
 
   test('its user is that of the image', () => {
     const { securityContext } = parse(read('values.yaml'))
-    const [uid, gid] = textOf(readDockerfile(join(repository, 'Dockerfile')).at(-1)!, 'USER')
+    const [uid, gid] = textOf(stageOf(readDockerfile(join(repository, 'Dockerfile')), 'daemon'), 'USER')
       .split(':')
       .map(Number)
     expect(securityContext).toEqual({ runAsUser: uid, runAsGroup: gid, fsGroup: gid })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { createSandbox } from '../../src/sandbox/index.ts'
 import { obstacle } from '../container/cell.ts'
 import { type MemoryGroup, openMemoryGroup } from '../container/memory.ts'
 import { ask } from '../support/embedded.ts'

@@ -9,13 +9,14 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { openDemoWorld } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { compareWith } from '../../src/commands/demo/compare.ts'
-import { openWorld, services, type World } from '../../src/commands/demo/setting.ts'
+import { services, type World } from '../../src/commands/demo/setting.ts'
 import { parseDuration } from '../../src/config/duration.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { type Cell, obstacle } from '../container/cell.ts'
-import { execForm, readDockerfile } from '../container/dockerfile.ts'
+import { execForm, readDockerfile, stageOf } from '../container/dockerfile.ts'
 import { repository, textOf } from '../container/image.ts'
 import { openMemoryGroup } from '../container/memory.ts'
 import { ask } from '../support/embedded.ts'
@@ -52,7 +53,10 @@ async function soak(length: number, seed: number): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const server = await startTestServer()
   stack.defer(server.stop)
-  const world = openWorld(systemClock, { speed: 1, seed, services: new Set(services) })
+  const world: World = {
+    ...openDemoWorld(systemClock, { speed: 1, seed }),
+    services: new Set(services),
+  }
   const trial = await openTrial({ set: 'production', sandbox: world.sandbox, server: server.url })
   stack.defer(trial.close)
   const migration = podOf(objectOf(trial.release, 'Job'))!
@@ -109,7 +113,7 @@ async function soak(length: number, seed: number): Promise<void> {
 
 /** The health check that an engine runs within the memory of the container. */
 function readHealthcheck(): readonly string[] {
-  const last = readDockerfile(join(repository, 'Dockerfile')).at(-1)!
+  const last = stageOf(readDockerfile(join(repository, 'Dockerfile')), 'daemon')
   return execForm(textOf(last, 'HEALTHCHECK').replace(/^CMD /, ''))
 }
 

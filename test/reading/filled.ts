@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { askBroker } from '../support/broker.ts'
 import { cloneFrom, databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
 import type { TestServerAddress } from '../support/postgres.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { classesOf, type TrueClass } from './truth.ts'
 
 /** What somebody who knows the school itself says that a view must answer. */

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { compareClasses, named, nameOf, type OfClass, type Oracle, rowsOf, withStart } from './oracle.ts'
 import { type GivenClass, givenClasses } from './truth.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { connectAs, type FilledSchool, filledSchool, timeToFill, trueSchool } from './filled.ts'
 import { mutants, whileMistaken } from './mutants.ts'
 import type { Oracle } from './oracle.ts'

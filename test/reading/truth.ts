@@ -1,7 +1,7 @@
-import type { Equipment } from '../../src/sandbox/analytics/equipment.ts'
-import { isBadCall } from '../../src/sandbox/analytics/quality.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
-import type { Room, WidgetEntry } from '../../src/sandbox/world.ts'
+import type { Equipment } from '../../sandbox/src/analytics/equipment.ts'
+import { isBadCall } from '../../sandbox/src/analytics/quality.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
+import type { Room, WidgetEntry } from '../../sandbox/src/world.ts'
 import { apps, end, outage } from './world.ts'
 
 const minute = 60_000

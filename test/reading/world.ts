@@ -1,11 +1,11 @@
+import { composedCall } from '../../sandbox/src/analytics/load.ts'
+import { isBadCall } from '../../sandbox/src/analytics/quality.ts'
+import type { Classroom } from '../../sandbox/src/classroom.ts'
+import { befalls, hashOf } from '../../sandbox/src/hash.ts'
+import { type AppOptions, createSandbox, type Deliver, type Sandbox } from '../../sandbox/src/index.ts'
+import { currentCall, enter, leave } from '../../sandbox/src/lesson/people.ts'
+import type { AppWorld, Room } from '../../sandbox/src/world.ts'
 import type { Clock } from '../../src/clock/clock.ts'
-import { composedCall } from '../../src/sandbox/analytics/load.ts'
-import { isBadCall } from '../../src/sandbox/analytics/quality.ts'
-import type { Classroom } from '../../src/sandbox/classroom.ts'
-import { befalls, hashOf } from '../../src/sandbox/hash.ts'
-import { type AppOptions, createSandbox, type Deliver, type Sandbox } from '../../src/sandbox/index.ts'
-import { currentCall, enter, leave } from '../../src/sandbox/lesson/people.ts'
-import type { AppWorld, Room } from '../../src/sandbox/world.ts'
 
 const second = 1_000
 const minute = 60 * second

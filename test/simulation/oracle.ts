@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { StreamName } from '../../src/streams/stream.ts'
 import type { VirtualDatabase } from './database.ts'
 import { type Incarnations, matchIncarnations } from './incarnations.ts'

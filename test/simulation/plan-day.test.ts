@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Switches } from '../../sandbox/src/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
-import type { Switches } from '../../src/sandbox/index.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FaultRule } from '../../src/sandbox/index.ts'
+import type { FaultRule } from '../../sandbox/src/index.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type PlanDayOptions, runPlanDay } from './plan-day.ts'
 

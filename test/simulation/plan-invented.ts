@@ -1,6 +1,6 @@
+import type { Arrival, FaultRule } from '../../sandbox/src/index.ts'
 import { kindOfLimitMessage } from '../../src/provider/analytics/errors.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
-import type { Arrival, FaultRule } from '../../src/sandbox/index.ts'
 import { concerns, type Played } from './plan-world.ts'
 
 const ranges: readonly string[] = [

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { parseSwitches } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { type Plan, plans } from '../../src/provider/limits.ts'
-import { parseSwitches } from '../../src/sandbox/index.ts'
 import { startTestServer } from '../support/postgres.ts'
 import { runPlanDay } from './plan-day.ts'
 import { drawWorld } from './plan-draw.ts'

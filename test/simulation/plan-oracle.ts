@@ -1,5 +1,5 @@
+import type { Arrival, Sandbox } from '../../sandbox/src/index.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
-import type { Arrival, Sandbox } from '../../src/sandbox/index.ts'
 import type { VirtualDatabase } from './database.ts'
 import { inventedReasons, isInvented } from './plan-invented.ts'
 import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'

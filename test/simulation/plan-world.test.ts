@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { drawWorld } from './plan-draw.ts'
 import { openMinutes, type Played } from './plan-world.ts'
 

@@ -1,5 +1,5 @@
+import type { FaultRule, Sandbox, Switches } from '../../sandbox/src/index.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
-import type { FaultRule, Sandbox, Switches } from '../../src/sandbox/index.ts'
 import type { FaultWindow } from './plan-draw.ts'
 
 /** A run, as far as it tells what its world made unavoidable. */

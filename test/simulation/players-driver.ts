@@ -1,5 +1,5 @@
+import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import { ConnectionLost, type Sandbox } from '../../src/sandbox/index.ts'
 import type { Kernel } from './kernel.ts'
 
 const second = 1_000

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import type { Deliver, Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import type { Desk } from '../../src/http/notification-desk.ts'
-import type { Deliver, Sandbox } from '../../src/sandbox/index.ts'
 import type { Kernel } from './kernel.ts'
 
 /** What a daemon that runs offers to whoever brings notifications. */

@@ -1,4 +1,4 @@
-import type { Notice, Sandbox } from '../../src/sandbox/index.ts'
+import type { Notice, Sandbox } from '../../sandbox/src/index.ts'
 import type { Examination } from './players-oracle.ts'
 
 export interface NoticeFindings {

@@ -1,4 +1,4 @@
-import type { Sandbox, TruePlayer } from '../../src/sandbox/index.ts'
+import type { Sandbox, TruePlayer } from '../../sandbox/src/index.ts'
 import type { VirtualDatabase } from './database.ts'
 import type { PlayersMail } from './players-mail.ts'
 import type { Known, PlayersModel } from './players-model.ts'

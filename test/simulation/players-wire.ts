@@ -1,5 +1,5 @@
+import type { Sandbox, TruePlayer } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { Sandbox, TruePlayer } from '../../src/sandbox/index.ts'
 
 /** A page of a list as it left the provider. */
 export interface WirePage {

@@ -1,4 +1,4 @@
-import type { FaultRule, Switches } from '../../src/sandbox/index.ts'
+import type { FaultRule, Switches } from '../../sandbox/src/index.ts'
 import type { PlayersDayOptions } from './players-day.ts'
 
 const second = 1_000

@@ -1,3 +1,4 @@
+import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import type { Clock } from '../../src/clock/clock.ts'
 import type { Reply, Timing, Transport } from '../../src/engine/ports.ts'
 import { breakdown } from '../../src/http/breakdown.ts'
@@ -6,7 +7,6 @@ import type { Arrival } from '../../src/http/exchange.ts'
 import { parseHttpDate } from '../../src/http/http-date.ts'
 import { createServerClock, type ServerClock } from '../../src/http/server-clock.ts'
 import type { Family, RequestLine } from '../../src/provider/operation.ts'
-import { ConnectionLost, type Sandbox } from '../../src/sandbox/index.ts'
 import type { Kernel, Process } from './kernel.ts'
 
 export interface InProcessOptions {

@@ -1,5 +1,5 @@
+import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../src/clock/seeded.ts'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../sandbox/src/index.ts'
 import { canonical } from './canonical.ts'
 
 interface InRoom {

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { TrueCall } from '../../sandbox/src/index.ts'
+import {
+  type AnalyticsStage,
+  demoCredential,
+  hour,
+  playAnalytics,
+} from '../../sandbox/test/analytics-play.ts'
 import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
 import { type Operation, type Parameters, requestLine } from '../../src/provider/operation.ts'
 import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/rows/analytics.ts'
 import type { Json } from '../../src/rows/json.ts'
-import type { TrueCall } from '../../src/sandbox/index.ts'
 import { askSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
 import { streams } from '../../src/streams/index.ts'
@@ -15,7 +21,6 @@ import type {
   WindowHarvest,
   WorkItem,
 } from '../../src/streams/stream.ts'
-import { type AnalyticsStage, demoCredential, hour, playAnalytics } from '../sandbox/analytics-play.ts'
 
 /** All that the streams made of what the provider served. */
 function createHaul() {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { destroyEmbedded, startEmbedded } from '../../embedded-postgres/src/start.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { destroyEmbedded, startEmbedded } from '../../src/postgres/embedded/start.ts'
 
 export interface Server {
   readonly kind: 'docker' | 'embedded' | 'url'

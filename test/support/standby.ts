@@ -3,8 +3,8 @@ import { appendFile, chown, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { type EmbeddedPostgres, startEmbedded } from '../../embedded-postgres/src/start.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded/start.ts'
 import { ask } from './embedded.ts'
 
 /** A server that follows another one, until it is cut off and takes its place. */

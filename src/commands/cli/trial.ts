@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { plans } from '../../provider/limits.ts'
-import { durationOption, faultOption, portOption, switchOption, urlOption } from '../arguments.ts'
+import { durationOption, portOption, repeatedOption, urlOption } from '../arguments.ts'
 import { seedFlag, speedFlag } from './flags.ts'
 
 export function addTrial(program: Command): void {
@@ -44,12 +44,12 @@ Examples:
         '--switch <name=value>',
         'how the provider behaves where the documents leave it open; repeatable',
       )
-        .argParser(switchOption)
-        .default({}, 'as most deployments do'),
+        .argParser(repeatedOption)
+        .default([], 'as most deployments do'),
     )
     .addOption(
       new Option('--fault <json>', 'what goes wrong between it and its clients; repeatable')
-        .argParser(faultOption)
+        .argParser(repeatedOption)
         .default([], 'nothing'),
     )
     .addOption(

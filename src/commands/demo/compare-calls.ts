@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { TruthLine } from '../../sandbox/index.ts'
+import type { TruthLine } from '../../../sandbox/src/index.ts'
 import type { Difference } from './difference.ts'
 
 type CallLine = Extract<TruthLine, { kind: 'call' }>

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { TruePlayer } from '../../sandbox/index.ts'
+import type { TruePlayer } from '../../../sandbox/src/index.ts'
 import type { Difference } from './difference.ts'
 
 interface Stored {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { TruthLine } from '../../sandbox/index.ts'
+import type { TruthLine } from '../../../sandbox/src/index.ts'
 import { type CallComparison, compareCalls } from './compare-calls.ts'
 import { add, type Difference, none } from './difference.ts'
 

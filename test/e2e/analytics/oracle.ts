@@ -1,4 +1,4 @@
-import type { AnalyticsTruth, Sandbox, TrueCall } from '../../../src/sandbox/index.ts'
+import type { AnalyticsTruth, Sandbox, TrueCall } from '../../../sandbox/src/index.ts'
 import type { CallStage } from './stage.ts'
 import type { Stored } from './stored.ts'
 import { createTwin, type Twin } from './twin.ts'

@@ -1,5 +1,5 @@
+import type { Sandbox } from '../../../sandbox/src/index.ts'
 import { systemClock } from '../../../src/clock/system.ts'
-import type { Sandbox } from '../../../src/sandbox/index.ts'
 
 /** An answer of code 300 that a provider gives once to a question that keeps every limit. */
 export interface Refusal {

@@ -1,6 +1,3 @@
-import type { Clock } from '../../../src/clock/clock.ts'
-import { systemClock } from '../../../src/clock/system.ts'
-import { type Plan, perDay, perMinute } from '../../../src/provider/limits.ts'
 import {
   type AppOptions,
   type CallsProfile,
@@ -9,7 +6,10 @@ import {
   type Oddities,
   type Sandbox,
   type Switches,
-} from '../../../src/sandbox/index.ts'
+} from '../../../sandbox/src/index.ts'
+import type { Clock } from '../../../src/clock/clock.ts'
+import { systemClock } from '../../../src/clock/system.ts'
+import { type Plan, perDay, perMinute } from '../../../src/provider/limits.ts'
 import { type Addresses, openSetting, type Setting } from '../setting.ts'
 
 /** A world of calls in real time, and how a daemon is set up to drain it. */

@@ -1,5 +1,5 @@
+import { createSandbox, type Sandbox } from '../../../sandbox/src/index.ts'
 import type { Clock } from '../../../src/clock/clock.ts'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.ts'
 import { rest } from './stage.ts'
 
 /** One metric of a session, of itself (peer 0) or of a remote user, as the provider serves it. */

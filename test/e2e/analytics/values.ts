@@ -1,4 +1,4 @@
-import type { AnalyticsTruth } from '../../../src/sandbox/index.ts'
+import type { AnalyticsTruth } from '../../../sandbox/src/index.ts'
 import type { CallStage } from './stage.ts'
 import type { StoredValue } from './stored.ts'
 

@@ -1,4 +1,4 @@
-import type { TruthLine } from '../../../src/sandbox/index.ts'
+import type { TruthLine } from '../../../sandbox/src/index.ts'
 import {
   Bound,
   type ExpectedRoom,

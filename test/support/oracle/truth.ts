@@ -1,4 +1,4 @@
-import type { TruthLine } from '../../../src/sandbox/index.ts'
+import type { TruthLine } from '../../../sandbox/src/index.ts'
 
 type Line<Kind extends TruthLine['kind']> = Extract<TruthLine, { readonly kind: Kind }>
 

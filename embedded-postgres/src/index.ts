@@ -1,0 +1,2 @@
+export { EmbeddedPostgresError } from './errors.ts'
+export { startEmbedded } from './start.ts'

@@ -1,0 +1,156 @@
+import { maxima } from '../../../src/provider/analytics/index.ts'
+import { type Call, type CallSession, past } from '../calls.ts'
+import { befalls, hashOf, hashOn, shareOf } from '../hash.ts'
+import type { Settings } from '../options.ts'
+import type { Switches } from '../switches.ts'
+import { isBadCall } from './quality.ts'
+import type { Asked } from './ranges.ts'
+import { invalid } from './refusals.ts'
+import { callInQuestion } from './sessions.ts'
+import { withUnknown } from './thin.ts'
+import { type AnalyticsVisit, inSeconds } from './visit.ts'
+import { ownVitals, receiverVitals, senderVitals, vitalAt } from './vitals.ts'
+
+/** A metric ID that no document names. */
+const unknownMid = 20_031
+/** Remote users of whom a session keeps values: those who speak and were there first. */
+const mostPeers = 2
+
+const vitals = { ...ownVitals, ...senderVitals, ...receiverVitals }
+
+/** One metric of a session, of itself (peer 0) or of a remote user, and the Unix seconds of its values. */
+interface Series {
+  readonly mid: number
+  readonly peer: number
+  readonly moments: readonly number[]
+}
+
+export interface MetricPoints {
+  /** Values that are numbers. */
+  readonly points: number
+  /** Values that are words. */
+  readonly malformed: number
+}
+
+interface Reading {
+  readonly call: Call
+  /** Both ends included. */
+  readonly asked: Asked
+  readonly settings: Settings
+  readonly now: number
+}
+
+/** Quality metrics of sessions. A session that nobody knows has no entry. */
+export function readMetrics(visit: AnalyticsVisit): object {
+  const sids = visit.query.list('sids', maxima.sids)
+  if (!sids) throw invalid('sids')
+  const call = callInQuestion(visit)
+  if (!call) return { metrics: [] }
+  const wanted = new Set(sids)
+  const reading = { ...visit, call }
+  const metrics = sessionsWithMetrics(reading)
+    .filter(({ sid }) => wanted.has(sid))
+    .map(session => withUnknown(visit.settings, { sid: session.sid, data: dataOf(session, reading) }))
+  return { metrics }
+}
+
+/** How many values the sessions of a call have from its beginning to `now`. */
+export function countPoints(call: Call, settings: Settings, now: number): MetricPoints {
+  const reading = { call, settings, now, asked: { start: 0, end: inSeconds(now) } }
+  let [points, malformed] = [0, 0]
+  for (const session of sessionsWithMetrics(reading)) {
+    for (const series of seriesOf(session, reading)) {
+      const isWord = wordsAmong(session, series, settings)
+      const words = isWord ? series.moments.filter(isWord).length : 0
+      malformed += words
+      points += series.moments.length - words
+    }
+  }
+  return { points, malformed }
+}
+
+function sessionsWithMetrics({ call, settings, now }: Reading): readonly CallSession[] {
+  const { vanishingSid } = settings.oddities
+  return call.sessions.filter(({ sid, joinedAt }) => {
+    return joinedAt <= now && !befalls(vanishingSid, 'vanishing', sid)
+  })
+}
+
+function dataOf(session: CallSession, reading: Reading): readonly object[] {
+  const { call, settings } = reading
+  const quality = isBadCall(call.callId) ? 'bad' : 'usual'
+  return seriesOf(session, reading).map(series => {
+    const { mid, peer, moments } = series
+    const vital = vitals[mid]
+    const hash = hashOf(session.sid, mid, peer)
+    const isWord = wordsAmong(session, series, settings)
+    const valueAt = (moment: number): number | string => {
+      if (isWord?.(moment)) return 'n/a'
+      return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
+    }
+    const form = forms[settings.switches.kvs]
+    const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
+    const kvs = moments.map(moment => form(moment, valueAt(moment)))
+    return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
+  })
+}
+
+/** The document does not show what a pair looks like. */
+const forms: Readonly<Record<Switches['kvs'], (moment: number, value: number | string) => unknown>> = {
+  pairs: (moment, value) => [moment, value],
+  objects: (k, v) => ({ k, v }),
+  triples: (moment, value) => [moment, value, moment % 7],
+  words: (moment, value) => `${moment}=${value}`,
+}
+
+function seriesOf(session: CallSession, reading: Reading): readonly Series[] {
+  const { settings } = reading
+  const moments = momentsOf(session, reading)
+  const own = session.speaks ? { ...ownVitals, ...senderVitals } : ownVitals
+  const isStrange = befalls(settings.oddities.unknownMid, 'unknown', session.sid)
+  return [
+    ...midsOf(own).map(mid => ({ mid, peer: 0, moments })),
+    ...peersOf(session, reading).flatMap(peer => {
+      const together = momentsWith(peer, moments, reading)
+      return midsOf(receiverVitals).map(mid => ({ mid, peer, moments: together }))
+    }),
+    ...(isStrange ? [{ mid: unknownMid, peer: 0, moments }] : []),
+  ]
+}
+
+function midsOf(table: Readonly<Record<number, unknown>>): readonly number[] {
+  return Object.keys(table).map(Number)
+}
+
+/** At whole multiples of their distance, so that slices of a session fit together. */
+function momentsOf({ joinedAt, leftAt }: CallSession, { asked, settings, now }: Reading): readonly number[] {
+  const step = Math.max(1, Math.floor(settings.switches.metricSeconds))
+  const first = Math.ceil(Math.max(asked.start, inSeconds(joinedAt)) / step) * step
+  const last = Math.min(asked.end, inSeconds(past(leftAt, now) ?? now))
+  const count = Math.max(0, Math.floor((last - first) / step) + 1)
+  return Array.from({ length: count }, (_, n) => first + n * step)
+}
+
+/** Whoever comes later takes nobody's place, so that what is known of a past moment never changes. */
+function peersOf(session: CallSession, { call, now }: Reading): readonly number[] {
+  const until = past(session.leftAt, now) ?? now
+  const met = call.sessions.filter(other => {
+    const leave = other.leftAt ?? Number.POSITIVE_INFINITY
+    return other.speaks && other.uid !== session.uid && other.joinedAt <= until && leave >= session.joinedAt
+  })
+  return [...new Set(met.map(({ uid }) => uid))].slice(0, mostPeers)
+}
+
+function momentsWith(peer: number, moments: readonly number[], { call, now }: Reading): readonly number[] {
+  const stays = call.sessions
+    .filter(({ uid, joinedAt }) => uid === peer && joinedAt <= now)
+    .map(({ joinedAt, leftAt }) => [inSeconds(joinedAt), inSeconds(past(leftAt, now) ?? now)] as const)
+  return moments.filter(moment => stays.some(([join, leave]) => join <= moment && moment <= leave))
+}
+
+/** Which values are words; nothing where none is. */
+function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { oddities }: Settings) {
+  const share = oddities.malformedValue
+  const hash = hashOf('word', sid, mid, peer)
+  return share > 0 ? (moment: number) => shareOf(hashOn(hash, moment)) < share : undefined
+}

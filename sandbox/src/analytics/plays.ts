@@ -1,0 +1,67 @@
+import {
+  type AnalyticsGroup,
+  callMetrics,
+  callSearch,
+  callSessions,
+  defaultSeriesWords,
+  granularities,
+  granularitySeconds,
+  qualityInsight,
+  realtimeQuality,
+  realtimeUsage,
+  realtimeWindow,
+  usageInsight,
+} from '../../../src/provider/analytics/index.ts'
+import type { Operation } from '../../../src/provider/operation.ts'
+import { readQualityInsight, readUsageInsight } from './frames.ts'
+import { readMetrics } from './metrics.ts'
+import { readRealtimeQuality, readRealtimeUsage } from './realtime.ts'
+import { searchCalls } from './search.ts'
+import { listSessions } from './sessions.ts'
+import { servedFrom, withUnknown } from './thin.ts'
+import type { AnalyticsVisit } from './visit.ts'
+
+export interface Play {
+  readonly operation: Operation & { readonly limitGroup: AnalyticsGroup }
+  /** Names of the parameters that hold the range. */
+  readonly range: readonly [start: string, end: string]
+  /** A successful answer, besides its code and message. Throws AnalyticsRefusal. */
+  readonly act: (visit: AnalyticsVisit) => object
+}
+
+const ofCalls = ['start_ts', 'end_ts'] as const
+const ofSeries = ['startTs', 'endTs'] as const
+
+export const analyticsPlays: readonly Play[] = [
+  { operation: callSearch, range: ofCalls, act: searchCalls },
+  { operation: callSessions, range: ofCalls, act: listSessions },
+  { operation: callMetrics, range: ofCalls, act: readMetrics },
+  series(usageInsight, readUsageInsight),
+  series(qualityInsight, readQualityInsight),
+  series(realtimeUsage, readRealtimeUsage),
+  series(realtimeQuality, readRealtimeQuality),
+]
+
+function series(operation: Play['operation'], read: (visit: AnalyticsVisit) => readonly object[]): Play {
+  return {
+    operation,
+    range: ofSeries,
+    act: visit => {
+      const served = read(visit).filter(entry => isServed(visit, operation.name, entry))
+      return { data: served.map(entry => withUnknown(visit.settings, entry)) }
+    },
+  }
+}
+
+/** Users have no entry for a time at which they are away in any deployment. */
+function isServed(
+  { settings, app, query, known }: AnalyticsVisit,
+  operation: string,
+  entry: object,
+): boolean {
+  if (!('ts' in entry)) return true
+  const word = query.optionalText('aggregateGranularity')
+  const granularity = granularities.find(one => defaultSeriesWords.granularities[one] === word)
+  const step = granularity ? granularitySeconds[granularity] : realtimeWindow
+  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= known / 1_000
+}

@@ -1,0 +1,80 @@
+import { maxima } from '../../../src/provider/analytics/index.ts'
+import { type Call, past } from '../calls.ts'
+import { befalls, hashOf, shareOf } from '../hash.ts'
+import type { Oddities } from '../oddities.ts'
+import type { Switches } from '../switches.ts'
+import type { Asked } from './ranges.ts'
+import { type AnalyticsVisit, inSeconds } from './visit.ts'
+
+/** An item of the call search, as it is served. */
+export interface ServedCall {
+  readonly call_id: string
+  readonly cname: string
+  readonly created_ts: number
+  readonly destroyed_ts: number
+  readonly finished: boolean
+}
+
+const defaultPageSize = 20
+
+/** Search calls: newest first, cut into pages. */
+export function searchCalls({ settings, world, query, asked, now }: AnalyticsVisit): object {
+  const { switches, oddities } = settings
+  const pageNo = query.count('page_no', 1, 1_000_000)
+  const wanted = query.count('page_size', defaultPageSize, maxima.pageSize)
+  const pageSize = Math.min(wanted, switches.mostPerPage)
+  const cname = query.optionalText('cname')
+  const matches = [...world.calls.during(asked.start * 1_000, asked.end * 1_000 + 999)]
+    .filter(call => (cname ?? call.cname) === call.cname && isListed(call, asked, switches, now))
+    .toReversed()
+    .sort(newestFirst)
+  const isBeyond = pageNo > switches.callListPages
+  const end = pageNo * pageSize
+  const listed = isBeyond ? [] : matches.slice(end - pageSize, end)
+  const list = listed.map(call => servedCall(call, oddities, now))
+  const listable = switches.callListPages * pageSize
+  const isMore =
+    switches.hasMore === 'omitted'
+      ? matches.length > listable
+      : matches.length > (isBeyond ? 0 : end) || isUnderLoad(matches.length, asked, settings.seed, switches)
+  return { total_size: list.length, page_no: pageNo, page_size: pageSize, has_more: isMore, call_lists: list }
+}
+
+function newestFirst(a: Call, b: Call): number {
+  return inSeconds(b.createdAt) - inSeconds(a.createdAt) || (a.callId < b.callId ? -1 : 1)
+}
+
+/** Calls begin to be found some time after they started. */
+function isListed(call: Call, { start, end }: Asked, switches: Switches, now: number): boolean {
+  const latest = switches.callLatenessSeconds * 1_000
+  const isYoung = call.createdAt + latest > now
+  if (isYoung && call.createdAt + latest * shareOf(hashOf('late', call.callId)) > now) return false
+  const created = inSeconds(call.createdAt)
+  return switches.callSearch === 'overlap' || (created >= start && created <= end)
+}
+
+function isUnderLoad(matches: number, asked: Asked, seed: number | string, switches: Switches): boolean {
+  const { hasMore, hasMoreAbove, hasMoreFloorSeconds, hasMoreRate } = switches
+  if (hasMore === 'real' || asked.end - asked.start <= hasMoreFloorSeconds) return false
+  return matches > hasMoreAbove || befalls(hasMoreRate, seed, asked.start, asked.end)
+}
+
+/** The call as the search shows it at `now`; one that goes on is said to end where anything last happened in it. */
+export function servedCall(call: Call, oddities: Oddities, now: number): ServedCall {
+  const { callId, cname, createdAt } = call
+  const destroyedAt = past(call.destroyedAt, now)
+  const end = destroyedAt ?? latestActivity(call, now)
+  const isBackward = destroyedAt !== undefined && befalls(oddities.backwardCall, 'backward', callId)
+  return {
+    call_id: callId,
+    cname,
+    created_ts: inSeconds(createdAt),
+    destroyed_ts: isBackward ? inSeconds(createdAt) - 60 : inSeconds(end),
+    finished: destroyedAt !== undefined,
+  }
+}
+
+function latestActivity({ createdAt, sessions }: Call, now: number): number {
+  const moments = sessions.flatMap(({ joinedAt, leftAt }) => [joinedAt, leftAt ?? joinedAt])
+  return moments.filter(moment => moment <= now).reduce((a, b) => Math.max(a, b), createdAt)
+}

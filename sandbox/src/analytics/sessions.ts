@@ -1,0 +1,91 @@
+import { maxima } from '../../../src/provider/analytics/index.ts'
+import { type Call, type CallSession, past } from '../calls.ts'
+import { equipmentOf } from './equipment.ts'
+import type { Asked } from './ranges.ts'
+import { invalid, notTheWholeCall } from './refusals.ts'
+import { type AnalyticsVisit, inSeconds } from './visit.ts'
+
+/** An item of the sessions of a call, as it is served. */
+export interface ServedSession {
+  readonly sid: string
+  readonly cname: string
+  readonly uid: number
+  readonly network: string
+  readonly platform: string
+  readonly speaker: boolean
+  readonly sdk_version: string
+  readonly device_type: string
+  readonly join_ts: number
+  readonly leave_ts: number
+  readonly finished: boolean
+}
+
+const defaultPageSize = 20
+
+/** Session details: latest to join first. A call that nobody knows has none. */
+export function listSessions(visit: AnalyticsVisit): object {
+  const { query, now, settings } = visit
+  const users = query.users('uids', maxima.uids)
+  const excludesServers = query.yesOrNo('exclude_server_user', 'true')
+  const { pageNo, pageSize } = pageOf(visit)
+  const call = callInQuestion(visit)
+  const isWanted = (session: CallSession) => !(excludesServers && equipmentOf(session).platform === 'Linux')
+  const filtersFirst = settings.switches.serverFilter === 'before-paging'
+  const matches = (call ? sessionsIn(call, visit.asked, now) : [])
+    .filter(session => users?.has(session.uid) ?? true)
+    .filter(session => !filtersFirst || isWanted(session))
+    .toReversed()
+  const list = matches
+    .slice((pageNo - 1) * pageSize, pageNo * pageSize)
+    .filter(isWanted)
+    .map(session => servedSession(session, call!.cname, now))
+  return { total_size: list.length, page_no: pageNo, page_size: pageSize, call_info: list }
+}
+
+/** The document wants both for pagination, and does not say what becomes of one alone: here it is a mistake. */
+function pageOf({ query, settings }: AnalyticsVisit) {
+  const pageNo = query.count('page_no', 1, 1_000_000)
+  const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
+  const hasNumber = query.optionalText('page_no') !== undefined
+  const hasSize = query.optionalText('page_size') !== undefined
+  if (hasNumber !== hasSize) throw invalid('page_no without page_size, or the other way round')
+  return { pageNo, pageSize: Math.min(pageSize, settings.switches.mostPerPage) }
+}
+
+/** The call that is asked for; refused where only a part of it is asked and parts are not served. */
+export function callInQuestion({ settings, world, query, asked, now }: AnalyticsVisit): Call | undefined {
+  const call = world.calls.find(query.text('call_id'))
+  if (!call || call.createdAt > now) return undefined
+  const end = past(call.destroyedAt, now)
+  const isWhole = end !== undefined && asked.start <= inSeconds(call.createdAt) && asked.end >= inSeconds(end)
+  if (settings.switches.callSlices === 'refused' && !isWhole) throw notTheWholeCall()
+  return call
+}
+
+/** The stays that have begun by `now` and touch the range, both of its ends included. */
+export function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly CallSession[] {
+  return call.sessions.filter(({ joinedAt, leftAt }) => {
+    const leave = past(leftAt, now) ?? now
+    return joinedAt <= now && inSeconds(joinedAt) <= end && inSeconds(leave) >= start
+  })
+}
+
+/** The stay as it is shown at `now`; whoever is still there is said to leave now. */
+export function servedSession(session: CallSession, cname: string, now: number): ServedSession {
+  const { sid, uid, speaks, joinedAt } = session
+  const { platform, network, deviceType, sdkVersion } = equipmentOf(session)
+  const leftAt = past(session.leftAt, now)
+  return {
+    sid,
+    cname,
+    uid,
+    network,
+    platform,
+    speaker: speaks,
+    sdk_version: sdkVersion,
+    device_type: deviceType,
+    join_ts: inSeconds(joinedAt),
+    leave_ts: inSeconds(leftAt ?? now),
+    finished: leftAt !== undefined,
+  }
+}

@@ -1,0 +1,97 @@
+import type { Granularity } from '../../../src/provider/analytics/index.ts'
+import { type Call, type CallSession, past } from '../calls.ts'
+import type { Settings } from '../options.ts'
+import type { Universe } from '../universe.ts'
+import type { AppWorld } from '../world.ts'
+import { type Equipment, equipmentOf } from './equipment.ts'
+import type { QualitySeries } from './insights.ts'
+import { countPoints, type MetricPoints } from './metrics.ts'
+import type { QualityMetric } from './quality.ts'
+import { isTightHour } from './ranges.ts'
+import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
+import { type ServedCall, servedCall } from './search.ts'
+import { type ServedSession, servedSession } from './sessions.ts'
+import { servedFrom } from './thin.ts'
+import type { UsageMetric } from './usage.ts'
+
+export interface TrueSession extends CallSession, Equipment {
+  /** As it is served. */
+  readonly item: ServedSession
+}
+
+export interface TrueCall extends Omit<Call, 'sessions'> {
+  /** As it is served. */
+  readonly item: ServedCall
+  /** In the order of joining, those of servers included. */
+  readonly sessions: readonly TrueSession[]
+}
+
+/** What an oracle may ask; times are Unix seconds. Values are those that stand in the end. */
+export interface AnalyticsTruth {
+  /** All that have begun, whether or not a search can reach them. */
+  calls(): Iterable<TrueCall>
+  /** Values of all sessions until now; undefined where there is no such call. */
+  points(callId: string): MetricPoints | undefined
+  usage(metric: UsageMetric, granularity: Granularity, ts: number): number
+  quality(series: QualitySeries, ts: number): number
+  realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
+  /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
+  servedFrom(operation: string, ts: number, step: number): number
+  /** Whether a limit group serves less at a moment, Unix milliseconds, than the plan says. */
+  isTightHour(group: string, at: number): boolean
+  /** Of a user undefined where the user is not there. */
+  realtimeQuality(subject: Subject, metric: QualityMetric, ts: number, uid?: number): number | undefined
+}
+
+export function analyticsTruth(
+  { settings, universe }: { readonly settings: Settings; readonly universe: Universe },
+  app: string,
+): AnalyticsTruth {
+  const world = universe.app(app)
+  if (!world) throw new Error(`the sandbox has no app ${app}`)
+  const insights = universe.insights(app)
+  const inTheEnd = () => ({ time: Number.POSITIVE_INFINITY, known: universe.happened() })
+  return {
+    calls: () => trueCalls(world, settings, universe.happened()),
+    points: callId => {
+      const call = world.calls.find(callId)
+      const now = universe.happened()
+      return call && call.createdAt <= now ? countPoints(call, settings, now) : undefined
+    },
+    usage: (metric, granularity, ts) => insights.usage(metric, granularity, ts, inTheEnd()),
+    quality: (series, ts) => insights.quality(series, ts, inTheEnd()),
+    servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
+    isTightHour: (group, at) => isTightHour(settings, app, group, at),
+    realtimeUsage: (subject, metric, ts) => valueOfUsage(world.calls, subject, metric, ts),
+    realtimeQuality: (subject, metric, ts, uid) => valueOfQuality(world.calls, subject, metric, ts, uid),
+  }
+}
+
+/** The calls of an app as they stand at `now`, Unix milliseconds. */
+export function* trueCalls(world: AppWorld, settings: Settings, now: number): Generator<TrueCall> {
+  for (const call of world.calls.during(Number.NEGATIVE_INFINITY, now)) yield trueCall(call, settings, now)
+}
+
+/** The sessions are put together when someone looks at them: there may be millions of them. */
+export function trueCall(call: Call, { oddities }: Settings, now: number): TrueCall {
+  const { callId, cname, createdAt, destroyedAt } = call
+  return {
+    ...{ callId, cname, createdAt },
+    destroyedAt: past(destroyedAt, now),
+    item: servedCall(call, oddities, now),
+    get sessions() {
+      return call.sessions
+        .filter(({ joinedAt }) => joinedAt <= now)
+        .map(session => trueSession(session, cname, now))
+    },
+  }
+}
+
+function trueSession(session: CallSession, cname: string, now: number): TrueSession {
+  return {
+    ...session,
+    ...equipmentOf(session),
+    leftAt: past(session.leftAt, now),
+    item: servedSession(session, cname, now),
+  }
+}

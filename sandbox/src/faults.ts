@@ -1,0 +1,127 @@
+import type { Random } from '../../src/clock/clock.ts'
+
+/**
+ * What may happen to a request between client and world. `lost-response` acts before the connection ends,
+ * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`, `no-data` leaves it out.
+ */
+export const faultKinds = [
+  'reset',
+  'lost-response',
+  'latency',
+  'drip',
+  'truncated',
+  'status',
+  'status-after-acting',
+  'redirect',
+  'html',
+  'malformed',
+  'wrong-types',
+  'empty',
+  'no-data',
+  'endless',
+  'looping-next-id',
+] as const
+export type FaultKind = (typeof faultKinds)[number]
+
+/** A rule strikes by rate, on every n-th request, or at given ones; all counted among those it concerns. */
+export interface FaultRule {
+  readonly kind: FaultKind
+  /** Name of an operation; every operation where absent. */
+  readonly operation?: string
+  readonly app?: string
+  /** Share of requests, 0 to 1. */
+  readonly rate?: number
+  readonly every?: number
+  /** Numbers of requests, from 1. */
+  readonly at?: readonly number[]
+  /** Of `status` (default 500), `status-after-acting` (504), `redirect` (302) and `html` (200). */
+  readonly status?: number
+  /** Business code of either status. */
+  readonly code?: number
+  /** Message of either status. */
+  readonly message?: string
+  /** Retry-After of either status, as it is sent. */
+  readonly retryAfter?: string
+  /** Of `redirect`. */
+  readonly location?: string
+  /** Milliseconds of the clock: of `latency` the whole (default 1,000), of `drip` between two bytes (100). */
+  readonly ms?: number
+}
+
+export class FaultError extends Error {
+  override readonly name = 'FaultError'
+}
+
+/** Decides which requests meet a fault. The first rule that strikes wins. */
+export class Faults {
+  readonly #random: Random
+  #rules: readonly { readonly rule: FaultRule; seen: number }[] = []
+
+  constructor(random: Random, rules: readonly FaultRule[]) {
+    this.#random = random
+    this.set(rules)
+  }
+
+  get rules(): readonly FaultRule[] {
+    return this.#rules.map(({ rule }) => rule)
+  }
+
+  /** Replaces all rules and starts their counts anew. */
+  set(rules: readonly FaultRule[]): void {
+    this.#rules = rules.map(rule => ({ rule, seen: 0 }))
+  }
+
+  strike(operation: string, app: string): FaultRule | undefined {
+    const struck = this.#rules.filter(counted => {
+      const { rule } = counted
+      if ((rule.operation ?? operation) !== operation || (rule.app ?? app) !== app) return false
+      counted.seen++
+      return this.#strikes(rule, counted.seen)
+    })
+    return struck[0]?.rule
+  }
+
+  #strikes({ rate = 0, every = 0, at = [] }: FaultRule, n: number): boolean {
+    const byChance = rate > 0 && this.#random.next() < rate
+    return byChance || (every > 0 && n % every === 0) || at.includes(n)
+  }
+}
+
+const fields: Readonly<Record<keyof FaultRule, (value: unknown) => boolean>> = {
+  kind: value => (faultKinds as readonly unknown[]).includes(value),
+  operation: isText,
+  app: isText,
+  rate: value => isNumber(value) && Number(value) <= 1,
+  every: isNumber,
+  at: value => Array.isArray(value) && value.every(isNumber),
+  status: value => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599,
+  code: Number.isInteger,
+  message: isText,
+  retryAfter: isText,
+  location: isText,
+  ms: isNumber,
+}
+
+/** Reads rules that came as JSON. Throws FaultError naming the rule and the field. */
+export function parseFaultRules(json: unknown): readonly FaultRule[] {
+  if (!Array.isArray(json)) throw new FaultError('the faults must be an array of rules')
+  return json.map((rule: unknown, index) => {
+    if (typeof rule !== 'object' || rule === null || !('kind' in rule)) {
+      throw new FaultError(`rule ${index} must have a kind: ${faultKinds.join(', ')}`)
+    }
+    const wrong = Object.entries(rule).find(([name, value]) => {
+      return !Object.hasOwn(fields, name) || !fields[name as keyof FaultRule](value)
+    })
+    if (wrong)
+      throw new FaultError(`rule ${index}: ${wrong[0]} is not a field or has a value that is not allowed`)
+    return rule as FaultRule
+  })
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0
+}

@@ -1,0 +1,100 @@
+import { seededRandom } from '../../../src/clock/seeded.ts'
+import { cmds } from '../../../src/provider/classroom/index.ts'
+import type { Call, CallSession } from '../calls.ts'
+import type { Classroom, Pupil } from '../classroom.ts'
+import { type Draw, drawFrom } from '../draw.ts'
+import { firstNames, lastNames } from '../names.ts'
+import type { Contents } from '../world.ts'
+
+const roles = { teacher: 1, student: 2 } as const
+
+/** The teacher and the students of a class; equal seeds give the same people, lesson after lesson. */
+export function roster(seed: string, students: number): [Pupil, ...Pupil[]] {
+  const draw = drawFrom(seededRandom(seed))
+  return [person(draw, roles.teacher), ...Array.from({ length: students }, () => person(draw, roles.student))]
+}
+
+function person(draw: Draw, role: number): Pupil {
+  const uid = draw.whole(1, 4_000_000_000)
+  return {
+    userUuid: `user-${uid.toString(36)}`,
+    userName: `${draw.pick(firstNames)} ${draw.pick(lastNames)}`,
+    role,
+    uid,
+    streamUuid: String(draw.whole(10_000_000, 99_999_999)),
+  }
+}
+
+/** Whoever is there already, or was put out and may not come back yet, does not enter. */
+export function enter(room: Classroom, pupil: Pupil, now: number): void {
+  const { userUuid } = pupil
+  if (room.present.has(userUuid) || isKeptOut(room, userUuid, now)) return
+  room.present.set(userUuid, pupil)
+  room.known.add(userUuid)
+  joinCall(room, { sid: room.draw.id(), uid: pupil.uid, user: 'person', speaks: speaks(pupil) }, now)
+  room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(room, pupil, now)], offlineUsers: [] }, now)
+}
+
+function isKeptOut({ contents }: Classroom, userUuid: string, now: number): boolean {
+  const kick = contents.held.kicks.get(userUuid)
+  return kick !== undefined && (kick.until === null || kick.until > now)
+}
+
+/** Nothing, where no call goes on: before a class begins and once everyone has left. */
+export function joinCall(
+  { contents }: Classroom,
+  session: Omit<CallSession, 'joinedAt' | 'leftAt'>,
+  now: number,
+): void {
+  currentCall(contents)?.sessions.push({ ...session, joinedAt: now, leftAt: undefined })
+}
+
+/** Ends the last stay of a user. */
+export function leaveCall({ contents }: Classroom, uid: number, now: number): void {
+  const session = currentCall(contents)?.sessions.findLast(one => one.uid === uid)
+  if (session) session.leftAt ??= now
+}
+
+/** The call that goes on. */
+export function currentCall({ calls }: Contents): Call | undefined {
+  const call = calls.at(-1)
+  return call?.destroyedAt === undefined ? call : undefined
+}
+
+/** The teacher speaks, and some of the students do. */
+function speaks({ role, uid }: Pupil): boolean {
+  return role === roles.teacher || uid % 4 === 0
+}
+
+/** Whoever leaves takes the hand down and comes off the stage without a word. */
+export function leave(room: Classroom, pupils: readonly Pupil[], now: number): void {
+  const leavers = pupils.filter(({ userUuid }) => room.present.delete(userUuid))
+  if (leavers.length === 0) return
+  for (const { userUuid, uid } of leavers) {
+    room.onStage.delete(userUuid)
+    room.waving.delete(userUuid)
+    leaveCall(room, uid, now)
+  }
+  const isCounted = leavers.length > 1 && room.rules.switches.crowds === 'counted'
+  const offlineUsers = isCounted ? [] : leavers.map(pupil => shown(room, pupil, now))
+  room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)
+}
+
+export function studentsPresent(room: Classroom): readonly Pupil[] {
+  return room.students.filter(({ userUuid }) => room.present.has(userUuid))
+}
+
+/** One student loses the connection and is back a little later. */
+export function dropOut(room: Classroom, now: number): void {
+  const students = studentsPresent(room)
+  if (students.length === 0) return
+  const student = room.draw.pick(students)
+  leave(room, [student], now)
+  room.later(now + room.draw.wait(60_000), later => enter(room, student, later))
+}
+
+function shown({ rules }: Classroom, pupil: Pupil, updateTime: number): object {
+  const { userUuid, userName, role, streamUuid } = pupil
+  const person = { userUuid, userName, role, streamUuid, type: role }
+  return rules.switches.eventTimes === 'present' ? { ...person, updateTime } : person
+}

@@ -1,0 +1,64 @@
+import { cmds, recordingStates, recordingStatuses } from '../../../src/provider/classroom/index.ts'
+import type { Classroom } from '../classroom.ts'
+import type { Recording } from '../world.ts'
+import { joinCall, leaveCall } from './people.ts'
+
+/** Recordings of services of this kind: one composite picture, or a recorded web page. */
+export const recordingTypes = { composite: 2, web: 3 } as const
+
+const types = [recordingTypes.composite, recordingTypes.composite, recordingTypes.web] as const
+
+/**
+ * The recording runs until someone stops it, and for as long its recorder is in the call; its files appear
+ * minutes later, while the room is still known. There is one at a time.
+ */
+export function startRecording(room: Classroom, now: number, type?: number): void {
+  if (runningRecording(room)) return
+  const { draw, contents } = room
+  const recording: Recording = {
+    recordId: draw.id(),
+    startTime: now,
+    endTime: null,
+    resourceId: draw.id() + draw.id(),
+    sid: draw.id(),
+    recordUid: String(draw.whole(1_000, 9_999)),
+    boardId: draw.id(),
+    boardToken: `board-secret-${draw.id()}`,
+    type: type ?? draw.pick(types),
+    status: recordingStatuses.recording,
+    url: null,
+    recordDetails: [],
+  }
+  contents.recordings.push(recording)
+  contents.held.recording = undefined
+  const uid = Number(recording.recordUid)
+  joinCall(room, { sid: recording.sid, uid, user: 'recorder', speaks: false }, now)
+  const { recordId, sid, resourceId } = recording
+  const state = recordingStates.started
+  room.tell(cmds.recordingState, { recordId, sid, resourceId, state, startTime: now }, now)
+}
+
+/** The event of the stop names no recording: the document gives the IDs to the start alone. */
+export function stopRecording(room: Classroom, now: number): void {
+  const recording = runningRecording(room)
+  if (!recording) return
+  recording.endTime = now
+  recording.status = recordingStatuses.ended
+  leaveCall(room, Number(recording.recordUid), now)
+  const state = Number(room.rules.switches.recordingEndState)
+  room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
+  const longest = Math.min(600_000, room.rules.switches.roomMemorySeconds * 500)
+  const ready = now + room.draw.between(longest / 10, longest)
+  room.agenda.at(ready, () => publishFiles(recording, room.draw.whole(1, 3)))
+}
+
+export function runningRecording({ contents }: Classroom): Recording | undefined {
+  const last = contents.recordings.at(-1)
+  return last?.endTime === null ? last : undefined
+}
+
+function publishFiles(recording: Recording, files: number): void {
+  const address = `https://records.example/${recording.sid}`
+  recording.url = `${address}/0.mp4`
+  recording.recordDetails = Array.from({ length: files }, (_, index) => ({ url: `${address}/${index}.mp4` }))
+}

@@ -1,0 +1,110 @@
+import {
+  appEvents,
+  batchSize,
+  poll,
+  popupQuiz,
+  recordings,
+  resources,
+  roomEvents,
+  withRegion,
+} from '../../src/provider/classroom/index.ts'
+import type { Operation } from '../../src/provider/operation.ts'
+import { hashOf, shareOf } from './hash.ts'
+import type { Pager } from './paging.ts'
+import { breaksRule, noResource, noRoom } from './refusal.ts'
+import { servedEvent, servedWidgetItem } from './served.ts'
+import { batch, most, wholeList } from './shapes.ts'
+import type { Switches } from './switches.ts'
+import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
+import type { Room, Widget } from './world.ts'
+
+/** The reading operations, each with what it answers. */
+export function readingPlays(switches: Switches, pager: Pager): readonly Play[] {
+  const atPath = (operation: typeof popupQuiz | typeof poll): Operation =>
+    switches.widgetPath === 'with-region' ? withRegion(operation) : operation
+  const widget = (name: Widget) => (visit: Visit) => widgetData(visit, name, switches, pager)
+  return [
+    { operation: recordings, act: visit => recordingList(visit, switches, pager) },
+    { operation: resources, act: visit => resourceList(visit, switches) },
+    { operation: roomEvents, act: visit => eventsOfRoom(visit, switches, pager) },
+    { operation: appEvents, act: visit => eventsOfApp(visit, switches) },
+    { operation: atPath(popupQuiz), act: widget('popupQuiz') },
+    { operation: atPath(poll), act: widget('poll') },
+  ]
+}
+
+function recordingList(visit: Visit, switches: Switches, pager: Pager): unknown {
+  const room = roomOf(visit)
+  const { recordings: all } = room.contents()
+  return batch(pager.page(room, 'recordings', all, pageRequest(visit, batchSize, switches)), switches)
+}
+
+function resourceList(visit: Visit, switches: Switches): unknown {
+  return wholeList([...roomOf(visit).contents().resources.values()], switches)
+}
+
+function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
+  const room = roomOf(visit)
+  checkLog(room, visit.now, switches)
+  const cmd = integer(visit, 'cmd')
+  const { events } = room.contents()
+  const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
+  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(visit, batchSize, switches))
+  return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
+}
+
+/** In every ten minutes the log of a room is missing for half a minute, at a moment of its own. */
+const missingEvery = 600_000
+const missingFor = 30_000
+
+/** Throws Refusal while the log is missing. */
+function checkLog({ uuid }: Room, now: number, { missingLogs }: Switches): void {
+  if (missingLogs === 'none') return
+  const since = shareOf(hashOf(uuid, Math.floor(now / missingEvery))) * (missingEvery - missingFor)
+  const into = (now % missingEvery) - since
+  if (into < 0 || into >= missingFor) return
+  throw missingLogs === 'with-code' ? noRoom() : noResource()
+}
+
+/** The document shows no batch limit here. */
+function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): unknown {
+  checkRegion(params)
+  const isOne = feedShape === 'object' || feedShape === 'object-with-next-id'
+  const feed = world.feed(params.region ?? '')
+  const entries = feed?.take(now, isOne ? 1 : Number.POSITIVE_INFINITY) ?? []
+  world.eventsFed += entries.length
+  const list = entries.map(({ room, event }) => servedEvent(room, event()))
+  switch (feedShape) {
+    case 'array':
+      return list
+    case 'object':
+      return list[0] ?? null
+    case 'object-with-next-id':
+      return { ...list[0], nextId: `e${world.eventsFed}` }
+    case 'list':
+      return { total: list.length, count: list.length, nextId: null, list }
+  }
+}
+
+/** More than a batch is cut to a batch: the document names a default for count and no most. */
+function widgetData(visit: Visit, widget: Widget, switches: Switches, pager: Pager): unknown {
+  const room = roomOf(visit)
+  const count = integer(visit, 'count') ?? batchSize
+  if (count < 1) throw breaksRule('count must be positive')
+  const log = room.contents().widgets[widget]
+  const page = pager.page(room, widget, log, pageRequest(visit, Math.min(count, batchSize), switches))
+  return batch({ ...page, list: page.list.map(entry => servedWidgetItem(entry, switches)) }, switches)
+}
+
+function pageRequest({ query, loops }: Visit, batch: number, switches: Switches) {
+  const nextId = query.get('nextId')
+  const isFirst = nextId === null || nextId === '' || nextId === 'null'
+  return { nextId: isFirst ? undefined : nextId, most: most(batch, switches), loops }
+}
+
+function integer({ query }: Visit, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!/^-?\d{1,10}$/.test(text)) throw breaksRule(`${name} must be an integer`)
+  return Number(text)
+}

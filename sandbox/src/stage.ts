@@ -1,0 +1,63 @@
+import type { Context, Hono } from 'hono'
+import type { Operation } from '../../src/provider/operation.ts'
+import type { Arrival, Arrivals } from './arrivals.ts'
+import type { Faults } from './faults.ts'
+import type { Settings } from './options.ts'
+import type { Universe } from './universe.ts'
+import type { Violations } from './violations.ts'
+import { json, transmit } from './wire.ts'
+
+export interface Bindings {
+  readonly Bindings: { readonly hangUp: (() => void) | undefined }
+}
+
+export type SandboxApp = Hono<Bindings>
+export type Asking = Context<Bindings>
+
+/** What every operation of the provider is played with. */
+export interface Stage {
+  readonly settings: Settings
+  readonly universe: Universe
+  readonly arrivals: Arrivals
+  readonly faults: Faults
+  readonly violations: Violations
+}
+
+/** What the world answers; `loops` asks for a nextId that leads nowhere. */
+type Answer = (how: { readonly loops: boolean; readonly arrival: Arrival }) => Response
+
+/** Writes the request down, then lets the world answer it, or lets it meet its fault. */
+export async function serve(
+  context: Asking,
+  stage: Stage,
+  request: { readonly operation: Operation; readonly app: string | undefined; readonly act: Answer },
+): Promise<Response> {
+  const { operation, app, act } = request
+  const arrival = arrive(context, stage, { operation: operation.name, app })
+  const fault = stage.faults.strike(operation.name, app ?? '')
+  arrival.fault = fault?.kind
+  const { clock } = stage.settings
+  const response = await transmit(fault, how => act({ ...how, arrival }), {
+    clock,
+    hangUp: context.env.hangUp,
+  })
+  arrival.status = response.status
+  return response
+}
+
+/** Writes down that a request came. */
+export function arrive(
+  { req }: Asking,
+  { arrivals, settings }: Stage,
+  about: { readonly operation: string | undefined; readonly app: string | undefined },
+): Arrival {
+  const { pathname, search } = new URL(req.url)
+  const time = settings.clock.now()
+  return arrivals.add({ time, ...about, method: req.method, target: pathname + search })
+}
+
+/** An answer with the provider's time in its Date. */
+export function reply({ universe }: Stage, status: number, body: object): Response {
+  const date = new Date(universe.now()).toUTCString()
+  return json(JSON.stringify(body), status, { date })
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../../src/clock/clock.ts'
+import type { FaultRule } from './faults.ts'
+
+/** The connection ended without an answer. Over a socket the client sees a reset; in-process, this error. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost'
+  readonly code = 'ECONNRESET'
+
+  constructor() {
+    super('the connection was lost')
+  }
+}
+
+/** The line to the client. */
+export interface Line {
+  readonly clock: Clock
+  /** Ends the connection under way. In-process there is none: the body fails instead. */
+  readonly hangUp: (() => void) | undefined
+}
+
+/** What the world answers; `loops` asks for a nextId that leads nowhere. */
+export type Act = (how: { readonly loops: boolean }) => Response
+
+/** Lets the world act and brings its answer to the client, or whatever the fault makes of it. */
+export async function transmit(fault: FaultRule | undefined, act: Act, line: Line): Promise<Response> {
+  const { clock } = line
+  if (!fault) return act({ loops: false })
+  switch (fault.kind) {
+    case 'reset':
+      throw new ConnectionLost()
+    case 'lost-response':
+      act({ loops: false })
+      throw new ConnectionLost()
+    case 'latency': {
+      const answer = act({ loops: false })
+      await clock.sleep(fault.ms ?? 1_000)
+      return answer
+    }
+    case 'drip':
+      return drip(await bytesOf(act), fault.ms ?? 100, clock)
+    case 'truncated':
+      return truncated(await bytesOf(act), line)
+    case 'status':
+      return failure(fault, clock.now())
+    case 'status-after-acting':
+      act({ loops: false })
+      return failure({ status: 504, ...fault }, clock.now())
+    case 'redirect': {
+      const location = fault.location ?? 'http://127.0.0.1:9/elsewhere'
+      return new Response(null, { status: fault.status ?? 302, headers: { location } })
+    }
+    case 'html':
+      return html('<!doctype html><title>Gateway</title><h1>Something went wrong</h1>', fault.status ?? 200)
+    case 'malformed': {
+      const text = await act({ loops: false }).text()
+      return json(text.slice(0, Math.ceil(text.length / 2)))
+    }
+    case 'empty': {
+      const answer = act({ loops: false })
+      const body = (await answer.json()) as object
+      return json(JSON.stringify('data' in body ? { ...body, data: [] } : body), answer.status, {
+        date: answer.headers.get('date') ?? '',
+      })
+    }
+    case 'no-data': {
+      const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
+      return json(JSON.stringify(body))
+    }
+    case 'wrong-types':
+      return json('{"code":"zero","msg":[],"ts":"today","data":7}')
+    case 'endless':
+      return endless()
+    case 'looping-next-id':
+      return act({ loops: true })
+  }
+}
+
+export function json(text: string, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } })
+}
+
+function html(text: string, status: number): Response {
+  return new Response(text, { status, headers: { 'content-type': 'text/html' } })
+}
+
+function failure({ status = 500, code, message = 'injected', retryAfter }: FaultRule, ts: number): Response {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  return json(JSON.stringify({ code, msg: message, message, ts }), status, headers)
+}
+
+async function bytesOf(act: Act): Promise<Uint8Array> {
+  return new Uint8Array(await act({ loops: false }).arrayBuffer())
+}
+
+/** One byte at a time. */
+function drip(bytes: Uint8Array, ms: number, clock: Clock): Response {
+  let sent = 0
+  return stream({
+    async pull(controller) {
+      await clock.sleep(ms)
+      if (sent < bytes.length) controller.enqueue(bytes.subarray(sent, ++sent))
+      else controller.close()
+    },
+  })
+}
+
+/** Half of the body, then the connection ends. */
+function truncated(bytes: Uint8Array, { hangUp }: Line): Response {
+  let isSent = false
+  return stream({
+    pull(controller) {
+      if (!isSent) controller.enqueue(bytes.subarray(0, Math.ceil(bytes.length / 2)))
+      else if (hangUp) hangUp()
+      else controller.error(new ConnectionLost())
+      isSent = true
+    },
+  })
+}
+
+/** A list that never closes. */
+function endless(): Response {
+  const chunk = new TextEncoder().encode('{"cmd":3},'.repeat(4_096))
+  let isBegun = false
+  return stream({
+    pull(controller) {
+      controller.enqueue(isBegun ? chunk : new TextEncoder().encode('{"code":0,"msg":"","data":['))
+      isBegun = true
+    },
+  })
+}
+
+type Source = ConstructorParameters<typeof ReadableStream<Uint8Array>>[0]
+
+function stream(source: Source): Response {
+  return new Response(new ReadableStream(source, { highWaterMark: 0 }), {
+    headers: { 'content-type': 'application/json' },
+  })
+}
