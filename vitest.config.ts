@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
+const everywhere = '{test,sandbox/test,embedded-postgres/test}/**'
+
 export default defineConfig({
   test: {
-    include: ['{test,sandbox/test,embedded-postgres/test}/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
@@ -16,5 +17,17 @@ export default defineConfig({
     teardownTimeout: 60_000,
     reporters: ['default'],
     watch: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'short',
+          include: [`${everywhere}/*.test.ts`],
+          exclude: [`${everywhere}/*.long.test.ts`],
+        },
+      },
+      // What plays days, plants bugs, kills daemons, or starts many of them.
+      { extends: true, test: { name: 'long', include: [`${everywhere}/*.long.test.ts`] } },
+    ],
   },
 })

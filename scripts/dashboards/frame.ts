@@ -7,7 +7,6 @@ import {
   DashboardCursorSync,
   DashboardLinkBuilder,
   DashboardLinkType,
-  type Panel,
   RowBuilder,
   type VariableModel,
 } from '@grafana/grafana-foundation-sdk/dashboard'
@@ -24,7 +23,7 @@ export const uids = {
 
 export type DashboardName = keyof typeof uids
 
-export const titles: Readonly<Record<DashboardName, string>> = {
+const titles: Readonly<Record<DashboardName, string>> = {
   operations: 'Penstock: operations',
   'call-quality': 'Penstock: call quality',
   class: 'Penstock: one class',
@@ -95,8 +94,4 @@ export function annotation(name: string, color: string, query: Query): Annotatio
     .enable(true)
     .iconColor(color)
     .target(query.build('Anno'))
-}
-
-export function isPanel(panel: NonNullable<Dashboard['panels']>[number]): panel is Panel {
-  return panel.type !== 'row'
 }

@@ -29,7 +29,7 @@ export interface ClientPorts extends CallerPorts {
 }
 
 /** How long a request waits for its turn unless told, ms. */
-export const defaultPatience = 60_000
+const defaultPatience = 60_000
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

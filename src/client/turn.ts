@@ -33,7 +33,7 @@ export function awaitTurn({ clock, until, closing }: TurnOptions): Turn {
   }
   if (closing.aborted) giveUp()
   closing.addEventListener('abort', giveUp, { once: true })
-  clock.sleep(until - clock.monotonic(), over.signal).then(() => {
+  void clock.sleep(until - clock.monotonic(), over.signal).then(() => {
     if (!over.signal.aborted) giveUp()
   })
   return {

@@ -24,7 +24,7 @@ export function playerLimits(
 }
 
 /** Whose counter an app's requests to the cloud player service are debited to. */
-export function playerScope({ provider }: Config, app: AppConfig): string {
+function playerScope({ provider }: Config, app: AppConfig): string {
   return counterScope(provider.players?.counters, app)
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 
 /** Something did not come about in time. */
-export class TimedOut extends Error {
+class TimedOut extends Error {
   override readonly name = 'TimedOut'
 }
 

@@ -6,7 +6,7 @@ import { atOnce, type Steps } from './steps.ts'
 export { type JsonCaps, JsonError, JsonTooLarge } from './json-scan.ts'
 
 /** Half a million pairs of numbers, each an array and two values: twice what twenty sessions of an hour have. */
-export const defaultJsonCaps: JsonCaps = {
+const defaultJsonCaps: JsonCaps = {
   depth: 64,
   nodes: 500_000,
   scalars: 1_000_000,

@@ -43,7 +43,7 @@ export interface HttpTransport extends Transport {
   readonly close: () => Promise<void>
 }
 
-export const defaultLimits: TransportLimits = {
+const defaultLimits: TransportLimits = {
   connect: 5_000,
   headers: 10_000,
   idle: 10_000,

@@ -17,7 +17,7 @@ export interface MigrationState {
   readonly appliedAt: Date | undefined
 }
 
-export class MigrationFailed extends Error {
+class MigrationFailed extends Error {
   override readonly name = 'MigrationFailed'
 }
 

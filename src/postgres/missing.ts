@@ -3,7 +3,7 @@
  * neighbours of which one is known from the feed only. Between two neighbours of the log the log itself has told.
  * Reads the incarnations from the relation `gone`. `room` is an SQL expression.
  */
-export function missing(room: string): string {
+function missing(room: string): string {
   return `
   neighbours as (
     select e.sequence, e.source, e.incarnation, lead(e.sequence) over log as next_sequence, lead(e.source) over log as next_source,

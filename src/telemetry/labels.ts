@@ -1,5 +1,5 @@
 /** Stands for every value beyond the cap of a label. */
-export const otherLabel = 'other'
+const otherLabel = 'other'
 
 const longestLabel = 64
 

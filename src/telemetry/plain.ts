@@ -1,7 +1,7 @@
 import { isSecretName, redacted, type SecretFilter } from './secrets.ts'
 
 /** Longest text of one field, in UTF-16 units. */
-export const longestField = 2_048
+const longestField = 2_048
 
 const deepest = 4
 const mostFields = 50
@@ -21,7 +21,7 @@ export type Plain = string | number | boolean | null | readonly Plain[] | { read
  * after that (never before, or half a secret could stay), errors reduced to what cannot hold a payload, bytes
  * to their number. Calls no toJSON and no getter of a prototype.
  */
-export function plain(value: unknown, options: PlainOptions, depth = 0): Plain {
+function plain(value: unknown, options: PlainOptions, depth = 0): Plain {
   switch (typeof value) {
     case 'string':
       return text(value, options)

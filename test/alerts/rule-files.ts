@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 
 /** Where the rule files lie, as they are loaded by Prometheus and by the chart. */
-export const rulesFolder = fileURLToPath(new URL('../../helm/penstock/rules/', import.meta.url))
+const rulesFolder = fileURLToPath(new URL('../../helm/penstock/rules/', import.meta.url))
 
 export interface RuleGroup {
   readonly name: string

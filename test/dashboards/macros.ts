@@ -12,7 +12,7 @@ export type Values = Readonly<Record<string, string | readonly string[]>>
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const
 
 /** As Grafana writes a duration: the largest unit that divides it evenly. */
-export function writeInterval(milliseconds: number): string {
+function writeInterval(milliseconds: number): string {
   const found = Object.entries(units).find(([, unit]) => milliseconds % unit === 0)
   return found ? `${milliseconds / found[1]}${found[0]}` : `${milliseconds}ms`
 }

@@ -119,7 +119,7 @@ function stepless(steps: readonly { readonly value: number | null }[]): readonly
 }
 
 /** Metrics and labels that nobody has, and processes of other installations. */
-export function faultsOfExpr(expr: string): readonly string[] {
+function faultsOfExpr(expr: string): readonly string[] {
   const selectors = selectorsIn(expr.replaceAll(/"[^"]*"/g, text => text.replaceAll(/[{}]/g, ' ')))
   const isWhole = balanced(expr)
   return [
@@ -160,7 +160,7 @@ function overridesOf(panel: Panel): readonly string[] {
   ]
 }
 
-export function columnsOf(panel: Panel): ReadonlySet<string> {
+function columnsOf(panel: Panel): ReadonlySet<string> {
   const sql = panel.targets?.[0]?.rawSql ?? ''
   return new Set([...sql.matchAll(/ as (?:"([^"]+)"|(\w+))/g)].map(([, quoted, bare]) => quoted ?? bare!))
 }

@@ -18,7 +18,7 @@ import type { DaemonProcess } from './daemon.ts'
 import { openSetting } from './setting.ts'
 
 /** Seconds of the world in one second of the clock. */
-export const speed = 60
+const speed = 60
 
 /** Seconds of the clock for which the provider knows a room after its class: an hour of the world. */
 const hour = 60

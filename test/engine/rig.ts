@@ -37,7 +37,7 @@ export interface Asked {
 /** What the provider answers; a promise that never settles is a server that hangs. */
 export type Answers = (asked: Asked) => Served | FailureKind | Failure | Promise<Served>
 
-export class FakeTransport implements Transport {
+class FakeTransport implements Transport {
   /** Bytes of each answer. */
   size = 0
   readonly asked: Asked[] = []
@@ -114,7 +114,7 @@ export class FakeLedger implements Ledger {
 }
 
 /** Runs what waits in order of their purposes, without a timer. */
-export function plainQueue(): Queue {
+function plainQueue(): Queue {
   const running = new Map<string, number>()
   const waiting: { readonly group: string; readonly rank: number; readonly go: () => void }[] = []
   const ranks = { live: 0, repair: 1, revisit: 2, backfill: 3 }
@@ -146,7 +146,7 @@ export interface Counts {
   readonly owed: { readonly seconds: number; readonly expiresIn: number | null }[]
 }
 
-export function fakeMeter(counts: Counts): Meter {
+function fakeMeter(counts: Counts): Meter {
   return {
     request: () => {},
     page: ({ stream }, outcome) => counts.pages.push(`${stream} ${outcome}`),
@@ -171,7 +171,7 @@ export function fakeLog(said: string[]): Log {
   return { debug: say, info: say, warn: say, error: say }
 }
 
-export const cadence: StreamSettings = {
+const cadence: StreamSettings = {
   activeEvery: 10 * second,
   idleEvery: 10 * minute,
   memory: hour,

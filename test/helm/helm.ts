@@ -28,7 +28,7 @@ export type ValueSet = (typeof sets)[number]
 const found = spawnSync('bash', [join(repository, 'scripts/helm.sh'), '--find'], { encoding: 'utf8' })
 
 /** Where helm is; undefined where nobody has built it. */
-export const helmPath: string | undefined = found.status === 0 ? found.stdout.trim() : undefined
+const helmPath: string | undefined = found.status === 0 ? found.stdout.trim() : undefined
 
 /** Why the tests of the chart are skipped; undefined where they run. REQUIRE_HELM makes them fail instead. */
 export const reasonToSkip =

@@ -46,7 +46,7 @@ export const bounds = {
 
 export type Group = keyof typeof bounds
 
-export const reaches: Readonly<Partial<Record<Group, Reach>>> = {
+const reaches: Readonly<Partial<Record<Group, Reach>>> = {
   search: { reach: 15 * day, span: day, delay: 60 },
   details: { reach: 15 * day, span: 6 * hour, delay: 300 },
   usage: { reach: 30 * day, span: 7 * day, delay: 6 * hour },

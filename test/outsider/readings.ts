@@ -110,13 +110,6 @@ export function columnReading(n: number): Reading {
   return choose(count => n % count)
 }
 
-/** The plain reading but for one answer, for each answer there is. */
-export function singleReadings(): readonly (readonly [string, Reading])[] {
-  return names.flatMap(name =>
-    questions[name].slice(1).map(answer => [`${name}: ${answer}`, reading({ [name]: answer })] as const),
-  )
-}
-
 function choose(place: (count: number) => number): Reading {
   return Object.fromEntries(
     names.map(name => [name, questions[name][place(questions[name].length)]]),

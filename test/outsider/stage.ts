@@ -135,7 +135,7 @@ async function watchChanges({ ask }: Database): Promise<void> {
 }
 
 /** What the tables lack of the truth, and what they hold besides; empty where all is well. */
-export async function differences({ database, families }: Stage, app: App): Promise<readonly string[]> {
+async function differences({ database, families }: Stage, app: App): Promise<readonly string[]> {
   const { id, reading } = app.plan
   const found: string[] = []
   for (const [table, rows] of Object.entries(expectedRows(app, families))) {
@@ -167,7 +167,7 @@ export async function differences({ database, families }: Stage, app: App): Prom
 }
 
 /** What is owed, open or dead of an app though all of it could be read; empty where all is well. */
-export async function arrears({ database, families }: Stage, app: App): Promise<readonly string[]> {
+async function arrears({ database, families }: Stage, app: App): Promise<readonly string[]> {
   const rows = await database.ask<{ what: string }>(
     `select format('%s of %s is not complete', stream, room_uuid) as what
        from ingest.room_complete where app_id = $1 and complete is not true
@@ -206,7 +206,7 @@ function minus(these: readonly string[], those: readonly string[]): readonly str
 }
 
 /** Answers whether it came true within `patience` (ms). */
-export async function cameTrue(patience: number, look: () => Promise<boolean>): Promise<boolean> {
+async function cameTrue(patience: number, look: () => Promise<boolean>): Promise<boolean> {
   const deadline = systemClock.monotonic() + patience
   for (;;) {
     if (await look()) return true

@@ -43,7 +43,7 @@ export function tellEvents(reading: Reading, room: Room, index: number, act: num
   }))
 }
 
-export function tellPerson(reading: Reading, { uuid, name, role }: Person): Told {
+function tellPerson(reading: Reading, { uuid, name, role }: Person): Told {
   const full = { userUuid: uuid, userName: name, role, streamUuid: `${uuid}-s`, type: 'audience' }
   switch (reading.user) {
     case 'full':

@@ -56,7 +56,7 @@ export const moment = fc.oneof(
   fc.double({ min: days(19_000), max: days(25_000), noNaN: true }),
 )
 
-export const margin = fc.record({ start: fc.nat(200), end: fc.nat(200) })
+const margin = fc.record({ start: fc.nat(200), end: fc.nat(200) })
 
 /** A stream of a plan, with the margins that a daemon may keep. */
 export const someRules: fc.Arbitrary<WindowRules> = fc

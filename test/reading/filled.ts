@@ -13,7 +13,7 @@ const minute = 60_000
 export const timeToFill = 6 * minute
 
 /** Whose login it is: a member of penstock_read and of nothing else. */
-export const reader = { name: 'penstock_test_reader', password: 'reader' } as const
+const reader = { name: 'penstock_test_reader', password: 'reader' } as const
 
 export interface FilledSchool {
   /** Of a superuser. */
@@ -65,7 +65,7 @@ const makeReader = `
   end
   $$`
 
-export function asReader(url: string): string {
+function asReader(url: string): string {
   const address = new URL(url)
   address.username = reader.name
   address.password = reader.password

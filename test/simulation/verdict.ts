@@ -1,5 +1,5 @@
 /** One line for people, or nothing where a run found nothing; the JSON beside it says more. */
-export function verdictLine(found: Readonly<Record<string, unknown>>): string | undefined {
+function verdictLine(found: Readonly<Record<string, unknown>>): string | undefined {
   const words = Object.entries(found).map(([what, how]) => `${what} ${JSON.stringify(how)}`)
   return words.length === 0 ? undefined : `FAILED: ${words.join('; ')}`
 }

@@ -21,7 +21,7 @@ export function pageOf(parts: Partial<Page>): Page {
 }
 
 /** JSON in which integers above 2^53 are bigints, as the transport reads it. */
-export function parseExact(text: string): Json {
+function parseExact(text: string): Json {
   return JSON.parse(text, (_, value, { source }: { source?: string } = {}) =>
     typeof value === 'number' && source && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
       ? BigInt(source)

@@ -25,7 +25,7 @@ const ids = ['p1', 'p2', 'p3', 'p4', 'p5'] as const
 const often = fc.nat(9).map(n => n > 0)
 
 /** Players are created 20, 15, 10, 5 and 0 seconds before the first listing. */
-export function createdAt(id: string): number {
+function createdAt(id: string): number {
   return begin - 5 * (5 - Number(id.slice(1)))
 }
 

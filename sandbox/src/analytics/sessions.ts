@@ -63,7 +63,7 @@ export function callInQuestion({ settings, world, query, asked, now }: Analytics
 }
 
 /** The stays that have begun by `now` and touch the range, both of its ends included. */
-export function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly CallSession[] {
+function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly CallSession[] {
   return call.sessions.filter(({ joinedAt, leftAt }) => {
     const leave = past(leftAt, now) ?? now
     return joinedAt <= now && inSeconds(joinedAt) <= end && inSeconds(leave) >= start

@@ -91,7 +91,7 @@ export class Notices {
   }
 
   #try(notice: Notice, payload: object, again: number | undefined, at: number): void {
-    this.#send(notice, payload, at).then(accepted => {
+    void this.#send(notice, payload, at).then(accepted => {
       if (accepted) {
         notice.outcome = 'delivered'
         if (again !== undefined) this.#after(again, at, due => void this.#send(notice, payload, due))

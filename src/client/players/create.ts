@@ -18,7 +18,7 @@ import type { PlayerPorts } from './ports.ts'
 const mostAttempts = 4
 
 /** A new player is in the lists by then, ms; the margin is for its way through the service. */
-export const SEEN_AFTER_MS = (blindSeconds + 2) * 1_000
+const SEEN_AFTER_MS = (blindSeconds + 2) * 1_000
 
 /** Clocks may differ by this, ms, before a player is taken for one that was there before. */
 const CLOCK_MS = 120_000

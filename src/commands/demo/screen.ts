@@ -28,7 +28,7 @@ export function openScreen(format: 'text' | 'json'): Screen {
 
 const eraseLine = '\r\u001b[2K'
 
-export function screenOn(output: Output): Screen {
+function screenOn(output: Output): Screen {
   if (!output.isTTY) {
     const say = (line: string) => void output.write(`${line}\n`)
     return { say, progress: say, every: 2_000 }
@@ -86,7 +86,7 @@ const columns = [
   ['violations', 12],
 ] as const
 
-export const progressHeader = columns.map(([name, width]) => name.padStart(width)).join('')
+const progressHeader = columns.map(([name, width]) => name.padStart(width)).join('')
 
 export function progressLine(
   figures: Figures,

@@ -65,7 +65,7 @@ const expected = section({
 
 const lossy = Object.keys(analyticsStreamShapes) as (keyof typeof analyticsStreamShapes)[]
 
-export const app = section(
+const app = section(
   {
     id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
       type: ['string', 'number'],

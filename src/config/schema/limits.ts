@@ -1,4 +1,4 @@
-import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
+import type { AnalyticsGroup } from '../../provider/analytics/index.ts'
 import { type PlayerGroup, playerGroups, playerRates } from '../../provider/players/index.ts'
 import { section } from './leaf.ts'
 import { count, duration } from './values.ts'
@@ -171,6 +171,3 @@ export const limits = section(
   } satisfies Readonly<Record<keyof GroupLimits, unknown>>,
   { noun: 'limit group' },
 )
-
-/** Groups whose limits follow from the plan. */
-export const planGroups = analyticsGroups

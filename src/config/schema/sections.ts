@@ -22,7 +22,7 @@ import {
 export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`
 
 /** Role that migrations create for the running daemon. */
-export const defaultRole = 'penstock_runtime'
+const defaultRole = 'penstock_runtime'
 
 export const database = section(
   {

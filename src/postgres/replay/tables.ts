@@ -3,7 +3,7 @@ import { classroomTables, eventTables } from '../tables/classroom.ts'
 import type { TableSpec } from '../tables/spec.ts'
 
 /** Tables that hold nothing but what the raw items of quizzes and polls say. */
-export const widgetTables = [
+const widgetTables = [
   'classroom.quiz',
   'classroom.quiz_submission',
   'classroom.poll',

@@ -5,7 +5,7 @@ import { maxima } from './parameters.ts'
 export const successCodes: readonly number[] = [200, 0]
 
 /** What every answer begins with; what else it says beside its list is for people, and may have any type. */
-export const Envelope = z.looseObject({ code: z.number() })
+const Envelope = z.looseObject({ code: z.number() })
 
 /** A list as it came: what reads its items judges them, and another copy of a long one takes its memory. */
 const list = z.unknown().transform((value, context): unknown[] => {

@@ -17,7 +17,7 @@ export const sequence = z.union([
 ])
 
 /** An integer in some answers, a word in others. */
-export const role = z.union([z.int(), z.string()])
+const role = z.union([z.int(), z.string()])
 
 /** What may be absent, and is taken for absent where it is of another kind: less is lost than without all around it. */
 export function open<T extends z.ZodType>(schema: T) {

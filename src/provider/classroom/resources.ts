@@ -67,7 +67,7 @@ export const resources = {
 } as const satisfies Operation
 
 /** Progress of a document's conversion, as services of this kind show it. */
-export const TaskProgress = z.looseObject({
+const TaskProgress = z.looseObject({
   totalPageSize: z.number().nullish(),
   convertedPageSize: z.number().nullish(),
   convertedPercentage: z.number().nullish(),

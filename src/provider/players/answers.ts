@@ -4,7 +4,7 @@ const id = z.string().min(1)
 const user = z.union([z.number(), z.bigint(), z.string()])
 
 /** A player as Create answers it; unknown fields pass. */
-export const CreatedPlayer = z.looseObject({
+const CreatedPlayer = z.looseObject({
   id,
   uid: user.nullish(),
   account: z.string().nullish(),

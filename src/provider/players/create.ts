@@ -49,7 +49,7 @@ const salt = z
   .describe(`Salt of ${saltBytes} bytes, as they are or in base64; for the modes with gcm2, which need it`)
 
 /** What a player is created with: the document's table of fields, and the rules between them. */
-export const NewPlayer = z
+const NewPlayer = z
   .strictObject({
     streamUrl,
     channelName,

@@ -1,22 +1,16 @@
 import { z } from 'zod'
 
 /** Longest values, in bytes of UTF-8, as the document's table of fields has them. */
-export const playerBytes = { streamUrl: 1_024, channelName: 64, account: 255, name: 64 } as const
+const playerBytes = { streamUrl: 1_024, channelName: 64, account: 255, name: 64 } as const
 
 /** Largest user ID: 2^32-1. 0 lets the server choose one. */
-export const largestUid = 4_294_967_295
-
-/** Seconds that a player may stay idle; what is outside is moved to the nearer end by the service. */
-export const idleTimeout = { least: 5, most: 600, default: 300 } as const
+const largestUid = 4_294_967_295
 
 /** How far before and after its creation a player may start to play, seconds. */
 export const playWindow = { before: 86_400, after: 300 } as const
 
 /** A new player may be missing from a list for this long, seconds. */
 export const blindSeconds = 10
-
-/** Players of a project at the same time, unless the provider grants more. */
-export const defaultQuota = 50
 
 const channelCharacters = /^[A-Za-z0-9 !#$%&()+\-:;<=.>?@[\]^_|~,]+$/
 const nameCharacters = /^[A-Za-z0-9_-]+$/

@@ -51,7 +51,7 @@ export interface Subjects {
 }
 
 /** Planted where credentials are: whatever it stands in has leaked. */
-export const canary = 'canary-7f3a'
+const canary = 'canary-7f3a'
 export const rest = { key: `key-${canary}`, secret: `secret-${canary}` } as const
 export const canaries = new RegExp(`${canary}|${btoa(`${rest.key}:${rest.secret}`).slice(0, 24)}`)
 

@@ -21,10 +21,6 @@ export function timeBetween(from: number, to: number): Bound {
   })
 }
 
-export function nothingOr(bound: Bound): Bound {
-  return new Bound(`null or ${bound.says}`, value => value === null || bound.holds(value))
-}
-
 /** Tables of schema classroom with what follows app_id, room_uuid and incarnation in their keys. */
 export const tableKeys = {
   room: [],
