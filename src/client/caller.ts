@@ -1,16 +1,14 @@
 import type { Clock, Random } from '../clock/clock.ts'
-import { type Admission, createAdmission, type Sent } from '../engine/admission.ts'
+import { Admission, type Sent } from '../engine/admission.ts'
 import type { Answer, Fence, Ledger, Transport } from '../engine/ports.ts'
 import type { Queue } from '../engine/queue.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import { durationInWords } from '../planning/forecast-words.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { RequestLine } from '../provider/operation.ts'
-import { CallError, callError, isQuota } from './errors.ts'
+import { CallError, callError } from './errors.ts'
 import { silentMeter } from './meter.ts'
 import type { Fences } from './ports.ts'
-import { awaitTurn } from './turn.ts'
-import { Turns } from './turns.ts'
 
 /** Sends requests one by one through the same admission as the daemon: in its turn, debited, paced, never twice. */
 export interface Caller {
@@ -48,8 +46,8 @@ const HANDS_MS = 500
 export function createCaller(ports: CallerPorts): Caller {
   const { clock, fences } = ports
   const closing = new AbortController()
-  const turns = new Turns(ports)
-  const admission = createAdmission({ ...ports, ...turns.decorated, meter: silentMeter }, ports.deadline)
+  const ledger = forgiving(ports.ledger)
+  const admission = new Admission({ ...ports, ledger, meter: silentMeter }, ports.deadline)
 
   async function attempt(sending: Sending, until: number): Promise<Sent> {
     if (sending.limit.counted === 'process') return admit(sending, until, nobody)
@@ -62,26 +60,20 @@ export function createCaller(ports: CallerPorts): Caller {
     }
   }
 
-  async function admit(sending: Sending, until: number, lent: Fence): Promise<Sent> {
-    const { app, limit } = sending
-    // Copies, by which the ports below know whose turn it is.
-    const [fence, request] = [{ ...lent }, { ...sending.request }]
-    const turn = awaitTurn({ clock, until, closing: closing.signal })
-    turns.open(fence, request, turn)
-    turn.mustWait(turns.heldFor(limit.scope, request))
-    try {
-      const life = Number.POSITIVE_INFINITY
-      const sent = await admission.send({
-        ...{ app, fence, request, limit, life, purpose: 'live', signal: turn.signal },
-      })
-      return await settled(sent, admission, turns.failureOf(request))
-    } finally {
-      turn.end()
-    }
+  async function admit({ app, request, limit }: Sending, until: number, fence: Fence): Promise<Sent> {
+    const sent = await admission.send({
+      ...{ app, fence, request, limit, until, purpose: 'live', signal: closing.signal },
+      life: Number.POSITIVE_INFINITY,
+    })
+    if (sent.outcome !== 'replied') return sent
+    sent.release()
+    // An answer that was debited is read by somebody else; a failure has been settled by the admission.
+    if (sent.reply.ok && sent.grant) await admission.discard(sent.grant)
+    return sent
   }
 
   async function send(sending: Sending): Promise<Answer> {
-    const { request, limit, patience } = sending
+    const { request, patience } = sending
     const until = clock.monotonic() + patience
     let last: Failure | undefined
     for (;;) {
@@ -90,26 +82,26 @@ export function createCaller(ports: CallerPorts): Caller {
       if (sent.outcome === 'replied') {
         if (sent.reply.ok) return sent.reply.answer
         last = sent.reply.failure
-        if (!isWorthWaiting(request, last, left)) throw callError(request.operation, last)
+        if (!isWorthWaiting(last, left)) throw callError(request.operation, last)
       } else if (sent.outcome === 'fenced' && left > HANDS_MS && !closing.signal.aborted) {
         await clock.sleep(HANDS_MS, closing.signal)
       } else {
-        throw unsent(sending, sent.outcome, last, turns.heldFor(limit.scope, request))
+        throw unsent(sending, sent, last)
       }
     }
   }
 
-  function unsent(sending: Sending, outcome: string, last: Failure | undefined, heldFor: number): CallError {
+  function unsent(sending: Sending, sent: Unsent, last: Failure | undefined): CallError {
     const { operation } = sending.request
     if (last) return callError(operation, last)
     if (closing.signal.aborted)
       return new CallError(operation, { kind: 'closed', text: 'nothing was sent: the client was closed' })
-    if (outcome === 'fenced') {
+    if (sent.outcome === 'fenced') {
       const text = 'nothing was sent: the app changes hands between processes; try again'
       return new CallError(operation, { kind: 'busy', text, retryAfter: 1 })
     }
-    if (heldFor > 0) {
-      const retryAfter = Math.ceil(heldFor / 1_000)
+    if (sent.outcome === 'late' && sent.freesIn !== undefined) {
+      const retryAfter = Math.ceil(sent.freesIn / 1_000)
       const text = `nothing was sent: the limit of ${operation.limitGroup} is used up; it frees in ${durationInWords(retryAfter)}`
       return new CallError(operation, { kind: 'budget', text, retryAfter })
     }
@@ -120,19 +112,14 @@ export function createCaller(ports: CallerPorts): Caller {
   return { send, close: () => closing.abort() }
 }
 
-/** An answer that was debited is settled as read by somebody else; a failure has been settled by the admission. */
-async function settled(sent: Sent, admission: Admission, failure: Failure | undefined): Promise<Sent> {
-  if (sent.outcome !== 'replied') return sent
-  sent.release()
-  if (sent.reply.ok) {
-    if (sent.grant) await admission.discard(sent.grant)
-    return sent
-  }
-  return failure ? { ...sent, reply: { ...sent.reply, failure } } : sent
+type Unsent = Exclude<Sent, { readonly outcome: 'replied' }>
+
+/** A debit that cannot be settled counts longer than it need; what was answered is not lost for that. */
+function forgiving(ledger: Ledger): Ledger {
+  return { ...ledger, settle: (...all) => ledger.settle(...all).catch(() => {}) }
 }
 
 /** Too many requests: the gate of the group waits as long as it must, and then it is tried again. */
-function isWorthWaiting(request: RequestLine, failure: Failure, left: number): boolean {
-  if (failure.kind !== 'rate_limited' && failure.kind !== 'qps_limit') return false
-  return !isQuota(request.operation, failure) && (failure.retryAfter ?? 0) * 1_000 < left
+function isWorthWaiting({ kind, retryAfter = 0 }: Failure, left: number): boolean {
+  return (kind === 'rate_limited' || kind === 'qps_limit') && retryAfter * 1_000 < left
 }

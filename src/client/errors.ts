@@ -5,7 +5,6 @@ import type { Named } from './answers.ts'
 
 /** Why a call failed where no answer of the provider says it, or says it only in words. */
 export const clientKinds = [
-  'quota', // the project has as many players as it may have
   'budget', // nothing was sent: the limit leaves no room for as long as the caller would wait
   'busy', // nothing was sent: the app changes hands between processes
   'off', // nothing was sent: the service is not configured, or the plan does not include it
@@ -52,35 +51,17 @@ export class CallError extends Error {
 
 /** The error that a failure becomes, with what the contract says of it. */
 export function callError(operation: Operation, failure: Failure): CallError {
-  const { status, code, retryAfter, trace } = failure
-  const kind = isQuota(operation, failure) ? 'quota' : failure.kind
-  return new CallError(operation, {
-    kind,
-    text: worded(operation, failure, kind),
-    status,
-    code,
-    retryAfter,
-    trace,
-  })
+  const { kind, status, code, retryAfter, trace } = failure
+  return new CallError(operation, { kind, text: worded(operation, failure), status, code, retryAfter, trace })
 }
 
-function worded(operation: Operation, failure: Failure, kind: CallErrorKind): string {
-  const { text, status, code } = failure
+function worded(operation: Operation, { kind, text, status, code }: Failure): string {
   if (kind === 'quota') return `${text}: the project has as many players as it may have; delete one first`
   const documented = operation.errors.find(
     each => each.status === status && (each.code === undefined || each.code === code),
   )
   const exact = operation.errors.find(each => each.status === status && each.code === code) ?? documented
   return exact ? `${text}: ${exact.meaning}` : text
-}
-
-/** How services of this kind say that there are too many players, be it with 429 or with 403. */
-const quotaWords = /quota|resources? (?:limit|exceed)/i
-
-/** A refusal that no waiting mends: there are as many players as the project may have. */
-export function isQuota(operation: Operation, { status, body }: Failure): boolean {
-  if (operation.family !== 'players' || (status !== 429 && status !== 403) || !body) return false
-  return quotaWords.test(Buffer.from(body).toString('latin1'))
 }
 
 /** Whether the provider may have done what it was asked, although no answer says so. */

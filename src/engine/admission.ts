@@ -9,16 +9,6 @@ import type { Queue } from './queue.ts'
 import { isIncomprehensible, isRefusal, reactions } from './reactions.ts'
 import type { GroupLimit } from './settings.ts'
 
-/**
- * The only way to the wire. Waits before a gate that is shut, lets the queue order who goes first, debits what is
- * counted durably and paces the rest. Every attempt passes here; nothing retries behind it.
- */
-export interface Admission {
-  readonly send: (attempt: Attempt) => Promise<Sent>
-  /** The answer to a debited request has come and was not stored: nothing is under way any more. */
-  readonly discard: (grant: Grant) => Promise<void>
-}
-
 export interface Attempt {
   readonly app: string
   readonly fence: Fence
@@ -27,13 +17,21 @@ export interface Attempt {
   readonly series?: string
   /** For how many ms the request may wait to be sent. */
   readonly life: number
+  /**
+   * Of a request by hand, on the monotonic clock, ms: what could not be sent by then is given up, at once where that is
+   * known before. Once sent it is read to its end.
+   */
+  readonly until?: number
   readonly limit: GroupLimit
   readonly purpose: Purpose
   readonly signal: AbortSignal
   readonly arrived?: Arrived
 }
 
-/** `late`: nothing was sent, because the request was planned so long ago that it must be planned anew. */
+/**
+ * `late`: nothing was sent, because the request was planned so long ago that it must be planned anew, or because its time
+ * is up; `freesIn` is how long its limit leaves no room, ms, where the ledger has said so.
+ */
 export type Sent =
   | {
       readonly outcome: 'replied'
@@ -42,7 +40,8 @@ export type Sent =
       /** To be called when nothing of the answer is held any more: until then its room is taken. */
       readonly release: () => void
     }
-  | { readonly outcome: 'stopped' | 'fenced' | 'late' }
+  | { readonly outcome: 'stopped' | 'fenced' }
+  | { readonly outcome: 'late'; readonly freesIn?: number }
 
 export interface AdmissionPorts {
   readonly clock: Clock
@@ -76,48 +75,83 @@ const GRANT_LIFE_MS = 2_000
 /** A wait for the budget that is longer than this, ms, is spent outside the queue. */
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
 
-export function createAdmission(ports: AdmissionPorts, deadline: number): Admission {
-  const { clock, ledger, transport, meter, queue, load = unbounded } = ports
-  const groups = new Map<string, Group>()
-  /** What shuts one app out does not shut out the others that share its budget. */
-  const doors = new Map<string, Gate>()
+/** How one attempt waits: until it is sent, it is told to stop, or its time is up. */
+interface Waiting {
+  /** On the monotonic clock, ms. */
+  readonly since: number
+  readonly signal: AbortSignal
+}
 
-  function groupOf(key: string): Group {
-    const known = groups.get(key)
-    if (known) return known
-    const made: Group = {
-      gate: createGate(ports),
-      time: createBudgetTime(clock),
-      nextSlot: Number.NEGATIVE_INFINITY,
-    }
-    groups.set(key, made)
-    return made
+/**
+ * The only way to the wire. Waits before a gate that is shut, lets the queue order who goes first, debits what is
+ * counted durably and paces the rest. Every attempt passes here; nothing retries behind it.
+ */
+export class Admission {
+  readonly #ports: AdmissionPorts
+  readonly #load: Pick<Load, 'take'>
+  /** Total deadline of one request, ms. */
+  readonly #deadline: number
+  readonly #groups = new Map<string, Group>()
+  /** What shuts one app out does not shut out the others that share its budget. */
+  readonly #doors = new Map<string, Gate>()
+
+  constructor(ports: AdmissionPorts, deadline: number) {
+    this.#ports = ports
+    this.#load = ports.load ?? unbounded
+    this.#deadline = deadline
   }
 
-  function doorOf(key: string): Gate {
-    const known = doors.get(key)
-    if (known) return known
-    const made = createGate(ports)
-    doors.set(key, made)
-    return made
+  /** The answer to a debited request has come and was not stored: nothing is under way any more. */
+  discard(grant: Grant): Promise<void> {
+    return this.#ports.ledger.settle(grant, 'unread', grant.evidence)
+  }
+
+  async send(attempt: Attempt): Promise<Sent> {
+    const since = this.#ports.clock.monotonic()
+    if (attempt.until === undefined) return this.#admit(attempt, { since, signal: attempt.signal })
+    const isOver = new AbortController()
+    const timeUp = new AbortController()
+    const { signal } = isOver
+    void this.#ports.clock.sleep(attempt.until - since, signal).then(() => timeUp.abort())
+    try {
+      return await this.#admit(attempt, { since, signal: AbortSignal.any([attempt.signal, timeUp.signal]) })
+    } finally {
+      isOver.abort()
+    }
+  }
+
+  async #admit(attempt: Attempt, waiting: Waiting): Promise<Sent> {
+    const { app, request, limit, purpose } = attempt
+    const { limitGroup } = request.operation
+    const key = `${limit.scope} ${limitGroup}`
+    const group = this.#groupOf(key)
+    const door = this.#doorOf(`${app} ${key}`)
+    for (;;) {
+      const freesIn = group.gate.heldFor()
+      if (freesIn > 0 && this.#isBeyond(attempt, freesIn)) return { outcome: 'late', freesIn }
+      const passes = await pass(group.gate, door, waiting.signal)
+      try {
+        if (waiting.signal.aborted) return ended(attempt, group)
+        const sent = await this.#ports.queue.run(key, limit.concurrency, purpose, () =>
+          this.#inTurn(group, passes, attempt, waiting),
+        )
+        if (sent !== 'shut') return sent
+      } finally {
+        passes.leave()
+      }
+    }
   }
 
   /** Sends once it is its turn; `shut` when it must go back and wait. */
-  async function inTurn(
-    group: Group,
-    passes: Passes,
-    attempt: Attempt,
-    since: number,
-  ): Promise<Sent | 'shut'> {
-    if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
-    const { limit, signal, request } = attempt
-    if (limit.counted === 'process') await pace(group, attempt)
+  async #inTurn(group: Group, passes: Passes, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
+    if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
+    if (attempt.limit.counted === 'process') await this.#pace(group, attempt, waiting)
     // Before the debit: a grant would be void by the time that there is room.
-    const share = await load.take(called(request.operation), signal)
-    if (!share) return { outcome: 'stopped' }
+    const share = await this.#load.take(called(attempt.request.operation), waiting.signal)
+    if (!share) return ended(attempt, group)
     let isHeld = false
     try {
-      const sent = await sendWith(share, group, passes, attempt, since)
+      const sent = await this.#sendWith(share, group, passes, attempt, waiting)
       isHeld = typeof sent === 'object' && sent.outcome === 'replied' && sent.reply.ok
       return sent
     } finally {
@@ -126,81 +160,86 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
   }
 
   /** Sends while there is room for the answer. */
-  async function sendWith(
+  async #sendWith(
     share: Share,
     group: Group,
     passes: Passes,
     attempt: Attempt,
-    since: number,
+    waiting: Waiting,
   ): Promise<Sent | 'shut'> {
-    const { limit, signal } = attempt
     const { release } = share
-    if (signal.aborted) return { outcome: 'stopped' }
+    if (waiting.signal.aborted) return ended(attempt, group)
     if (passes.areShut()) return 'shut'
-    if (limit.counted === 'process') {
-      if (clock.monotonic() - since > attempt.life) return { outcome: 'late' }
-      const reply = await transmit(share, passes, attempt, signal)
-      return signal.aborted && !reply.ok
+    if (attempt.limit.counted === 'process') {
+      if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
+      const signal = attempt.until === undefined ? attempt.signal : undefined
+      const reply = await this.#transmit(share, passes, attempt, signal)
+      return signal?.aborted && !reply.ok
         ? { outcome: 'stopped' }
         : { outcome: 'replied', reply, grant: undefined, release }
     }
-    const grant = await debit(group, attempt, since)
+    const grant = await this.#debit(group, attempt, waiting)
     if (grant === 'shut') return grant
+    if (grant === 'over') return ended(attempt, group)
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
-    const reply = await transmit(share, passes, attempt, undefined)
+    const reply = await this.#transmit(share, passes, attempt, undefined)
     const evidence = group.time.evidence()
-    if (!reply.ok) await ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
+    if (!reply.ok) await this.#ports.ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
     return { outcome: 'replied', reply, grant: { ...grant, evidence }, release }
   }
 
   /** Spaces requests of a group that nobody counts but us. */
-  async function pace(group: Group, { limit, signal }: Attempt): Promise<void> {
+  async #pace(group: Group, { limit }: Attempt, { signal }: Waiting): Promise<void> {
+    const { clock } = this.#ports
     const spacing = Math.max(0, ...limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
     const slot = Math.max(group.nextSlot, clock.monotonic())
     group.nextSlot = slot + spacing
     await clock.sleep(slot - clock.monotonic(), signal)
   }
 
-  async function debit(
+  /** A grant, or why there is none: `over` when the wait has ended. */
+  async #debit(
     group: Group,
     attempt: Attempt,
-    since: number,
-  ): Promise<Grant | 'stopped' | 'fenced' | 'shut' | 'late'> {
-    const { app, fence, request, limit, purpose, signal } = attempt
+    waiting: Waiting,
+  ): Promise<Grant | 'over' | 'fenced' | 'shut' | 'late'> {
+    const { clock, ledger, meter } = this.#ports
+    const { app, fence, request, limit, purpose } = attempt
     const { limitGroup } = request.operation
     const asked = {
       ...{ scope: limit.scope, group: limitGroup, app, operation: called(request.operation), fence, purpose },
-      ...{ rates: limit.rates, reach: deadline + REACH_MARGIN_MS },
+      ...{ rates: limit.rates, reach: this.#deadline + REACH_MARGIN_MS },
     }
-    while (!signal.aborted) {
+    while (!waiting.signal.aborted) {
       const askedAt = clock.monotonic()
-      if (askedAt - since > attempt.life) return 'late'
+      if (this.#isStale(attempt, waiting)) return 'late'
       const taken = await ledger.take({ ...asked, evidence: group.time.evidence() })
       if (taken.granted === 'fenced') return 'fenced'
       group.time.observe(taken.now, askedAt)
       meter.clockDoubt(taken.ahead)
       if (!taken.granted) {
-        if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS) {
+        if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS || this.#isBeyond(attempt, taken.wait)) {
           group.gate.hold(taken.wait)
           return 'shut'
         }
-        await clock.sleep(taken.wait, signal)
+        await clock.sleep(taken.wait, waiting.signal)
         continue
       }
       meter.debit(app, limitGroup)
-      if (!signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
+      if (!waiting.signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
       await ledger.settle(taken.grant, 'refused', group.time.evidence())
     }
-    return 'stopped'
+    return 'over'
   }
 
-  async function transmit(
+  async #transmit(
     share: Share,
     passes: Passes,
     attempt: Attempt,
     signal: AbortSignal | undefined,
   ): Promise<Reply> {
+    const { clock, transport, meter } = this.#ports
     const { app, request, series } = attempt
     const sentAt = clock.monotonic()
     const reply = await transport.send(app, request, signal, attempt.arrived)
@@ -219,27 +258,42 @@ export function createAdmission(ports: AdmissionPorts, deadline: number): Admiss
     return reply
   }
 
-  return {
-    discard: grant => ledger.settle(grant, 'unread', grant.evidence),
-    send: async attempt => {
-      const { request, limit, purpose, signal } = attempt
-      const key = `${limit.scope} ${request.operation.limitGroup}`
-      const group = groupOf(key)
-      const since = clock.monotonic()
-      for (;;) {
-        const passes = await pass(group.gate, doorOf(`${attempt.app} ${key}`), signal)
-        try {
-          if (signal.aborted) return { outcome: 'stopped' }
-          const sent = await queue.run(key, limit.concurrency, purpose, () =>
-            inTurn(group, passes, attempt, since),
-          )
-          if (sent !== 'shut') return sent
-        } finally {
-          passes.leave()
-        }
-      }
-    },
+  /** Whether it was planned too long ago. */
+  #isStale({ life }: Attempt, { since }: Waiting): boolean {
+    return this.#ports.clock.monotonic() - since > life
   }
+
+  /** Whether `ms` from now the time of the attempt is up. */
+  #isBeyond({ until }: Attempt, ms: number): boolean {
+    return until !== undefined && this.#ports.clock.monotonic() + ms > until
+  }
+
+  #groupOf(key: string): Group {
+    const known = this.#groups.get(key)
+    if (known) return known
+    const made: Group = {
+      gate: createGate(this.#ports),
+      time: createBudgetTime(this.#ports.clock),
+      nextSlot: Number.NEGATIVE_INFINITY,
+    }
+    this.#groups.set(key, made)
+    return made
+  }
+
+  #doorOf(key: string): Gate {
+    const known = this.#doors.get(key)
+    if (known) return known
+    const made = createGate(this.#ports)
+    this.#doors.set(key, made)
+    return made
+  }
+}
+
+/** What came of a wait that ended before its turn. */
+function ended({ signal }: Attempt, { gate }: Group): Sent {
+  if (signal.aborted) return { outcome: 'stopped' }
+  const freesIn = gate.heldFor()
+  return freesIn > 0 ? { outcome: 'late', freesIn } : { outcome: 'late' }
 }
 
 /** Leave to go through the app's own door and through the gate of the whole group. */

@@ -13,7 +13,7 @@ export interface PageContext {
   readonly purpose: Purpose
   readonly signal: AbortSignal
   readonly clock: Clock
-  readonly admission: Admission
+  readonly admission: Pick<Admission, 'send' | 'discard'>
   readonly store: Store
   readonly meter: Meter
   readonly log: Log

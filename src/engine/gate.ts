@@ -12,6 +12,8 @@ export interface Gate {
   readonly observe: (failure: Failure | undefined, sentAt: number, question?: string) => void
   /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
   readonly hold: (ms: number) => void
+  /** For how long it was told so, from now, ms. */
+  readonly heldFor: () => number
 }
 
 export interface Pass {
@@ -32,6 +34,7 @@ export function createGate({ clock, random }: { readonly clock: Clock; readonly 
   /** On the monotonic clock, ms. */
   let pausedAt = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
+  let heldUntil = Number.NEGATIVE_INFINITY
   let probe: Promise<void> | undefined
 
   function beginProbe(): Pass {
@@ -84,7 +87,9 @@ export function createGate({ clock, random }: { readonly clock: Clock; readonly 
       if (pause > 0) shut(pause)
     },
     hold: ms => {
-      pausedUntil = Math.max(pausedUntil, clock.monotonic() + ms)
+      heldUntil = Math.max(heldUntil, clock.monotonic() + ms)
+      pausedUntil = Math.max(pausedUntil, heldUntil)
     },
+    heldFor: () => Math.max(0, heldUntil - clock.monotonic()),
   }
 }

@@ -91,6 +91,8 @@ export const reactions: Readonly<Record<FailureKind, Reaction>> = {
   bad_request: refused,
   not_found: { ...refused, level: 'warn' },
   conflict: { ...refused, level: 'warn' },
+  // No rate: to wait helps nobody, and the next request may well be taken.
+  quota: { ...refused, level: 'warn' },
   // The transport has read the credentials again by now: one quick try with those, then one a minute.
   unauthorized: { ...closedDoor, first: second, factor: 60 },
   forbidden: closedDoor,

@@ -2,7 +2,7 @@ import type { Clock, Random } from '../clock/clock.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import { shardOf } from '../planning/shard.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
-import { createAdmission } from './admission.ts'
+import { Admission } from './admission.ts'
 import { type RunningApp, startApp } from './app.ts'
 import { createBell } from './bell.ts'
 import { confirmedTime } from './confirmed.ts'
@@ -59,7 +59,7 @@ const MARKS_EVERY_MS = 20_000
 
 export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
-  const admission = createAdmission(context, settings.deadline)
+  const admission = new Admission(context, settings.deadline)
   const pacers = createPacers(context)
   const bell = createBell(clock)
   const health = createStoreHealth(log, bell.ring)

@@ -3,6 +3,7 @@ import { kindOfLimitMessage, limitCode } from '../provider/analytics/errors.ts'
 import { successCode } from '../provider/classroom/errors.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
+import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
 import { parseHttpDate } from './http-date.ts'
 import { decodeJson, decodeSteps, JsonError, JsonTooLarge } from './json.ts'
@@ -82,7 +83,7 @@ function refusedByStatus(
   const body = errorBody(arrival)
   const answeredAt = envelopeTime(body) ?? dated
   const code = successCodes[operation.family] ? businessCode(body) : undefined
-  const kind = kindBehindStatus(operation, status, code, body)
+  const kind = isOfQuota(operation, arrival) ? 'quota' : kindBehindStatus(operation, status, code, body)
   const failure: Failure = {
     kind,
     text: kind === 'redirect' ? `a redirect (HTTP ${status}) is not followed` : statusText(status, code),
@@ -92,6 +93,10 @@ function refusedByStatus(
     ...bodyField(arrival.bytes),
   }
   return { ok: false, failure, answeredAt }
+}
+
+function isOfQuota({ family }: Operation, { status, bytes }: Arrival): boolean {
+  return family === 'players' && isQuotaRefusal(status, Buffer.from(bytes).toString('latin1'))
 }
 
 /** The body of a refusal of call analytics says more than its status, which is not documented: 300 may stand beside 300. */

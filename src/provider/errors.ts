@@ -15,6 +15,7 @@ export const failureKinds = [
   'not_found', // 404
   'conflict', // 409
   'rate_limited', // 429
+  'quota', // 403 or 429: the project has as many players as it may have
   'qps_limit', // code 300: too many requests in the short window
   'qpd_limit', // code 300: too many requests in a day
   'latency_limit', // code 300: the range ends too close to now

@@ -173,9 +173,7 @@ describe('a refusal', () => {
         { appId: 'a', region: 'ap' },
         { streamUrl: 'rtmp://a/b', channelName: 'c', uid: 1 },
       )
-      const body = Buffer.from('{"message":"Resources quota exceeded"}')
-      const kind = status === 429 ? 'rate_limited' : 'forbidden'
-      rig.script.answer = () => (rig.sent.length === 1 ? { kind, text: 'refused', status, body } : {})
+      rig.script.answer = () => (rig.sent.length === 1 ? { kind: 'quota', text: 'refused', status } : {})
       const error = await failing(ledgered, create)
       expect(error).toMatchObject({ kind: 'quota', status, retryAfter: undefined })
       expect(error.message).toContain('delete one first')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Attempt, createAdmission, type Sent } from '../../src/engine/admission.ts'
+import { Admission, type Attempt, type Sent } from '../../src/engine/admission.ts'
 import { createLoad } from '../../src/engine/load.ts'
 import type { GroupLimit } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
@@ -13,7 +13,7 @@ const counted: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrenc
 function crowded() {
   const rig = createRig([])
   rig.transport.size = 50
-  const admission = createAdmission({ ...rig, load: createLoad(120) }, 30 * second)
+  const admission = new Admission({ ...rig, load: createLoad(120) }, 30 * second)
   const controller = new AbortController()
   const request = requestLine(feed.operation, { region: 'ap', appId: 'a1' })
   const sent: Sent[] = []

@@ -1,4 +1,4 @@
-import { type Attempt, createAdmission } from '../../src/engine/admission.ts'
+import { Admission, type Attempt } from '../../src/engine/admission.ts'
 import type { GroupLimit } from '../../src/engine/settings.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import { requestLine } from '../../src/provider/operation.ts'
@@ -16,7 +16,7 @@ export const counted: GroupLimit = { scope: 'a1', rates: [perSecond(2)], concurr
 /** Admission between a ledger and a provider that a test plays, with a question of a room and one of the feed. */
 export function rigged() {
   const rig = createRig([])
-  const admission = createAdmission(rig, 30 * second)
+  const admission = new Admission(rig, 30 * second)
   const controller = new AbortController()
   const signal = controller.signal
   const common = { app: 'a1', fence, purpose: 'live', life: 60 * second, signal } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { type DrainGroup, startDrain } from '../../src/engine/drain.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import type { Job, Source } from '../../src/engine/job.ts'
@@ -61,7 +61,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
       {
         ...rig,
         ...{ app, settings, health, fence: () => fence, signal: controller.signal },
-        admission: createAdmission(rig, settings.deadline),
+        admission: new Admission(rig, settings.deadline),
         onFenced: () => {},
         onRooms: () => {},
         onWork: () => {},

@@ -1,4 +1,4 @@
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { createItemSource } from '../../src/engine/item-source.ts'
 import type { OpenItem } from '../../src/engine/ports.ts'
@@ -48,7 +48,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
   const context = {
     ...rig,
     ...{ app, settings, fence: () => fence, signal: controller.signal },
-    admission: createAdmission(rig, settings.deadline),
+    admission: new Admission(rig, settings.deadline),
     health: createStoreHealth(rig.log, () => {}),
     onFenced: () => {},
     onRooms: () => {},

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { createItemSource } from '../../src/engine/item-source.ts'
 import { createRangeRules } from '../../src/engine/range-rules.ts'
@@ -31,7 +31,7 @@ function rigged() {
   const context = {
     ...rig,
     ...{ app, settings, fence: () => fence, signal: new AbortController().signal },
-    admission: createAdmission(rig, settings.deadline),
+    admission: new Admission(rig, settings.deadline),
     health: createStoreHealth(rig.log, () => {}),
     ...{ onFenced: () => {}, onRooms: () => {}, onWork: () => {} },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { startApp } from '../../src/engine/app.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { createPacers } from '../../src/engine/pacer.ts'
@@ -71,7 +71,7 @@ async function drained(load: number, backlog: number) {
   const controller = new AbortController()
   const context = {
     ...{ ...rig, ledger, app, settings, fence: () => fence, signal: controller.signal },
-    admission: createAdmission({ ...rig, ledger }, settings.deadline),
+    admission: new Admission({ ...rig, ledger }, settings.deadline),
     health: createStoreHealth(rig.log, () => {}),
     onFenced: () => {},
   }

@@ -1,4 +1,4 @@
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { startPoller } from '../../src/engine/poller.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
@@ -32,7 +32,7 @@ export function startApp(
     settings,
     streams,
     health,
-    admission: createAdmission(rig, settings.deadline),
+    admission: new Admission(rig, settings.deadline),
     fence: () => fence,
     signal: controller.signal,
     onFenced: () => fenced.push('fenced'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { createHeard } from '../../src/engine/heard.ts'
 import { type Progress, RefusedRows } from '../../src/engine/ports.ts'
 import { type Occasion, visit } from '../../src/engine/visit.ts'
@@ -23,7 +23,7 @@ function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
     ...{ app, settings, stream, series, fence },
     purpose: 'live' as const,
     signal: controller.signal,
-    admission: createAdmission(rig, settings.deadline),
+    admission: new Admission(rig, settings.deadline),
   }
   const go = async (occasion: Partial<Occasion> = {}) => {
     const result = visit(context, { learnt, room: 'known', asked: new Set(), ...occasion })

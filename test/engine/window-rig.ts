@@ -1,4 +1,4 @@
-import { createAdmission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { createLiveChoice } from '../../src/engine/live-choice.ts'
 import { createRangeRules } from '../../src/engine/range-rules.ts'
@@ -68,7 +68,7 @@ export function rigged(
   const context = {
     ...rig,
     ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
-    admission: createAdmission(rig, engine.deadline),
+    admission: new Admission(rig, engine.deadline),
     health: createStoreHealth(rig.log, () => {}),
     onFenced: () => heard.push('fenced'),
     onRooms: () => heard.push('rooms'),

@@ -6,6 +6,7 @@ import { callSearch, realtimeQuality } from '../../src/provider/analytics/index.
 import { appEvents, recordings } from '../../src/provider/classroom/index.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
 import type { Operation } from '../../src/provider/operation.ts'
+import { listPlayers } from '../../src/provider/players/index.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 
@@ -126,6 +127,16 @@ describe('an answer', () => {
       answer: z.looseObject({ code: z.string() }),
     }
     expect(classify(operation, arrive(200, '{"code":"fine"}'), now).ok).toBe(true)
+  })
+})
+
+describe('a refusal of a player', () => {
+  it.each([429, 403])('with HTTP %i that speaks of a quota is none of a rate or of rights', status => {
+    const full = '{"message":"Resources quota exceeded"}'
+    expect(failureOf(arrive(status, full), listPlayers)).toMatchObject({ kind: 'quota', status })
+    expect(failureOf(arrive(status, full)).kind).not.toBe('quota')
+    const plain = failureOf(arrive(status, '{"message":"slow down"}'), listPlayers)
+    expect(plain.kind).toBe(status === 429 ? 'rate_limited' : 'forbidden')
   })
 })
 

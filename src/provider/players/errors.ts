@@ -12,3 +12,11 @@ export const playerErrors: readonly BusinessError[] = [
   { status: 503, meaning: 'the service is not available' },
   { status: 504, meaning: 'no timely answer: list the players to see what was done' },
 ]
+
+/** How services of this kind say that there are too many players, be it with 429 or with 403. */
+const quotaWords = /quota|resources? (?:limit|exceed)/i
+
+/** Whether a refusal, its body as text, says so: no waiting mends it. */
+export function isQuotaRefusal(status: number, body: string): boolean {
+  return (status === 429 || status === 403) && quotaWords.test(body)
+}
