@@ -1,4 +1,4 @@
-import { seededRandom } from '../clock/seeded.ts'
+import { seededRandom } from '../../src/clock/seeded.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import type { Switches } from './switches.ts'
 import type { Feed, FeedEntry } from './world.ts'

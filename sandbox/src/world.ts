@@ -1,4 +1,4 @@
-import { seededRandom } from '../clock/seeded.ts'
+import { seededRandom } from '../../src/clock/seeded.ts'
 import { type Call, Calls } from './calls.ts'
 import { drawFrom } from './draw.ts'
 import type { Oddity } from './oddities.ts'

@@ -17,7 +17,7 @@ import { repository, textOf } from './image.ts'
 
 interface Service {
   readonly image: string
-  readonly build?: string
+  readonly build?: string | { readonly context: string; readonly target: string }
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly volumes?: readonly string[]
@@ -71,8 +71,10 @@ describe('compose.yaml', () => {
 
   test('takes every image of others at one exact version, and builds our own', () => {
     for (const [name, { image, build }] of all) {
-      if (build)
-        expect({ name, image, build }).toEqual({ name, image: `penstock:${manifest.version}`, build: '.' })
+      const isDemo = name === 'sandbox'
+      const own = isDemo ? `penstock-demo:${manifest.version}` : `penstock:${manifest.version}`
+      const from = isDemo ? { context: '.', target: 'demo' } : '.'
+      if (build) expect({ name, image, build }).toEqual({ name, image: own, build: from })
       else expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+(\.\d+)?$/)
     }
     expect(ours.map(([name]) => name)).toEqual(['migrate', 'sandbox', 'penstock'])

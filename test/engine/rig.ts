@@ -171,7 +171,7 @@ export function fakeLog(said: string[]): Log {
   return { debug: say, info: say, warn: say, error: say }
 }
 
-const cadence: StreamSettings = {
+export const cadence: StreamSettings = {
   activeEvery: 10 * second,
   idleEvery: 10 * minute,
   memory: hour,

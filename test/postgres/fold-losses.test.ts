@@ -70,7 +70,7 @@ async function daysThen() {
   const [now] = await db.rows('select ingest.clock() as at')
   await db.setTime(h(240))
   const days = await db.rows('select day, stream, complete, reasons from ingest.complete_day order by 1, 2')
-  await db.setTime((now!['at'] as Date).toISOString())
+  await db.setTime((now!.at as Date).toISOString())
   return days
 }
 

@@ -1,6 +1,6 @@
+import type { QualityMetric } from '../../sandbox/src/analytics/quality.ts'
+import type { RealtimeUsageMetric } from '../../sandbox/src/analytics/realtime.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
-import type { QualityMetric } from '../../src/sandbox/analytics/quality.ts'
-import type { RealtimeUsageMetric } from '../../src/sandbox/analytics/realtime.ts'
 import type { VirtualDatabase } from './database.ts'
 import type { Examination } from './plan-oracle.ts'
 import { type Open, openMinutes } from './plan-world.ts'

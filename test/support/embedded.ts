@@ -28,7 +28,7 @@ export interface StarterOptions {
 
 /** Another process that starts the embedded Postgres of `dataDir`. */
 export function spawnStarter(dataDir: string, { whenOwned = 'refuse', uid }: StarterOptions = {}): Starter {
-  const script = fileURLToPath(new URL('embedded-child.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../../embedded-postgres/test/child.ts', import.meta.url))
   const child = spawn(process.execPath, [script, dataDir, whenOwned], {
     stdio: ['pipe', 'pipe', 'inherit'],
     ...(uid === undefined ? {} : { uid, gid: uid, cwd: '/' }),
