@@ -1,3 +1,6 @@
+-- The daemon's own bookkeeping: who owns the work, how far each stream has come, which requests were spent, what is
+-- missing, what could not be read, and what is still to be fetched.
+
 set local role penstock_migrate;
 
 -- The one clock of everything that is decided in the database. Only a test replaces it.
@@ -5,16 +8,250 @@ create function ingest.clock() returns timestamptz language sql volatile paralle
   as 'select clock_timestamp()';
 comment on function ingest.clock() is 'The time, UTC; used instead of now() so that a test can move it';
 
+-- === Ownership ===
+
 create table ingest.ownership (
   shard int primary key,
   owner text not null,
-  epoch bigint not null,
+  epoch bigint not null
+);
+comment on table ingest.ownership is 'Who may write for a shard of apps; every commit and every debit checks the epoch. A row changes only with its owner';
+comment on column ingest.ownership.owner is 'Process that owns it; it also holds an advisory lock on the hash of this name while it lives';
+comment on column ingest.ownership.epoch is 'Raised by whoever takes the shard; what a former owner still sends is refused';
+
+-- Every commit holds the row of ingest.ownership that it was fenced by until it ends, and a large page takes long. So
+-- that row changes only when the owner changes; what is renewed every few seconds lies here.
+create table ingest.lease (
+  shard int primary key,
   expires_at timestamptz not null
 );
-comment on table ingest.ownership is 'Who may write for a shard of apps; every commit and every debit checks the epoch';
-comment on column ingest.ownership.owner is 'Process that owns it; it also holds an advisory lock on the hash of this name while it lives';
-comment on column ingest.ownership.expires_at is 'Until when it is owned without a renewal';
-comment on column ingest.ownership.epoch is 'Raised by whoever takes the shard; what a former owner still sends is refused';
+comment on table ingest.lease is 'Until when the owners in ingest.ownership own their shards without a renewal; one without a row here is owned by nobody';
+comment on column ingest.lease.shard is 'The shard in ingest.ownership';
+comment on column ingest.lease.expires_at is 'Renewed every few seconds while the owner lives';
+
+-- Of the shards that are wanted, takes every one that is free, expired, or whose owner's session is gone, and raises its
+-- epoch; renews those that are ours; answers all that are ours now. A live owner keeps a session-level advisory lock on
+-- the hash of its name, which the database drops the moment the process dies.
+-- A shard that a commit of its former owner still holds is left for the next claim: to wait for it here would keep
+-- everybody from renewing.
+create function ingest.claim(p_owner text, p_wanted int[], p_ttl interval)
+returns table (shard int, epoch bigint) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_dead text[];
+begin
+  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
+  -- Every owner comes by every few seconds: no more than that can be lost unseen by a change of history.
+  insert into ingest.history as known (mark, first_seen_at, last_seen_at)
+    select m.mark, ingest.clock(), ingest.clock() from ingest.history_mark() as m(mark) where m.mark is not null
+    on conflict (mark) do update set last_seen_at = excluded.last_seen_at;
+  select coalesce(array_agg(o.owner), '{}') into v_dead
+    from (select distinct s.owner from ingest.ownership s where s.owner <> p_owner) o
+    where not exists (
+      select from pg_locks l
+      where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+        and l.database = (select d.oid from pg_database d where d.datname = current_database())
+        and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(o.owner, 0)
+    );
+  insert into ingest.ownership (shard, owner, epoch) select w, p_owner, 1 from unnest(p_wanted) w on conflict (shard) do nothing;
+  update ingest.ownership o set owner = p_owner, epoch = o.epoch + 1
+    from (select f.shard from ingest.ownership f left join ingest.lease l using (shard)
+          where f.shard = any (p_wanted) and f.owner <> p_owner
+            and (l.shard is null or l.expires_at <= ingest.clock() or f.owner = any (v_dead))
+          for no key update of f skip locked) free
+    where o.shard = free.shard;
+  return query
+    with held as (
+      select o.shard, o.epoch from ingest.ownership o where o.owner = p_owner and o.shard = any (p_wanted)
+    ), renewed as (
+      insert into ingest.lease (shard, expires_at) select h.shard, ingest.clock() + p_ttl from held h
+      on conflict (shard) do update set expires_at = excluded.expires_at
+    )
+    select h.shard, h.epoch from held h order by h.shard;
+end
+$$;
+comment on function ingest.claim is 'Takes and renews shards; whoever takes one from another owner raises its epoch';
+
+-- Takes its turn among the claims, so that nobody loses a shard that it has just taken. Waits for no commit.
+create function ingest.release(p_owner text) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
+  delete from ingest.lease l using ingest.ownership o where o.shard = l.shard and o.owner = p_owner;
+end
+$$;
+comment on function ingest.release is 'Gives every shard of an owner back';
+
+-- A statement sees the moment at which it began, also when it waited for a lock first. One that finds fewer new
+-- rows than it was certain of was overtaken meanwhile and must begin again.
+create function ingest.not_overtaken(p_expected bigint, p_found bigint) returns boolean
+language plpgsql volatile as $$
+begin
+  if p_expected <> p_found then
+    raise exception 'another commit came first' using errcode = 'serialization_failure';
+  end if;
+  return true;
+end
+$$;
+comment on function ingest.not_overtaken is 'Ends a commit with a serialization failure when another one came first';
+
+-- === Counts ===
+
+-- What is over only ever grows: series of rooms that are closed, items that are done, rooms that are forgotten. It is
+-- counted where it changes, so that whoever asks how many there are does not read five years of rows.
+create table ingest.tally (
+  about text not null check (about in ('series', 'item', 'room')),
+  app_id text not null,
+  stream text not null,
+  state text not null,
+  slot int not null,
+  things bigint not null default 0,
+  seconds bigint not null default 0,
+  last_at timestamptz,
+  primary key (about, app_id, stream, state, slot)
+) with (fillfactor = 50);
+comment on table ingest.tally is 'How many series, items of the worklist and rooms there are, by state; kept in the statements that change them';
+comment on column ingest.tally.about is 'series: those of ingest.progress that are closed; item: those of ingest.worklist; room: those of classroom.room that their room_uuid means now';
+comment on column ingest.tally.stream is 'Empty of rooms';
+comment on column ingest.tally.slot is 'Which of the transactions that counted at one time this is the share of: the count is the sum over all slots';
+comment on column ingest.tally.things is 'How many; may be negative in one slot';
+comment on column ingest.tally.seconds is 'Of items, the sum of what they ask for';
+comment on column ingest.tally.last_at is 'When the last one came to this state';
+
+-- A slot that no other transaction counts in: two that waited for each other's counts could wait for ever. With more
+-- transactions at one time than slots, each beyond has the one of its session.
+create function ingest.tally_slot() returns int language plpgsql volatile as $$
+begin
+  for v_slot in 0..31 loop
+    if pg_try_advisory_xact_lock(hashtextextended('penstock tally', 0) # v_slot) then
+      return v_slot;
+    end if;
+  end loop;
+  return -pg_backend_pid();
+end
+$$;
+comment on function ingest.tally_slot is 'The slot of ingest.tally in which this transaction counts alone';
+
+create function ingest.tally_add(p_about text, p_app text, p_stream text, p_state text, p_things bigint, p_seconds bigint,
+                                 p_last timestamptz) returns void language sql volatile as $$
+  insert into ingest.tally as t (about, app_id, stream, state, slot, things, seconds, last_at)
+  values (p_about, p_app, p_stream, p_state, ingest.tally_slot(), p_things, p_seconds, p_last)
+  on conflict (about, app_id, stream, state, slot) do update
+    set things = t.things + excluded.things, seconds = t.seconds + excluded.seconds,
+        last_at = greatest(t.last_at, excluded.last_at)
+$$;
+comment on function ingest.tally_add is 'Adds to a count of ingest.tally';
+
+create function ingest.tally_series() returns trigger language plpgsql as $$
+begin
+  if tg_op <> 'INSERT' and old.closed_at is not null then
+    perform ingest.tally_add('series', old.app_id, old.stream, 'closed', -1, 0, null);
+  end if;
+  if tg_op <> 'DELETE' and new.closed_at is not null then
+    perform ingest.tally_add('series', new.app_id, new.stream, 'closed', 1, 0, new.updated_at);
+  end if;
+  return null;
+end
+$$;
+comment on function ingest.tally_series is 'Counts series that are closed and opened again';
+
+-- Thousands go together: they are counted together.
+create function ingest.tally_gone_series() returns trigger language plpgsql as $$
+begin
+  perform ingest.tally_add('series', s.app_id, s.stream, 'closed', -s.things, 0, null)
+  from (select app_id, stream, count(*) as things from went where closed_at is not null group by 1, 2) s;
+  return null;
+end
+$$;
+comment on function ingest.tally_gone_series is 'Counts closed series that are gone';
+
+create function ingest.tally_rooms() returns trigger language plpgsql as $$
+declare
+  v_before text := case when tg_op <> 'INSERT' then classroom.room_standing(old.state, old.valid_to, old.forgotten_at) end;
+  v_now text := case when tg_op <> 'DELETE' then classroom.room_standing(new.state, new.valid_to, new.forgotten_at) end;
+begin
+  if v_before is not null then
+    perform ingest.tally_add('room', old.app_id, '', v_before, -1, 0, null);
+  end if;
+  if v_now is not null then
+    perform ingest.tally_add('room', new.app_id, '', v_now, 1, 0, null);
+  end if;
+  return null;
+end
+$$;
+comment on function ingest.tally_rooms is 'Counts rooms whose state changes';
+
+-- A page may bring thousands of rooms: they are counted together.
+create function ingest.tally_new_rooms() returns trigger language plpgsql as $$
+begin
+  perform ingest.tally_add('room', r.app_id, '', r.standing, r.things, 0, null)
+  from (select app_id, classroom.room_standing(state, valid_to, forgotten_at) as standing, count(*) as things from came group by 1, 2) r
+  where r.standing is not null;
+  return null;
+end
+$$;
+comment on function ingest.tally_new_rooms is 'Counts rooms that are new';
+
+create function ingest.item_seconds(p_from timestamptz, p_to timestamptz) returns bigint language sql immutable parallel safe as $$
+  select extract(epoch from p_to - p_from)::bigint + 1
+$$;
+comment on function ingest.item_seconds is 'Seconds that an item of the worklist asks for: both ends are included';
+
+create function ingest.tally_items() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    perform ingest.tally_add('item', i.app_id, i.stream, i.state, i.things, i.seconds, i.last_at)
+    from (select app_id, stream, state, count(*) as things, sum(ingest.item_seconds(range_from, range_to))::bigint as seconds,
+                 max(updated_at) as last_at from came group by 1, 2, 3) i;
+  elsif tg_op = 'DELETE' then
+    perform ingest.tally_add('item', i.app_id, i.stream, i.state, -i.things, -i.seconds, null)
+    from (select app_id, stream, state, count(*) as things, sum(ingest.item_seconds(range_from, range_to))::bigint as seconds
+          from went group by 1, 2, 3) i;
+  else
+    perform ingest.tally_add('item', i.app_id, i.stream, i.state, i.things, i.seconds, i.last_at)
+    from (select app_id, stream, state, sum(n)::bigint as things, sum(n * ingest.item_seconds(range_from, range_to))::bigint as seconds,
+                 max(last_at) as last_at
+          from (select app_id, stream, state, range_from, range_to, 1 as n, updated_at as last_at from came
+                union all select app_id, stream, state, range_from, range_to, -1, null from went) x
+          group by 1, 2, 3) i
+    where i.things <> 0 or i.seconds <> 0;
+  end if;
+  return null;
+end
+$$;
+comment on function ingest.tally_items is 'Counts items of the worklist that are new or change their state';
+
+create function ingest.tally_none() returns trigger language plpgsql as $$
+begin
+  delete from ingest.tally where about = tg_argv[0];
+  return null;
+end
+$$;
+comment on function ingest.tally_none is 'Counts nothing any more of what was truncated';
+
+create function ingest.recount() returns void language plpgsql as $$
+begin
+  lock table ingest.progress, ingest.worklist, classroom.room in share row exclusive mode;
+  delete from ingest.tally;
+  insert into ingest.tally (about, app_id, stream, state, slot, things, seconds, last_at)
+  select 'series', app_id, stream, 'closed', 0, count(*), 0, max(updated_at)
+  from (
+    select app_id, stream, updated_at from ingest.progress where closed_at is not null
+    union all
+    select p.app_id, f.stream, null from ingest.progress p cross join lateral jsonb_object_keys(p.folded) f(stream)
+    where p.folded is not null
+  ) p group by app_id, stream
+  union all
+  select 'item', app_id, stream, state, 0, count(*), sum(ingest.item_seconds(range_from, range_to)), max(updated_at)
+  from ingest.worklist group by app_id, stream, state
+  union all
+  select 'room', app_id, '', classroom.room_standing(state, valid_to, forgotten_at), 0, count(*), 0, null
+  from classroom.room where valid_to is null group by 2, 4;
+end
+$$;
+comment on function ingest.recount is 'Makes ingest.tally anew from what is there: after rows were loaded with the triggers off';
+revoke execute on function ingest.recount from public;
+
+-- === Progress ===
 
 create table ingest.progress (
   app_id text not null,
@@ -32,12 +269,16 @@ create table ingest.progress (
   updated_at timestamptz,
   caught_up_at timestamptz,
   closed_at timestamptz,
+  -- One value is promised for each step of a series: what an answer lacks is not complete.
+  step int check (step > 0),
+  missing tstzmultirange not null default '{}',
+  unasked tstzmultirange not null default '{}',
+  -- Of a room that is long over one row is left, that of its log.
+  folded jsonb,
   primary key (app_id, stream, series)
 );
 comment on table ingest.progress is 'How far each stream has come; moves only together with the rows it stands for';
 comment on column ingest.progress.series is 'The room of a stream that follows rooms, the question of one whose progress is time; empty for a stream of the whole app';
-comment on column ingest.progress.epoch is 'Epoch of the owner that committed last';
-comment on column ingest.progress.updated_at is 'When the last page was committed; null before the first';
 comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
 comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
 comment on column ingest.progress.carry is 'What the stream must remember from page to page';
@@ -45,9 +286,119 @@ comment on column ingest.progress.owed_from is 'From here on everything is owed,
 comment on column ingest.progress.covered is 'Time ranges that were read and can no longer change';
 comment on column ingest.progress.seen is 'Time ranges that were read at least once; what is not covered of them may still change';
 comment on column ingest.progress.lost is 'Time ranges that were given up; each stands in ingest.gap';
-comment on column ingest.progress.wanted is 'Time ranges to be read once more because someone asked for it';
-comment on column ingest.progress.caught_up_at is 'When the log was last read to its end, or a range of time became final';
+comment on column ingest.progress.wanted is
+  'What someone asked for once more: ranges of time; of a room all of it, from the beginning';
+comment on column ingest.progress.epoch is 'Epoch of the owner that committed last';
+comment on column ingest.progress.updated_at is 'When the last page was committed; null before the first';
+comment on column ingest.progress.caught_up_at is 'When the log was last read to its end, the feed last told all that waited there, or a range of time became final';
 comment on column ingest.progress.closed_at is 'When visits ended because the room is over; null while it is followed';
+comment on column ingest.progress.step is 'Seconds that one value stands for, where the provider promises one for each; null where what it serves is all there is';
+comment on column ingest.progress.missing is 'Time ranges whose values should have been in the last answer about them and were not; asked for again while they can be had, then absent in ingest.gap';
+comment on column ingest.progress.unasked is
+  'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which owes nothing and is judged by nobody; empty of every other series';
+comment on column ingest.progress.folded is
+  'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its carry. Null of others';
+-- What is looked for among what is open.
+create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
+create index progress_by_time on ingest.progress (app_id, stream) where owed_from is not null;
+-- Rooms that someone wants read again from their beginning, of all apps: the daemon looks for them now and then.
+create index progress_room_wanted on ingest.progress (app_id, series) where wanted <> '{}' and owed_from is null;
+create index progress_passing on ingest.progress (closed_at) where unasked <> '{}';
+create index progress_over on ingest.progress (app_id, closed_at)
+  where stream = 'room-events' and closed_at is not null and folded is null;
+
+-- A room that is met again has all of its rows again, those that the same statement made included. Another room of the
+-- same name has none of them, and one of which a page was read has all of them read.
+create function ingest.unfold_room() returns trigger language plpgsql as $$
+declare
+  v_folded jsonb;
+  v_incarnation jsonb;
+  v_is_other boolean := false;
+  v_is_read boolean := false;
+begin
+  if tg_op = 'UPDATE' then
+    v_folded := old.folded;
+    v_incarnation := coalesce(new.carry -> 'incarnation', '1');
+    v_is_other := v_incarnation <> coalesce(old.carry -> 'incarnation', '1');
+    v_is_read := new.version > old.version;
+  else
+    select p.folded, coalesce(p.carry -> 'incarnation', '1') into v_folded, v_incarnation from ingest.progress p
+      where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series and p.folded is not null
+      for update;
+    if not found then
+      return null;
+    end if;
+  end if;
+  update ingest.progress p set folded = null
+    where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series;
+  insert into ingest.progress as p (app_id, stream, series, carry, caught_up_at, closed_at)
+    select new.app_id, f.stream, new.series,
+           case when v_is_other or f.kept -> 2 = 'null' then '{}' else f.kept -> 2 end || jsonb_build_object('incarnation', v_incarnation),
+           case when not v_is_other then to_timestamp((f.kept ->> 0)::double precision) end,
+           case when not v_is_read then to_timestamp((f.kept ->> 1)::double precision) end
+    from jsonb_each(v_folded) f(stream, kept)
+    on conflict (app_id, stream, series) do update set carry = excluded.carry, caught_up_at = excluded.caught_up_at
+      where p.version = 0 and p.caught_up_at is null;
+  -- They were counted all the time.
+  perform ingest.tally_add('series', new.app_id, f.stream, 'closed', -1, 0, null) from jsonb_object_keys(v_folded) f(stream);
+  return null;
+end
+$$;
+comment on function ingest.unfold_room is 'Gives a room that is met again the rows that were folded into that of its log';
+
+create trigger tally_new after insert on ingest.progress for each row
+  when (new.closed_at is not null) execute function ingest.tally_series();
+create trigger tally_change after update of closed_at on ingest.progress for each row
+  when ((old.closed_at is null) is distinct from (new.closed_at is null)) execute function ingest.tally_series();
+create trigger tally_gone after delete on ingest.progress referencing old table as went
+  for each statement execute function ingest.tally_gone_series();
+create trigger tally_none after truncate on ingest.progress for each statement execute function ingest.tally_none('series');
+create trigger unfold after update on ingest.progress for each row
+  when (old.folded is not null and new.folded is not null) execute function ingest.unfold_room();
+create trigger unfold_for after insert on ingest.progress for each row
+  when (new.stream in ('popup-quiz', 'poll', 'recordings', 'resources')) execute function ingest.unfold_room();
+
+-- The streams by how their progress is told. Only these names are ever looked for here.
+create function ingest.progress_kind(p_stream text) returns text language sql immutable parallel safe as $$
+  select case
+    when p_stream in ('calls', 'usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality') then 'window'
+    when p_stream in ('call-sessions', 'call-metrics') then 'detail'
+  end
+$$;
+comment on function ingest.progress_kind is 'window: a stream whose progress is time; detail: one that works a worklist off; null: another one';
+
+-- Says what to use for a stream whose progress is not time.
+create function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
+begin
+  if p_stream in ('app-events', 'room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'cloud-players') then
+    raise exception 'the progress of stream % is not a range of time', p_stream
+      using errcode = 'invalid_parameter_value',
+        hint = case p_stream when 'app-events' then 'What it missed stands in ingest.gap.'
+                    when 'cloud-players' then 'The whole list is read again and again; ingest.progress.caught_up_at tells when it was read to its end last.'
+                    else 'Per room, ingest.room_complete says whether it is whole.' end;
+  end if;
+  raise exception 'there is no stream %', p_stream using errcode = 'invalid_parameter_value',
+    hint = 'Streams that answer: calls, call-sessions, call-metrics, usage-insight, quality-insight, realtime-usage, realtime-quality.';
+end
+$$;
+comment on function ingest.refuse_stream is 'Ends with an error that names what to use instead';
+
+create table ingest.stream_off (
+  app_id text not null, stream text not null, off_at timestamptz not null, on_at timestamptz,
+  primary key (app_id, stream, off_at)
+);
+comment on table ingest.stream_off is 'When which streams of an app were switched off in the configuration: what is complete is not judged by them meanwhile';
+comment on column ingest.stream_off.off_at is 'When a daemon first drained the app without the stream';
+comment on column ingest.stream_off.on_at is 'When one first drained it with the stream again; null while it is off';
+
+create view ingest.stream_off_time as
+  select o.app_id, o.stream, range_agg(tstzrange(o.off_at, o.on_at)) as off, max(o.off_at) filter (where o.on_at is null) as off_since
+  from ingest.stream_off o
+  group by o.app_id, o.stream;
+comment on view ingest.stream_off_time is 'All times during which a stream of an app was off';
+comment on column ingest.stream_off_time.off_since is 'Null of a stream that is on';
+
+-- === The ledger of requests ===
 
 create table ingest.history (
   mark text primary key,
@@ -58,6 +409,17 @@ comment on table ingest.history is 'Histories of this database: a failover to a 
 comment on column ingest.history.mark is 'The system identifier and the timeline of the server';
 comment on column ingest.history.first_seen_at is 'When it was first written in';
 comment on column ingest.history.last_seen_at is 'What was written before this moment was not lost by the change to the next one';
+
+-- Names the history that is written now. A standby that is promoted begins another timeline at once; a backup that
+-- is restored elsewhere has another system identifier. Null where the server does not tell.
+create function ingest.history_mark() returns text language plpgsql volatile as $$
+begin
+  return (select c.system_identifier from pg_control_system() c) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception when insufficient_privilege or feature_not_supported or undefined_function then
+  return null;
+end
+$$;
+comment on function ingest.history_mark() is 'The system identifier and the timeline of the server; null where it does not tell';
 
 create table ingest.budget (
   scope text not null,
@@ -87,14 +449,12 @@ create table ingest.debit (
   settled_at timestamptz,
   outcome text check (outcome in ('committed', 'refused', 'unread')),
   gap_id bigint,
+  told_all boolean,
   primary key (scope, limit_group, n)
 );
-create index debit_by_end on ingest.debit (scope, limit_group, least(settled_at, dead_at));
-create index debit_by_time on ingest.debit using brin (sent_at);
-create index debit_unread on ingest.debit (app_id, limit_group, n) where gap_id is null and outcome is distinct from 'committed' and outcome is distinct from 'refused';
 comment on table ingest.debit is 'Every request of a group that is counted durably, written before it is sent';
-comment on column ingest.debit.n is 'Counts from 1 without gaps within (scope, limit_group)';
 comment on column ingest.debit.scope is 'Whose counter it is at the provider: an app, or a credential that several apps may share';
+comment on column ingest.debit.n is 'Counts from 1 without gaps within (scope, limit_group)';
 comment on column ingest.debit.app_id is 'The app that asked, whoever it shares the counter with';
 comment on column ingest.debit.operation is 'Operation of the provider; the words lost history for a request that may have been debited where this history does not reach';
 comment on column ingest.debit.purpose is 'What it was for: new data, what went wrong before, what may have changed, what is long past; null of what is only assumed';
@@ -104,99 +464,10 @@ comment on column ingest.debit.dead_at is 'After this moment the request can no 
 comment on column ingest.debit.settled_at is 'When the answer had arrived, in budget time; null for a request whose end nobody saw';
 comment on column ingest.debit.outcome is 'committed: its page is stored; refused: the provider did nothing; unread: it may have handed out events that were not stored';
 comment on column ingest.debit.gap_id is 'Row of the gap ledger that stands for this unread answer';
-
-create table ingest.gap (
-  id bigint generated always as identity primary key,
-  app_id text not null,
-  stream text not null,
-  series text not null,
-  incarnation int,
-  unit text not null check (unit in ('time', 'sequence')),
-  range_from timestamptz,
-  range_to timestamptz,
-  sequence_from bigint,
-  sequence_to bigint,
-  reason text not null,
-  first_seen_at timestamptz not null default ingest.clock(),
-  recoverable_until timestamptz,
-  state text not null default 'open' check (state in ('open', 'repaired', 'absent', 'lost')),
-  detail text,
-  updated_at timestamptz not null default ingest.clock()
-);
-create unique index gap_key on ingest.gap
-  (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) nulls not distinct;
-create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
-comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
-comment on column ingest.gap.series is 'The room of a stream that follows rooms, the call of one that reads details, the question of one whose progress is time; empty for a stream of the whole app';
-comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room';
-comment on column ingest.gap.detail is 'What the state does not cover, where there is something to say';
-comment on column ingest.gap.unit is 'time: from range_from up to range_to; sequence: sequence_from to sequence_to, both included';
-comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: nobody asked for longer than the provider remembers; expired: left the provider''s reach before it was read; unconfirmed: was read, but left the reach before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call';
-comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it; lost: cannot be had any more';
-comment on column ingest.gap.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
-
-create table ingest.dead_letter (
-  id bigint generated always as identity primary key,
-  app_id text not null,
-  stream text not null,
-  series text not null,
-  reason text not null,
-  detail text,
-  body bytea not null,
-  content_hash bytea not null generated always as (sha256(body)) stored,
-  received_at timestamptz not null default ingest.clock(),
-  last_seen_at timestamptz not null default ingest.clock(),
-  occurrences bigint not null default 1
-);
-create unique index dead_letter_key on ingest.dead_letter (app_id, stream, series, reason, content_hash);
-comment on table ingest.dead_letter is 'Bytes that arrived and could not be used, kept with the reason; nothing that came is thrown away';
-comment on column ingest.dead_letter.reason is 'A word of a closed set, the label of the metric too';
-comment on column ingest.dead_letter.detail is 'Which field broke which rule, or how the provider refused; no values';
-comment on column ingest.dead_letter.content_hash is 'SHA-256 of the body: the same bytes again only raise occurrences';
-comment on column ingest.dead_letter.body is 'The item or page as it came, secrets replaced; at most the first 64 KiB of a page';
-
-create table ingest.divergence (
-  id bigint generated always as identity primary key,
-  app_id text not null,
-  stream text not null,
-  series text not null,
-  key text not null,
-  kept jsonb,
-  other jsonb not null,
-  seen_at timestamptz not null default ingest.clock(),
-  resolved_at timestamptz
-);
-create unique index divergence_key on ingest.divergence (app_id, stream, series, key, md5(other::text));
-create index divergence_pending on ingest.divergence (app_id, series) where resolved_at is null;
-comment on table ingest.divergence is 'Two answers of the provider that contradict each other: the one that was kept and the other';
-comment on column ingest.divergence.key is 'The event''s sequence, or incarnation/position of an item of a widget';
-comment on column ingest.divergence.kept is 'What the tables hold; null while they hold nothing of that key';
-comment on column ingest.divergence.other is 'What was also answered';
-comment on column ingest.divergence.resolved_at is 'When the room''s log confirmed the other one; null while it waits';
-
--- A statement sees the moment at which it began, also when it waited for a lock first. One that finds fewer new
--- rows than it was certain of was overtaken meanwhile and must begin again.
-create function ingest.not_overtaken(p_expected bigint, p_found bigint) returns boolean
-language plpgsql volatile as $$
-begin
-  if p_expected <> p_found then
-    raise exception 'another commit came first' using errcode = 'serialization_failure';
-  end if;
-  return true;
-end
-$$;
-comment on function ingest.not_overtaken is 'Ends a commit with a serialization failure when another one came first';
-
--- Names the history that is written now. A standby that is promoted begins another timeline at once; a backup that
--- is restored elsewhere has another system identifier. Null where the server does not tell.
-create function ingest.history_mark() returns text language plpgsql volatile as $$
-begin
-  return (select c.system_identifier from pg_control_system() c) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
-exception when insufficient_privilege or feature_not_supported or undefined_function then
-  return null;
-end
-$$;
-comment on function ingest.history_mark() is 'The system identifier and the timeline of the server; null where it does not tell';
+comment on column ingest.debit.told_all is 'Of the feed of an app: whether its answer held all that waited there; false where it may have held back more. Null of others';
+create index debit_by_end on ingest.debit (scope, limit_group, least(settled_at, dead_at));
+create index debit_by_time on ingest.debit using brin (sent_at);
+create index debit_unread on ingest.debit (app_id, limit_group, n) where gap_id is null and outcome is distinct from 'committed' and outcome is distinct from 'refused';
 
 -- Budget time is the clock where the caller saw as much time pass. Else it goes on from the last debit of the group by
 -- how far the clock has come since, whatever the clock said before it was set. Where even that is not between what the
@@ -340,9 +611,9 @@ declare
   v_until timestamptz := '-infinity';
   v_dead timestamptz;
 begin
-  perform 1 from ingest.ownership o
-    where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch and o.expires_at > ingest.clock()
-    for share;
+  perform 1 from ingest.ownership o join ingest.lease l using (shard)
+    where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch and l.expires_at > ingest.clock()
+    for share of o;
   if not found then
     verdict := 'fenced';
     return;
@@ -435,53 +706,541 @@ end
 $$;
 comment on function ingest.spent is 'How many requests count in a window that ends now, when the oldest of them stops counting, how many are recent, and how many there ever were';
 
--- Takes every shard that is free, expired, ours already, or whose owner's session is gone, and raises its epoch
--- unless it was ours. A live owner keeps a session-level advisory lock on the hash of its name, which the
--- database drops the moment the process dies.
-create function ingest.claim(p_owner text, p_shards int, p_ttl interval)
-returns table (shard int, epoch bigint) language plpgsql as $$
+-- === Gaps ===
+
+create table ingest.gap (
+  id bigint generated always as identity primary key,
+  app_id text not null,
+  stream text not null,
+  series text not null,
+  incarnation int,
+  unit text not null check (unit in ('time', 'sequence')),
+  range_from timestamptz,
+  range_to timestamptz,
+  sequence_from bigint,
+  sequence_to bigint,
+  reason text not null,
+  first_seen_at timestamptz not null default ingest.clock(),
+  recoverable_until timestamptz,
+  state text not null default 'open' check (state in ('open', 'repaired', 'absent', 'lost')),
+  detail text,
+  updated_at timestamptz not null default ingest.clock(),
+  -- By what was lost days and rooms are judged for ever: long after, one row is left of what is alike.
+  stands_for int,
+  extent double precision
+);
+comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
+comment on column ingest.gap.series is 'The room of a stream that follows rooms, the call of one that reads details, the question of one whose progress is time; empty for a stream of the whole app';
+comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room; null where no log can tell whose the events were';
+comment on column ingest.gap.unit is 'time: from range_from up to range_to; sequence: sequence_from to sequence_to, both included';
+comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: for longer than the provider remembers nobody asked, or the feed never told all; expired: left the provider''s reach before it was read; unconfirmed: was read, but left the reach before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call; unreadable: was served to the end in no shape that can be read; not_served: values that are promised for each time and came in no answer';
+comment on column ingest.gap.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
+comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it, be it a hole of a log or, with the reason not_served, values that it promises; lost: cannot be had any more';
+comment on column ingest.gap.detail is 'What the state does not cover, where there is something to say';
+comment on column ingest.gap.stands_for is
+  'How many losses it stands for: of those of a room or, of time, those that touch the same days, one row is left a reason when they are 400 days old; its ranges reach from the first to the last of them, and series is that of the first. Null of one that is younger';
+comment on column ingest.gap.extent is 'What the losses hold together that it stands for, seconds or sequences; null where it stands for itself alone';
+create unique index gap_key on ingest.gap
+  (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) nulls not distinct;
+create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
+create index gap_open on ingest.gap (app_id, stream, reason) include (recoverable_until) where state = 'open';
+create index gap_lost on ingest.gap (updated_at) where state = 'lost';
+create index gap_repaired on ingest.gap (updated_at) where state = 'repaired';
+-- What was never served makes nothing incomplete, and goes when no answer can change it any more.
+create index gap_absent on ingest.gap (updated_at) where state = 'absent';
+create index gap_over on ingest.gap (updated_at) where state = 'lost' and stands_for is null;
+create index gap_folded on ingest.gap (app_id, stream, reason, range_from) where stands_for is not null;
+create index gap_count on ingest.gap (app_id, stream, state, reason) include (stands_for);
+
+create view ingest.loss as
+  select g.app_id, g.stream, g.series, g.state, g.reason,
+         case g.reason
+           when 'hole' then 'numbers are missing between two events of a log'
+           when 'room_forgotten' then 'the provider had forgotten the room before its log was read'
+           when 'room_reused' then 'the room was used again before its log was read'
+           when 'unread_answer' then 'an answer of the feed was asked for and never stored'
+           when 'pause' then 'for longer than the provider remembers nobody asked, or the feed never told all'
+           when 'expired' then 'left the reach of the plan before it was read'
+           when 'unconfirmed' then 'was read, but left the reach before it was final'
+           when 'overflow' then 'more in one second than the provider lists'
+           when 'refused' then 'the provider rejects the question'
+           when 'too_large' then 'the answer is too large in every size'
+           when 'vanished' then 'the provider does not know the call'
+           when 'unreadable' then 'was served to the end in no shape that can be read'
+         end as why,
+         g.range_from, g.range_to,
+         case when g.unit = 'time' then coalesce(g.extent, extract(epoch from g.range_to - g.range_from)::double precision) end / 60 as minutes,
+         g.incarnation, g.sequence_from, g.sequence_to,
+         case when g.unit = 'sequence' then coalesce(g.extent::bigint, g.sequence_to - g.sequence_from + 1) end as events,
+         g.first_seen_at, g.recoverable_until, g.detail, coalesce(g.stands_for, 1) as stands_for
+  from ingest.gap g
+  where g.state in ('open', 'lost');
+comment on view ingest.loss is 'What was lost, or may still be, and why';
+comment on column ingest.loss.state is 'lost: cannot be had any more; open: may still be had';
+comment on column ingest.loss.minutes is 'Of time: all minutes that are lost';
+comment on column ingest.loss.events is 'Of sequences: how many are lost';
+comment on column ingest.loss.first_seen_at is 'Since when it is known';
+comment on column ingest.loss.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
+comment on column ingest.loss.detail is 'What the state does not cover, where there is something to say';
+comment on column ingest.loss.stands_for is 'How many losses the row stands for; more than one only when they are 400 days old';
+
+create table ingest.divergence (
+  id bigint generated always as identity primary key,
+  app_id text not null,
+  stream text not null,
+  series text not null,
+  key text not null,
+  kept jsonb,
+  other jsonb not null,
+  seen_at timestamptz not null default ingest.clock(),
+  resolved_at timestamptz
+);
+comment on table ingest.divergence is 'Two answers of the provider that contradict each other: the one that was kept and the other';
+comment on column ingest.divergence.key is 'The event''s sequence, or incarnation/position of an item of a widget';
+comment on column ingest.divergence.kept is 'What the tables hold; null while they hold nothing of that key';
+comment on column ingest.divergence.other is 'What was also answered';
+comment on column ingest.divergence.resolved_at is 'When the room''s log confirmed the other one; null while it waits';
+create unique index divergence_key on ingest.divergence (app_id, stream, series, key, md5(other::text));
+create index divergence_pending on ingest.divergence (app_id, series) where resolved_at is null;
+create index divergence_open on ingest.divergence (seen_at) where resolved_at is null;
+create index divergence_resolved on ingest.divergence (resolved_at) where resolved_at is not null;
+
+-- === Dead letters ===
+
+create table ingest.dead_letter (
+  id bigint generated always as identity primary key,
+  app_id text not null,
+  stream text not null,
+  series text not null,
+  reason text not null,
+  detail text,
+  body bytea not null,
+  content_hash bytea not null generated always as (sha256(body)) stored,
+  received_at timestamptz not null default ingest.clock(),
+  last_seen_at timestamptz not null default ingest.clock(),
+  occurrences bigint not null default 1
+);
+comment on table ingest.dead_letter is 'Bytes that arrived and could not be used, kept with the reason: of a stream and reason at most a thousand a day, as long as retention.dead_letter says; ingest.unkept_letter counts the others';
+comment on column ingest.dead_letter.reason is 'A word of a closed set, the label of the metric too';
+comment on column ingest.dead_letter.detail is 'Which field broke which rule, or how the provider refused; no values';
+comment on column ingest.dead_letter.body is 'The item or page as it came, secrets replaced; at most the first 64 KiB of a page';
+comment on column ingest.dead_letter.content_hash is 'SHA-256 of the body: the same bytes again only raise occurrences';
+create unique index dead_letter_key on ingest.dead_letter (app_id, stream, series, reason, content_hash);
+-- Counted without their bytes.
+create index dead_letter_by_reason on ingest.dead_letter (app_id, stream, reason) include (occurrences, last_seen_at);
+create index dead_letter_by_day on ingest.dead_letter (app_id, stream, reason, received_at);
+create index dead_letter_by_age on ingest.dead_letter (last_seen_at);
+-- What could not be read was not understood either: secrets are taken out of it by their names alone, as far as it goes.
+-- So its bytes are for those who look after the daemon, and their digest too, by which a guess could be tried.
+revoke select on ingest.dead_letter from penstock_read;
+grant select (id, app_id, stream, series, reason, detail, received_at, last_seen_at, occurrences)
+  on ingest.dead_letter to penstock_read;
+
+create view ingest.dead_letter_count as
+  select d.app_id, d.stream, d.reason, count(*)::int as items, sum(d.occurrences)::bigint as occurrences,
+         min(d.received_at) as first_at, max(d.last_seen_at) as last_at, min(d.detail) as example
+  from ingest.dead_letter d
+  group by d.app_id, d.stream, d.reason;
+comment on view ingest.dead_letter_count is 'What arrived and could not be used, by stream and reason';
+comment on column ingest.dead_letter_count.items is 'Different items; occurrences counts how often they came';
+comment on column ingest.dead_letter_count.example is 'Detail of one of them: which field broke which rule, or how the provider refused';
+
+-- Dead letters have a cap a day and an end; what is complete must know of those that are not kept all the same.
+create table ingest.unkept_letter (
+  app_id text not null, stream text not null, series text not null, reason text not null,
+  letters bigint not null, last_seen_at timestamptz not null,
+  primary key (app_id, stream, series, reason)
+);
+comment on table ingest.unkept_letter is 'Dead letters that are not in ingest.dead_letter: beyond the thousand that are kept of a stream and reason a day, or older than letters are kept; of the latter those alone by which rooms are judged';
+comment on column ingest.unkept_letter.letters is 'How many; what came again and was not kept again counts again';
+comment on column ingest.unkept_letter.last_seen_at is 'When the last of them came';
+
+create function ingest.letters_left(p_app text, p_stream text, p_reason text) returns bigint
+language sql stable parallel safe as $$
+  select 1000 - count(*) from (
+    select from ingest.dead_letter d
+    where d.app_id = p_app and d.stream = p_stream and d.reason = p_reason
+      and d.received_at >= date_trunc('day', ingest.clock(), 'UTC') limit 1000
+  ) kept
+$$;
+comment on function ingest.letters_left is 'How many more dead letters of a stream and reason are kept today';
+
+-- An item of a page that could not be read is a dead letter, and its page goes on. What it would have told is missing all
+-- the same, so nothing that it belongs to is complete. A log does not come back to its items: such a letter counts for as
+-- long as the room does. A list is read whole each time: a letter counts while the last reading still met it. Of a log that
+-- is read again from its beginning, the letters of the room's former life are older than what is asked for.
+create function ingest.unreadable_items(p_app text, p_stream text, p_series text, p_since timestamptz, p_read_at timestamptz)
+returns bigint language sql stable parallel safe as $$
+  select coalesce(sum(d.letters), 0)::bigint from (
+    select 1 as letters, reason, last_seen_at from ingest.dead_letter
+    where app_id = p_app and stream = p_stream and series = p_series
+    union all
+    select letters, reason, last_seen_at from ingest.unkept_letter
+    where app_id = p_app and stream = p_stream and series = p_series
+  ) d
+  where d.reason in ('not_an_object', 'missing_key', 'wrong_type', 'out_of_range', 'store_refused')
+    and d.last_seen_at >= p_since - interval '1 minute'
+    and (p_stream not in ('recordings', 'resources') or d.last_seen_at >= p_read_at - interval '1 minute')
+$$;
+comment on function ingest.unreadable_items is
+  'Items of a room''s log or list that came and could not be read since the room was first seen; of a list, those that its last reading met';
+revoke execute on function ingest.unreadable_items from public;
+grant execute on function ingest.unreadable_items to penstock_runtime, penstock_read;
+
+-- === Work list ===
+
+create table ingest.worklist (
+  app_id text not null,
+  stream text not null,
+  item text not null,
+  part text not null,
+  range_from timestamptz not null,
+  range_to timestamptz not null,
+  ask jsonb,
+  state text not null default 'owed' check (state in ('owed', 'done', 'lost', 'split')),
+  origin text not null default 'live' check (origin in ('live', 'backfill')),
+  page int not null default 1,
+  carry jsonb,
+  version bigint not null default 0,
+  failures int not null default 0,
+  not_before timestamptz,
+  created_at timestamptz not null default ingest.clock(),
+  updated_at timestamptz not null default ingest.clock(),
+  -- A large answer may be more than a process can hold. Who is about to read one says so here, so that the next owner
+  -- asks for less where this one did not live to store it. Whatever else becomes of the item raises its version.
+  in_hand_of text,
+  in_hand_version int,
+  -- Details that are to be fetched once more are what they were before, where that can no longer be done.
+  falls_back_to text check (falls_back_to in ('done', 'lost')),
+  set_aside int not null default 0,
+  refused_as text,
+  -- Of a call whose work is long done one item is left, by which it is known to be done.
+  folded boolean not null default false,
+  primary key (app_id, stream, item, part)
+);
+comment on table ingest.worklist is 'What one stream has found and another fetches once: sessions of a call, metrics of sessions';
+comment on column ingest.worklist.item is 'call_id';
+comment on column ingest.worklist.part is 'Tells the items of one call apart';
+comment on column ingest.worklist.range_from is 'What is asked for begins here ...';
+comment on column ingest.worklist.range_to is '... and ends here, both included';
+comment on column ingest.worklist.ask is 'What else the question needs';
+comment on column ingest.worklist.state is 'owed: to be fetched; done: stored; lost: given up, in ingest.gap; split: smaller items stand for it';
+comment on column ingest.worklist.origin is 'backfill: someone asked for it once more';
+comment on column ingest.worklist.page is 'Page to ask for next, from 1';
+comment on column ingest.worklist.carry is 'What must be remembered from page to page; null when it is done';
+comment on column ingest.worklist.version is 'Raised by every change; a page that was read for another version writes nothing';
+comment on column ingest.worklist.failures is 'Failures in a row';
+comment on column ingest.worklist.not_before is 'Not tried again before this; null: at once';
+comment on column ingest.worklist.in_hand_of is 'Owner that was last about to read a large answer to it';
+comment on column ingest.worklist.in_hand_version is 'Version of the item then: while it is still that, the answer was neither stored nor refused';
+comment on column ingest.worklist.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of what is owed by itself';
+comment on column ingest.worklist.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is owed';
+comment on column ingest.worklist.refused_as is 'With failures: what the last of them makes of the item should it leave the reach before it is had, a reason as in ingest.gap; null: expired';
+comment on column ingest.worklist.folded is 'The one item that is left of all that were done of a call';
+-- What is done grows without end and is in neither of the first two.
+create index worklist_owed on ingest.worklist (app_id, stream, range_from) where state = 'owed';
+create index worklist_lost on ingest.worklist (app_id, stream, item) where state = 'lost';
+create index worklist_over on ingest.worklist (range_to) where state in ('done', 'split') and not folded;
+create trigger tally_new after insert on ingest.worklist referencing new table as came
+  for each statement execute function ingest.tally_items();
+create trigger tally_change after update on ingest.worklist referencing old table as went new table as came
+  for each statement execute function ingest.tally_items();
+create trigger tally_gone after delete on ingest.worklist referencing old table as went
+  for each statement execute function ingest.tally_items();
+create trigger tally_none after truncate on ingest.worklist for each statement execute function ingest.tally_none('item');
+
+-- What is owed is told up to this moment, so it includes what is still too young to be asked for.
+create view ingest.owed as
+  select p.app_id, p.stream, p.series, o.seconds, u.seconds as unread_seconds, o.oldest, null::bigint as items,
+         l.seconds as lost_seconds, null::bigint as lost_items
+  from ingest.progress p
+  cross join lateral (
+    select tstzmultirange(tstzrange(p.owed_from, greatest(p.owed_from, ingest.clock()))) - p.covered - p.lost - p.unasked + p.wanted as ranges
+  ) x
+  cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds, min(lower(r)) as oldest
+                      from unnest(x.ranges) r) o
+  cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds
+                      from unnest(x.ranges - p.seen + p.wanted) r) u
+  cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds from unnest(p.lost) r) l
+  where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'window'
+  union all
+  select w.app_id, w.stream, '', w.seconds, w.seconds,
+         (select min(i.range_from) from ingest.worklist i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),
+         w.items, w.lost_seconds, w.lost_items
+  from (select t.app_id, t.stream, coalesce(sum(t.things) filter (where t.state = 'owed'), 0)::bigint as items,
+               coalesce(sum(t.seconds) filter (where t.state = 'owed'), 0)::bigint as seconds,
+               coalesce(sum(t.things) filter (where t.state = 'lost'), 0)::bigint as lost_items,
+               coalesce(sum(t.seconds) filter (where t.state = 'lost'), 0)::bigint as lost_seconds
+        from ingest.tally t where t.about = 'item' group by 1, 2) w
+  where w.items > 0 or w.lost_items > 0;
+comment on view ingest.owed is 'What each series still owes, and what of it is lost; of details of calls, the worklist as a whole';
+comment on column ingest.owed.seconds is 'Seconds up to now that are not final; of details, the sum of what the items ask for';
+comment on column ingest.owed.unread_seconds is 'Those of them that were never read, or that someone asked for once more';
+comment on column ingest.owed.oldest is 'Begin of the oldest that is owed: what leaves the provider''s reach first';
+comment on column ingest.owed.items is 'Items of the worklist that are owed; null for a stream whose progress is time';
+comment on column ingest.owed.lost_seconds is 'Seconds that were given up; ingest.gap says why';
+comment on column ingest.owed.lost_items is 'Items of the worklist that were given up';
+
+-- Marks what is to be fetched once more; the running daemon does the work. Answers how many series or items.
+create function ingest.mark_wanted(p_stream text, p_app text, p_series text, p_from timestamptz, p_to timestamptz) returns int
+language plpgsql as $$
 declare
-  v_dead text[];
+  v_from timestamptz := date_trunc('second', p_from);
+  v_to timestamptz := least(p_to, date_trunc('second', ingest.clock()));
+  v_marked int := 0;
 begin
-  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
-  -- Every owner comes by every few seconds: no more than that can be lost unseen by a change of history.
-  insert into ingest.history as known (mark, first_seen_at, last_seen_at)
-    select m.mark, ingest.clock(), ingest.clock() from ingest.history_mark() as m(mark) where m.mark is not null
-    on conflict (mark) do update set last_seen_at = excluded.last_seen_at;
-  select coalesce(array_agg(o.owner), '{}') into v_dead
-    from (select distinct s.owner from ingest.ownership s where s.owner <> p_owner) o
-    where not exists (
-      select from pg_locks l
-      where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-        and l.database = (select d.oid from pg_database d where d.datname = current_database())
-        and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(o.owner, 0)
-    );
-  return query
-    insert into ingest.ownership as held (shard, owner, epoch, expires_at)
-    select s, p_owner, 1, ingest.clock() + p_ttl from generate_series(0, p_shards - 1) s
-    left join ingest.ownership o on o.shard = s
-    -- The others' rows are not even locked: commits check them all the time.
-    where o.shard is null or o.owner = p_owner or o.expires_at <= ingest.clock() or o.owner = any (v_dead)
-    order by s
-    on conflict on constraint ownership_pkey do update
-      set owner = excluded.owner,
-          epoch = held.epoch + case when held.owner = excluded.owner then 0 else 1 end,
-          expires_at = excluded.expires_at
-      where held.owner = excluded.owner or held.expires_at <= ingest.clock() or held.owner = any (v_dead)
-    returning held.shard, held.epoch;
+  if p_from is null or p_to is null or p_from >= p_to then
+    raise exception 'the range ends before it begins' using errcode = 'invalid_parameter_value';
+  end if;
+  case ingest.progress_kind(p_stream)
+    when 'window' then
+      if v_from < v_to then
+        update ingest.progress p
+          set wanted = p.wanted + tstzmultirange(tstzrange(v_from, v_to)), owed_from = least(p.owed_from, v_from)
+          where p.app_id = p_app and p.stream = p_stream and p.owed_from is not null and p.closed_at is null
+            and (p_series is null or p.series = p_series);
+        get diagnostics v_marked = row_count;
+      end if;
+    when 'detail' then
+      update ingest.worklist w
+        set state = 'owed', falls_back_to = w.state, origin = 'backfill', page = 1, carry = null, version = w.version + 1,
+            failures = 0, not_before = null, updated_at = ingest.clock()
+        from analytics.call c
+        where c.app_id = p_app and c.created_at >= v_from and c.created_at < p_to
+          and w.app_id = c.app_id and w.stream = p_stream and w.item = c.call_id and w.state in ('done', 'lost')
+          and (p_series is null or w.item = p_series);
+      get diagnostics v_marked = row_count;
+    else
+      perform ingest.refuse_stream(p_stream);
+  end case;
+  return v_marked;
 end
 $$;
-comment on function ingest.claim is 'Takes and renews shards; whoever takes one from another owner raises its epoch';
+comment on function ingest.mark_wanted is
+  'Marks a range of time, or the details of the calls that start in it, to be fetched once more; of one series (of details: of one call) where it is given';
 
--- Takes its turn among the claims, so that the two never wait for each other's rows.
-create function ingest.release(p_owner text) returns void language plpgsql as $$
+-- === Players that are wanted ===
+
+-- Players are made by hand, once each, whatever becomes of the answers: what is wanted is written here before it is
+-- asked for. A name is unique in a project, so it finds the player of an intent whose answer nobody got.
+create table ingest.intent (
+  app_id text not null,
+  name text not null,
+  channel_name text not null,
+  request_hash text not null,
+  created_at timestamptz not null default ingest.clock(),
+  attempts int not null default 1,
+  state text not null default 'open' check (state in ('open', 'done', 'failed')),
+  player_id text,
+  updated_at timestamptz not null default ingest.clock(),
+  -- A list does not tell the region of a player; whoever made it here knows.
+  region text,
+  primary key (app_id, name)
+);
+comment on table ingest.intent is 'Players that somebody wanted, written down before they were asked for; kept 30 days';
+comment on column ingest.intent.name is 'Name of the player; made up where none was given';
+comment on column ingest.intent.request_hash is 'Digest of what the player is to be like, secrets left out: another one under the same name is another intent';
+comment on column ingest.intent.attempts is 'Requests that were sent, or were about to be';
+comment on column ingest.intent.state is 'open: nobody knows how the last attempt ended; done: the player was made; failed: it was refused';
+comment on column ingest.intent.player_id is 'The player that was made';
+comment on column ingest.intent.updated_at is 'When the last attempt was about to be sent, or when it was known how it ended';
+comment on column ingest.intent.region is 'Region in which the player was asked for; null of what was asked for before this was kept';
+create index intent_by_age on ingest.intent (updated_at);
+create index intent_by_player on ingest.intent (app_id, player_id) where player_id is not null;
+
+-- === Fields of the quiz and poll logs ===
+
+-- The fields of an item may stand in it or under its data.
+create function ingest.widget_field(p_item jsonb, p_name text) returns jsonb language sql immutable parallel safe as $$
+  select case when coalesce(p_item -> 'changeProperties', 'null') <> 'null' or jsonb_typeof(p_item -> 'data') is distinct from 'object'
+              then p_item -> p_name
+              else coalesce(p_item -> 'data' -> p_name, p_item -> p_name) end
+$$;
+comment on function ingest.widget_field is 'A field of an item of the quiz or poll logs, wherever it stands';
+
+create function ingest.whole_number(p_value jsonb) returns int language sql immutable parallel safe as $$
+  select case when jsonb_typeof(p_value) = 'number' and p_value::text ~ '^-?[0-9]{1,9}$' then (p_value #>> '{}')::int end
+$$;
+comment on function ingest.whole_number is 'A JSON value as an integer of at most nine digits; null where it is none';
+
+-- === Partitions ===
+
+-- Nobody but the owner of the tables can make and drop tables, and the daemon is not the owner. Some of these functions act
+-- as the owner, on three tables of schema analytics only. A lock that is not had within two seconds is given up: commits
+-- queue behind it meanwhile.
+create function ingest.partition_unit(p_table text) returns text language plpgsql immutable as $$
 begin
-  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
-  update ingest.ownership set expires_at = '-infinity' where owner = p_owner;
+  return case p_table
+    when 'session_metric' then 'week'
+    when 'usage_realtime' then 'month'
+    when 'quality_realtime' then 'month'
+  end;
 end
 $$;
-comment on function ingest.release is 'Gives every shard of an owner back';
+comment on function ingest.partition_unit is 'How much time one partition of a table of schema analytics holds; null for a table without partitions';
 
-revoke execute on function ingest.not_overtaken, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit, ingest.assume_lost, ingest.spent, ingest.take, ingest.claim, ingest.release from public;
-grant execute on function ingest.clock, ingest.not_overtaken, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit, ingest.assume_lost, ingest.spent, ingest.take, ingest.claim, ingest.release to penstock_runtime;
+create function ingest.partition_ranges(p_table text) returns table (name text, range tstzrange)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select c.relname::text, tstzrange((b.ends)[1]::timestamptz, (b.ends)[2]::timestamptz)
+  from pg_inherits i
+  join pg_class c on c.oid = i.inhrelid
+  cross join lateral regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$FROM \('([^']+)'\) TO \('([^']+)'\)$re$) b(ends)
+  where i.inhparent = format('analytics.%I', p_table)::regclass and b.ends is not null
+$$;
+comment on function ingest.partition_ranges is 'The partitions of a table of schema analytics and the time that each holds; without the default one';
+
+-- Also the units that rows of the default one belong to, from a moment of their own on, so that a daemon which was away
+-- for long catches up.
+create function ingest.partitions_due(p_table text, p_from timestamptz, p_to timestamptz, p_rows_from timestamptz)
+returns setof timestamptz
+language plpgsql stable set timezone = 'UTC' as $$
+declare
+  v_unit text := ingest.partition_unit(p_table);
+begin
+  return query execute format($due$
+    with recursive filled(at) as (
+      select date_trunc(%1$L, min(d.at)) from analytics.%3$I d where d.at >= $3 and d.at < $2
+      union all
+      select (select date_trunc(%1$L, min(d.at)) from analytics.%3$I d where d.at >= f.at + '1 %2$s'::interval and d.at < $2)
+      from filled f where f.at is not null
+    ), taken as (
+      select range_agg(r.range) as ranges from ingest.partition_ranges(%4$L) r
+    )
+    select due.at from (
+      select s.at from generate_series(date_trunc(%1$L, $1), $2, '1 %2$s'::interval) s(at)
+      union
+      select f.at from filled f where f.at is not null
+    ) due cross join taken t
+    where not coalesce(t.ranges @> tstzrange(due.at, due.at + '1 %2$s'::interval), false)
+    order by 1 $due$, v_unit, v_unit, p_table || '_default', p_table) using p_from, p_to, p_rows_from;
+end
+$$;
+comment on function ingest.partitions_due is 'Begins of the weeks or months that a table lacks a partition for, in whole or in part';
+
+-- Answers made; part where the rows of the default partition fill more than one such step, and the next one goes on; there;
+-- or busy where the table is in use: its rows go to the default partition meanwhile.
+-- A row must be seen exactly once at every moment, so the rows of a range move in the same transaction that attaches
+-- it, while nobody else can touch the table: one who had only to wait for the default partition would go on without the
+-- new one, and without its rows. Whoever reads or commits waits for that, no longer than his lock_timeout. Hence a
+-- partition takes as much of its unit as has so many rows and no more; the rest of the unit gets others.
+create function ingest.make_partition(p_table text, p_at timestamptz, p_most int default 20000) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
+declare
+  v_unit text := ingest.partition_unit(p_table);
+  v_default text := p_table || '_default';
+  v_begin timestamptz := date_trunc(v_unit, p_at);
+  v_range tstzrange;
+  v_first timestamptz;
+  v_cut timestamptz;
+  v_name text;
+begin
+  if v_unit is null or p_at not between '1970-01-01' and '9999-12-31' or p_most < 1 then
+    raise exception 'there are no such partitions' using errcode = 'invalid_parameter_value';
+  end if;
+  -- One at a time, and what another one has just made is seen only after the lock.
+  execute format('lock table analytics.%I in share update exclusive mode', p_table);
+  select free.r into v_range
+    from unnest(tstzmultirange(tstzrange(v_begin, v_begin + ('1 ' || v_unit)::interval))
+                - coalesce((select range_agg(t.range) from ingest.partition_ranges(p_table) t), '{}'::tstzmultirange)) free(r)
+    order by free.r limit 1;
+  if v_range is null then
+    return 'there';
+  end if;
+  execute format('select d.at from analytics.%I d where d.at >= $1 and d.at < $2 order by d.at offset $3 limit 1', v_default)
+    into v_cut using lower(v_range), upper(v_range), p_most;
+  execute format('select min(d.at) from analytics.%I d where d.at >= $1 and d.at < $2', v_default)
+    into v_first using lower(v_range), upper(v_range);
+  if v_cut = v_first then
+    -- More rows at one moment than are moved at once cannot be parted.
+    execute format('select min(d.at) from analytics.%I d where d.at > $1 and d.at < $2', v_default)
+      into v_cut using v_first, upper(v_range);
+  end if;
+  v_range := tstzrange(lower(v_range), coalesce(v_cut, upper(v_range)));
+  v_name := p_table || to_char(lower(v_range), case when lower(v_range) = v_begin then '_YYYYMMDD' else '_YYYYMMDD_HH24MISSUS' end);
+
+  execute format('lock table only analytics.%I in access exclusive mode', p_table);
+  execute format('lock table analytics.%I in access exclusive mode', v_default);
+  execute format('create table analytics.%I (like analytics.%I including all)', v_name, p_table);
+  execute format('with moved as (delete from analytics.%I where at >= %L and at < %L returning *) insert into analytics.%I select * from moved',
+                 v_default, lower(v_range), upper(v_range), v_name);
+  execute format('alter table analytics.%I attach partition analytics.%I for values from (%L) to (%L)',
+                 p_table, v_name, lower(v_range), upper(v_range));
+  return case when v_cut is null then 'made' else 'part' end;
+exception when lock_not_available or deadlock_detected then
+  return 'busy';
+end
+$$;
+comment on function ingest.make_partition is 'Makes the next partition that the week or month of a moment lacks, and moves the rows there that it should hold, so many at most';
+
+-- Answers how many partitions went, the oldest first and so many at most. What is left for want of a lock goes the next time.
+create function ingest.drop_partitions(p_table text, p_before timestamptz, p_most int default 4) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
+declare
+  v_child text;
+  v_dropped int := 0;
+begin
+  if ingest.partition_unit(p_table) is null or p_before is null or p_before > ingest.clock() then
+    raise exception 'only what is past of a partitioned table can be dropped' using errcode = 'invalid_parameter_value';
+  end if;
+  execute format('lock table analytics.%I in share update exclusive mode', p_table);
+  for v_child in
+    select r.name from ingest.partition_ranges(p_table) r where upper(r.range) <= p_before order by r.range limit p_most
+  loop
+    execute format('alter table analytics.%I detach partition analytics.%I', p_table, v_child);
+    execute format('drop table analytics.%I', v_child);
+    v_dropped := v_dropped + 1;
+  end loop;
+  return v_dropped;
+exception when lock_not_available or deadlock_detected then
+  return 0;
+end
+$$;
+comment on function ingest.drop_partitions is 'Drops partitions of one of the partitioned tables that end before a moment';
+
+-- One partition a call, so that none waits for the others. Walks over what is summarised already, which costs little.
+create function ingest.summarize(p_table text, p_partition text) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+declare
+  v_index regclass;
+  v_made int := 0;
+begin
+  if ingest.partition_unit(p_table) is null then
+    raise exception 'there are no such partitions' using errcode = 'invalid_parameter_value';
+  end if;
+  for v_index in
+    select x.indexrelid from pg_inherits i
+    join pg_class t on t.oid = i.inhrelid
+    join pg_index x on x.indrelid = t.oid
+    join pg_class c on c.oid = x.indexrelid
+    join pg_am a on a.oid = c.relam
+    where i.inhparent = format('analytics.%I', p_table)::regclass and t.relname = p_partition and a.amname = 'brin'
+  loop
+    v_made := v_made + brin_summarize_new_values(v_index);
+  end loop;
+  return v_made;
+exception when lock_not_available or deadlock_detected then
+  return 0;
+end
+$$;
+comment on function ingest.summarize is 'Summarises what a partition has gained in its BRIN index; answers how many ranges of blocks';
+
+-- === Rights on functions ===
+
+-- What only the daemon calls. Triggers call their functions with the rights of whoever writes; readers write nothing.
+revoke execute on function
+  ingest.claim, ingest.release, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
+  ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
+  ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
+  ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.summarize
+from public;
+grant execute on function
+  ingest.claim, ingest.release, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
+  ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
+  ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
+  ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.summarize
+to penstock_runtime;
+grant execute on function ingest.clock, ingest.widget_field, ingest.whole_number to penstock_runtime;
+
 reset role;

@@ -1,4 +1,26 @@
+-- Classrooms. A room_uuid may be used again for another room, so every key holds the incarnation; events are kept as they
+-- came (room_event, widget_event) and once more in the table of their kind. Some people are told without an ID: what they did
+-- is kept; who did it is null, and '' where it is part of a key.
+
 set local role penstock_migrate;
+
+create function classroom.is_student(p_role text) returns boolean language sql immutable parallel safe
+  as $$ select coalesce(lower(trim(p_role)), '') not in ('1', '3', 'teacher', 'host', 'assistant') $$;
+comment on function classroom.is_student is
+  'Whether a role is neither 1, teacher or host nor 3 or assistant, in any case of letters: one that nobody knows is a student''s';
+
+create function classroom.is_known_role(p_role text) returns boolean language sql immutable parallel safe
+  as $$ select coalesce(lower(trim(p_role)), '') in ('1', '2', '3', 'teacher', 'host', 'student', 'assistant') $$;
+comment on function classroom.is_known_role is
+  'Whether a role is 1, teacher, host, 2, student, 3 or assistant, in any case of letters';
+
+create function classroom.room_standing(p_state int, p_valid_to timestamptz, p_forgotten_at timestamptz) returns text
+language sql immutable parallel safe as $$
+  select case when p_valid_to is not null then null
+              when p_forgotten_at is not null then 'forgotten'
+              else coalesce((array['not_started', 'started', 'ended', 'closed'])[p_state + 1], 'unknown') end
+$$;
+comment on function classroom.room_standing is 'How a room is counted: by its state, or as forgotten; null of one whose room_uuid means another by now';
 
 create table classroom.room (
   app_id text not null,
@@ -21,13 +43,24 @@ comment on table classroom.room is 'One classroom; the same room_uuid used again
 comment on column classroom.room.app_id is 'App ID of the project';
 comment on column classroom.room.room_uuid is 'The provider''s classroom ID, also the channel name of its calls';
 comment on column classroom.room.incarnation is 'Counts from 1 how often this room_uuid has been used for a new room';
+comment on column classroom.room.region is 'Region whose feed named the room, or in which its log was read last';
 comment on column classroom.room.state is '0 not started, 1 started, 2 ended, 3 closed; null while no state change has been seen';
 comment on column classroom.room.state_sequence is 'Sequence of the event that state comes from';
 comment on column classroom.room.valid_from is 'The room_uuid means this incarnation from here ...';
 comment on column classroom.room.valid_to is '... to here; null while it is the latest';
 comment on column classroom.room.verified_at is 'From here on the provider means this incarnation for as long as it remembers an ended room';
-comment on column classroom.room.forgotten_at is 'When the provider first answered that the room does not exist';
+comment on column classroom.room.forgotten_at is 'When the provider first answered that the room does not exist; null again once it serves the log';
 create index room_by_start on classroom.room (app_id, started_at);
+-- Days are those of UTC whatever the session's time zone is. The other indexes by day are made alike.
+create index room_by_day on classroom.room (app_id, ((coalesce(started_at, valid_from) at time zone 'UTC')::date));
+create index room_by_sight on classroom.room (app_id, first_seen_at);
+create trigger tally_new after insert on classroom.room referencing new table as came
+  for each statement execute function ingest.tally_new_rooms();
+create trigger tally_change after update of state, valid_to, forgotten_at on classroom.room for each row
+  when (classroom.room_standing(old.state, old.valid_to, old.forgotten_at)
+        is distinct from classroom.room_standing(new.state, new.valid_to, new.forgotten_at)) execute function ingest.tally_rooms();
+create trigger tally_gone after delete on classroom.room for each row execute function ingest.tally_rooms();
+create trigger tally_none after truncate on classroom.room for each statement execute function ingest.tally_none('room');
 
 create table classroom.room_event (
   app_id text not null,
@@ -45,7 +78,6 @@ create table classroom.room_event (
   extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-create index room_event_at on classroom.room_event using brin (at);
 comment on table classroom.room_event is 'Every event of every room as it came, known kinds and unknown ones';
 comment on column classroom.room_event.sequence is 'Order of the events within the room, given by the provider';
 comment on column classroom.room_event.cmd is '1 room state, 3 chat, 20 enter and leave, 1001 recording, 1003 resources, 1101 rewards, 1501 stage, 1502 hands; others are kept too';
@@ -54,6 +86,7 @@ comment on column classroom.room_event.event_time is 'The provider''s time insid
 comment on column classroom.room_event.at is 'When it happened, as well as can be known';
 comment on column classroom.room_event.at_source is 'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), provider (when it was served), received (our clock)';
 comment on column classroom.room_event.source is 'feed: seen in the app''s feed only so far; log: confirmed by the room''s log';
+create index room_event_at on classroom.room_event using brin (at);
 
 create table classroom.room_state_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null,
@@ -68,21 +101,25 @@ create table classroom.chat_message (
   user_uuid text, user_name text, role text, message text, type int, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-create index chat_message_at on classroom.chat_message using brin (at);
 comment on table classroom.chat_message is 'Chat of the room, one row a message';
+comment on column classroom.chat_message.user_uuid is 'Null of one who is told without an ID';
 comment on column classroom.chat_message.type is '1 is text, the only documented one';
+create index chat_message_at on classroom.chat_message using brin (at);
 
 create table classroom.attendance (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
-  user_uuid text not null, user_name text, role text, stream_uuid text, action text not null,
-  at timestamptz not null, extra jsonb,
+  user_uuid text, user_name text, role text, stream_uuid text, action text,
+  at timestamptz not null, extra jsonb, total int,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-create index attendance_at on classroom.attendance using brin (at);
 comment on table classroom.attendance is 'People entering and leaving; classroom.attendance_interval makes spans of it';
 comment on column classroom.attendance.ordinal is 'Place in the event''s list, from 0';
+comment on column classroom.attendance.user_uuid is 'Null of one who is told without an ID, or with one that cannot be read: that one is in extra';
 comment on column classroom.attendance.role is 'As the provider says it: a number or a word';
-comment on column classroom.attendance.action is 'enter or leave';
+comment on column classroom.attendance.action is 'enter or leave; null of an event that names nobody';
+comment on column classroom.attendance.total is
+  'Users who have entered and left, as the event counts them: the same in each row of an event; one that names nobody has a row without a user';
+create index attendance_at on classroom.attendance using brin (at);
 
 create table classroom.recording_state_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null,
@@ -94,10 +131,11 @@ comment on column classroom.recording_state_change.record_id is 'A stop names no
 
 create table classroom.reward (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
-  user_uuid text not null, changed_reward double precision, total double precision, at timestamptz not null, extra jsonb,
+  user_uuid text, changed_reward double precision, total double precision, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
 comment on table classroom.reward is 'Rewards given: the change and the new total of one user';
+comment on column classroom.reward.user_uuid is 'Null of one who is told without an ID';
 
 create table classroom.resource_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
@@ -108,30 +146,47 @@ create table classroom.resource_change (
 );
 comment on table classroom.resource_change is 'Public resources added, changed (upsert) or deleted, and by whom';
 comment on column classroom.resource_change.size is 'Bytes';
+comment on column classroom.resource_change.operator_uuid is 'Null of one who is told without an ID, as the service itself may be';
 
 create table classroom.stage_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
-  user_uuid text not null, action text not null, at timestamptz not null, extra jsonb,
+  user_uuid text, action text not null, at timestamptz not null, extra jsonb, is_listed boolean,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.stage_change is 'Users brought on the stage (add) or taken off it (remove); present is a full list without changes';
+comment on table classroom.stage_change is
+  'Users brought on the stage (add) or taken off it (remove), and all others who are there (present)';
+comment on column classroom.stage_change.user_uuid is 'Null of one who is told without an ID';
+comment on column classroom.stage_change.is_listed is
+  'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell';
 
 create table classroom.hand_wave (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
-  user_uuid text not null, action text not null, payload jsonb, at timestamptz not null, extra jsonb,
+  user_uuid text, action text not null, payload jsonb, at timestamptz not null, extra jsonb, is_listed boolean,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.hand_wave is 'Hands raised (add) and lowered (remove); present is a full list without changes';
+comment on table classroom.hand_wave is
+  'Hands raised (add) and lowered (remove), and all others that are up (present)';
+comment on column classroom.hand_wave.user_uuid is 'Null of one who is told without an ID';
+comment on column classroom.hand_wave.is_listed is
+  'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell';
 
 create table classroom.widget_event (
   app_id text not null, room_uuid text not null, incarnation int not null, widget text not null, position bigint not null,
   content_hash text not null, data jsonb not null, received_at timestamptz not null,
+  -- Made of what is kept raw.
+  state int generated always as (ingest.whole_number(ingest.widget_field(data, 'changeProperties') -> 'state')) stored,
+  cause text generated always as (
+    case when jsonb_typeof(ingest.widget_field(data, 'cause')) = 'string' then ingest.widget_field(data, 'cause') #>> '{}' end) stored,
+  action int generated always as (ingest.whole_number(ingest.widget_field(data, 'action'))) stored,
   primary key (app_id, room_uuid, incarnation, widget, position)
 );
 comment on table classroom.widget_event is 'Items of the quiz and poll logs as they came';
 comment on column classroom.widget_event.widget is 'popupQuiz or poll';
 comment on column classroom.widget_event.position is 'The item''s own sequence where it has one, else its place in the log from 0';
 comment on column classroom.widget_event.content_hash is 'SHA-256 of the item, hex';
+comment on column classroom.widget_event.state is 'State of the widget, where the item tells a change of it: 0 inactive, 1 active';
+comment on column classroom.widget_event.cause is 'Why it changed, in the provider''s words; null where that is no text';
+comment on column classroom.widget_event.action is 'Type of action, a number that no document explains';
 
 create table classroom.quiz (
   app_id text not null, room_uuid text not null, incarnation int not null, quiz_id text not null,
@@ -145,13 +200,16 @@ comment on column classroom.quiz.total_count is 'Students who could answer';
 comment on column classroom.quiz.average_accuracy is 'As the provider gives it';
 comment on column classroom.quiz.state is 'running or ended';
 
+-- An answer to a quiz or poll is told apart by its place in the log, which may be any number that the provider gives.
 create table classroom.quiz_submission (
   app_id text not null, room_uuid text not null, incarnation int not null, quiz_id text not null,
-  user_uuid text not null, ordinal int not null, user_name text,
+  user_uuid text not null, ordinal bigint not null, user_name text,
   selected_items jsonb, is_correct boolean, committed_at timestamptz, extra jsonb,
   primary key (app_id, room_uuid, incarnation, quiz_id, user_uuid, ordinal)
 );
-comment on table classroom.quiz_submission is 'Every answer to a quiz; a user may answer again (ordinal 1, 2, ...)';
+comment on table classroom.quiz_submission is 'Every answer to a quiz; a user may answer again';
+comment on column classroom.quiz_submission.user_uuid is 'Empty of one who is told without an ID';
+comment on column classroom.quiz_submission.ordinal is 'Place in the log: of a user''s answers the last has the highest';
 
 create table classroom.poll (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
@@ -164,11 +222,13 @@ comment on column classroom.poll.state is 'running or ended';
 
 create table classroom.poll_submission (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
-  user_uuid text not null, ordinal int not null, user_name text, select_index int[], at timestamptz, extra jsonb,
+  user_uuid text not null, ordinal bigint not null, user_name text, select_index int[], at timestamptz, extra jsonb,
   primary key (app_id, room_uuid, incarnation, poll_id, user_uuid, ordinal)
 );
-comment on table classroom.poll_submission is 'Every vote; a user may vote again (ordinal 1, 2, ...)';
-comment on column classroom.poll_submission.select_index is 'Options chosen, from 0';
+comment on table classroom.poll_submission is 'Every vote; a user may vote again';
+comment on column classroom.poll_submission.user_uuid is 'Empty of one who is told without an ID';
+comment on column classroom.poll_submission.ordinal is 'Place in the log: of a user''s votes the last has the highest';
+comment on column classroom.poll_submission.select_index is 'Options chosen, from 0; null where they are told in a way that cannot be read: then they are in extra';
 
 create table classroom.poll_tally (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
@@ -204,17 +264,20 @@ comment on table classroom.resource is 'Public resources as listed last';
 comment on column classroom.resource.size is 'Bytes';
 comment on column classroom.resource.removed_at is 'When a complete listing no longer named it; null while it is listed';
 
--- Who enters twice without leaving has stayed, and who leaves twice has left the first time: only the first of a
--- run of equal actions counts.
+-- Who enters twice without leaving has stayed, and who leaves twice has left the first time: only the first of a run of
+-- equal actions counts. Whose leaving was not seen has stayed to the end of the class. Who came after it, or into a class
+-- whose end nobody saw, has stayed to the last sign of life of the room, once the room is gone. Of two who have no ID
+-- cannot be told who is who: nobody knows when one of them left, or had come first.
 create view classroom.attendance_interval as
   select app_id, room_uuid, incarnation, user_uuid, user_name, role, at as entered_at, left_at,
-         coalesce(left_at, case when ended_at > at then ended_at end) - at as stayed
+         coalesce(left_at, case when ended_at > at then ended_at
+                                when forgotten_at is not null or valid_to is not null then greatest(last_event_at, at) end) - at as stayed
   from (
-    select a.*, r.ended_at, lead(a.at) over (person order by a.sequence, a.ordinal) as left_at
+    select a.*, r.ended_at, r.forgotten_at, r.valid_to, r.last_event_at, lead(a.at) over (person order by a.sequence, a.ordinal) as left_at
     from (
       select x.*, lag(x.action) over (
                partition by x.app_id, x.room_uuid, x.incarnation, x.user_uuid order by x.sequence, x.ordinal) as action_before
-      from classroom.attendance x
+      from classroom.attendance x where x.user_uuid is not null
     ) a
     join classroom.room r using (app_id, room_uuid, incarnation)
     where a.action is distinct from a.action_before
@@ -223,25 +286,193 @@ create view classroom.attendance_interval as
   where action = 'enter';
 comment on view classroom.attendance_interval is 'Who was in the room from when to when';
 comment on column classroom.attendance_interval.left_at is 'Null for one who was not seen leaving';
-comment on column classroom.attendance_interval.stayed is 'Until left_at, else until the class ended; null while neither is known';
+comment on column classroom.attendance_interval.stayed is
+  'Until left_at, else until the class ended, else until the last event of a room that is gone; null of one who is still there';
 
-create view ingest.room_log as
-  select p.app_id, p.series as room_uuid, r.incarnation, r.state, p.caught_up_at, p.closed_at, e.events, e.unconfirmed, g.holes,
-         p.caught_up_at is not null and e.unconfirmed = 0 and g.holes = 0 as whole
-  from ingest.progress p
-  join lateral (select * from classroom.room r where r.app_id = p.app_id and r.room_uuid = p.series
-                order by r.incarnation desc limit 1) r on true
-  cross join lateral (select count(*) as events, count(*) filter (where e.source = 'feed') as unconfirmed
-                      from classroom.room_event e
-                      where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation) e
-  cross join lateral (select count(*) as holes from ingest.gap g
-                      where g.app_id = p.app_id and g.stream = p.stream and g.series = p.series
-                        and g.incarnation = r.incarnation and g.state in ('open', 'lost')) g
-  where p.stream = 'room-events';
-comment on view ingest.room_log is 'Per room: whether its log has been read to the end without holes';
-comment on column ingest.room_log.unconfirmed is 'Events that only the feed has shown';
-comment on column ingest.room_log.holes is 'Ranges of sequences that are missing, still open or lost';
-comment on column ingest.room_log.whole is 'The log was read to its end and nothing of the room is known that it did not say';
+-- Every number is a query of its own, so that only those that are asked for cost anything.
+create view classroom.class as
+  select r.app_id, r.room_uuid, r.incarnation, r.region,
+         case r.state when 0 then 'not started' when 1 then 'started' when 2 then 'ended' when 3 then 'closed' end as state,
+         coalesce(r.state = 1 and r.valid_to is null and r.forgotten_at is null, false) as is_going_on,
+         r.started_at, r.ended_at,
+         extract(epoch from coalesce(r.ended_at, r.last_event_at) - r.started_at)::double precision / 60 as minutes,
+         (select string_agg(distinct a.user_name, ', ') from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation
+            and not classroom.is_student(a.role)) as teachers,
+         (select count(distinct a.user_uuid)::int from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation
+            and classroom.is_student(a.role)) as students,
+         (select count(*)::int from classroom.chat_message m
+          where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation) as messages,
+         (select count(*)::int from classroom.hand_wave h
+          where h.app_id = r.app_id and h.room_uuid = r.room_uuid and h.incarnation = r.incarnation and h.action = 'add') as hands,
+         (select coalesce(sum(w.changed_reward), 0) from classroom.reward w
+          where w.app_id = r.app_id and w.room_uuid = r.room_uuid and w.incarnation = r.incarnation) as rewards,
+         (select count(*)::int from classroom.quiz q
+          where q.app_id = r.app_id and q.room_uuid = r.room_uuid and q.incarnation = r.incarnation) as quizzes,
+         (select count(*)::int from classroom.poll p
+          where p.app_id = r.app_id and p.room_uuid = r.room_uuid and p.incarnation = r.incarnation) as polls,
+         (select count(*)::int from classroom.recording c
+          where c.app_id = r.app_id and c.room_uuid = r.room_uuid and c.incarnation = r.incarnation) as recordings,
+         (select count(*)::int from classroom.resource f
+          where f.app_id = r.app_id and f.room_uuid = r.room_uuid and f.incarnation = r.incarnation) as files,
+         (select count(distinct a.user_uuid)::int from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation
+            and not classroom.is_known_role(a.role)) as unknown_roles
+  from classroom.room r;
+comment on view classroom.class is 'Every class: a room, when it was used, by whom, and how lively it was';
+comment on column classroom.class.incarnation is 'Counts the classes that were given under the same room_uuid';
+comment on column classroom.class.state is 'not started, started, ended or closed, as the room showed last';
+comment on column classroom.class.is_going_on is 'Started, and neither ended nor gone since; a class whose end nobody saw is not going on once its room is gone';
+comment on column classroom.class.minutes is 'From its start to its end, or to its last event while no end was seen';
+comment on column classroom.class.teachers is 'Names of the teachers and assistants who came';
+comment on column classroom.class.students is 'Different people who came and are neither teachers (1, teacher, host) nor assistants (3, assistant)';
+comment on column classroom.class.hands is 'Times that a hand was raised';
+comment on column classroom.class.rewards is 'Points that were given in it';
+comment on column classroom.class.files is 'Files that were shared, those that were removed later included';
+comment on column classroom.class.unknown_roles is
+  'Different people who came with no role, or with one that is neither a teacher''s nor an assistant''s nor a student''s (2, student); they count as students';
 
-grant select on classroom.attendance_interval, ingest.room_log to penstock_runtime;
+create view classroom.late_arrival as
+  select r.app_id, r.room_uuid, r.incarnation, r.started_at as class_started_at, a.user_uuid, a.user_name, a.entered_at,
+         extract(epoch from a.entered_at - r.started_at)::double precision / 60 as minutes_late
+  from classroom.room r
+  cross join lateral (
+    select distinct on (e.user_uuid) e.user_uuid, e.user_name, e.at as entered_at
+    from classroom.attendance e
+    where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
+      and e.user_uuid is not null and e.action = 'enter' and classroom.is_student(e.role)
+    order by e.user_uuid, e.sequence, e.ordinal
+  ) a
+  where a.entered_at > r.started_at + interval '5 minutes';
+comment on view classroom.late_arrival is 'Students whose first coming was more than five minutes after the start of the class';
+comment on column classroom.late_arrival.entered_at is 'When they came first; who comes back later is not late';
+
+create view classroom.participation as
+  select i.app_id, i.room_uuid, i.incarnation, i.user_uuid, max(i.user_name) as user_name, max(i.role) as role,
+         bool_and(classroom.is_student(i.role)) as is_student,
+         min(i.entered_at) as entered_at, max(i.entered_at + i.stayed) as left_at, count(*)::int as stays,
+         sum(extract(epoch from i.stayed))::double precision / 60 as minutes,
+         (select count(*)::int from classroom.chat_message m
+          where m.app_id = i.app_id and m.room_uuid = i.room_uuid and m.incarnation = i.incarnation
+            and m.user_uuid = i.user_uuid) as messages,
+         (select count(*)::int from classroom.hand_wave h
+          where h.app_id = i.app_id and h.room_uuid = i.room_uuid and h.incarnation = i.incarnation
+            and h.user_uuid = i.user_uuid and h.action = 'add') as hands,
+         (select coalesce(sum(w.changed_reward), 0) from classroom.reward w
+          where w.app_id = i.app_id and w.room_uuid = i.room_uuid and w.incarnation = i.incarnation
+            and w.user_uuid = i.user_uuid) as rewards,
+         (select count(distinct s.quiz_id)::int from classroom.quiz_submission s
+          where s.app_id = i.app_id and s.room_uuid = i.room_uuid and s.incarnation = i.incarnation
+            and s.user_uuid = i.user_uuid) as quizzes_answered,
+         (select count(distinct s.poll_id)::int from classroom.poll_submission s
+          where s.app_id = i.app_id and s.room_uuid = i.room_uuid and s.incarnation = i.incarnation
+            and s.user_uuid = i.user_uuid) as polls_voted
+  from classroom.attendance_interval i
+  group by i.app_id, i.room_uuid, i.incarnation, i.user_uuid;
+comment on view classroom.participation is 'What each person did in each class';
+comment on column classroom.participation.role is '1 teacher, 2 student, 3 assistant, or a word, as the provider says it';
+comment on column classroom.participation.left_at is 'End of the last stay; null of one who is still there';
+comment on column classroom.participation.stays is 'Who loses the connection and comes back stays again';
+comment on column classroom.participation.minutes is 'All stays together, as far as they are over';
+comment on column classroom.participation.hands is 'Times that the hand was raised';
+comment on column classroom.participation.rewards is 'Points that were given';
+
+create view classroom.head_count as
+  select x.app_id, x.room_uuid, x.incarnation, x.at,
+         (sum(sum(x.people)) over running)::int as people, (sum(sum(x.students)) over running)::int as students
+  from (
+    select i.app_id, i.room_uuid, i.incarnation, i.entered_at as at, 1 as people, classroom.is_student(i.role)::int as students
+    from classroom.attendance_interval i
+    union all
+    select i.app_id, i.room_uuid, i.incarnation, i.entered_at + i.stayed, -1, - classroom.is_student(i.role)::int
+    from classroom.attendance_interval i where i.stayed is not null
+  ) x
+  group by x.app_id, x.room_uuid, x.incarnation, x.at
+  window running as (partition by x.app_id, x.room_uuid, x.incarnation order by x.at);
+comment on view classroom.head_count is 'How many were in the room, each time that somebody came or left';
+comment on column classroom.head_count.people is 'From at on, everybody; students counts those who are neither teacher nor assistant';
+
+-- A class that goes on is looked at up to its last event.
+create view classroom.attention as
+  select r.app_id, r.room_uuid, r.incarnation, r.started_at, u.until, p.students_first_half, p.students_second_half,
+         m.acts_first_half + h.acts_first_half as acts_first_half, m.acts_second_half + h.acts_second_half as acts_second_half
+  from classroom.room r
+  cross join lateral (
+    select coalesce(r.ended_at, r.last_event_at) as until,
+           r.started_at + (coalesce(r.ended_at, r.last_event_at) - r.started_at) / 2 as middle
+  ) u
+  cross join lateral (
+    select coalesce(sum(extract(epoch from greatest(least(s.left_at, u.middle) - greatest(s.entered_at, r.started_at), interval '0'))), 0)::double precision
+             / extract(epoch from u.middle - r.started_at)::double precision as students_first_half,
+           coalesce(sum(extract(epoch from greatest(least(s.left_at, u.until) - greatest(s.entered_at, u.middle), interval '0'))), 0)::double precision
+             / extract(epoch from u.until - u.middle)::double precision as students_second_half
+    from (
+      select i.entered_at, coalesce(i.entered_at + i.stayed, u.until) as left_at
+      from classroom.attendance_interval i
+      where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation and classroom.is_student(i.role)
+    ) s
+  ) p
+  cross join lateral (
+    select (count(*) filter (where c.at < u.middle))::int as acts_first_half,
+           (count(*) filter (where c.at >= u.middle))::int as acts_second_half
+    from classroom.chat_message c
+    where c.app_id = r.app_id and c.room_uuid = r.room_uuid and c.incarnation = r.incarnation
+      and c.at between r.started_at and u.until and classroom.is_student(c.role)
+  ) m
+  cross join lateral (
+    select (count(*) filter (where w.at < u.middle))::int as acts_first_half,
+           (count(*) filter (where w.at >= u.middle))::int as acts_second_half
+    from classroom.hand_wave w
+    where w.app_id = r.app_id and w.room_uuid = r.room_uuid and w.incarnation = r.incarnation
+      and w.at between r.started_at and u.until and w.action = 'add'
+  ) h
+  where u.until > r.started_at;
+comment on view classroom.attention is 'How many students were there, and how much they did, in the first half of each class and in the second';
+comment on column classroom.attention.until is 'End of the class, or its last event while no end was seen';
+comment on column classroom.attention.students_first_half is 'Students who were there on average over the time of that half';
+comment on column classroom.attention.acts_first_half is 'Messages of students and hands that were raised';
+
+-- Each answer of those who are told without an ID counts.
+create view classroom.quiz_result as
+  select q.app_id, q.room_uuid, q.incarnation, q.quiz_id, q.started_at, q.state, q.total_count as asked,
+         s.answered, s.correct, s.correct::double precision / nullif(s.answered, 0) as accuracy,
+         q.average_accuracy as reported_accuracy
+  from classroom.quiz q
+  cross join lateral (
+    select count(*)::int as answered, (count(*) filter (where a.is_correct))::int as correct
+    from (
+      select distinct on (x.user_uuid, case x.user_uuid when '' then x.ordinal end) x.is_correct from classroom.quiz_submission x
+      where x.app_id = q.app_id and x.room_uuid = q.room_uuid and x.incarnation = q.incarnation and x.quiz_id = q.quiz_id
+      order by x.user_uuid, case x.user_uuid when '' then x.ordinal end, x.ordinal desc
+    ) a
+  ) s;
+comment on view classroom.quiz_result is 'Every quiz with its outcome, counted from the answers themselves';
+comment on column classroom.quiz_result.asked is 'Students who could answer';
+comment on column classroom.quiz_result.answered is 'Students who did';
+comment on column classroom.quiz_result.correct is 'Students whose last answer was right';
+comment on column classroom.quiz_result.accuracy is 'Share of those who answered; null where nobody did';
+comment on column classroom.quiz_result.reported_accuracy is 'The same as the provider last gave it';
+
+create view classroom.quiz_accuracy as
+  select q.app_id, q.room_uuid, q.incarnation, count(*)::int as quizzes, sum(q.asked)::int as asked,
+         sum(q.answered)::int as answered, sum(q.correct)::int as correct,
+         sum(q.correct)::double precision / nullif(sum(q.answered), 0) as accuracy
+  from classroom.quiz_result q
+  group by q.app_id, q.room_uuid, q.incarnation;
+comment on view classroom.quiz_accuracy is 'All quizzes of each class together';
+comment on column classroom.quiz_accuracy.asked is 'Times that a student could answer';
+comment on column classroom.quiz_accuracy.accuracy is 'Share of the answers that were right: a quiz that many answered counts for more';
+
+create view classroom.poll_result as
+  select p.app_id, p.room_uuid, p.incarnation, p.poll_id,
+         case p.mode when 1 then 'single choice' when 2 then 'multiple choice' end as mode, p.state, t.option_index,
+         case jsonb_typeof(p.items) when 'array' then p.items ->> t.option_index else p.items ->> t.option_index::text end as option,
+         t.num as votes, t.percentage as share
+  from classroom.poll p
+  join classroom.poll_tally t using (app_id, room_uuid, incarnation, poll_id);
+comment on view classroom.poll_result is 'Every option of every poll with its votes';
+comment on column classroom.poll_result.option is 'What the option says; null where the poll''s start was never seen';
+comment on column classroom.poll_result.share is 'Share of those who voted, 0 to 1; of a multiple choice the shares come to more than 1';
+
 reset role;

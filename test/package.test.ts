@@ -47,7 +47,7 @@ describe('the package', () => {
           'dist/main.js',
           'dist/index.js',
           'dist/index.d.ts',
-          'migrations/0001-roles-and-schemas.sql',
+          'migrations/0001-roles.sql',
         ],
         ...[
           'config/penstock.schema.json',

@@ -62,13 +62,13 @@ it('a daemon that starts while the database is away waits for it, says so, and d
 
 it('a database that turns out to lack migrations is left alone, and is told', { timeout }, async () => {
   const setting = await openSmall()
-  await execute(setting.databaseUrl, `delete from ingest.migration where name like '0010-%'`)
+  await execute(setting.databaseUrl, `delete from ingest.migration where name like '0006-%'`)
   await setting.allow(false)
   const daemon = setting.start()
   const url = await daemon.ready
   await setting.allow(true)
   await vi.waitUntil(
-    async () => (await readiness(url)).reasons[0]?.startsWith('migrations are missing: 0010-'),
+    async () => (await readiness(url)).reasons[0]?.startsWith('migrations are missing: 0006-'),
     {
       timeout: 30_000,
     },

@@ -33,8 +33,8 @@ describe('the role penstock_read', () => {
     const url = Object.assign(new URL(server.url), { username: 'mover', password: 'm' }).href
     const error = await migrateUp({ url }).catch((failure: unknown) => failure as Error)
     const [, words = ''] = /As a superuser: (.*;)/.exec(String(error)) ?? []
-    expect(String(error)).toContain('migration 0010-reading: the role penstock_read must exist')
+    expect(String(error)).toContain('migration 0001-roles: the role penstock_read must exist')
     await execute(server.url, words)
-    expect(await migrateUp({ url })).toContain('0010-reading')
+    expect(await migrateUp({ url })).toContain('0001-roles')
   })
 })

@@ -1,10 +1,6 @@
-set local role penstock_migrate;
+-- Cloud players: what the provider lists, what it tells by itself, and who plays where.
 
-create schema players;
-comment on schema players is 'Cloud players: media streams that are played in channels, and what became of them';
-grant usage on schema players to penstock_runtime;
-alter default privileges for role penstock_migrate in schema players
-  grant select, insert, update, delete on tables to penstock_runtime;
+set local role penstock_migrate;
 
 create table players.cloud_player (
   app_id text not null,
@@ -23,23 +19,23 @@ create table players.cloud_player (
   extra jsonb,
   primary key (app_id, player_id)
 );
-create index cloud_player_alive on players.cloud_player (app_id, channel_name) where destroyed_at is null;
-create index cloud_player_by_channel on players.cloud_player (app_id, channel_name, created_at);
 comment on table players.cloud_player is 'Cloud players as they were listed last; what an entry leaves out stays as it was known';
 comment on column players.cloud_player.app_id is 'App ID of the project';
 comment on column players.cloud_player.player_id is 'The provider''s ID of the player';
-comment on column players.cloud_player.region is 'Region of the app; the list does not tell the region of a player';
+comment on column players.cloud_player.region is 'Region in which it was made, of one that was made with this program; null of others, as lists do not tell it';
 comment on column players.cloud_player.name is 'Unique among the players of a project that live; null of one without a name';
 comment on column players.cloud_player.uid is 'User ID of the player in the channel; null where it has an account instead, or was never told';
 comment on column players.cloud_player.account is 'User account of the player in the channel';
 comment on column players.cloud_player.channel_name is 'Channel in which it plays; of a class it is the room_uuid';
-comment on column players.cloud_player.stream_url is 'Address of what it plays';
+comment on column players.cloud_player.stream_url is 'Address of what it plays; users, passwords and the values of its query are replaced by a mark';
 comment on column players.cloud_player.status is 'idle, connecting, running or failed, as the list says; destroyed once it is gone; null while no entry told it';
 comment on column players.cloud_player.created_at is 'When it was created, by the provider''s clock';
 comment on column players.cloud_player.first_seen_at is 'When a list named it first, our clock';
 comment on column players.cloud_player.last_seen_at is 'When a list named it last, our clock';
 comment on column players.cloud_player.destroyed_at is 'When a complete list first lacked it, of one that the next complete list lacked too; null while it lives';
 comment on column players.cloud_player.extra is 'Fields that have no column here, as they came';
+create index cloud_player_alive on players.cloud_player (app_id, channel_name) where destroyed_at is null;
+create index cloud_player_by_channel on players.cloud_player (app_id, channel_name, created_at);
 
 create table players.cloud_player_change (
   app_id text not null,
@@ -50,12 +46,12 @@ create table players.cloud_player_change (
   source text not null,
   primary key (app_id, player_id, changed_at)
 );
-create index cloud_player_change_at on players.cloud_player_change using brin (changed_at);
 comment on table players.cloud_player_change is 'How the status of each player changed, as far as lists showed it';
 comment on column players.cloud_player_change.changed_at is 'When a list first showed it, our clock; it happened since the list before';
 comment on column players.cloud_player_change.from_status is 'Null at first sight';
 comment on column players.cloud_player_change.to_status is 'destroyed for one that is gone';
 comment on column players.cloud_player_change.source is 'list: the list showed it';
+create index cloud_player_change_at on players.cloud_player_change using brin (changed_at);
 
 create table players.notification (
   app_id text not null,
@@ -67,15 +63,15 @@ create table players.notification (
   payload jsonb,
   primary key (app_id, notice_id)
 );
-create index notification_by_player on players.notification (app_id, player_id, received_at);
-create index notification_at on players.notification using brin (received_at);
 comment on table players.notification is 'What the provider told of players by itself: hints that may be lost, late or out of order, never the truth';
 comment on column players.notification.notice_id is 'The provider''s ID of the notification; what comes again under the same ID is kept once';
 comment on column players.notification.event_type is '1 created, 3 destroyed, 4 status changed; others are kept too';
 comment on column players.notification.player_id is 'The player that it is about; null where it does not say';
 comment on column players.notification.notified_at is 'When the provider sent it, by its clock';
 comment on column players.notification.received_at is 'When it arrived, our clock';
-comment on column players.notification.payload is 'What it holds besides; secrets are replaced by a mark';
+comment on column players.notification.payload is 'What it holds besides; secrets, those in addresses too, are replaced by a mark';
+create index notification_by_player on players.notification (app_id, player_id, received_at);
+create index notification_at on players.notification using brin (received_at);
 
 create view players.channel as
   select p.app_id, p.channel_name, count(*)::int as players, (count(*) filter (where p.status = 'running'))::int as running,
@@ -109,53 +105,4 @@ create view players.orphan_player as
 comment on view players.orphan_player is 'Players that play, or are about to, in a channel without a class or a call that goes on: nobody may be watching';
 comment on column players.orphan_player.room_state is 'Of the room of that name: 0 not started, 2 ended, 3 closed; null where there is none, or its state is not known';
 
--- The class that a player played in is told like that of a call: the first incarnation of the room that was not yet
--- over when the player was created.
-create or replace view analytics.class_quality as
-  select r.app_id, r.room_uuid, r.incarnation, r.started_at, r.ended_at, c.calls, c.first_call_at, c.last_call_end,
-         s.users, s.sessions, s.user_minutes, q.*, p.cloud_players
-  from classroom.room r
-  cross join lateral (
-    select coalesce(max(b.valid_to), '-infinity') as since from classroom.room b
-    where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation < r.incarnation
-  ) b
-  cross join lateral (
-    select count(*)::int as calls, array_agg(c.call_id) as ids, min(c.created_at) as first_call_at,
-           max(greatest(c.destroyed_at, c.created_at)) as last_call_end
-    from analytics.call c
-    where c.app_id = r.app_id and c.cname = r.room_uuid and c.created_at >= b.since
-      and c.created_at < coalesce(r.valid_to, 'infinity')
-  ) c
-  cross join lateral (
-    select count(distinct coalesce(s.uid, s.sid))::int as users, count(*)::int as sessions,
-           coalesce(sum(extract(epoch from greatest(coalesce(s.left_at, k.destroyed_at) - s.joined_at, interval '0'))), 0)::double precision / 60
-             as user_minutes
-    from analytics.call_session s
-    join analytics.call k on k.app_id = s.app_id and k.call_id = s.call_id
-    where s.app_id = r.app_id and s.call_id = any (c.ids)
-  ) s
-  cross join lateral analytics.quality_of(r.app_id, c.ids) q
-  cross join lateral (
-    select count(*)::int as cloud_players from players.cloud_player p
-    where p.app_id = r.app_id and p.channel_name = r.room_uuid
-      and coalesce(p.created_at, p.first_seen_at) >= b.since and coalesce(p.created_at, p.first_seen_at) < coalesce(r.valid_to, 'infinity')
-  ) p
-  where c.calls > 0;
-comment on column analytics.class_quality.cloud_players is 'Cloud players that were created in the room''s channel while it was this room';
-
-create or replace function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
-begin
-  if p_stream in ('app-events', 'room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'cloud-players') then
-    raise exception 'the progress of stream % is not a range of time', p_stream
-      using errcode = 'invalid_parameter_value',
-        hint = case p_stream when 'app-events' then 'What it missed stands in ingest.gap.'
-                    when 'cloud-players' then 'The whole list is read again and again; ingest.progress.caught_up_at tells when it was read to its end last.'
-                    else 'Per room, ingest.room_complete says whether it is whole.' end;
-  end if;
-  raise exception 'there is no stream %', p_stream using errcode = 'invalid_parameter_value',
-    hint = 'Streams that answer: calls, call-sessions, call-metrics, usage-insight, quality-insight, realtime-usage, realtime-quality.';
-end
-$$;
-
-grant select on players.channel, players.orphan_player to penstock_runtime;
 reset role;
