@@ -165,6 +165,47 @@ describe('a log whose first events have no time of their own', () => {
     expect(read({ items }, carry).room).toMatchObject({ incarnation: 1, opens: false })
   })
 
+  describe('and are told one a page', () => {
+    /** Reads on until another room is opened or everything is read; a probe, where the log is known. */
+    const follow = (words: readonly string[], carry: Json = null) => {
+      let [at, harvest] = [0, read({ items: [] }, carry)]
+      for (let reads = 0; reads < 50 && at < words.length; reads++) {
+        const place = at === 0 ? { purpose: 'probe' as const } : { cursor: `n${at}` }
+        const onwards = at + 1 < words.length ? { nextId: `n${at + 1}` } : {}
+        harvest = read({ items: [log(words)[at]!], ...onwards, ...place }, harvest.carry)
+        if (harvest.follow === 'next') at += 1
+        else if (stream.rereads(harvest.carry))
+          [at, harvest] = [0, { ...harvest, carry: stream.rewind(harvest.carry) }]
+        else break
+        if (harvest.room.kind === 'incarnation' && harvest.room.opens) break
+      }
+      return { at, harvest }
+    }
+    const told = follow(said).harvest.carry
+
+    it('is that of another room as soon as most of them say something else, read anew from the beginning', () => {
+      const { at, harvest } = follow([said[0]!, said[1]!, 'or', 'so', 'else', 'or what'], told)
+      expect(at).toBe(1)
+      expect(harvest.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
+      expect(harvest.rows['classroom.room_event']).toHaveLength(1)
+    })
+
+    it('is read on until it is known again, and stays that of its room', () => {
+      const { at, harvest } = follow(said, told)
+      expect(at).toBe(said.length)
+      expect(harvest.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
+    })
+
+    it('is not begun again while it is being read', () => {
+      const [first] = log(said)
+      const { carry } = read({ items: [first!], nextId: 'n1', purpose: 'probe' }, told)
+      expect(read({ items: [first!], nextId: 'n1', purpose: 'probe' }, carry)).toMatchObject({
+        carry,
+        follow: 'stay',
+      })
+    })
+  })
+
   it('is known again by the order of no keys, and where nobody has kept what they said', () => {
     const turned = log(said).map(item => ({
       ...item,

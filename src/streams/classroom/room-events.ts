@@ -1,6 +1,6 @@
 import { eventBatch, roomEvents as operation } from '../../provider/classroom/index.ts'
 import { type HarvestWith, readCarry, withCarry } from '../carry.ts'
-import { extendFingerprint, recognise } from '../events/fingerprint.ts'
+import { begin, extendFingerprint, recognise } from '../events/fingerprint.ts'
 import { beginning, LogCarry } from '../events/log-carry.ts'
 import { type EventPage, readEvents } from '../events/read-events.ts'
 import { isDoubtful, readLog } from '../events/read-log.ts'
@@ -32,18 +32,28 @@ export const roomEvents: QueueStream = {
 function harvest(page: Page, carry: LogCarry): HarvestWith<LogCarry> {
   const read = readEvents(page.items, page.series)
   if (page.cursor === null) return harvestBeginning(page, read, carry)
-  return carry.fold ? readLog(page, read, carry, carry.fold) : restart(carry)
+  if (!carry.fold) return restart(carry)
+  // Whose beginning is not remembered learns it when it is read from there again.
+  if (carry.begun.length === 0) return readLog(page, read, carry, carry.fold)
+  const begun = begin(carry.begun, read.events)
+  if (recognise(carry.fingerprint, begun) === 'other') return restart({ ...carry, isOther: true })
+  const fingerprint = extendFingerprint(carry.fingerprint, begun)
+  return readLog(page, read, { ...carry, begun, fingerprint }, carry.fold)
 }
 
-/** The first page of a log tells whether the room is still the one that is known. */
+/** The first page of a log tells whether the room is still the one that is known, or what follows must tell. */
 function harvestBeginning(page: Page, read: EventPage, carry: LogCarry): HarvestWith<LogCarry> {
-  const verdict = recognise(carry.fingerprint, read.events)
-  if (verdict === 'other') return openRoom(page, read, carry)
-  const fingerprint = extendFingerprint(carry.fingerprint, read.events)
-  const log = readLog(page, read, { ...carry, fingerprint, lost: false, rereading: true }, beginning)
-  const isOnlyLook = page.purpose === 'probe' && page.nextId !== undefined
+  const begun = begin([], read.events)
+  const verdict = recognise(carry.fingerprint, begun)
+  if (verdict === 'other' || (carry.isOther && verdict !== 'undecided')) return openRoom(page, read, carry)
+  const fingerprint = extendFingerprint(carry.fingerprint, begun)
+  const started = { ...carry, fingerprint, begun, lost: false, rereading: true }
+  const log = readLog(page, read, started, beginning)
+  // A reading that is under way will tell, and would never end if it began anew each time.
+  const isTold = verdict === 'same' || (verdict === 'alike' && (carry.rereading || !carry.caughtUp))
+  const isOnlyLook = isTold && page.purpose === 'probe' && page.nextId !== undefined
   if (verdict === 'undecided' && page.items.length === 0) return { ...look(log, carry), isUndecided: true }
-  if (verdict === 'undecided' || (verdict === 'same' && isOnlyLook)) return look(log, carry)
+  if (verdict === 'undecided' || isOnlyLook) return look(log, carry)
   return log
 }
 
@@ -54,8 +64,11 @@ function look({ rows, rejects, room }: HarvestWith<LogCarry>, carry: LogCarry): 
 
 /** The roomUuid is in use again: another room, with a log of its own. */
 function openRoom(page: Page, read: EventPage, { incarnation }: LogCarry): HarvestWith<LogCarry> {
-  const fingerprint = extendFingerprint([], read.events)
-  const carry = { ...LogCarry.parse({ incarnation: incarnation + 1, fingerprint }), rereading: true }
+  const begun = begin([], read.events)
+  const carry = {
+    ...LogCarry.parse({ incarnation: incarnation + 1, fingerprint: begun, begun }),
+    rereading: true,
+  }
   const log = readLog(page, read, carry, beginning)
   return {
     ...log,
