@@ -9,11 +9,11 @@ import {
   withRegion,
 } from '../../src/provider/classroom/index.ts'
 import type { Operation } from '../../src/provider/operation.ts'
-import { hashOf, shareOf } from './hash.ts'
 import type { Pager } from './paging.ts'
-import { breaksRule, noResource, noRoom } from './refusal.ts'
+import { breaksRule } from './refusal.ts'
 import { servedEvent, servedWidgetItem } from './served.ts'
 import { batch, most, wholeList } from './shapes.ts'
+import { checkLog, checkMuted } from './spells.ts'
 import type { Switches } from './switches.ts'
 import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
 import type { Room, Widget } from './world.ts'
@@ -34,17 +34,17 @@ export function readingPlays(switches: Switches, pager: Pager): readonly Play[] 
 }
 
 function recordingList(visit: Visit, switches: Switches, pager: Pager): unknown {
-  const room = roomOf(visit)
+  const room = readable(visit, switches)
   const { recordings: all } = room.contents()
   return batch(pager.page(room, 'recordings', all, pageRequest(visit, batchSize, switches)), switches)
 }
 
 function resourceList(visit: Visit, switches: Switches): unknown {
-  return wholeList([...roomOf(visit).contents().resources.values()], switches)
+  return wholeList([...readable(visit, switches).contents().resources.values()], switches)
 }
 
 function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
-  const room = roomOf(visit)
+  const room = readable(visit, switches)
   checkLog(room, visit.now, switches)
   const cmd = integer(visit, 'cmd')
   const { events } = room.contents()
@@ -53,17 +53,11 @@ function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
   return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
 }
 
-/** In every ten minutes the log of a room is missing for half a minute, at a moment of its own. */
-const missingEvery = 600_000
-const missingFor = 30_000
-
-/** Throws Refusal while the log is missing. */
-function checkLog({ uuid }: Room, now: number, { missingLogs }: Switches): void {
-  if (missingLogs === 'none') return
-  const since = shareOf(hashOf(uuid, Math.floor(now / missingEvery))) * (missingEvery - missingFor)
-  const into = (now % missingEvery) - since
-  if (into < 0 || into >= missingFor) return
-  throw missingLogs === 'with-code' ? noRoom() : noResource()
+/** A room that may be asked about. Throws Refusal where it may not, and where roomOf does. */
+function readable(visit: Visit, switches: Switches): Room {
+  const room = roomOf(visit)
+  checkMuted(room, visit.now, switches)
+  return room
 }
 
 /** The document shows no batch limit here. */
@@ -88,7 +82,7 @@ function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): un
 
 /** More than a batch is cut to a batch: the document names a default for count and no most. */
 function widgetData(visit: Visit, widget: Widget, switches: Switches, pager: Pager): unknown {
-  const room = roomOf(visit)
+  const room = readable(visit, switches)
   const count = integer(visit, 'count') ?? batchSize
   if (count < 1) throw breaksRule('count must be positive')
   const log = room.contents().widgets[widget]

@@ -47,6 +47,11 @@ export const switchTable = {
     ['none', 'without-code', 'with-code'],
     'whether the log of a room is answered with 404 for half a minute now and then, although it is served later',
   ),
+  mutedRooms: choice(
+    'none',
+    ['none', 'for-a-while', 'for-good'],
+    'whether what is asked about one room in three is refused with code 30403200, for five minutes now and then or at all times',
+  ),
   roomReuse: choice('off', ['off', 'on'], 'whether a destroyed room opens again under the same roomUuid'),
   roomMemorySeconds: quantity(3600, 'seconds', 'a room is destroyed about this long after its class ended'),
   widgetPath: choice('without-region', ['without-region', 'with-region'], 'path of quiz and poll data'),
@@ -76,8 +81,8 @@ export const switchTable = {
   classRestart: choice('off', ['off', 'on'], 'whether most classes that ended are soon started again, once'),
   eventTimes: choice(
     'present',
-    ['present', 'absent'],
-    'whether those who come and go are told with a time; absent: and they talk before the class begins',
+    ['present', 'absent', 'far'],
+    'whether those who come and go are told with a time; absent: and they talk before the class begins; far: one in five with a time days ahead',
   ),
   recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
   stateMoves: choice('any', ['any', 'strict'], 'whether a classroom may go back to an earlier state'),

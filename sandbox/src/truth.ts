@@ -3,6 +3,7 @@ import { exact } from './json.ts'
 import { isMalformed } from './oddities.ts'
 import type { Settings } from './options.ts'
 import { servedWidgetItem } from './served.ts'
+import { isMutedForGood } from './spells.ts'
 import type { Switches } from './switches.ts'
 import type { AppWorld, Recording, Resource, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
 
@@ -18,6 +19,8 @@ export type TruthLine =
       Omit<Room, 'uuid' | 'region' | 'incarnation' | 'contents'> & {
         readonly kind: 'room'
         readonly events: number
+        /** Nobody who asks about it is told anything. */
+        readonly muted: boolean
       })
   | (OfRoom & Omit<RoomEvent, 'spoilt'> & { readonly kind: 'event'; readonly malformed: boolean })
   | (OfRoom & {
@@ -77,7 +80,8 @@ function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Gen
   const { uuid: roomUuid, incarnation, openedAt, state, startedAt, endedAt, destroyedAt } = room
   const of: OfRoom = { app: world.id, roomUuid, incarnation }
   const { events, widgets, recordings, resources, calls } = room.contents()
-  yield { kind: 'room', ...of, openedAt, state, startedAt, endedAt, destroyedAt, events: events.length }
+  const told = { openedAt, state, startedAt, endedAt, destroyedAt, muted: isMutedForGood(room, switches) }
+  yield { kind: 'room', ...of, ...told, events: events.length }
   for (const { spoilt: _, ...event } of events) {
     yield { kind: 'event', ...of, ...event, malformed: isMalformed(event.oddity) }
   }

@@ -13,6 +13,7 @@ const room: TruthLine = {
   ...{
     ...of,
     kind: 'room',
+    muted: false,
     openedAt: 500,
     state: 1,
     startedAt: 500,

@@ -28,13 +28,14 @@ export interface Faults {
 const rates = { kill: 1 / 500, stall: 1 / 500, cut: 1 / 60, 'lost answer': 1 / 40 } as const
 
 /**
- * `always` names classes that the run must have whatever the seed says; `share` is how much of the rates counts at this
- * moment.
+ * `always` names classes that the run must have whatever the seed says, and `shortestStall` how long a process stands
+ * still at least, ms; `share` is how much of the rates counts at this moment.
  */
 export function createFaults(
   random: Random,
   always: readonly FaultClass[] = [],
   share: () => number = () => 1,
+  shortestStall = 500,
 ): Faults {
   const drawn = faultClasses.filter(() => random.next() < 0.5)
   const classes = faultClasses.filter(one => drawn.includes(one) || always.includes(one))
@@ -55,7 +56,7 @@ export function createFaults(
       const most = kind === 'provider' ? slow : slow / 20
       return Math.ceil(random.next() ** 3 * most)
     },
-    stall: () => 500 + Math.ceil(random.next() ** 2 * 120_000),
+    stall: () => shortestStall + Math.ceil(random.next() ** 2 * 120_000),
     restart: () => 500 + Math.ceil(random.next() ** 2 * 60_000),
     heal: () => {
       healed = true

@@ -1,7 +1,7 @@
 import type { Fence, PageCommit } from '../../src/engine/ports.ts'
 import type { RoomEventRow } from '../../src/rows/classroom.ts'
 import type { DatabasePorts } from './ports.ts'
-import type { Demands } from './scenario.ts'
+import { type Demands, ownershipTtl } from './scenario.ts'
 
 type Planted = Pick<DatabasePorts, 'store' | 'ledger'>
 /** `present` answers the fence of whoever owns the shard now. */
@@ -18,12 +18,16 @@ export interface Mutant {
   readonly plant: Plant
 }
 
+/** By then another process has taken the shards of one that stands still, and works on them, ms. */
+const untilAnother = 1.5 * ownershipTtl
+
 export const mutants = {
   'progress-before-rows': {
     title: 'progress is committed first and the rows after it',
     demands: {
       faults: ['kill', 'lost answer', 'cut'],
-      switches: { tail: 'valid', sequence: 'contiguous' },
+      // So many events, told one a page, could not all be read beside what goes wrong.
+      switches: { tail: 'valid', sequence: 'contiguous', listShape: 'list' },
       profile: { lessonMinutes: 600, eventsPerMinute: 60 },
       streams: ['room-events'],
     },
@@ -37,13 +41,13 @@ export const mutants = {
   },
   'no-fence': {
     title: 'whoever owned a shard once may go on writing',
-    demands: { faults: ['stall'] },
+    demands: { faults: ['stall'], shortestStall: untilAnother },
     place: 'database',
     plant: withoutFence,
   },
   'no-guard': {
     title: 'a page is committed whatever version was read before and whoever owns the shard',
-    demands: { faults: ['stall'], switches: { roomReuse: 'on' } },
+    demands: { faults: ['stall'], shortestStall: untilAnother, switches: { roomReuse: 'on' } },
     place: 'database',
     plant: (ports, present) => changeStore(ignoringVersion)(withoutFence(ports, present), present),
   },

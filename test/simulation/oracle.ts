@@ -75,13 +75,15 @@ function examineEvents(
 
 /**
  * In the gap ledger; where no log is read, what waits for one too. Where rooms' logs are read, there is no excuse for what
- * the provider still serves, and what waited until it forgot the room stands in the ledger as well.
+ * the provider still serves, and what waited until it forgot the room stands in the ledger as well. Of a room of which no
+ * log was ever served nobody can know what is missing: only, that something may be.
  */
-function excuses({ gaps, waiting }: Stored, streams: readonly StreamName[]) {
+function excuses({ gaps, waiting, complete }: Stored, streams: readonly StreamName[]) {
   const areLogsRead = streams.includes('room-events')
   return (event: TrueEvent, incarnation: number | undefined): boolean => {
     if (areLogsRead && event.isServed) return false
     const { app, room, sequence, cmd, data } = event
+    if (event.isMuted) return !complete.has(`${app} ${room} ${incarnation}`)
     const isWaiting = waiting.has(`${app} ${room} ${sequence} ${cmd} ${data}`)
     if (isWaiting && !areLogsRead) return true
     return gaps.some(gap => covers(gap, event, isWaiting && gap.incarnation === null ? null : incarnation))

@@ -21,7 +21,7 @@ export interface DrawnWorld {
 }
 
 /** Faults after which a daemon must be whole again; each is there in half of the worlds. */
-const faultClasses = ['empty', 'malformed', 'bad request', 'limit'] as const
+const faultClasses = ['empty', 'malformed', 'bad request', 'limit', 'maintenance'] as const
 const operations = [
   ...(['callSearch', 'callSessions', 'callMetrics', 'usageInsight', 'qualityInsight'] as const),
   ...(['realtimeUsage', 'realtimeQuality'] as const),
@@ -34,7 +34,7 @@ const refusing = Object.entries(limitMessages).flatMap(([message, kind]) =>
 )
 const shortestFault = 10 * minute
 /** Refusals of what the plan allows last longer, where the run has the time: what they taught must be unlearnt. */
-const longestFault = { limit: 2 * hour, other: 45 * minute }
+const longestFault = { limit: 2 * hour, maintenance: shortestFault, other: 45 * minute }
 /** Before faults begin, and after they have ended: what they delayed is had by then. */
 const lead = hour
 const healing = 2.5 * hour
@@ -47,7 +47,7 @@ export function drawWorld(seed: number, length: number): DrawnWorld {
 
 function drawFaults(seed: number, length: number): readonly FaultWindow[] {
   return faultClasses.flatMap(name => {
-    const longest = longestFault[name === 'limit' ? name : 'other']
+    const longest = name === 'limit' || name === 'maintenance' ? longestFault[name] : longestFault.other
     const latest = length - healing - longest
     if (latest < lead || !isDrawn(seed, name)) return []
     const from = Math.round(lead + share(seed, `${name}/from`) * (latest - lead))
@@ -57,6 +57,7 @@ function drawFaults(seed: number, length: number): readonly FaultWindow[] {
 }
 
 function ruleOf(name: (typeof faultClasses)[number], seed: number): FaultRule {
+  if (name === 'maintenance') return { kind: 'html', app: 'app0' }
   const struck = name === 'empty' ? promising : operations
   const concerned = isDrawn(seed, `${name}/of one`) ? { operation: pick(seed, `${name}/of`, struck) } : {}
   if (name === 'empty' || name === 'malformed') return { kind: name, ...concerned }

@@ -40,12 +40,12 @@ function reasonsOf({ faults, start }: Played, arrival: Arrival, operation: strin
   return faults
     .filter(({ from, to }) => start + from <= time && time <= start + to)
     .flatMap(({ rules }) => rules)
-    .filter(rule => rule.kind === fault && concerns(rule, operation))
+    .filter(rule => rule.kind === fault && concerns(rule, arrival.app!, operation))
     .flatMap(reasonOf)
 }
 
 function reasonOf({ kind, status, code, message }: FaultRule): readonly FailureKind[] {
-  if (kind === 'malformed') return ['malformed']
+  if (kind === 'malformed' || kind === 'html') return ['malformed']
   if (code === 300) return [kindOfLimitMessage(message)]
   return status === 400 ? ['bad_request'] : []
 }

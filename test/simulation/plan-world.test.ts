@@ -16,7 +16,7 @@ describe('worlds that are drawn by the seed', () => {
       ...(['missingValues', 'lateValueSeconds', 'tightHours'] as const).map(
         name => worlds.filter(({ switches }) => switches[name] !== 0).length,
       ),
-      ...['empty', 'malformed', 'status'].map(
+      ...['empty', 'malformed', 'html', 'status'].map(
         kind =>
           worlds
             .flatMap(({ faults }) => faults)

@@ -59,7 +59,7 @@ export function openMinutes(
   operation: string,
   plan: PlanLimits,
 ): readonly (Open | undefined)[] {
-  const periods = [...faultPeriods(played, operation), ...tightPeriods(played, app)]
+  const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app)]
   return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
     const at = played.start + n * minute
     let open: Open | undefined = { reach: plan.reach, delay: plan.delay }
@@ -71,10 +71,10 @@ export function openMinutes(
   })
 }
 
-function faultPeriods({ faults, start }: Played, operation: string): readonly Period[] {
+function faultPeriods({ faults, start }: Played, app: string, operation: string): readonly Period[] {
   return faults.flatMap(({ from, to, rules }) =>
     rules
-      .filter(rule => concerns(rule, operation))
+      .filter(rule => concerns(rule, app, operation))
       .flatMap(({ message = '' }) => {
         const strikes = { from: start + from, to: start + to, narrow: nothing }
         const lesson = taught[message]
@@ -102,6 +102,6 @@ function tightPeriods({ sandbox, switches, start, end }: Played, app: string): r
   return periods
 }
 
-export function concerns({ operation }: FaultRule, asked: string): boolean {
-  return operation === undefined || operation === asked
+export function concerns(rule: FaultRule, app: string, operation: string): boolean {
+  return (rule.app ?? app) === app && (rule.operation ?? operation) === operation
 }

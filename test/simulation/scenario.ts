@@ -2,10 +2,11 @@ import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../sandb
 import { defaultLimits } from '../../src/config/schema/limits.ts'
 import { regionalScope } from '../../src/engine/ports.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import { classroomCodes } from '../../src/provider/classroom/index.ts'
 import { perSecond } from '../../src/provider/limits.ts'
 import { type CursorStreamName, roomStreamNames } from '../../src/streams/stream.ts'
 import type { FaultClass } from './faults.ts'
-import { drawSwitches, isDrawn, pick } from './world.ts'
+import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -14,6 +15,8 @@ const minute = 60 * second
 export interface Demands {
   readonly switches?: Partial<Switches>
   readonly faults?: readonly FaultClass[]
+  /** How long a process that stands still does so at least, ms. */
+  readonly shortestStall?: number
   /** Without the app's feed the first room of each class is known beforehand, and no other is found. */
   readonly streams?: readonly CursorStreamName[]
   readonly profile?: Partial<SchoolProfile>
@@ -24,6 +27,8 @@ export interface Scenario {
   readonly switches: Switches
   /** What the provider answers amiss, now and then, to the end. */
   readonly refusals: readonly FaultRule[]
+  /** For as long as this, ms from the beginning, a page of a maintenance answers in the place of the first app. */
+  readonly maintenance: { readonly from: number; readonly to: number } | undefined
   readonly profile: SchoolProfile
   readonly apps: readonly AppOptions[]
   readonly streams: readonly CursorStreamName[]
@@ -54,13 +59,16 @@ const bothApps = ['alpha', 'beta'].map(
 /** How long after the faults have ended everything must be well, ms. */
 export const healingTime = 18 * minute
 
-export function drawScenario(seed: number, demands: Demands): Scenario {
+export function drawScenario(seed: number, demands: Demands, length: number): Scenario {
   const apps = bothApps.slice(0, pick(seed, 'apps', [1, 2]))
-  const switches: Switches = {
+  const drawn: Switches = {
     ...drawSwitches(seed),
     roomMemorySeconds: providerMemory / second,
     ...demands.switches,
   }
+  // What the feed tells of a room whose log nobody ever reads could be of any room that had its name.
+  const isTold = drawn.roomReuse === 'off' || drawn.mutedRooms !== 'for-good'
+  const switches = isTold ? drawn : { ...drawn, mutedRooms: 'none' as const }
   const { streams = ['app-events', ...roomStreamNames] } = demands
   const rooms = streams.includes('app-events') ? [] : firstRooms[switches.roomReuse]
   return {
@@ -68,14 +76,14 @@ export function drawScenario(seed: number, demands: Demands): Scenario {
     refusals: [
       ...pick(seed, 'feed is not there', [[], [notThere], [{ ...notThere, code: 20404100 }]]),
       ...(isDrawn(seed, 'unreadable') ? unreadable : []),
+      ...(isDrawn(seed, 'refused') ? [refused] : []),
     ],
+    maintenance: drawMaintenance(seed, length, switches),
     profile: { ...profile, ...demands.profile },
-    settings: settingsFor(
-      apps,
-      streams,
-      rooms,
-      pick(seed, 'configured regions', configured[switches.regions]),
-    ),
+    settings: {
+      ...settingsFor(apps, streams, rooms, pick(seed, 'configured regions', configured[switches.regions])),
+      mostRooms: pick(seed, 'mostRooms', [10_000, 3]),
+    },
   }
 }
 
@@ -88,6 +96,15 @@ const unreadable: readonly FaultRule[] = [
   { kind: 'no-data', operation: 'resources', rate: 0.05 },
 ]
 
+/** A log is refused now and then, as a muted room's would be. */
+const refused: FaultRule = {
+  kind: 'status',
+  operation: 'roomEvents',
+  status: 403,
+  code: classroomCodes.muted,
+  rate: 0.01,
+}
+
 /** Names that the school gives to the rooms of its two classes. */
 const firstRooms = {
   on: ['algebra-7b-0', 'physics-10a-1'],
@@ -97,12 +114,22 @@ const firstRooms = {
 /** Where the daemon looks for rooms: it may be told of several regions that all know the same. */
 const configured = { one: [[], ['eu', 'ap']], two: [['eu', 'ap']] } as const
 
+/** With the longest stall there is time left to read what an ended room holds; after a mute there would be none. */
+const maintenanceLasts = 5 * minute
+
+function drawMaintenance(seed: number, length: number, { mutedRooms }: Switches): Scenario['maintenance'] {
+  const isFair = length >= maintenanceLasts && mutedRooms !== 'for-a-while'
+  if (!isFair || !isDrawn(seed, 'maintenance')) return undefined
+  const from = Math.round(share(seed, 'maintenance/from') * (length - maintenanceLasts))
+  return { from, to: from + maintenanceLasts }
+}
+
 function settingsFor(
   apps: readonly AppOptions[],
   streams: readonly CursorStreamName[],
   rooms: readonly string[],
   regions: readonly string[],
-): EngineSettings {
+): Omit<EngineSettings, 'mostRooms'> {
   return {
     apps: apps.map(({ id }) => appSettings(id, streams, rooms, regions)),
     harvest: { submitter: 'operator', sequenceScope: 'room' },
@@ -112,7 +139,6 @@ function settingsFor(
     renewEvery: 10 * second,
     housekeeping: '*/10 * * * *',
     drainDeadline: 8 * second,
-    mostRooms: 10_000,
   }
 }
 

@@ -8,11 +8,11 @@ const minutes = 60_000
 /** Only a run that hangs takes so long, ms. */
 const patience = 20 * minutes
 
-/** Each plays twice: they differ in their faults, in how the app's feed behaves and in its regions. */
+/** Each plays twice: they differ in their faults, in how the app's feed behaves, its regions and muted rooms. */
 const seeds = [2, 4]
 
 /** A mutant may pass a seed by luck, not all of these. */
-const mutantSeeds = [15, 3, 4]
+const mutantSeeds = [4, 3, 15]
 
 function play(seed: number, planted: { readonly mutant?: MutantName; readonly like?: MutantName } = {}) {
   return runSimulation({ seed, length: 30 * minutes, cloneDatabase, ...planted })

@@ -1,4 +1,4 @@
-import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
+import { createSandbox, type FaultRule, type Sandbox } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { bootDaemon, type Daemon } from './daemon.ts'
@@ -70,13 +70,18 @@ class Run {
   readonly #daemons = new Map<Process, Daemon>()
   readonly #boots = new Map<string, number>()
 
-  constructor({ seed, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
+  constructor({ seed, length, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
     this.#key = seededRandom(seed).uuid()
     this.#mutant = mutant
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
-    this.#faults = createFaults(this.#random('faults'), demands.faults, () => this.#shareOfFaults())
-    this.#scenario = drawScenario(seed, demands)
+    this.#faults = createFaults(
+      this.#random('faults'),
+      demands.faults,
+      () => this.#shareOfFaults(),
+      demands.shortestStall,
+    )
+    this.#scenario = drawScenario(seed, demands, length)
     this.#watch = createWatch(() => this.#kernel)
     this.#kernel = new Kernel({
       start,
@@ -91,6 +96,7 @@ class Run {
 
   async play(length: number): Promise<RunResult> {
     for (const slot of slots) this.#boot(slot)
+    this.#scheduleMaintenance()
     await this.#kernel.runUntil(length)
     this.#faults.heal()
     this.#sandbox.universe.pause()
@@ -115,6 +121,14 @@ class Run {
       events: this.#events(),
       boots: [...this.#boots.values()].reduce((sum, boots) => sum + boots, 0),
     }
+  }
+
+  #scheduleMaintenance(): void {
+    const { maintenance, refusals, apps } = this.#scenario
+    if (!maintenance) return
+    const page: FaultRule = { kind: 'html', app: apps[0]!.id, rate: 1 }
+    this.#kernel.after(maintenance.from, undefined, () => this.#sandbox.faults.set([page, ...refusals]))
+    this.#kernel.after(maintenance.to, undefined, () => this.#sandbox.faults.set(refusals))
   }
 
   #events(): number {

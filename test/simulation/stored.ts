@@ -24,6 +24,8 @@ export interface Stored {
   readonly recordings: ReadonlyMap<string, string>
   /** Those that are listed, by app, room and ID. */
   readonly resources: ReadonlySet<string>
+  /** Logs that are said to be whole, by app, room and incarnation. */
+  readonly complete: ReadonlySet<string>
   readonly gaps: readonly StoredGap[]
   /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
   readonly waiting: ReadonlySet<string>
@@ -57,6 +59,10 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
   const resources = await rows<Keyed<unknown>>(
     `select app_id || ' ' || room_uuid || ' ' || resource_uuid as key from classroom.resource where removed_at is null`,
   )
+  const complete = await rows<Keyed<unknown>>(
+    `select app_id || ' ' || room_uuid || ' ' || incarnation as key from ingest.room_complete
+     where stream = 'room-events' and complete`,
+  )
   type Gap = Omit<StoredGap, 'from' | 'to'> & { readonly lower: string; readonly upper: string }
   const gaps = await rows<Gap>(
     `select app_id as app, stream, series, incarnation, unit,
@@ -77,6 +83,7 @@ export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
     submissions: new Set(submissions.map(({ key }) => key)),
     recordings: new Map(recordings.map(({ key, state }) => [key, state])),
     resources: new Set(resources.map(({ key }) => key)),
+    complete: new Set(complete.map(({ key }) => key)),
     gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
     waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),
   }

@@ -12,8 +12,10 @@ export interface TrueEvent extends InRoom {
   readonly cmd: number
   readonly data: string
   readonly at: bigint
-  /** The provider still knows the room. */
+  /** The provider still knows the room, and says so. */
   readonly isServed: boolean
+  /** Only the feed ever told of the room. */
+  readonly isMuted: boolean
   /** Of a chat message. */
   readonly message: string | undefined
   /** Of what its data list: how many have come or gone, or how many resources have changed. */
@@ -49,18 +51,19 @@ export function readTruth(sandbox: Sandbox): Truth {
   const recordings: TrueRecording[] = []
   const resources: string[] = []
   const firstPlace = sandbox.settings.switches.widgetItemSequence === 'present' ? 0 : 1
-  let isServed = false
+  let [isServed, isMuted] = [false, false]
   for (const line of sandbox.truth()) {
     const { app, roomUuid: room, incarnation } = line
     switch (line.kind) {
       case 'room':
-        isServed = line.destroyedAt === undefined
+        isMuted = line.muted
+        isServed = line.destroyedAt === undefined && !isMuted
         break
       case 'event': {
         const { sequence, cmd, data, at } = line
         const says = data as Readonly<Record<string, unknown>>
         events.push({
-          ...{ app, room, incarnation, cmd, isServed },
+          ...{ app, room, incarnation, cmd, isServed, isMuted },
           sequence: BigInt(sequence),
           data: canonical(data),
           at: BigInt(at),
@@ -73,6 +76,7 @@ export function readTruth(sandbox: Sandbox): Truth {
         break
       }
       case 'widget':
+        if (isMuted) break
         widgetItems.push({
           ...{ app, room, incarnation },
           widget: line.widget,
@@ -85,6 +89,7 @@ export function readTruth(sandbox: Sandbox): Truth {
         if (isServed) resources.push(`${app} ${room} ${line.item.resourceUuid}`)
         break
       case 'recording': {
+        if (isMuted) break
         const { recordId, status, url } = line.item
         recordings.push({ key: `${app} ${room} ${recordId}`, state: `${status} ${url}`, isServed })
       }

@@ -27,6 +27,7 @@ const choices: Choices = {
   sequence: 'all',
   sequenceScope: ['room'],
   missingLogs: 'all',
+  mutedRooms: 'all',
   roomReuse: 'all',
   roomMemorySeconds: [3600],
   widgetPath: ['without-region'],
