@@ -6,9 +6,9 @@ import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.t
 import { demoApp } from '../sandbox/src/index.ts'
 import { systemClock } from '../src/clock/system.ts'
 import { connect, defaultConnection } from '../src/postgres/connect.ts'
-import { readFigures } from '../src/postgres/figures.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
 import { readStatus } from '../src/postgres/status.ts'
+import { readStoreGauges } from '../src/postgres/store-gauges.ts'
 import { fillPast, fiveYears } from '../test/support/years.ts'
 import { type Child, startChild } from './process.ts'
 
@@ -32,7 +32,7 @@ export async function status({ say }: { readonly say: (line: string) => void }) 
     await pool.query('vacuum analyze')
     const inDatabase = {
       status: await median(readStatus, database.url),
-      metrics: await median(readFigures, database.url),
+      metrics: await median(readStoreGauges, database.url),
     }
     const sandbox = await startChild(['src/main.ts', 'sandbox', '--port', '0', '--profile', 'lively'])
     children.push(sandbox)

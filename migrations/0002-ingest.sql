@@ -109,8 +109,8 @@ create table ingest.tally (
   last_at timestamptz,
   primary key (about, app_id, stream, state, slot)
 ) with (fillfactor = 50);
-comment on table ingest.tally is 'How many series, items of the worklist and rooms there are, by state; kept in the statements that change them';
-comment on column ingest.tally.about is 'series: those of ingest.progress that are closed; item: those of ingest.worklist; room: those of classroom.room that their room_uuid means now';
+comment on table ingest.tally is 'How many series, items of the work queue and rooms there are, by state; kept in the statements that change them';
+comment on column ingest.tally.about is 'series: those of ingest.progress that are closed; item: those of ingest.work_item; room: those of classroom.room that their room_uuid means now';
 comment on column ingest.tally.stream is 'Empty of rooms';
 comment on column ingest.tally.slot is 'Which of the transactions that counted at one time this is the share of: the count is the sum over all slots';
 comment on column ingest.tally.things is 'How many; may be negative in one slot';
@@ -194,7 +194,7 @@ comment on function ingest.tally_new_rooms is 'Counts rooms that are new';
 create function ingest.item_seconds(p_from timestamptz, p_to timestamptz) returns bigint language sql immutable parallel safe as $$
   select extract(epoch from p_to - p_from)::bigint + 1
 $$;
-comment on function ingest.item_seconds is 'Seconds that an item of the worklist asks for: both ends are included';
+comment on function ingest.item_seconds is 'Seconds that an item of the work queue asks for: both ends are included';
 
 create function ingest.tally_items() returns trigger language plpgsql as $$
 begin
@@ -218,7 +218,7 @@ begin
   return null;
 end
 $$;
-comment on function ingest.tally_items is 'Counts items of the worklist that are new or change their state';
+comment on function ingest.tally_items is 'Counts items of the work queue that are new or change their state';
 
 create function ingest.tally_none() returns trigger language plpgsql as $$
 begin
@@ -230,7 +230,7 @@ comment on function ingest.tally_none is 'Counts nothing any more of what was tr
 
 create function ingest.recount() returns void language plpgsql as $$
 begin
-  lock table ingest.progress, ingest.worklist, classroom.room in share row exclusive mode;
+  lock table ingest.progress, ingest.work_item, classroom.room in share row exclusive mode;
   delete from ingest.tally;
   insert into ingest.tally (about, app_id, stream, state, slot, things, seconds, last_at)
   select 'series', app_id, stream, 'closed', 0, count(*), 0, max(updated_at)
@@ -242,7 +242,7 @@ begin
   ) p group by app_id, stream
   union all
   select 'item', app_id, stream, state, 0, count(*), sum(ingest.item_seconds(range_from, range_to)), max(updated_at)
-  from ingest.worklist group by app_id, stream, state
+  from ingest.work_item group by app_id, stream, state
   union all
   select 'room', app_id, '', classroom.room_standing(state, valid_to, forgotten_at), 0, count(*), 0, null
   from classroom.room where valid_to is null group by 2, 4;
@@ -259,7 +259,7 @@ create table ingest.progress (
   series text not null,
   version bigint not null default 0,
   cursor text,
-  carry jsonb,
+  stream_state jsonb,
   owed_from timestamptz,
   covered tstzmultirange not null default '{}',
   seen tstzmultirange not null default '{}',
@@ -281,7 +281,7 @@ comment on table ingest.progress is 'How far each stream has come; moves only to
 comment on column ingest.progress.series is 'The room of a stream that follows rooms, the question of one whose progress is time; empty for a stream of the whole app';
 comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
 comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
-comment on column ingest.progress.carry is 'What the stream must remember from page to page';
+comment on column ingest.progress.stream_state is 'What the stream must remember from page to page';
 comment on column ingest.progress.owed_from is 'From here on everything is owed, for streams whose progress is time and for details of calls; null for others';
 comment on column ingest.progress.covered is 'Time ranges that were read and can no longer change';
 comment on column ingest.progress.seen is 'Time ranges that were read at least once; what is not covered of them may still change';
@@ -297,7 +297,7 @@ comment on column ingest.progress.missing is 'Time ranges whose values should ha
 comment on column ingest.progress.unasked is
   'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which owes nothing and is judged by nobody; empty of every other series';
 comment on column ingest.progress.folded is
-  'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its carry. Null of others';
+  'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its stream_state. Null of others';
 -- What is looked for among what is open.
 create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
 create index progress_by_time on ingest.progress (app_id, stream) where owed_from is not null;
@@ -318,11 +318,11 @@ declare
 begin
   if tg_op = 'UPDATE' then
     v_folded := old.folded;
-    v_incarnation := coalesce(new.carry -> 'incarnation', '1');
-    v_is_other := v_incarnation <> coalesce(old.carry -> 'incarnation', '1');
+    v_incarnation := coalesce(new.stream_state -> 'incarnation', '1');
+    v_is_other := v_incarnation <> coalesce(old.stream_state -> 'incarnation', '1');
     v_is_read := new.version > old.version;
   else
-    select p.folded, coalesce(p.carry -> 'incarnation', '1') into v_folded, v_incarnation from ingest.progress p
+    select p.folded, coalesce(p.stream_state -> 'incarnation', '1') into v_folded, v_incarnation from ingest.progress p
       where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series and p.folded is not null
       for update;
     if not found then
@@ -331,13 +331,13 @@ begin
   end if;
   update ingest.progress p set folded = null
     where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series;
-  insert into ingest.progress as p (app_id, stream, series, carry, caught_up_at, closed_at)
+  insert into ingest.progress as p (app_id, stream, series, stream_state, caught_up_at, closed_at)
     select new.app_id, f.stream, new.series,
            case when v_is_other or f.kept -> 2 = 'null' then '{}' else f.kept -> 2 end || jsonb_build_object('incarnation', v_incarnation),
            case when not v_is_other then to_timestamp((f.kept ->> 0)::double precision) end,
            case when not v_is_read then to_timestamp((f.kept ->> 1)::double precision) end
     from jsonb_each(v_folded) f(stream, kept)
-    on conflict (app_id, stream, series) do update set carry = excluded.carry, caught_up_at = excluded.caught_up_at
+    on conflict (app_id, stream, series) do update set stream_state = excluded.stream_state, caught_up_at = excluded.caught_up_at
       where p.version = 0 and p.caught_up_at is null;
   -- They were counted all the time.
   perform ingest.tally_add('series', new.app_id, f.stream, 'closed', -1, 0, null) from jsonb_object_keys(v_folded) f(stream);
@@ -365,7 +365,7 @@ create function ingest.progress_kind(p_stream text) returns text language sql im
     when p_stream in ('call-sessions', 'call-metrics') then 'detail'
   end
 $$;
-comment on function ingest.progress_kind is 'window: a stream whose progress is time; detail: one that works a worklist off; null: another one';
+comment on function ingest.progress_kind is 'window: a stream whose progress is time; detail: one that works a work queue off; null: another one';
 
 -- Says what to use for a stream whose progress is not time.
 create function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
@@ -889,7 +889,7 @@ grant execute on function ingest.unreadable_items to penstock_runtime, penstock_
 
 -- === Work list ===
 
-create table ingest.worklist (
+create table ingest.work_item (
   app_id text not null,
   stream text not null,
   item text not null,
@@ -900,7 +900,7 @@ create table ingest.worklist (
   state text not null default 'owed' check (state in ('owed', 'done', 'lost', 'split')),
   origin text not null default 'live' check (origin in ('live', 'backfill')),
   page int not null default 1,
-  carry jsonb,
+  stream_state jsonb,
   version bigint not null default 0,
   failures int not null default 0,
   not_before timestamptz,
@@ -918,39 +918,39 @@ create table ingest.worklist (
   folded boolean not null default false,
   primary key (app_id, stream, item, part)
 );
-comment on table ingest.worklist is 'What one stream has found and another fetches once: sessions of a call, metrics of sessions';
-comment on column ingest.worklist.item is 'call_id';
-comment on column ingest.worklist.part is 'Tells the items of one call apart';
-comment on column ingest.worklist.range_from is 'What is asked for begins here ...';
-comment on column ingest.worklist.range_to is '... and ends here, both included';
-comment on column ingest.worklist.ask is 'What else the question needs';
-comment on column ingest.worklist.state is 'owed: to be fetched; done: stored; lost: given up, in ingest.gap; split: smaller items stand for it';
-comment on column ingest.worklist.origin is 'backfill: someone asked for it once more';
-comment on column ingest.worklist.page is 'Page to ask for next, from 1';
-comment on column ingest.worklist.carry is 'What must be remembered from page to page; null when it is done';
-comment on column ingest.worklist.version is 'Raised by every change; a page that was read for another version writes nothing';
-comment on column ingest.worklist.failures is 'Failures in a row';
-comment on column ingest.worklist.not_before is 'Not tried again before this; null: at once';
-comment on column ingest.worklist.in_hand_of is 'Owner that was last about to read a large answer to it';
-comment on column ingest.worklist.in_hand_version is 'Version of the item then: while it is still that, the answer was neither stored nor refused';
-comment on column ingest.worklist.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of what is owed by itself';
-comment on column ingest.worklist.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is owed';
-comment on column ingest.worklist.refused_as is 'With failures: what the last of them makes of the item should it leave the reach before it is had, a reason as in ingest.gap; null: expired';
-comment on column ingest.worklist.folded is 'The one item that is left of all that were done of a call';
+comment on table ingest.work_item is 'What one stream has found and another fetches once: sessions of a call, metrics of sessions';
+comment on column ingest.work_item.item is 'call_id';
+comment on column ingest.work_item.part is 'Tells the items of one call apart';
+comment on column ingest.work_item.range_from is 'What is asked for begins here ...';
+comment on column ingest.work_item.range_to is '... and ends here, both included';
+comment on column ingest.work_item.ask is 'What else the question needs';
+comment on column ingest.work_item.state is 'owed: to be fetched; done: stored; lost: given up, in ingest.gap; split: smaller items stand for it';
+comment on column ingest.work_item.origin is 'backfill: someone asked for it once more';
+comment on column ingest.work_item.page is 'Page to ask for next, from 1';
+comment on column ingest.work_item.stream_state is 'What must be remembered from page to page; null when it is done';
+comment on column ingest.work_item.version is 'Raised by every change; a page that was read for another version writes nothing';
+comment on column ingest.work_item.failures is 'Failures in a row';
+comment on column ingest.work_item.not_before is 'Not tried again before this; null: at once';
+comment on column ingest.work_item.in_hand_of is 'Owner that was last about to read a large answer to it';
+comment on column ingest.work_item.in_hand_version is 'Version of the item then: while it is still that, the answer was neither stored nor refused';
+comment on column ingest.work_item.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of what is owed by itself';
+comment on column ingest.work_item.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is owed';
+comment on column ingest.work_item.refused_as is 'With failures: what the last of them makes of the item should it leave the reach before it is had, a reason as in ingest.gap; null: expired';
+comment on column ingest.work_item.folded is 'The one item that is left of all that were done of a call';
 -- What is done grows without end and is in neither of the first two.
-create index worklist_owed on ingest.worklist (app_id, stream, range_from) where state = 'owed';
-create index worklist_lost on ingest.worklist (app_id, stream, item) where state = 'lost';
-create index worklist_over on ingest.worklist (range_to) where state in ('done', 'split') and not folded;
-create trigger tally_new after insert on ingest.worklist referencing new table as came
+create index work_item_owed on ingest.work_item (app_id, stream, range_from) where state = 'owed';
+create index work_item_lost on ingest.work_item (app_id, stream, item) where state = 'lost';
+create index work_item_over on ingest.work_item (range_to) where state in ('done', 'split') and not folded;
+create trigger tally_new after insert on ingest.work_item referencing new table as came
   for each statement execute function ingest.tally_items();
-create trigger tally_change after update on ingest.worklist referencing old table as went new table as came
+create trigger tally_change after update on ingest.work_item referencing old table as went new table as came
   for each statement execute function ingest.tally_items();
-create trigger tally_gone after delete on ingest.worklist referencing old table as went
+create trigger tally_gone after delete on ingest.work_item referencing old table as went
   for each statement execute function ingest.tally_items();
-create trigger tally_none after truncate on ingest.worklist for each statement execute function ingest.tally_none('item');
+create trigger tally_none after truncate on ingest.work_item for each statement execute function ingest.tally_none('item');
 
 -- What is owed is told up to this moment, so it includes what is still too young to be asked for.
-create view ingest.owed as
+create view ingest.backlog as
   select p.app_id, p.stream, p.series, o.seconds, u.seconds as unread_seconds, o.oldest, null::bigint as items,
          l.seconds as lost_seconds, null::bigint as lost_items
   from ingest.progress p
@@ -965,7 +965,7 @@ create view ingest.owed as
   where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'window'
   union all
   select w.app_id, w.stream, '', w.seconds, w.seconds,
-         (select min(i.range_from) from ingest.worklist i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),
+         (select min(i.range_from) from ingest.work_item i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),
          w.items, w.lost_seconds, w.lost_items
   from (select t.app_id, t.stream, coalesce(sum(t.things) filter (where t.state = 'owed'), 0)::bigint as items,
                coalesce(sum(t.seconds) filter (where t.state = 'owed'), 0)::bigint as seconds,
@@ -973,13 +973,13 @@ create view ingest.owed as
                coalesce(sum(t.seconds) filter (where t.state = 'lost'), 0)::bigint as lost_seconds
         from ingest.tally t where t.about = 'item' group by 1, 2) w
   where w.items > 0 or w.lost_items > 0;
-comment on view ingest.owed is 'What each series still owes, and what of it is lost; of details of calls, the worklist as a whole';
-comment on column ingest.owed.seconds is 'Seconds up to now that are not final; of details, the sum of what the items ask for';
-comment on column ingest.owed.unread_seconds is 'Those of them that were never read, or that someone asked for once more';
-comment on column ingest.owed.oldest is 'Begin of the oldest that is owed: what leaves the provider''s reach first';
-comment on column ingest.owed.items is 'Items of the worklist that are owed; null for a stream whose progress is time';
-comment on column ingest.owed.lost_seconds is 'Seconds that were given up; ingest.gap says why';
-comment on column ingest.owed.lost_items is 'Items of the worklist that were given up';
+comment on view ingest.backlog is 'What each series still owes, and what of it is lost; of details of calls, the work queue as a whole';
+comment on column ingest.backlog.seconds is 'Seconds up to now that are not final; of details, the sum of what the items ask for';
+comment on column ingest.backlog.unread_seconds is 'Those of them that were never read, or that someone asked for once more';
+comment on column ingest.backlog.oldest is 'Begin of the oldest that is owed: what leaves the provider''s reach first';
+comment on column ingest.backlog.items is 'Items of the work queue that are owed; null for a stream whose progress is time';
+comment on column ingest.backlog.lost_seconds is 'Seconds that were given up; ingest.gap says why';
+comment on column ingest.backlog.lost_items is 'Items of the work queue that were given up';
 
 -- Marks what is to be fetched once more; the running daemon does the work. Answers how many series or items.
 create function ingest.mark_wanted(p_stream text, p_app text, p_series text, p_from timestamptz, p_to timestamptz) returns int
@@ -1002,8 +1002,8 @@ begin
         get diagnostics v_marked = row_count;
       end if;
     when 'detail' then
-      update ingest.worklist w
-        set state = 'owed', falls_back_to = w.state, origin = 'backfill', page = 1, carry = null, version = w.version + 1,
+      update ingest.work_item w
+        set state = 'owed', falls_back_to = w.state, origin = 'backfill', page = 1, stream_state = null, version = w.version + 1,
             failures = 0, not_before = null, updated_at = ingest.clock()
         from analytics.call c
         where c.app_id = p_app and c.created_at >= v_from and c.created_at < p_to

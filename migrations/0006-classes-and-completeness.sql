@@ -187,11 +187,11 @@ begin
       return not exists (
         select from analytics.call c
         where c.app_id = $2 and c.created_at >= $3 and c.created_at < $4
-          and (exists (select from ingest.worklist w
+          and (exists (select from ingest.work_item w
                        where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state in ('owed', 'lost'))
             or (case when $1 = 'call-sessions' then coalesce(c.finished, c.destroyed_at is not null)
                      else exists (select from analytics.call_session s where s.app_id = c.app_id and s.call_id = c.call_id) end
-              and not exists (select from ingest.worklist w
+              and not exists (select from ingest.work_item w
                               where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state = 'done'))));
     else
       perform ingest.refuse_stream($1);

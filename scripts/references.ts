@@ -70,7 +70,7 @@ ${rows.join('\n')}
 As documented; \`limits\` in the configuration overrides any number. A plan that is not listed has no access. All bounds are
 strict: a range must be shorter than the longest range, begin later than the reach and end earlier than the delay.
 
-| limit group | plan | requests | reach | longest range of a request | delay |
+| limit group | plan | requests | available data | time frame | data delay |
 |---|---|---|---|---|---|
 ${analyticsGroups.flatMap(planRows).join('\n')}
 
@@ -83,10 +83,14 @@ ${playerGroups.map(group => `| ${group} | ${playerRates[group].map(rateText).joi
 }
 
 function planRows(group: AnalyticsGroup): readonly string[] {
-  return Object.entries(analyticsLimits[group]).map(([plan, { rates, reach, span, delay }]) => {
-    const [past, longest, old] = [reach, span, delay].map(seconds => formatDuration(seconds * 1_000))
-    return `| ${group} | ${plan} | ${rates.map(rateText).join(', ')} | ${past} | ${longest} | ${old} |`
-  })
+  return Object.entries(analyticsLimits[group]).map(
+    ([plan, { rates, availableData, timeFrame, dataDelay }]) => {
+      const [past, longest, old] = [availableData, timeFrame, dataDelay].map(seconds =>
+        formatDuration(seconds * 1_000),
+      )
+      return `| ${group} | ${plan} | ${rates.map(rateText).join(', ')} | ${past} | ${longest} | ${old} |`
+    },
+  )
 }
 
 function rateText({ requests, window }: Rate): string {

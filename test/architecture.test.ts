@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-/** The rules between rooms, as ARCHITECTURE.md tells them. Each failure names the file and what to do. */
+/** The rules between modules, as ARCHITECTURE.md tells them. Each failure names the file and what to do. */
 
 interface Import {
   readonly file: string
@@ -44,7 +44,7 @@ function resolve(file: string, target: string): string {
   return target.startsWith('.') ? normalize(join(dirname(file), target)) : target
 }
 
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   const [place = '', first = ''] = path.split('/')
   if (place !== 'src') return place
   return /^(main|index)\.ts$/.test(first) ? first.replace('.ts', '') : first
@@ -57,14 +57,14 @@ function packageOf(target: string): string {
     .join('/')
 }
 
-interface Room {
-  /** Rooms or single files that it may import; `type:` before one that lends its types only. */
+interface Module {
+  /** Modules or single files that it may import; `type:` before one that lends its types only. */
   readonly imports: readonly string[]
   /** Modules of Node; all where it is not said. */
   readonly node?: readonly string[]
 }
 
-const rooms: Readonly<Record<string, Room>> = {
+const modules: Readonly<Record<string, Module>> = {
   clock: { imports: [], node: ['node:crypto'] },
   rows: { imports: [], node: [] },
   provider: { imports: ['type:planning'], node: [] },
@@ -110,33 +110,33 @@ const owners: Readonly<Record<string, readonly string[]>> = {
 }
 
 function mayImport({ file, target, isTypeOnly }: Import): boolean {
-  const room = roomOf(file)
-  const to = roomOf(target)
+  const module = moduleOf(file)
+  const to = moduleOf(target)
   const path = target.startsWith('src/') ? target.slice('src/'.length) : to
-  if (to === room) return true
-  return rooms[room]!.imports.some(allowed => {
+  if (to === module) return true
+  return modules[module]!.imports.some(allowed => {
     const [name, kind] = allowed.startsWith('type:') ? [allowed.slice(5), 'type'] : [allowed, 'all']
     return (path === name || path.startsWith(`${name}/`)) && (kind === 'all' || isTypeOnly)
   })
 }
 
-describe('the rooms', () => {
-  it('every file of src lies in a room that has a rule', () => {
-    const homeless = files.filter(file => !rooms[roomOf(file)])
-    expect(homeless, 'move the file into a room, or give its room a rule here').toEqual([])
+describe('the modules', () => {
+  it('every file of src lies in a module that has a rule', () => {
+    const homeless = files.filter(file => !modules[moduleOf(file)])
+    expect(homeless, 'move the file into a module, or give its module a rule here').toEqual([])
   })
 
-  it.each(Object.keys(rooms))('%s imports only what it may', room => {
+  it.each(Object.keys(modules))('%s imports only what it may', module => {
     const broken = inside
-      .filter(each => roomOf(each.file) === room && !mayImport(each))
+      .filter(each => moduleOf(each.file) === module && !mayImport(each))
       .map(({ file, target }) => `${file} imports ${target}`)
-    const allowed = rooms[room]!.imports.join(', ') || 'nothing'
-    expect(broken, `${room} may import ${allowed}: move what is shared, or pass it in`).toEqual([])
+    const allowed = modules[module]!.imports.join(', ') || 'nothing'
+    expect(broken, `${module} may import ${allowed}: move what is shared, or pass it in`).toEqual([])
   })
 
-  it('the pure rooms use no module of Node but those they need', () => {
+  it('the pure modules use no module of Node but those they need', () => {
     const broken = imports.flatMap(({ file, target }) => {
-      const { node } = rooms[roomOf(file)]!
+      const { node } = modules[moduleOf(file)]!
       return target.startsWith('node:') && node && !node.includes(target) ? [`${file} imports ${target}`] : []
     })
     expect(broken, 'take it as a parameter or through a port').toEqual([])
@@ -158,7 +158,7 @@ describe('the rooms', () => {
 
   it('the workspaces are found by one file alone, when they are needed', () => {
     const finders = inside
-      .filter(({ file, target }) => roomOf(target) !== roomOf(file) && isWorkspace(roomOf(target)))
+      .filter(({ file, target }) => moduleOf(target) !== moduleOf(file) && isWorkspace(moduleOf(target)))
       .filter(({ isTypeOnly }) => !isTypeOnly)
       .map(({ file, target }) => `${file} imports ${target}`)
     expect(finders, 'load it through src/commands/workspaces.ts').toEqual([
@@ -174,7 +174,7 @@ describe('the rooms', () => {
   })
 })
 
-const isWorkspace = (room: string) => workspaces.some(name => name === room)
+const isWorkspace = (module: string) => workspaces.some(name => name === module)
 
 function cycles(): readonly string[] {
   const state = new Map<string, 'open' | 'done'>()

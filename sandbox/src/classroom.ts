@@ -3,7 +3,7 @@ import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import { told } from './nameless.ts'
-import { type Oddities, spoil } from './oddities.ts'
+import { type Quirks, spoil } from './quirks.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
 
@@ -15,7 +15,7 @@ export interface Pupil extends Member {
 
 export interface Rules {
   readonly switches: Switches
-  readonly oddities: Oddities
+  readonly quirks: Quirks
 }
 
 /** Gives the next number; rooms may count each for itself or all together. */
@@ -77,7 +77,7 @@ export class Classroom {
     this.teacher = teacher
     this.students = students
     this.#outlet = parts
-    this.#isBig = rules.oddities.bigSequence > 0 && this.#strange.chance(rules.oddities.bigSequence)
+    this.#isBig = rules.quirks.bigSequence > 0 && this.#strange.chance(rules.quirks.bigSequence)
   }
 
   /** A class begins: whatever an earlier one in this room still had planned never happens. */
@@ -98,8 +98,7 @@ export class Classroom {
 
   /** Writes an event into the log and tells the app's feed. */
   tell(cmd: number, data: object, at: number): void {
-    const content =
-      cmd === cmds.chat ? spoil({ cmd, data }, this.rules.oddities, this.#strange) : { cmd, data }
+    const content = cmd === cmds.chat ? spoil({ cmd, data }, this.rules.quirks, this.#strange) : { cmd, data }
     const event = {
       ...content,
       data: told(content.data, this.rules.switches),
@@ -112,7 +111,7 @@ export class Classroom {
 
   note(widget: Widget, entry: Omit<WidgetEntry, 'sequence'>): void {
     const log = this.contents.widgets[widget]
-    const share = entry.step === 'submission' ? this.rules.oddities.malformedWidgetItem : 0
+    const share = entry.step === 'submission' ? this.rules.quirks.malformedWidgetItem : 0
     const isMalformed = share > 0 && this.#strange.chance(share)
     log.push({ ...entry, sequence: log.length + 1, ...(isMalformed && { malformed: true }) })
   }

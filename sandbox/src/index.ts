@@ -9,7 +9,6 @@ export { type DemoWorld, openDemoWorld } from './demo-world.ts'
 export { FaultError, type FaultKind, type FaultRule, faultKinds, parseFaultRules } from './faults.ts'
 export { type Listening, type ListenOptions, listen } from './listen.ts'
 export { keepMoving, postTo } from './notices.ts'
-export { noOddities, type Oddities } from './oddities.ts'
 export {
   type AppOptions,
   type CallsProfile,
@@ -26,6 +25,7 @@ export type { Notice } from './players/notices.ts'
 export type { EndReason, StatusChange } from './players/player.ts'
 export type { TruePlayer } from './players/truth.ts'
 export { livelySchool, profiles } from './profiles.ts'
+export { noQuirks as noOddities, type Quirks as Oddities } from './quirks.ts'
 export type { RoomView } from './room-view.ts'
 export type { Sandbox, SandboxStatus } from './sandbox.ts'
 export { parseSwitches, SwitchError, type Switches, switchTable } from './switches.ts'

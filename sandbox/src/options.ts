@@ -2,8 +2,8 @@ import type { Clock } from '../../src/clock/clock.ts'
 import type { AnalyticsGroup } from '../../src/provider/analytics/index.ts'
 import type { Plan, PlanLimits } from '../../src/provider/limits.ts'
 import type { FaultRule } from './faults.ts'
-import { noOddities, type Oddities } from './oddities.ts'
 import type { Deliver } from './players/deliver.ts'
+import { noQuirks, type Quirks } from './quirks.ts'
 import { defaultSwitches, type Switches } from './switches.ts'
 
 export interface AppOptions {
@@ -72,7 +72,7 @@ export interface Settings {
   readonly profile: Profile
   readonly apps: readonly AppOptions[]
   readonly switches: Switches
-  readonly oddities: Oddities
+  readonly quirks: Quirks
   readonly faults: readonly FaultRule[]
   readonly tokenHeader: string
   readonly uidHeader: string
@@ -85,8 +85,8 @@ export interface Settings {
 
 /** What may be left out takes its default. */
 export type SandboxOptions = { readonly clock: Clock } & Partial<
-  Omit<Settings, 'clock' | 'switches' | 'oddities'>
-> & { readonly switches?: Partial<Switches>; readonly oddities?: Partial<Oddities> }
+  Omit<Settings, 'clock' | 'switches' | 'quirks'>
+> & { readonly switches?: Partial<Switches>; readonly quirks?: Partial<Quirks> }
 
 export const defaultSchool: SchoolProfile = {
   kind: 'school',
@@ -119,6 +119,6 @@ export function settle(options: SandboxOptions): Settings {
     signatureHeaderV2: 'x-svc-signature-v2',
     ...options,
     switches: { ...defaultSwitches, ...options.switches },
-    oddities: { ...noOddities, ...options.oddities },
+    quirks: { ...noQuirks, ...options.quirks },
   }
 }

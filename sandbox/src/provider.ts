@@ -6,8 +6,8 @@ import { Pager } from './paging.ts'
 import { addPlayers } from './players/provider.ts'
 import { readingPlays } from './reading.ts'
 import { notAuthenticated, notFound, Refusal } from './refusal.ts'
+import { Beside, type Play, type Sent } from './request-context.ts'
 import { type Asking, arrive, reply, type SandboxApp, type Stage, serve } from './stage.ts'
-import { Beside, type Play, type Sent } from './visit.ts'
 import { ConnectionLost } from './wire.ts'
 import type { AppWorld } from './world.ts'
 
@@ -29,11 +29,11 @@ export function addProvider(app: SandboxApp, stage: Stage): void {
 
 function addClassrooms(app: SandboxApp, stage: Stage): void {
   const { switches } = stage.settings
-  const plays = [
+  const handlers = [
     ...readingPlays(switches, new Pager(switches)),
     ...changingPlays(stage.universe.classrooms, switches),
   ]
-  for (const play of plays) {
+  for (const play of handlers) {
     const { operation, isMeant } = play
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (context, next) => {

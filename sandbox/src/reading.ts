@@ -11,57 +11,57 @@ import {
 import type { Operation } from '../../src/provider/operation.ts'
 import type { Pager } from './paging.ts'
 import { breaksRule } from './refusal.ts'
+import { checkRegion, type Play, type RequestContext, roomOf } from './request-context.ts'
 import { servedEvent, servedWidgetItem } from './served.ts'
 import { batch, most, wholeList } from './shapes.ts'
 import { checkLog, checkMuted } from './spells.ts'
 import type { Switches } from './switches.ts'
-import { checkRegion, type Play, roomOf, type Visit } from './visit.ts'
 import type { Room, Widget } from './world.ts'
 
 /** The reading operations, each with what it answers. */
 export function readingPlays(switches: Switches, pager: Pager): readonly Play[] {
   const atPath = (operation: typeof popupQuiz | typeof poll): Operation =>
     switches.widgetPath === 'with-region' ? withRegion(operation) : operation
-  const widget = (name: Widget) => (visit: Visit) => widgetData(visit, name, switches, pager)
+  const widget = (name: Widget) => (context: RequestContext) => widgetData(context, name, switches, pager)
   return [
-    { operation: recordings, act: visit => recordingList(visit, switches, pager) },
-    { operation: resources, act: visit => resourceList(visit, switches) },
-    { operation: roomEvents, act: visit => eventsOfRoom(visit, switches, pager) },
-    { operation: appEvents, act: visit => eventsOfApp(visit, switches) },
+    { operation: recordings, act: context => recordingList(context, switches, pager) },
+    { operation: resources, act: context => resourceList(context, switches) },
+    { operation: roomEvents, act: context => eventsOfRoom(context, switches, pager) },
+    { operation: appEvents, act: context => eventsOfApp(context, switches) },
     { operation: atPath(popupQuiz), act: widget('popupQuiz') },
     { operation: atPath(poll), act: widget('poll') },
   ]
 }
 
-function recordingList(visit: Visit, switches: Switches, pager: Pager): unknown {
-  const room = readable(visit, switches)
+function recordingList(context: RequestContext, switches: Switches, pager: Pager): unknown {
+  const room = readable(context, switches)
   const { recordings: all } = room.contents()
-  return batch(pager.page(room, 'recordings', all, pageRequest(visit, batchSize, switches)), switches)
+  return batch(pager.page(room, 'recordings', all, pageRequest(context, batchSize, switches)), switches)
 }
 
-function resourceList(visit: Visit, switches: Switches): unknown {
-  return wholeList([...readable(visit, switches).contents().resources.values()], switches)
+function resourceList(context: RequestContext, switches: Switches): unknown {
+  return wholeList([...readable(context, switches).contents().resources.values()], switches)
 }
 
-function eventsOfRoom(visit: Visit, switches: Switches, pager: Pager): unknown {
-  const room = readable(visit, switches)
-  checkLog(room, visit.now, switches)
-  const cmd = integer(visit, 'cmd')
+function eventsOfRoom(context: RequestContext, switches: Switches, pager: Pager): unknown {
+  const room = readable(context, switches)
+  checkLog(room, context.now, switches)
+  const cmd = integer(context, 'cmd')
   const { events } = room.contents()
   const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
-  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(visit, batchSize, switches))
+  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(context, batchSize, switches))
   return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
 }
 
 /** A room that may be asked about. Throws Refusal where it may not, and where roomOf does. */
-function readable(visit: Visit, switches: Switches): Room {
-  const room = roomOf(visit)
-  checkMuted(room, visit.now, switches)
+function readable(context: RequestContext, switches: Switches): Room {
+  const room = roomOf(context)
+  checkMuted(room, context.now, switches)
   return room
 }
 
 /** The document shows no batch limit here. */
-function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): unknown {
+function eventsOfApp({ world, now, params }: RequestContext, { feedShape }: Switches): unknown {
   checkRegion(params)
   const isOne = feedShape === 'object' || feedShape === 'object-with-next-id'
   const feed = world.feed(params.region ?? '')
@@ -81,22 +81,22 @@ function eventsOfApp({ world, now, params }: Visit, { feedShape }: Switches): un
 }
 
 /** More than a batch is cut to a batch: the document names a default for count and no most. */
-function widgetData(visit: Visit, widget: Widget, switches: Switches, pager: Pager): unknown {
-  const room = readable(visit, switches)
-  const count = integer(visit, 'count') ?? batchSize
+function widgetData(context: RequestContext, widget: Widget, switches: Switches, pager: Pager): unknown {
+  const room = readable(context, switches)
+  const count = integer(context, 'count') ?? batchSize
   if (count < 1) throw breaksRule('count must be positive')
   const log = room.contents().widgets[widget]
-  const page = pager.page(room, widget, log, pageRequest(visit, Math.min(count, batchSize), switches))
+  const page = pager.page(room, widget, log, pageRequest(context, Math.min(count, batchSize), switches))
   return batch({ ...page, list: page.list.map(entry => servedWidgetItem(entry, switches)) }, switches)
 }
 
-function pageRequest({ query, loops }: Visit, batch: number, switches: Switches) {
+function pageRequest({ query, loops }: RequestContext, batch: number, switches: Switches) {
   const nextId = query.get('nextId')
   const isFirst = nextId === null || nextId === '' || nextId === 'null'
   return { nextId: isFirst ? undefined : nextId, most: most(batch, switches), loops }
 }
 
-function integer({ query }: Visit, name: string): number | undefined {
+function integer({ query }: RequestContext, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
   if (!/^-?\d{1,10}$/.test(text)) throw breaksRule(`${name} must be an integer`)

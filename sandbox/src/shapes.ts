@@ -1,6 +1,6 @@
 import type { Page } from './paging.ts'
+import { Beside } from './request-context.ts'
 import type { Switches } from './switches.ts'
-import { Beside } from './visit.ts'
 
 /** Items of one batch: where an answer has room for one only, that is all. */
 export function most(batch: number, { listShape }: Switches): number {

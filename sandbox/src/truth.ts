@@ -1,7 +1,7 @@
 import { type TrueCall, trueCall, trueCalls } from './analytics/truth.ts'
 import { exact } from './json.ts'
-import { isMalformed } from './oddities.ts'
 import type { Settings } from './options.ts'
+import { isMalformed } from './quirks.ts'
 import { servedWidgetItem } from './served.ts'
 import { isMutedForGood } from './spells.ts'
 import type { Switches } from './switches.ts'

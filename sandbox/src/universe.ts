@@ -89,11 +89,11 @@ export class Universe {
   }
 
   #found({ id }: AppOptions): AppWorld {
-    const { profile, switches, oddities } = this.#settings
+    const { profile, switches, quirks } = this.#settings
     const seed = `${this.#settings.seed}/${id}`
     const players = this.#playersOf(id, seed)
     const world = new AppWorld(id, feedsFor(switches, seed), players)
-    const rules = { switches, oddities }
+    const rules = { switches, quirks: quirks }
     const ground = { world, classrooms: this.classrooms, agenda: this.#agenda, rules, seed }
     switch (profile.kind) {
       case 'school':
@@ -108,7 +108,7 @@ export class Universe {
       case 'calls':
         world.calls.addSource(new CallLoad({ seed, profile, origin: this.#origin }))
     }
-    for (const call of oddCalls({ seed, oddities, origin: this.#origin })) world.calls.add(call)
+    for (const call of oddCalls({ seed, quirks, origin: this.#origin })) world.calls.add(call)
     return world
   }
 

@@ -212,7 +212,7 @@ it('an app without a plan has premium', async () => {
 })
 
 it('an app may have other limits than the document says', async () => {
-  const limits = { 'call-search': { delay: 600, rates: [{ requests: 1, window: 2 }] } }
+  const limits = { 'call-search': { dataDelay: 600, rates: [{ requests: 1, window: 2 }] } }
   const stage = playAnalytics({ apps: [{ ...appOf('premium'), limits }], profile: quiet, pace: 0 })
   const ask = async (age: number) => {
     const end = stage.now() - age

@@ -145,8 +145,8 @@ describe('a load of calls', () => {
 })
 
 describe('an oddity of calls', () => {
-  const odd = (oddities: Partial<Oddities>, apps = [appOf('premium')]) => {
-    return playAnalytics({ profile: quiet, switches: real, oddities, apps })
+  const odd = (quirks: Partial<Oddities>, apps = [appOf('premium')]) => {
+    return playAnalytics({ profile: quiet, switches: real, quirks, apps })
   }
   const named = async (stage: AnalyticsStage, cname: string) => {
     const range = { start_ts: stage.now() - 3 * hour, end_ts: stage.now() - 61 }

@@ -89,7 +89,7 @@ describe('a backlog', () => {
   })
 
   it('numbers on above 2^53', async () => {
-    const stage = stageRoom({ profile: backlog, oddities: { bigSequence: 1 } })
+    const stage = stageRoom({ profile: backlog, quirks: { bigSequence: 1 } })
     await stage.send('PUT', stage.at.resource('plan'), uploaded)
     const numbers = stage.linesOf('event', stage.roomUuid).map(event => event.sequence)
     expect(numbers.at(-1)).toBe(2n ** 53n + 41n)

@@ -11,7 +11,7 @@ async function send(stage: ReturnType<typeof play>, method: string, path: string
 
 describe('the truth', () => {
   it('is every line of the world as NDJSON, without credentials', async () => {
-    const { get, sandbox } = play({ oddities: { bigSequence: 0.5 } })
+    const { get, sandbox } = play({ quirks: { bigSequence: 0.5 } })
     const { text, headers } = await get('/control/truth', {})
     expect(headers.get('content-type')).toBe('application/x-ndjson')
     expect(text.trimEnd().split('\n')).toEqual([...sandbox.truth()].map(truthJson))

@@ -1,7 +1,7 @@
 import { called, type Operation, ParameterError } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
 import { type Given, requestOf } from './arguments.ts'
-import { type Caller, type CallerPorts, createCaller } from './caller.ts'
+import { createDispatcher, type Dispatcher, type DispatcherPorts } from './dispatcher.ts'
 import { CallError } from './errors.ts'
 import { operations } from './operations.ts'
 import * as creating from './players/create.ts'
@@ -20,7 +20,7 @@ export interface Client {
   readonly close: () => Promise<void>
 }
 
-export interface ClientPorts extends CallerPorts {
+export interface ClientPorts extends DispatcherPorts {
   readonly intents: IntentStore
   readonly apps: readonly ClientApp[]
   readonly tell: (note: Note) => void
@@ -29,21 +29,21 @@ export interface ClientPorts extends CallerPorts {
 }
 
 /** How long a request waits for its turn unless told, ms. */
-const defaultPatience = 60_000
+const defaultTimeout = 60_000
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export function createClient(ports: ClientPorts): Client {
   const apps = new Map(ports.apps.map(app => [app.id, app]))
-  const caller = createCaller(ports)
+  const dispatcher = createDispatcher(ports)
   return {
     app: id => {
       const app = apps.get(id)
       if (!app) throw new RangeError(`the configuration has no app ${id}; it has ${someOf([...apps.keys()])}`)
-      return appClient(ports, caller, app)
+      return appClient(ports, dispatcher, app)
     },
     close: async () => {
-      caller.close()
+      dispatcher.close()
       await ports.release()
     },
   }
@@ -53,12 +53,12 @@ function someOf(ids: readonly string[]): string {
   return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
 }
 
-function appClient(ports: ClientPorts, caller: Caller, app: ClientApp): AppClient {
+function appClient(ports: ClientPorts, dispatcher: Dispatcher, app: ClientApp): AppClient {
   const calls = Object.entries(operations).map(([family, all]) => {
     const each = Object.entries(all).map(([name, operation]) => [
       name,
       (given: Given = {}, options: CallOptions = {}) =>
-        perform(ports, caller, app, operation, given, options),
+        perform(ports, dispatcher, app, operation, given, options),
     ])
     return [family, Object.fromEntries(each)]
   })
@@ -68,7 +68,7 @@ function appClient(ports: ClientPorts, caller: Caller, app: ClientApp): AppClien
 /** Players are made and destroyed with an eye on what becomes of them; all else is one request. */
 async function perform(
   ports: ClientPorts,
-  caller: Caller,
+  dispatcher: Dispatcher,
   app: ClientApp,
   operation: Operation,
   given: Given,
@@ -77,7 +77,7 @@ async function perform(
   const { requestId, ...unnamed } = options
   // What is asked beside it, such as a list after an answer that was lost, is no attempt at the same.
   const ask: PlayerPorts['ask'] = (each, asked) =>
-    once(ports, caller, app, each, asked, each === operation ? options : unnamed)
+    once(ports, dispatcher, app, each, asked, each === operation ? options : unnamed)
   const providerNow = () => nowOf(ports, operation)
   switch (operation) {
     case createPlayer: {
@@ -95,14 +95,14 @@ async function perform(
 
 async function once(
   ports: ClientPorts,
-  caller: Caller,
+  dispatcher: Dispatcher,
   app: ClientApp,
   operation: Operation,
   given: Given,
-  { patience = defaultPatience, requestId }: CallOptions,
+  { timeout = defaultTimeout, requestId }: CallOptions,
 ): Promise<unknown> {
   const { request, limit } = checked(ports, app, operation, given, requestId)
-  const { body } = await caller.send({ app: app.id, request, limit, patience })
+  const { body } = await dispatcher.send({ app: app.id, request, limit, timeout })
   return body
 }
 

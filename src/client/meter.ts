@@ -11,7 +11,7 @@ export const silentMeter: Meter = {
   deadLetters: nothing,
   divergences: nothing,
   ignored: nothing,
-  refusal: nothing,
+  limitViolation: nothing,
   debit: nothing,
   schedule: nothing,
   owned: nothing,

@@ -13,10 +13,10 @@ export interface Question extends PlayerQuestion {
 /** The right to debit requests for the shard of an app without being the daemon. */
 export interface Fences {
   /** Undefined while the shard changes hands. What was lent is given back at once after its use. */
-  readonly lend: (app: string) => Promise<Lent | undefined>
+  readonly acquire: (app: string) => Promise<AcquiredFence | undefined>
 }
 
-export interface Lent {
+export interface AcquiredFence {
   readonly fence: Fence
   readonly giveBack: () => Promise<void>
 }

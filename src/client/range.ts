@@ -1,4 +1,4 @@
-import { durationInWords } from '../planning/forecast-words.ts'
+import { formatDuration } from '../planning/forecast-format.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import type { Given } from './arguments.ts'
 
@@ -8,16 +8,16 @@ import type { Given } from './arguments.ts'
  */
 export function rangeProblem(
   given: Given,
-  { reach, span, delay }: RangeLimits,
+  { availableData: reach, timeFrame: span, dataDelay: delay }: RangeLimits,
   now: number,
 ): string | undefined {
   const [startName, endName] = 'start_ts' in given ? ['start_ts', 'end_ts'] : ['startTs', 'endTs']
   const [start, end] = [given[startName], given[endName]]
   if (typeof start !== 'number' || typeof end !== 'number') return undefined
   if (end < start) return `${endName} must not be before ${startName}`
-  if (start <= now - reach) return `${startName}: the plan serves the last ${durationInWords(reach)} only`
+  if (start <= now - reach) return `${startName}: the plan serves the last ${formatDuration(reach)} only`
   if (end >= now - delay)
-    return `${endName}: the plan serves what is older than ${durationInWords(delay)} only`
-  if (end - start >= span) return `${startName} to ${endName} must be shorter than ${durationInWords(span)}`
+    return `${endName}: the plan serves what is older than ${formatDuration(delay)} only`
+  if (end - start >= span) return `${startName} to ${endName} must be shorter than ${formatDuration(span)}`
   return undefined
 }

@@ -46,7 +46,7 @@ export type Answer<O extends Operation> = O extends Operations['players']['creat
 
 export interface CallOptions {
   /** How long the request may wait for its turn, ms; 60,000 unless told. */
-  readonly patience?: number
+  readonly timeout?: number
   /** X-Request-ID of the request, and of each further attempt at it: a UUID. Each has one of its own unless told. */
   readonly requestId?: string
 }

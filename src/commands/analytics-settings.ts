@@ -3,9 +3,9 @@ import { analyticsStreamsOn } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import type {
   AppSettings,
-  DetailSettings,
   GroupLimit,
   LiveSettings,
+  SubstreamSettings,
   WindowSettings,
 } from '../engine/settings.ts'
 import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
@@ -17,7 +17,7 @@ import {
   usageInsightSeries,
 } from '../streams/series/series.ts'
 import {
-  type DetailStreamName,
+  type SubstreamName,
   type WindowSeries,
   type WindowStreamName,
   windowStreamNames,
@@ -26,7 +26,7 @@ import type { QualityQuestion } from '../telemetry/quality.ts'
 import { analyticsScope, sharedRates } from './counters.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
-type Details = Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
+type Details = Readonly<Partial<Record<SubstreamName, SubstreamSettings>>>
 
 /** What the engine must know of the call analytics of one app; a stream that cannot be drained is absent. */
 export interface AnalyticsSettings {
@@ -46,7 +46,7 @@ export function analyticsSettings(
   const on: ReadonlySet<string> = new Set(analyticsStreamsOn(config, app))
   const kept = <V>(all: Readonly<Record<string, V>>) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => on.has(name)))
-  const place: DetailSettings = { concurrency: app.limits['call-details'].concurrency }
+  const place: SubstreamSettings = { concurrency: app.limits['call-details'].concurrency }
   return {
     windows: kept(readWindows(app)) as Windows,
     details: kept({ 'call-sessions': place, 'call-metrics': place }) as Details,
@@ -74,7 +74,7 @@ function windowsOf({ streams }: AppConfig): Windows {
       calls: {
         series: [allCalls],
         every: calls.every,
-        finalAfter: seconds(calls.finalAfter),
+        allowedLateness: seconds(calls.allowedLateness),
         revisitEvery: calls.revisitEvery,
         frame: 'needed',
       },
@@ -110,13 +110,13 @@ function inChannels<S extends { readonly channels: readonly string[] | 'live' }>
   }
 }
 
-function insight({ every, finalAfter }: { readonly every: number; readonly finalAfter: number }) {
-  return { every, finalAfter: seconds(finalAfter), revisitEvery: every, frame: 'full' } as const
+function insight({ every, allowedLateness }: { readonly every: number; readonly allowedLateness: number }) {
+  return { every, allowedLateness: seconds(allowedLateness), revisitEvery: every, frame: 'full' } as const
 }
 
 /** The provider does not compute real-time values again. */
 function realtime({ every }: { readonly every: number }) {
-  return { every, finalAfter: 0, revisitEvery: every, frame: 'full' } as const
+  return { every, allowedLateness: 0, revisitEvery: every, frame: 'full' } as const
 }
 
 /** What the plan of an app allows of call analytics, whether or not any of it is drained. */

@@ -14,9 +14,9 @@ import { createPlayer, deletePlayer, secretPlayerFields } from '../provider/play
 import { findOperation } from './api/find.ts'
 import { listLines, operationLines } from './api/help.ts'
 import { type Format, failWith, printValue } from './api/print.ts'
+import { type ApiWords, readWords } from './api/read-arguments.ts'
 import { apiUsage } from './api/usage.ts'
 import { readValues } from './api/values.ts'
-import { type ApiWords, readWords } from './api/words.ts'
 import { clientApps } from './client-apps.ts'
 import { CommandError, exitUsage } from './exit.ts'
 
@@ -54,9 +54,9 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
     tell: note => tellNote(note, format),
   })
   try {
-    const { patience, requestId } = words
+    const { timeout, requestId } = words
     const answer = await call(client, app, operation, given, {
-      ...(patience !== undefined && { patience }),
+      ...(timeout !== undefined && { timeout }),
       ...(requestId !== undefined && { requestId }),
     })
     printValue(operation === deletePlayer ? { deleted: given.id } : answer, format)

@@ -11,11 +11,11 @@ import { markRoom, markWanted } from '../postgres/backfill.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
-import { detailStreamNames, roomStreamNames, type StreamName } from '../streams/stream.ts'
+import { roomStreamNames, type StreamName, substreamNames } from '../streams/stream.ts'
 import { analyticsSettings } from './analytics-settings.ts'
+import { formatOutside, formatRange, type Marked, say, tellDetails, tellWindows } from './backfill/format.ts'
 import { leadOf } from './backfill/lead.ts'
 import { cutToReach, type Reach } from './backfill/reach.ts'
-import { type Marked, outsideInWords, rangeInWords, say, tellDetails, tellWindows } from './backfill/words.ts'
 import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { CommandError, exitUsage } from './exit.ts'
@@ -80,16 +80,18 @@ async function backfillRange(options: RangeOptions): Promise<void> {
   const lead = leadOf(config, app, groupOfStream[stream])
   const rules = createRangeRules(limits, systemClock, () => undefined)
   const parts = partsOf(config, app, stream).map(({ step, keys }): Part => {
-    const { edge } = frameOf(rules.of({ step, frame: 'needed', finalAfter: 0 }), rules.now() + lead)
-    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: edge }, rules.now()) }
+    const { upperBound } = frameOf(
+      rules.of({ step, frame: 'needed', allowedLateness: 0 }),
+      rules.now() + lead,
+    )
+    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: upperBound }, rules.now()) }
   })
-  const told = parts.flatMap(part => part.outside.map(each => outsideInWords(each, part, app, limits, lead)))
+  const told = parts.flatMap(part => part.outside.map(each => formatOutside(each, part, app, limits, lead)))
   for (const line of new Set(told)) say(`left out: ${line}`)
   const having = parts.filter(hasRange)
   if (having.length === 0) throw new CommandError('nothing was marked: no part of the range can be had')
   const marked = await mark(config, app, stream, having)
-  if (isOfDetails(stream))
-    tellDetails(`${stream} of app ${app.id}, ${rangeInWords(having[0]!.range)}`, marked)
+  if (isOfDetails(stream)) tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
   else tellWindows(`${stream} of app ${app.id}`, marked, limits)
 }
 
@@ -180,6 +182,6 @@ async function onDatabase<T>(config: Config, work: (pool: pg.Pool) => Promise<T>
   }
 }
 
-function isOfDetails(stream: AnalyticsStreamName): stream is (typeof detailStreamNames)[number] {
-  return detailStreamNames.some(name => name === stream)
+function isOfDetails(stream: AnalyticsStreamName): stream is (typeof substreamNames)[number] {
+  return substreamNames.some(name => name === stream)
 }

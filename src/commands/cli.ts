@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { addConfiguration, addDatabase } from './cli/configuration.ts'
 import { addDaemon } from './cli/daemon.ts'
 import { addApi, addReplay } from './cli/data.ts'
-import { addTrial } from './cli/trial.ts'
+import { addDemo } from './cli/demo.ts'
 import { exitCodeOf, exitFailed, exitOk, exitUsage, Told } from './exit.ts'
 import { outputLost, watchOutput } from './output.ts'
 import { version } from './version.ts'
@@ -46,7 +46,7 @@ function describe(): Command {
   addDatabase(program)
   addReplay(program)
   addApi(program)
-  addTrial(program)
+  addDemo(program)
   return program
 }
 

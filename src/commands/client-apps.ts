@@ -4,9 +4,9 @@ import type { AppConfig, Config } from '../config/config.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import {
   countedBy,
-  defaultSeriesWords,
+  defaultParameterNames,
+  type ParameterNames,
   type SeriesParameter,
-  type SeriesWords,
   withParameterNames,
 } from '../provider/analytics/index.ts'
 import { poll, popupQuiz, withRegion } from '../provider/classroom/index.ts'
@@ -63,13 +63,13 @@ function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Depl
   const counted = countedBy(operation, analytics.limits)
   const limit = analyticsGroupLimits(config, app)[counted.limitGroup]
   if (!limit) return { off: reasonText('plan', app, 'analytics') }
-  const words: SeriesWords = hasSeriesWords(operation) ? analytics : defaultSeriesWords
+  const words: ParameterNames = hasParameterNames(operation) ? analytics : defaultParameterNames
   const nameOf = (name: string) => words.parameters[name as SeriesParameter] ?? name
   return { operation: withParameterNames(counted, words), nameOf, limit }
 }
 
 /** Only the names of insights and real-time values are open. */
-function hasSeriesWords({ queryParams }: Operation): boolean {
+function hasParameterNames({ queryParams }: Operation): boolean {
   return 'startTs' in queryParams
 }
 

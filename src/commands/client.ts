@@ -11,7 +11,7 @@ import { migrateUp } from '../postgres/migrate.ts'
 import { clientApps } from './client-apps.ts'
 import { openDatabase } from './database.ts'
 import { engineSettings } from './engine-settings.ts'
-import { borrowFences } from './fence.ts'
+import { openFences } from './fence.ts'
 import { assertMigrated } from './migrated.ts'
 import { credentialsOf, databasePassword, providersOf } from './services.ts'
 import { version } from './version.ts'
@@ -70,7 +70,7 @@ async function openBooks(config: Config, { clock, random }: OpenOptions): Promis
   const password = await databasePassword(config, clock)
   const connection = { url: database.url, password, poolSize, statementTimeout, lockTimeout, role }
   const pool = connect(connection)
-  const fences = borrowFences(connection, random)
+  const fences = openFences(connection, random)
   return {
     ledger: createLedger(pool),
     intents: createIntentStore(pool),
@@ -91,7 +91,7 @@ function overBooks(open: () => Promise<Books>): Pick<ClientPorts, 'ledger' | 'fe
       settle: async (...all) => (await open()).ledger.settle(...all),
       budget: async (...all) => (await open()).ledger.budget(...all),
     },
-    fences: { lend: async app => (await open()).fences.lend(app) },
+    fences: { acquire: async app => (await open()).fences.acquire(app) },
     intents: {
       find: async (app, name) => (await open()).intents.find(app, name),
       attempt: async intent => (await open()).intents.attempt(intent),

@@ -11,12 +11,12 @@ import { type Engine, startEngine } from '../engine/supervisor.ts'
 import { createTransport } from '../http/transport.ts'
 import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
 import { storeError } from '../postgres/errors.ts'
-import { readFigures } from '../postgres/figures.ts'
 import { createLedger } from '../postgres/ledger.ts'
-import { createNoticeBook } from '../postgres/notifications.ts'
+import { createNotificationStore } from '../postgres/notifications.ts'
 import { createOwnership, isAnyShardOwned } from '../postgres/ownership.ts'
 import { readStatus } from '../postgres/status.ts'
 import { createStore } from '../postgres/store.ts'
+import { readStoreGauges } from '../postgres/store-gauges.ts'
 import { called } from '../provider/operation.ts'
 import { configuredStreams } from '../streams/index.ts'
 import { rejectReasons } from '../streams/stream.ts'
@@ -79,7 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       .map(({ name }) => name),
     region: app => settings.apps.find(each => each.id === app)?.region ?? '',
     feedGroup: 'classroom-feed',
-    sequenceScope: settings.harvest.sequenceScope,
+    sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
   })
   const meter = createMeter({
@@ -91,7 +91,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     noticeOutcomes: allNoticeOutcomes,
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(settings.apps, engine.owned().apps),
-    figures: () => readFigures(readings),
+    storeGauges: () => readStoreGauges(readings),
   })
   const ownership = onceMigrated(
     createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl }),
@@ -150,8 +150,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const notifications = notificationsOf({
     ...{ config, signers, store, meter, log },
-    book: createNoticeBook(pool),
-    want: app => engine.want(app, 'cloud-players'),
+    notifications: createNotificationStore(pool),
+    want: app => engine.schedule(app, 'cloud-players'),
   })
   const noticesUrl =
     notifications &&

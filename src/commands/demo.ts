@@ -33,7 +33,7 @@ export interface DemoOptions {
 }
 
 /** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
-const patience = { timeUp: 20_000, told: 8_000 } as const
+const timeout = { timeUp: 20_000, told: 8_000 } as const
 
 /** A call that began longer than this before the demo, ms, could be found in a search all the time. */
 const callsServedAfter = 120_000
@@ -90,7 +90,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   await telling
 
   if (why === 'SIGHUP') screen.say('hung up: the demo ends as at Ctrl-C')
-  const enough = why === 'time is up' ? patience.timeUp : patience.told
+  const enough = why === 'time is up' ? timeout.timeUp : timeout.told
   const summary = await finish({ screen, pool, world, clock }, enough)
   await stack.disposeAsync()
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`)
@@ -197,7 +197,7 @@ function recently({ sandbox, speed, origin }: World): number {
 }
 
 /** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
-async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
+async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
   const { screen, pool, world, clock } = scene
   const { sandbox, app, origin, services, speed } = world
   sandbox.universe.pause()
@@ -213,7 +213,7 @@ async function finish(scene: Scene, patienceMs: number): Promise<Summary> {
       : none
     return add(await compare(), players)
   }
-  const giveUp = clock.monotonic() + patienceMs
+  const giveUp = clock.monotonic() + timeoutMs
   let difference: Difference = await check()
   while (difference.lost > 0 && clock.monotonic() < giveUp && !outputLost.aborted) {
     await clock.sleep(250)

@@ -2,7 +2,7 @@ import { isDrained } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { regionalScope } from '../engine/ports.ts'
 import type { AppSettings, EngineSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
-import { defaultSeriesWords } from '../provider/analytics/index.ts'
+import { defaultParameterNames } from '../provider/analytics/index.ts'
 import { perSecond } from '../provider/limits.ts'
 import { everyCall } from '../streams/calls/selection.ts'
 import type { Deployment } from '../streams/index.ts'
@@ -29,7 +29,7 @@ export function engineSettings(config: Config): EngineSettings {
   const places = livePlaces(config)
   return {
     apps: config.apps.map(app => places(app, appSettings(config, app, readWindows))),
-    harvest: {
+    reading: {
       submitter: classroom?.submitter ?? 'operator',
       sequenceScope: classroom?.sequenceScope ?? 'room',
     },
@@ -46,7 +46,7 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
   const metrics = new Map(apps.map(app => [app.id, app.streams['call-metrics']]))
   return {
     widgetPath: provider.classroom?.widgetPath ?? 'without-region',
-    words: provider.analytics ?? defaultSeriesWords,
+    words: provider.analytics ?? defaultParameterNames,
     analyticsLimits: provider.analytics?.limits ?? 'joint',
     playerLimits: provider.players?.limits ?? 'joint',
     playersPath: provider.players?.paths.list,

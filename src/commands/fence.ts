@@ -8,12 +8,12 @@ import { createOwnership, type OwnershipSession } from '../postgres/ownership.ts
 import { ownershipTtl, shards } from './engine-settings.ts'
 
 /** The right to debit requests without being the daemon. */
-export interface BorrowedFences {
+export interface OpenFences {
   /**
    * The fence of the daemon that owns the app's shard, else one of our own for the moment; undefined while the shard
    * changes hands. Whoever was lent one gives it back at once after its use.
    */
-  readonly lend: (
+  readonly acquire: (
     app: string,
   ) => Promise<{ readonly fence: Fence; readonly giveBack: () => Promise<void> } | undefined>
   readonly close: () => Promise<void>
@@ -29,7 +29,7 @@ const nothingToGiveBack = async () => {}
  * Debits of a command count as those of whoever owns the shard. One that nobody owns is taken as long as it is lent, so
  * that a daemon that starts meanwhile waits for a request at most, and for that shard alone.
  */
-export function borrowFences(connection: ConnectOptions, random: Random): BorrowedFences {
+export function openFences(connection: ConnectOptions, random: Random): OpenFences {
   const pool = connect({ ...connection, poolSize: 1 })
   const owner = `command/${process.pid}/${random.uuid().slice(0, 8)}`
   let own: OwnershipSession | undefined
@@ -62,7 +62,7 @@ export function borrowFences(connection: ConnectOptions, random: Random): Borrow
   }
 
   return {
-    lend: app =>
+    acquire: app =>
       inOrder(async () => {
         const shard = shardOf(app, shards)
         const theirs = await current(shard)

@@ -1,7 +1,7 @@
 import { appsText, offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { findingsOf } from '../planning/forecast-words.ts'
+import { findingsOf } from '../planning/forecast-format.ts'
 import { mixedPlans } from './counters.ts'
 import { CommandError } from './exit.ts'
 import { forecastLines } from './forecast/lines.ts'

@@ -15,7 +15,7 @@ interface HealthcheckOptions {
 }
 
 /** The daemon itself answers within two seconds, whatever its database does. */
-const patience = 4_000
+const timeout = 4_000
 const pause = 500
 
 /**
@@ -67,7 +67,7 @@ const anyAddress: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
 async function ask(address: string): Promise<string> {
   const answered = new AbortController()
   const tooLong = new AbortController()
-  void systemClock.sleep(patience, answered.signal).then(() => tooLong.abort())
+  void systemClock.sleep(timeout, answered.signal).then(() => tooLong.abort())
   try {
     const response = await get(address, tooLong.signal)
     const body = (await text(response)).trim()
@@ -89,6 +89,6 @@ async function get(address: string, signal: AbortSignal): Promise<IncomingMessag
 }
 
 function reasonOf(error: unknown, tooLong: AbortSignal): string {
-  if (tooLong.aborted) return `nothing within ${patience / 1_000} s`
+  if (tooLong.aborted) return `nothing within ${timeout / 1_000} s`
   return error instanceof Error && 'code' in error ? String(error.code) : 'no HTTP'
 }

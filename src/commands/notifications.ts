@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import type { Log, NoticeBook, Store } from '../engine/ports.ts'
-import { createDesk, noticeOutcomes } from '../http/notification-desk.ts'
+import type { Log, NotificationStore, Store } from '../engine/ports.ts'
+import { createNotificationHandler, noticeOutcomes } from '../http/notification-handler.ts'
 import type { Signer } from '../http/notifications.ts'
 import type { PrometheusMeter } from '../telemetry/metrics.ts'
 import { type Notifications, turnedAway } from '../telemetry/notifications.ts'
@@ -19,8 +19,8 @@ export async function signersIn({ apps }: Config): Promise<readonly Signer[]> {
 export interface NotificationParts {
   readonly config: Config
   readonly signers: readonly Signer[]
-  readonly book: NoticeBook
-  readonly store: Pick<Store, 'setAside'>
+  readonly notifications: NotificationStore
+  readonly store: Pick<Store, 'deadLetter'>
   /** Makes the list of an app's players due. */
   readonly want: (app: string) => void
   readonly meter: Pick<PrometheusMeter, 'notification' | 'deadLetters'>
@@ -29,12 +29,12 @@ export interface NotificationParts {
 
 /** What answers POST /notifications; undefined where no app has a secret for them. */
 export function notificationsOf(parts: NotificationParts): Notifications | undefined {
-  const { config, signers, book, store, want, meter, log } = parts
+  const { config, signers, notifications, store, want, meter, log } = parts
   const { players } = config.provider
   if (!players || signers.length === 0) return undefined
   const { signatureHeader: sha1, signatureHeaderV2: sha256 } = players
-  const take = createDesk({
-    ...{ signers, book, store, want, meter, log },
+  const take = createNotificationHandler({
+    ...{ signers, notifications, store, want, meter, log },
     headers: { sha1, sha256 },
   })
   return { take, turnAway: why => meter.notification(undefined, why) }

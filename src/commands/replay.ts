@@ -14,11 +14,11 @@ import { connectOptions } from './daemon.ts'
 import { openDatabase } from './database.ts'
 import { engineSettings } from './engine-settings.ts'
 import { CommandError, exitUsage } from './exit.ts'
-import { letterReaders, letterStore } from './replay/letter-ports.ts'
-import { nameOfPart, replayLetters } from './replay/letters.ts'
+import { deadLetterReaders, deadLetterStore } from './replay/dead-letter-ports.ts'
+import { nameOfPart, replayDeadLetters } from './replay/dead-letters.ts'
+import { deadLetterLines, progressLine, type ReplayReport, replayLines } from './replay/format.ts'
 import { type LoopProgress, replayRooms } from './replay/loop.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
-import { letterLines, progressLine, type ReplayReport, replayLines } from './replay/words.ts'
 import { countText } from './text-table.ts'
 
 export interface ReplayOptions {
@@ -48,7 +48,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
       clock: systemClock,
     }).catch(explain)
     try {
-      if (options.deadLetters) await tryLetters(pool, session, config, apps, options)
+      if (options.deadLetters) await tryDeadLetters(pool, session, config, apps, options)
       else tell(await run(session, config, apps, options), options)
     } finally {
       session.close()
@@ -98,7 +98,7 @@ async function run(
   const mode = write ? 'write' : 'compare'
   const result = await replayRooms(session, {
     ...{ apps: ids, room, mode, clock: systemClock, onProgress: progress.show },
-    rebuild: rebuildWith(streams, engineSettings(config).harvest, onRead, onReject),
+    rebuild: rebuildWith(streams, engineSettings(config).reading, onRead, onReject),
   }).finally(progress.clear)
   if (room !== undefined && result.rooms === 0) {
     throw new CommandError(`nothing is stored of room ${room} of app ${ids.join(', ')}`)
@@ -109,7 +109,7 @@ async function run(
 }
 
 /** Tries the dead letters again, then rebuilds what they change. */
-async function tryLetters(
+async function tryDeadLetters(
   pool: pg.Pool,
   session: Replay,
   config: Config,
@@ -124,9 +124,13 @@ async function tryLetters(
     return rebuilt.busy.rooms > 0 ? undefined : unread
   }
   const ids = apps.map(({ id }) => id)
-  const letters = await replayLetters(letterStore(pool, ids, room), letterReaders(config), rebuildAll)
+  const letters = await replayDeadLetters(
+    deadLetterStore(pool, ids, room),
+    deadLetterReaders(config),
+    rebuildAll,
+  )
   if (json) say(writeJson({ ok: !rebuilt?.busy.rooms, letters, rebuilt: rebuilt ?? null }))
-  else for (const line of [...letterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])]) say(line)
+  else for (const line of [...deadLetterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])]) say(line)
   if (rebuilt) refuseBusy(rebuilt)
 }
 

@@ -19,7 +19,7 @@ export const analyticsStreamNames = Object.keys(groupOfStream) as readonly Analy
 const rateWindows = { perSecond: 1, perMinute: 60, perDay: 86_400 } as const
 type RateKey = keyof typeof rateWindows
 const rateKeys = Object.keys(rateWindows) as readonly RateKey[]
-const rangeKeys = ['reach', 'span', 'delay'] as const
+const rangeKeys = ['availableData', 'timeFrame', 'dataDelay'] as const
 
 /** Keys of an override that take the place of a documented number. */
 export type LimitKey = RateKey | (typeof rangeKeys)[number]
@@ -32,8 +32,15 @@ export function allowanceOf({ plan, limits }: AppConfig, group: AnalyticsGroup):
   const said = limits[group]
   const documented = analyticsLimits[group][plan]
   if (!documented && missingFrom(said, group).length > 0) return undefined
-  const [reach, span, delay] = rangeKeys.map(key => seconds(said[key]) ?? documented?.[key] ?? 0)
-  return { rates: ratesOf(said, documented?.rates ?? []), reach: reach!, span: span!, delay: delay! }
+  const [availableData, timeFrame, dataDelay] = rangeKeys.map(
+    key => seconds(said[key]) ?? documented?.[key] ?? 0,
+  )
+  return {
+    rates: ratesOf(said, documented?.rates ?? []),
+    availableData: availableData!,
+    timeFrame: timeFrame!,
+    dataDelay: dataDelay!,
+  }
 }
 
 /** What an override of a plan without access must say besides. */

@@ -44,7 +44,7 @@ function mistakesOf(config: Settled, app: AppConfig, i: number, tree: Tree): rea
     ...analyticsGroups.flatMap(group => groupMistakes(config, app, i, group, tree)),
     ...on.flatMap(stream => {
       const allowed = allowanceOf(app, groupOfStream[stream])
-      return allowed && allowed.reach > allowed.delay ? streamMistakes(app, stream, allowed) : []
+      return allowed && allowed.availableData > allowed.dataDelay ? streamMistakes(app, stream, allowed) : []
     }),
     ...userMistakes(app),
   ]
@@ -60,12 +60,12 @@ function groupMistakes(
   const allowance = allowanceOf(app, group)
   const key: Path = ['limits', group]
   if (allowance) {
-    if (allowance.reach > allowance.delay) return []
-    const [reach, delay] = [text(allowance.reach), text(allowance.delay)]
+    if (allowance.availableData > allowance.dataDelay) return []
+    const [availableData, dataDelay] = [text(allowance.availableData), text(allowance.dataDelay)]
     return [
       {
-        keys: [[...key, 'reach'], [...key, 'delay'], key],
-        text: `reach (${reach}) must be longer than delay (${delay}): as it is, nothing can ever be asked for`,
+        keys: [[...key, 'availableData'], [...key, 'dataDelay'], key],
+        text: `availableData (${availableData}) must be longer than dataDelay (${dataDelay}): as it is, nothing can ever be asked for`,
       },
     ]
   }
@@ -105,18 +105,21 @@ function streamMistakes(
 }
 
 /** A range must be read once more after it has become final and before it leaves the reach. */
-function callMistakes({ streams: { calls } }: AppConfig, { reach, delay }: PlanLimits): readonly Mistake[] {
+function callMistakes(
+  { streams: { calls } }: AppConfig,
+  { availableData, dataDelay }: PlanLimits,
+): readonly Mistake[] {
   if (calls === 'off') return []
-  const most = (reach - delay) * 1_000 - calls.revisitEvery
-  if (calls.finalAfter < most) return []
+  const most = (availableData - dataDelay) * 1_000 - calls.revisitEvery
+  if (calls.allowedLateness < most) return []
   return [
     {
       keys: [
-        ['streams', 'calls', 'finalAfter'],
+        ['streams', 'calls', 'allowedLateness'],
         ['streams', 'calls', 'revisitEvery'],
         ['limits', 'call-search'],
       ],
-      text: `finalAfter (${formatDuration(calls.finalAfter)}) and revisitEvery (${formatDuration(calls.revisitEvery)}) must together be shorter than what can be asked for (${text(reach - delay)}): as it is, no range would ever be complete`,
+      text: `allowedLateness (${formatDuration(calls.allowedLateness)}) and revisitEvery (${formatDuration(calls.revisitEvery)}) must together be shorter than what can be asked for (${text(availableData - dataDelay)}): as it is, no range would ever be complete`,
     },
   ]
 }
@@ -125,16 +128,21 @@ function callMistakes({ streams: { calls } }: AppConfig, { reach, delay }: PlanL
 function insightMistakes(
   { streams }: AppConfig,
   stream: 'usage-insight' | 'quality-insight',
-  { span }: PlanLimits,
+  { timeFrame }: PlanLimits,
 ): readonly Mistake[] {
   const settings = streams[stream]
-  if (settings === 'off' || settings.finalAfter + settings.every <= span * 1_000) return []
-  const [every, finalAfter] = [formatDuration(settings.every), formatDuration(settings.finalAfter)]
+  if (settings === 'off' || settings.allowedLateness + settings.every <= timeFrame * 1_000) return []
+  const [every, allowedLateness] = [formatDuration(settings.every), formatDuration(settings.allowedLateness)]
   const key: Path = ['streams', stream]
   return [
     {
-      keys: [[...key, 'finalAfter'], [...key, 'every'], ['limits', groupOfStream[stream], 'span'], key],
-      text: `finalAfter (${finalAfter}) and every (${every}) must together be at most the longest window (${text(span)}): as it is, no value would ever be complete`,
+      keys: [
+        [...key, 'allowedLateness'],
+        [...key, 'every'],
+        ['limits', groupOfStream[stream], 'timeFrame'],
+        key,
+      ],
+      text: `allowedLateness (${allowedLateness}) and every (${every}) must together be at most the longest window (${text(timeFrame)}): as it is, no value would ever be complete`,
     },
   ]
 }
@@ -143,10 +151,10 @@ function insightMistakes(
 function realtimeMistakes(
   { streams }: AppConfig,
   stream: 'realtime-usage' | 'realtime-quality',
-  { reach, span, delay }: PlanLimits,
+  { availableData, timeFrame, dataDelay }: PlanLimits,
 ): readonly Mistake[] {
   const settings = streams[stream]
-  const most = Math.min(reach - delay, span)
+  const most = Math.min(availableData - dataDelay, timeFrame)
   if (settings === 'off' || settings.every < most * 1_000) return []
   return [
     {

@@ -1,8 +1,8 @@
-import type { AnalyticsLimitReading, SeriesWords } from '../provider/analytics/index.ts'
+import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/identifiers.ts'
 import type { Plan } from '../provider/limits.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
-import type { DetailStreamName, StreamName, WindowStreamName } from '../streams/stream.ts'
+import type { StreamName, SubstreamName, WindowStreamName } from '../streams/stream.ts'
 import type { GroupLimits } from './schema/limits.ts'
 import type { logLevels } from './schema/sections.ts'
 import type { AllStreams } from './schema/streams.ts'
@@ -70,7 +70,7 @@ export interface ClassroomService {
   readonly insecure: boolean
 }
 
-export interface AnalyticsService extends SeriesWords {
+export interface AnalyticsService extends ParameterNames {
   /** Without a trailing slash. */
   readonly url: string
   readonly deadline: number
@@ -105,7 +105,7 @@ export interface ExpectedCalls {
   readonly callMinutes: number
 }
 
-export type AnalyticsStreamName = WindowStreamName | DetailStreamName
+export type AnalyticsStreamName = WindowStreamName | SubstreamName
 
 export interface AppConfig {
   readonly id: string

@@ -1,4 +1,4 @@
-import { defaultSeriesWords } from '../provider/analytics/index.ts'
+import { defaultParameterNames } from '../provider/analytics/index.ts'
 import type { Config } from './config.ts'
 import type { Path, Problem } from './problem.ts'
 import type { Tree } from './tree.ts'
@@ -27,7 +27,7 @@ export function checkRenames({ provider: { classroom, analytics } }: Pick<Config
           ...mistakesOf(tree, {
             path: [...path, 'granularities'],
             words: analytics.granularities,
-            known: defaultSeriesWords.granularities,
+            known: defaultParameterNames.granularities,
           }),
         ]
       : []),

@@ -4,7 +4,7 @@ import { isLoopback } from './loopback.ts'
 import type { Path, Problem } from './problem.ts'
 import { sectionOf } from './schema/leaf.ts'
 import { bare, childOf, mappingOf } from './schema/walk.ts'
-import { gatekeepers, namedInVain, repeated } from './stream-rules.ts'
+import { namedInVain, parentStreams, repeated } from './stream-rules.ts'
 import { isMapping, type Tree } from './tree.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ export function checkRules(schema: z.core.$ZodType, tree: Tree, env: Environment
   return [
     ...alternatives(schema, tree, tree.value, []),
     ...uniqueApps(tree, root),
-    ...gatekeepers(tree, root),
+    ...parentStreams(tree, root),
     ...namedInVain(tree, root),
     ...repeated(tree, root),
     ...encrypted(tree, root),

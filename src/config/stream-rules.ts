@@ -25,7 +25,7 @@ const callGates: readonly Gate[] = [
 ]
 
 /** A stream is off, and others that need it are on. */
-export function gatekeepers(tree: Tree, root: Mapping): readonly Problem[] {
+export function parentStreams(tree: Tree, root: Mapping): readonly Problem[] {
   const gates = [
     ...(hasService(root, 'classroom') ? [roomGate] : []),
     ...(hasService(root, 'analytics') ? callGates : []),

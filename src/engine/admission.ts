@@ -2,11 +2,11 @@ import type { Clock, Random } from '../clock/clock.ts'
 import type { Failure, FailureKind } from '../provider/errors.ts'
 import { called, type RequestLine } from '../provider/operation.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
-import { createGate, type Gate } from './gate.ts'
+import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
 import type { Load, Share } from './load.ts'
 import type { Arrived, Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from './ports.ts'
 import type { Queue } from './queue.ts'
-import { isIncomprehensible, isRefusal, reactions } from './reactions.ts'
+import { isIncomprehensible, isLimitViolation, retryRules } from './retry-rules.ts'
 import type { GroupLimit } from './settings.ts'
 
 export interface Attempt {
@@ -59,7 +59,7 @@ const unbounded: Pick<Load, 'take'> = { take: async () => ({ weigh: () => {}, re
 
 /** What is remembered of one limit group in this process. */
 interface Group {
-  readonly gate: Gate
+  readonly breaker: CircuitBreaker
   /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
   readonly time: BudgetTime
   /** Next free moment of the pace, on the monotonic clock, ms. */
@@ -83,7 +83,7 @@ interface Waiting {
 }
 
 /**
- * The only way to the wire. Waits before a gate that is shut, lets the queue order who goes first, debits what is
+ * The only way to the wire. Waits before a breaker that is shut, lets the queue order who goes first, debits what is
  * counted durably and paces the rest. Every attempt passes here; nothing retries behind it.
  */
 export class Admission {
@@ -93,7 +93,7 @@ export class Admission {
   readonly #deadline: number
   readonly #groups = new Map<string, Group>()
   /** What shuts one app out does not shut out the others that share its budget. */
-  readonly #doors = new Map<string, Gate>()
+  readonly #appBreakers = new Map<string, CircuitBreaker>()
 
   constructor(ports: AdmissionPorts, deadline: number) {
     this.#ports = ports
@@ -103,7 +103,7 @@ export class Admission {
 
   /** The answer to a debited request has come and was not stored: nothing is under way any more. */
   discard(grant: Grant): Promise<void> {
-    return this.#ports.ledger.settle(grant, 'unread', grant.evidence)
+    return this.#ports.ledger.settle(grant, 'unread', grant.clockBounds)
   }
 
   async send(attempt: Attempt): Promise<Sent> {
@@ -125,25 +125,25 @@ export class Admission {
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
     const group = this.#groupOf(key)
-    const door = this.#doorOf(`${app} ${key}`)
+    const appBreaker = this.#doorOf(`${app} ${key}`)
     for (;;) {
-      const freesIn = group.gate.heldFor()
+      const freesIn = group.breaker.heldFor()
       if (freesIn > 0 && this.#isBeyond(attempt, freesIn)) return { outcome: 'late', freesIn }
-      const passes = await pass(group.gate, door, waiting.signal)
+      const permits = await pass(group.breaker, appBreaker, waiting.signal)
       try {
         if (waiting.signal.aborted) return ended(attempt, group)
         const sent = await this.#ports.queue.run(key, limit.concurrency, purpose, () =>
-          this.#inTurn(group, passes, attempt, waiting),
+          this.#inTurn(group, permits, attempt, waiting),
         )
         if (sent !== 'shut') return sent
       } finally {
-        passes.leave()
+        permits.leave()
       }
     }
   }
 
   /** Sends once it is its turn; `shut` when it must go back and wait. */
-  async #inTurn(group: Group, passes: Passes, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
+  async #inTurn(group: Group, permits: Permits, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
     if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
     if (attempt.limit.counted === 'process') await this.#pace(group, attempt, waiting)
     // Before the debit: a grant would be void by the time that there is room.
@@ -151,7 +151,7 @@ export class Admission {
     if (!share) return ended(attempt, group)
     let isHeld = false
     try {
-      const sent = await this.#sendWith(share, group, passes, attempt, waiting)
+      const sent = await this.#sendWith(share, group, permits, attempt, waiting)
       isHeld = typeof sent === 'object' && sent.outcome === 'replied' && sent.reply.ok
       return sent
     } finally {
@@ -163,17 +163,17 @@ export class Admission {
   async #sendWith(
     share: Share,
     group: Group,
-    passes: Passes,
+    permits: Permits,
     attempt: Attempt,
     waiting: Waiting,
   ): Promise<Sent | 'shut'> {
     const { release } = share
     if (waiting.signal.aborted) return ended(attempt, group)
-    if (passes.areShut()) return 'shut'
+    if (permits.areShut()) return 'shut'
     if (attempt.limit.counted === 'process') {
       if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
       const signal = attempt.until === undefined ? attempt.signal : undefined
-      const reply = await this.#transmit(share, passes, attempt, signal)
+      const reply = await this.#transmit(share, permits, attempt, signal)
       return signal?.aborted && !reply.ok
         ? { outcome: 'stopped' }
         : { outcome: 'replied', reply, grant: undefined, release }
@@ -183,10 +183,10 @@ export class Admission {
     if (grant === 'over') return ended(attempt, group)
     if (typeof grant === 'string') return { outcome: grant }
     // What is debited is read to its end, even when the engine stops: it may have handed out something.
-    const reply = await this.#transmit(share, passes, attempt, undefined)
-    const evidence = group.time.evidence()
-    if (!reply.ok) await this.#ports.ledger.settle(grant, settlementOf(reply.failure.kind), evidence)
-    return { outcome: 'replied', reply, grant: { ...grant, evidence }, release }
+    const reply = await this.#transmit(share, permits, attempt, undefined)
+    const clockBounds = group.time.clockBounds()
+    if (!reply.ok) await this.#ports.ledger.settle(grant, settlementOf(reply.failure.kind), clockBounds)
+    return { outcome: 'replied', reply, grant: { ...grant, clockBounds }, release }
   }
 
   /** Spaces requests of a group that nobody counts but us. */
@@ -209,18 +209,18 @@ export class Admission {
     const { limitGroup } = request.operation
     const asked = {
       ...{ scope: limit.scope, group: limitGroup, app, operation: called(request.operation), fence, purpose },
-      ...{ rates: limit.rates, reach: this.#deadline + REACH_MARGIN_MS },
+      ...{ rates: limit.rates, arrivesWithin: this.#deadline + REACH_MARGIN_MS },
     }
     while (!waiting.signal.aborted) {
       const askedAt = clock.monotonic()
       if (this.#isStale(attempt, waiting)) return 'late'
-      const taken = await ledger.take({ ...asked, evidence: group.time.evidence() })
+      const taken = await ledger.take({ ...asked, clockBounds: group.time.clockBounds() })
       if (taken.granted === 'fenced') return 'fenced'
       group.time.observe(taken.now, askedAt)
       meter.clockDoubt(taken.ahead)
       if (!taken.granted) {
         if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS || this.#isBeyond(attempt, taken.wait)) {
-          group.gate.hold(taken.wait)
+          group.breaker.hold(taken.wait)
           return 'shut'
         }
         await clock.sleep(taken.wait, waiting.signal)
@@ -228,14 +228,14 @@ export class Admission {
       }
       meter.debit(app, limitGroup)
       if (!waiting.signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
-      await ledger.settle(taken.grant, 'refused', group.time.evidence())
+      await ledger.settle(taken.grant, 'refused', group.time.clockBounds())
     }
     return 'over'
   }
 
   async #transmit(
     share: Share,
-    passes: Passes,
+    permits: Permits,
     attempt: Attempt,
     signal: AbortSignal | undefined,
   ): Promise<Reply> {
@@ -247,10 +247,10 @@ export class Admission {
     if (reply.ok) share.weigh(reply.answer.size)
     const { family, name } = request.operation
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
-    if (failure && isRefusal(failure.kind)) meter.refusal(app, name, failure.kind)
+    if (failure && isLimitViolation(failure.kind)) meter.limitViolation(app, name, failure.kind)
     // A request that we gave up ourselves says nothing of the provider.
     if (!signal?.aborted)
-      passes.observe(
+      permits.observe(
         failure,
         sentAt,
         series === undefined ? undefined : `${called(request.operation)} ${series}`,
@@ -272,7 +272,7 @@ export class Admission {
     const known = this.#groups.get(key)
     if (known) return known
     const made: Group = {
-      gate: createGate(this.#ports),
+      breaker: createCircuitBreaker(this.#ports),
       time: createBudgetTime(this.#ports.clock),
       nextSlot: Number.NEGATIVE_INFINITY,
     }
@@ -280,24 +280,24 @@ export class Admission {
     return made
   }
 
-  #doorOf(key: string): Gate {
-    const known = this.#doors.get(key)
+  #doorOf(key: string): CircuitBreaker {
+    const known = this.#appBreakers.get(key)
     if (known) return known
-    const made = createGate(this.#ports)
-    this.#doors.set(key, made)
+    const made = createCircuitBreaker(this.#ports)
+    this.#appBreakers.set(key, made)
     return made
   }
 }
 
 /** What came of a wait that ended before its turn. */
-function ended({ signal }: Attempt, { gate }: Group): Sent {
+function ended({ signal }: Attempt, { breaker }: Group): Sent {
   if (signal.aborted) return { outcome: 'stopped' }
-  const freesIn = gate.heldFor()
+  const freesIn = breaker.heldFor()
   return freesIn > 0 ? { outcome: 'late', freesIn } : { outcome: 'late' }
 }
 
-/** Leave to go through the app's own door and through the gate of the whole group. */
-interface Passes {
+/** Leave to go through the app's own door and through the breaker of the whole group. */
+interface Permits {
   readonly areShut: () => boolean
   /** `question` tells the questions of an app apart. */
   readonly observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => void
@@ -307,18 +307,22 @@ interface Passes {
 /** These turn away one app, whatever the others that share its credential are told. */
 const personal: ReadonlySet<FailureKind> = new Set<FailureKind>(['unauthorized', 'forbidden', 'no_access'])
 
-async function pass(gate: Gate, door: Gate, signal: AbortSignal): Promise<Passes> {
-  const inner = await door.pass(signal)
-  const outer = await gate.pass(signal)
+async function pass(
+  breaker: CircuitBreaker,
+  appBreaker: CircuitBreaker,
+  signal: AbortSignal,
+): Promise<Permits> {
+  const inner = await appBreaker.pass(signal)
+  const outer = await breaker.pass(signal)
   return {
-    areShut: () => door.isShutFor(inner) || gate.isShutFor(outer),
+    areShut: () => appBreaker.isShutFor(inner) || breaker.isShutFor(outer),
     observe: (failure, sentAt, question) => {
       const isPersonal = failure !== undefined && personal.has(failure.kind)
       const isSilent = failure !== undefined && unanswered.has(failure.kind)
       // An answer that never came tells nothing of those that cannot be read.
       if (!isSilent)
-        door.observe(isPersonal || isIncomprehensible(failure) ? failure : undefined, sentAt, question)
-      if (!isPersonal) gate.observe(failure, sentAt)
+        appBreaker.observe(isPersonal || isIncomprehensible(failure) ? failure : undefined, sentAt, question)
+      if (!isPersonal) breaker.observe(failure, sentAt)
     },
     leave: () => {
       inner.leave()
@@ -332,5 +336,5 @@ const unanswered: ReadonlySet<FailureKind> = new Set<FailureKind>(['network', 't
 
 function settlementOf(kind: FailureKind): Settlement {
   if (unanswered.has(kind)) return 'unanswered'
-  return reactions[kind].unread ? 'unread' : 'refused'
+  return retryRules[kind].unread ? 'unread' : 'refused'
 }

@@ -1,10 +1,10 @@
-import type { CursorStream, DetailStream, Hint, Stream, StreamName, WindowStream } from '../streams/stream.ts'
+import type { CursorStream, Hint, Stream, StreamName, Substream, WindowStream } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
-import { type Drain, type DrainContext, startDrain } from './drain.ts'
+import { type GroupContext, type GroupScheduler, startGroupScheduler } from './group-scheduler.ts'
 import { createItemSource } from './item-source.ts'
-import type { Source } from './job.ts'
 import { createLiveChoice, type LiveChoice } from './live-choice.ts'
 import type { Pacers } from './pacer.ts'
+import type { WorkSource } from './pending-work.ts'
 import { type Poller, startPoller } from './poller.ts'
 import type { ClockOffset } from './ports.ts'
 import { createRangeRules, type RangeRules } from './range-rules.ts'
@@ -18,7 +18,7 @@ export interface RunningApp {
   readonly done: Promise<void>
   readonly wake: () => void
   /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
-  readonly want: (stream: StreamName) => void
+  readonly schedule: (stream: StreamName) => void
   /** Has a room read again that someone wants read from its beginning. */
   readonly reread: Poller['reread']
 }
@@ -26,13 +26,13 @@ export interface RunningApp {
 /** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
 const SOON_SHARE = 0.1
 
-type BudgetedStream = WindowStream | DetailStream
+type BudgetedStream = WindowStream | Substream
 
 interface Group {
   readonly choice: LiveChoice
   readonly rules: RangeRules
   /** Seconds. */
-  readonly reach: number
+  readonly availableData: number
   /** How long one question of each series takes at its fastest, seconds. */
   readonly round: number
 }
@@ -49,7 +49,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
   const { app, clock } = context
   const cursors = streams.filter(isCursor).filter(({ name }) => app.streams[name])
   const poller = startPoller({ ...context, streams: cursors })
-  const drainContext: DrainContext = {
+  const drainContext: GroupContext = {
     ...context,
     onRooms: (hints: readonly Hint[]) => poller.discover(hints.map(({ room }) => room)),
     onWork: () => wake(),
@@ -60,7 +60,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     for (const { wake } of [poller, ...drains]) wake()
   }
 
-  function startGroup(name: string, members: readonly BudgetedStream[]): readonly Drain[] {
+  function startGroup(name: string, members: readonly BudgetedStream[]): readonly GroupScheduler[] {
     const limit = app.limits[name]
     if (!limit?.range) return []
     const series = members.reduce((sum, stream) => sum + seriesOf(stream), 0)
@@ -68,18 +68,18 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     const group: Group = {
       rules,
       choice: createLiveChoice(context, rules.now),
-      reach: limit.range.reach,
+      availableData: limit.range.availableData,
       round: series * slowestSpacing(limit),
     }
     if (!members.some(isDrained)) return []
     const pacer = pacers.of(app.id, name, limit, series)
     const shortage = createShortage({
-      ...{ context, capacity: pacer.share, reach: group.reach, now: group.rules.now },
-      streams: members.filter(stream => stream.kind === 'detail').map(stream => stream.name),
+      ...{ context, capacity: pacer.share, availableData: group.availableData, now: group.rules.now },
+      streams: members.filter(stream => stream.kind === 'substream').map(stream => stream.name),
     })
     const sources = members.flatMap(stream => sourceOf(stream, group, shortage))
-    const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.reach * SOON_SHARE)
-    return [startDrain(drainContext, { name, limit, sources, pacer, soon }, group.rules.now)]
+    const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.availableData * SOON_SHARE)
+    return [startGroupScheduler(drainContext, { name, limit, sources, pacer, soon }, group.rules.now)]
   }
 
   function seriesOf(stream: BudgetedStream): number {
@@ -93,13 +93,15 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
 
   function sourceOf(
     stream: BudgetedStream,
-    { choice, rules, reach, round }: Group,
+    { choice, rules, availableData, round }: Group,
     shortage: Shortage,
-  ): readonly Source[] {
-    if (stream.kind === 'detail') {
+  ): readonly WorkSource[] {
+    if (stream.kind === 'substream') {
       const settings = app.details[stream.name]
       if (!settings) return []
-      return [createItemSource({ context: drainContext, stream, rules, reach, shortage, ...settings })]
+      return [
+        createItemSource({ context: drainContext, stream, rules, availableData, shortage, ...settings }),
+      ]
     }
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff
@@ -109,7 +111,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
 
   return {
     wake,
-    want: poller.want,
+    schedule: poller.schedule,
     reread: poller.reread,
     done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}),
   }
@@ -118,7 +120,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
 const switchedOff: WindowSettings = {
   series: [],
   every: 0,
-  finalAfter: 0,
+  allowedLateness: 0,
   revisitEvery: 0,
   frame: 'needed',
 }
@@ -132,9 +134,9 @@ function slowestSpacing({ rates }: GroupLimit): number {
 }
 
 function isCursor(stream: Stream): stream is CursorStream {
-  return stream.kind !== 'window' && stream.kind !== 'detail'
+  return stream.kind !== 'window' && stream.kind !== 'substream'
 }
 
 function isBudgeted(stream: Stream): stream is BudgetedStream {
-  return stream.kind === 'window' || stream.kind === 'detail'
+  return stream.kind === 'window' || stream.kind === 'substream'
 }

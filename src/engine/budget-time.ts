@@ -1,5 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
-import type { Evidence } from './ports.ts'
+import type { ClockBounds } from './ports.ts'
 
 /**
  * What this process saw pass of the time that a limit group's budget is counted by. The database's clock may be set
@@ -8,7 +8,7 @@ import type { Evidence } from './ports.ts'
  */
 export interface BudgetTime {
   /** Between what the ledger's time will be when a question that is asked now arrives there. */
-  readonly evidence: () => Evidence
+  readonly clockBounds: () => ClockBounds
   /** The ledger's time was `now` (ms since the epoch) at some moment since `askedAt` on the monotonic clock. */
   readonly observe: (now: number, askedAt: number) => void
 }
@@ -23,14 +23,14 @@ const ROUNDING_MS = 1
 const WAY_MS = 250
 
 /** Before the first observation every clock is believed: within what Postgres can hold. */
-const boundless: Evidence = { floor: 0, ceiling: 8_640_000_000_000_000 }
+const boundless: ClockBounds = { floor: 0, ceiling: 8_640_000_000_000_000 }
 
 export function createBudgetTime(clock: Clock): BudgetTime {
   /** The ledger's time was between these when the monotonic clock stood at `at`. */
-  let known: (Evidence & { readonly at: number }) | undefined
+  let known: (ClockBounds & { readonly at: number }) | undefined
 
   /** Between what the ledger's time is at this moment. */
-  function present(): Evidence {
+  function present(): ClockBounds {
     if (!known) return boundless
     const passed = clock.monotonic() - known.at
     const slack = passed * DRIFT + ROUNDING_MS
@@ -38,7 +38,7 @@ export function createBudgetTime(clock: Clock): BudgetTime {
   }
 
   return {
-    evidence: () => {
+    clockBounds: () => {
       const { floor, ceiling } = present()
       return { floor, ceiling: Math.min(ceiling + WAY_MS, boundless.ceiling) }
     },

@@ -46,7 +46,7 @@ export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly onFenced: () => void
 }
 
-/** What keeping an app's rooms visited needs. */
+/** What keeping an app's rooms synced needs. */
 export interface PollerContext extends AppContext {
   readonly streams: readonly CursorStream[]
 }

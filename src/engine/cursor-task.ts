@@ -1,6 +1,6 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../provider/operation.ts'
 import type { Json } from '../rows/json.ts'
-import type { Harvest, Page } from '../streams/stream.ts'
+import type { Page, PageResult } from '../streams/stream.ts'
 import type { Place, PollContext } from './context.ts'
 import type { Heard } from './heard.ts'
 import type { Answer, Grant, PageCommit, Timing } from './ports.ts'
@@ -12,7 +12,7 @@ export interface CursorPage extends Page {
   readonly looping: boolean
 }
 
-export interface CursorHarvest extends Harvest {
+export interface CursorResult extends PageResult {
   /** A feed may have more of the kind waiting. */
   readonly holdsBack: boolean
 }
@@ -27,11 +27,11 @@ export function cursorTask(
   context: PollContext,
   place: Place,
   heard: (series: string) => Heard,
-): Task<CursorPage, CursorHarvest> {
+): Task<CursorPage, CursorResult> {
   const { stream, store } = context
   /** What the whole answer says; parts of it are harvested again where the database refuses one. */
   let isNews: boolean | undefined
-  const holdsBack = ({ told = [] }: Harvest) => {
+  const holdsBack = ({ told = [] }: PageResult) => {
     isNews ??= stream.kind === 'feed' && heard(context.series).isNews(told)
     return isNews
   }
@@ -39,12 +39,12 @@ export function cursorTask(
     stream: stream.name,
     plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
     parse: (answer, timing) => parse(context, place, answer, timing),
-    harvest: page => {
-      const harvest = stream.harvest(page, place.progress.carry)
-      return { ...harvest, holdsBack: holdsBack(harvest) }
+    toRows: page => {
+      const pageResult = stream.toRows(page, place.progress.streamState)
+      return { ...pageResult, holdsBack: holdsBack(pageResult) }
     },
-    commit: (page, harvest, grant) => store.commit(pageCommit(context, place, page, harvest, grant)),
-    rehearse: (page, harvest, grant) => store.rehearse(pageCommit(context, place, page, harvest, grant)),
+    commit: (page, pageResult, grant) => store.commit(pageCommit(context, place, page, pageResult, grant)),
+    dryRun: (page, pageResult, grant) => store.dryRun(pageCommit(context, place, page, pageResult, grant)),
   }
 }
 
@@ -65,9 +65,9 @@ export function unaskable(context: PollContext): string | undefined {
 export function standAfter(
   { progress }: Place,
   page: Page,
-  { follow, carry }: Harvest,
-): { readonly cursor: string | null; readonly carry: Json } {
-  return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), carry }
+  { follow, streamState }: PageResult,
+): { readonly cursor: string | null; readonly streamState: Json } {
+  return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), streamState }
 }
 
 /** Pages without items in a row, this one included. */
@@ -100,7 +100,7 @@ function parse(
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
-  return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.harvest }
+  return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.reading }
 }
 
 /** A reading that went in a circle has not seen the end: it proves nothing about holes. */
@@ -108,15 +108,16 @@ function pageCommit(
   { app, stream, series, fence }: PollContext,
   place: Place,
   page: CursorPage,
-  harvest: CursorHarvest,
+  pageResult: CursorResult,
   grant: Grant | undefined,
 ): PageCommit {
-  const { room, rows, rejects, holes, isUndecided } = harvest
+  const { room, rows, rejects, holes, isUndecided } = pageResult
   return {
     ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
-    ...standAfter(place, page, harvest),
+    ...standAfter(place, page, pageResult),
     version: place.progress.version,
-    caughtUp: harvest.follow === 'next' && page.nextId === undefined && !page.looping && !harvest.holdsBack,
+    caughtUp:
+      pageResult.follow === 'next' && page.nextId === undefined && !page.looping && !pageResult.holdsBack,
     source: stream.source,
     ...(isUndecided && { isUndecided }),
     ...(holes && !page.looping ? { holes } : {}),

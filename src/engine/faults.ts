@@ -1,7 +1,7 @@
 import type { StreamName } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
 import { StoreUnavailable } from './ports.ts'
-import { seriesPause } from './reactions.ts'
+import { seriesPause } from './retry-rules.ts'
 
 /** Visits that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000
@@ -9,7 +9,7 @@ export const SOON_MS = 1_000
 /** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
 const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
 
-/** What it means when a visit throws; answers in how many ms the series is visited again. */
+/** What it means when a sync throws; answers in how many ms the series is synced again. */
 export function afterFault(
   { app, random, meter, log, health }: AppContext,
   stream: StreamName,
@@ -29,6 +29,6 @@ export function afterFault(
     health.failed(error.fault)
     return 0
   }
-  log.error('a visit failed by a fault of this program; it is tried again', { ...labels, error })
+  log.error('a sync failed by a fault of this program; it is tried again', { ...labels, error })
   return seriesPause(undefined, failures(), random.next())
 }

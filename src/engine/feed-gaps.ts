@@ -18,14 +18,14 @@ export interface FeedGapsContext {
   readonly fence: () => Fence
   readonly clock: Clock
   /** How long after a debit its request may still reach the provider, ms. */
-  readonly reach: number
+  readonly arrivesWithin: number
   /** How long the provider remembers what the feed did not tell, ms. */
   readonly memory: number
 }
 
 /** Begins suspicious: a process before this one may have been killed over an answer. */
 export function createFeedGaps(context: FeedGapsContext): FeedGaps {
-  const { app, series, store, fence, clock, reach, memory } = context
+  const { app, series, store, fence, clock, arrivesWithin, memory } = context
   let isSuspect = true
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
   let suspectUntil = clock.monotonic()
@@ -36,7 +36,7 @@ export function createFeedGaps(context: FeedGapsContext): FeedGaps {
 
   function suspect(): void {
     isSuspect = true
-    suspectUntil = clock.monotonic() + reach
+    suspectUntil = clock.monotonic() + arrivesWithin
   }
 
   return {
@@ -51,7 +51,7 @@ export function createFeedGaps(context: FeedGapsContext): FeedGaps {
       areOpen ||= missed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0
       const settled = areOpen && clock.monotonic() >= settledAt
-      if (missed) settledAt = clock.monotonic() + reach
+      if (missed) settledAt = clock.monotonic() + arrivesWithin
       else if (settled) settledAt = Number.POSITIVE_INFINITY
       return missed || settled ? 'missed' : 'nothing new'
     },

@@ -11,7 +11,7 @@ export interface StoreHealth {
   readonly failed: (fault: StoreFault) => void
   /** It answered a renewal of ownership, which is a write. */
   readonly answered: () => void
-  /** A whole visit succeeded. */
+  /** A whole sync succeeded. */
   readonly worked: () => void
   /** How long to leave it alone, ms; `chance` in [0, 1). */
   readonly pause: (chance: number) => number

@@ -1,24 +1,24 @@
 import type { Failure, FailureKind } from '../provider/errors.ts'
 import { requestLine } from '../provider/operation.ts'
-import type { DetailStream, WorkItem } from '../streams/stream.ts'
-import type { DrainContext } from './drain.ts'
+import type { Substream, WorkItem } from '../streams/stream.ts'
 import { afterFault } from './faults.ts'
+import type { GroupContext } from './group-scheduler.ts'
 import { itemTask } from './item-task.ts'
-import type { Found, Job, Source } from './job.ts'
-import { poll } from './poll.ts'
+import type { PendingRequest, PendingWork, WorkSource } from './pending-work.ts'
+import { poll } from './poll-page.ts'
 import type { ItemBounds, ItemLoss, OpenItem } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
-import { questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
+import { questionPause } from './retry-rules.ts'
 import type { Shortage } from './shortage.ts'
 import { createWeights } from './weights.ts'
 
 export interface ItemSourceContext {
-  readonly context: DrainContext
-  readonly stream: DetailStream
+  readonly context: GroupContext
+  readonly stream: Substream
   readonly rules: RangeRules
   /** How far back details are served, seconds. */
-  readonly reach: number
+  readonly availableData: number
   /** Items that are fetched at the same time. */
   readonly concurrency: number
   readonly shortage: Shortage
@@ -34,7 +34,7 @@ const EXPIRE_EVERY_MS = 300_000
 /** What is owed is measured at most this often, ms: while there is much of it, the list is long. */
 const MEASURE_EVERY_MS = 30_000
 
-/** The worklist is looked at again after this, ms, when nobody said that there is work. */
+/** The work queue is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
 
 /** What a failure says of an item that leaves the reach with it; of the others it only expired. */
@@ -50,9 +50,9 @@ const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
 /** Pages of one item at most. */
 const MOST_PAGES = 10_000
 
-/** The worklist of one stream of an app. */
-export function createItemSource(source: ItemSourceContext): Source {
-  const { context, stream, rules, reach, concurrency, shortage } = source
+/** The work queue of one stream of an app. */
+export function createItemSource(source: ItemSourceContext): WorkSource {
+  const { context, stream, rules, availableData, concurrency, shortage } = source
   const { app, clock, random, store, log, health, meter } = context
   const labels = { app: app.id, stream: stream.name }
   const busy = new Set<string>()
@@ -60,7 +60,7 @@ export function createItemSource(source: ItemSourceContext): Source {
   let expiredAt = Number.NEGATIVE_INFINITY
   let measuredAt = Number.NEGATIVE_INFINITY
 
-  async function find(): Promise<Found> {
+  async function find(): Promise<PendingWork> {
     const now = rules.now()
     const bounds = rules.bounds()
     await expire(rules.gone(1))
@@ -68,7 +68,7 @@ export function createItemSource(source: ItemSourceContext): Source {
     await shortage.look()
     // What ends while the list is being read is in it as it was before.
     const wasBusy = new Set(busy)
-    const recent = now - Math.min(reach * LIVE_SHARE, LIVE_SECONDS)
+    const recent = now - Math.min(availableData * LIVE_SHARE, LIVE_SECONDS)
     const limit = concurrency + busy.size
     const since = clock.monotonic()
     const isShort = shortage.isShort()
@@ -82,7 +82,7 @@ export function createItemSource(source: ItemSourceContext): Source {
     const offered = newest ? live.filter(item => item === newest || item.failures > 0) : live
     const free = [...offered, ...past].filter(isFree)
     return {
-      jobs: free.map(item => jobOf(item, recent)),
+      requests: free.map(item => requestOf(item, recent)),
       again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds, since),
     }
   }
@@ -93,32 +93,35 @@ export function createItemSource(source: ItemSourceContext): Source {
     return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
   }
 
-  async function expire(edge: number): Promise<void> {
+  async function expire(upperBound: number): Promise<void> {
     if (clock.monotonic() - expiredAt < EXPIRE_EVERY_MS) return
-    const lost = await store.expireItems(context.fence(), app.id, stream.name, edge)
+    const lost = await store.expireItems(context.fence(), app.id, stream.name, upperBound)
     expiredAt = clock.monotonic()
     if (lost > 0) log.warn('details of calls left the reach of the plan unread', { ...labels, gaps: lost })
   }
 
   async function measure(now: number): Promise<void> {
     if (clock.monotonic() - measuredAt < MEASURE_EVERY_MS) return
-    const { seconds, oldest } = await store.owedItems(app.id, stream.name)
+    const { seconds, oldest } = await store.backlogItems(app.id, stream.name)
     measuredAt = clock.monotonic()
-    meter.owed(labels, { seconds, expiresIn: oldest === null ? null : (oldest + reach - now) * 1_000 })
+    meter.owed(labels, {
+      seconds,
+      expiresIn: oldest === null ? null : (oldest + availableData - now) * 1_000,
+    })
   }
 
-  function jobOf(item: OpenItem, recent: number): Job {
+  function requestOf(item: OpenItem, recent: number): PendingRequest {
     const isLive = item.origin === 'live' && item.from > recent
     const purpose = item.failures > 0 ? 'repair' : isLive ? 'live' : 'backfill'
     const completes = stream.part === 'completes'
     return {
       ...{ purpose, completes, isFailing: item.failures > 0 },
-      expiresAt: item.from + reach,
+      expiresAt: item.from + availableData,
       run: () => run(item, purpose),
     }
   }
 
-  async function run(item: OpenItem, purpose: Job['purpose']): Promise<void> {
+  async function run(item: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
     busy.add(keyOf(item))
     try {
       await fetchItem(item, purpose)
@@ -133,7 +136,7 @@ export function createItemSource(source: ItemSourceContext): Source {
   }
 
   /** Fetches an item page by page. */
-  async function fetchItem(first: OpenItem, purpose: Job['purpose']): Promise<void> {
+  async function fetchItem(first: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
     if (first.inHandOf !== null && first.inHandOf !== context.fence().owner) return await lighten(first)
     const fitting = parts(first)
     if (fitting) return await replace(first, fitting)
@@ -141,7 +144,7 @@ export function createItemSource(source: ItemSourceContext): Source {
     const again = pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const fence = context.fence()
-      const shorter = item.to - item.from >= rules.span() ? stream.shorten(item) : undefined
+      const shorter = item.to - item.from >= rules.timeFrame() ? stream.shorten(item) : undefined
       if (shorter) return await replace(item, shorter)
       const life = (item.from - rules.bounds().after) * 1_000
       if (life <= 0 || context.signal.aborted) return
@@ -155,14 +158,14 @@ export function createItemSource(source: ItemSourceContext): Source {
       if (result.outcome === 'failed') return afterFailure(item, result.failure)
       if (result.outcome === 'fenced') return context.onFenced()
       if (result.outcome !== 'read') return
-      const { stored, harvest, fill } = result
+      const { stored, pageResult, fill } = result
       if (stored.outcome === 'fenced') return context.onFenced()
       if (stored.outcome !== 'committed') return
       health.worked()
       if (stream.several && fill !== undefined) weights.learn(stream.several.count(item), fill)
-      if (harvest.work.length > 0) context.onWork()
-      if (harvest.reading === 'whole') return
-      item = { ...item, version: stored.version, page: item.page + 1, carry: harvest.carry }
+      if (pageResult.work.length > 0) context.onWork()
+      if (pageResult.reading === 'whole') return
+      item = { ...item, version: stored.version, page: item.page + 1, streamState: pageResult.streamState }
     }
   }
 
@@ -200,7 +203,7 @@ export function createItemSource(source: ItemSourceContext): Source {
       detail,
       body: Buffer.from(target),
     } as const
-    if ((await store.setAside({ ...letter, alike: 'by body' })) === 'new')
+    if ((await store.deadLetter({ ...letter, alike: 'by body' })) === 'new')
       meter.deadLetters(labels, 'too_large', 1)
   }
 
@@ -223,7 +226,7 @@ export function createItemSource(source: ItemSourceContext): Source {
 
   /** For how long an item that could not be had now is not asked for, ms. */
   function pauseOf({ failures }: OpenItem, failure: Failure): number {
-    return questionPause(failure, failures + 1, { available: reach, chance: random.next() })
+    return questionPause(failure, failures + 1, { available: availableData, chance: random.next() })
   }
 
   async function replace(item: OpenItem, smaller: readonly WorkItem[]): Promise<void> {

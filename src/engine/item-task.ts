@@ -1,5 +1,5 @@
 import { requestLine } from '../provider/operation.ts'
-import type { DetailHarvest, DetailPage, DetailStream } from '../streams/stream.ts'
+import type { Substream, SubstreamPage, SubstreamResult } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
 import { LARGE_ANSWER } from './load.ts'
 import { type Grant, type ItemCommit, type OpenItem, StoreUnavailable } from './ports.ts'
@@ -11,13 +11,13 @@ export interface ItemTimes {
   readonly again: number
 }
 
-/** A page of an item of the worklist. */
+/** A page of an item of the work queue. */
 export function itemTask(
   context: PageContext,
-  stream: DetailStream,
+  stream: Substream,
   item: OpenItem,
   { life, again }: ItemTimes,
-): Task<DetailPage, DetailHarvest> {
+): Task<SubstreamPage, SubstreamResult> {
   const { app, store } = context
   const asked = stream.request(app.id, item, item.page)
   return {
@@ -31,10 +31,11 @@ export function itemTask(
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), item, number: item.page, asked, receivedAt }
     },
-    harvest: page => stream.harvest(page, item.carry),
-    commit: (_, harvest, grant) => store.commitItem({ ...itemCommit(context, item, harvest, grant), again }),
-    rehearse: (_, harvest, grant) =>
-      store.rehearseItem({ ...itemCommit(context, item, harvest, grant), again }),
+    toRows: page => stream.toRows(page, item.streamState),
+    commit: (_, pageResult, grant) =>
+      store.commitItem({ ...itemCommit(context, item, pageResult, grant), again }),
+    dryRun: (_, pageResult, grant) =>
+      store.dryRunItem({ ...itemCommit(context, item, pageResult, grant), again }),
   }
 }
 
@@ -49,13 +50,13 @@ async function takeInHand({ app, fence, store }: PageContext, item: OpenItem, by
 function itemCommit(
   { app, fence }: PageContext,
   item: OpenItem,
-  harvest: DetailHarvest,
+  pageResult: SubstreamResult,
   grant: Grant | undefined,
 ): Omit<ItemCommit, 'again'> {
-  const { rows, rejects, carry, reading } = harvest
-  const work = harvest.work.filter(made => app.details[made.stream])
+  const { rows, rejects, streamState, reading } = pageResult
+  const work = pageResult.work.filter(made => app.details[made.stream])
   return {
-    ...{ app: app.id, fence, item, rows, rejects, carry, work },
+    ...{ app: app.id, fence, item, rows, rejects, streamState, work },
     nextPage: reading === 'next' ? item.page + 1 : null,
     ...(grant ? { settles: grant } : {}),
   }

@@ -7,20 +7,20 @@ import {
   streamNames,
 } from '../streams/stream.ts'
 import { REACH_MARGIN_MS } from './admission.ts'
-import { createBell } from './bell.ts'
 import type { PollerContext } from './context.ts'
+import { createRelief, discover } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed-gaps.ts'
-import { createLane, type Lane } from './lane.ts'
 import { type Purpose, StoreUnavailable } from './ports.ts'
-import { faultBackoff } from './reactions.ts'
 import { feedSeries, inRegion } from './regions.ts'
-import { createRelief, discover } from './roll-call.ts'
-import { gatekeeper, Rooms } from './rooms.ts'
-import { createSequel } from './sequel.ts'
-import { type VisitResult, visit } from './visit.ts'
+import { createRescheduler } from './rescheduler.ts'
+import { faultBackoff } from './retry-rules.ts'
+import { parentStream, Rooms } from './rooms.ts'
+import { createStreamSchedule, type StreamSchedule } from './stream-schedule.ts'
+import { type SyncResult, syncSeries } from './sync.ts'
+import { createWakeup } from './wakeup.ts'
 
 /**
- * Keeps one app's series visited in time: a lane for each stream, and what each visit says about the next one.
+ * Keeps one app's series synced in time: a lane for each stream, and what each sync says about the next one.
  */
 export interface Poller {
   /** Resolves when the poller has stopped and every page in hand is finished or given up. */
@@ -35,7 +35,7 @@ export interface Poller {
    * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
    * served together; while the provider or the database fails, the next try comes as it would without them.
    */
-  readonly want: (stream: StreamName) => void
+  readonly schedule: (stream: StreamName) => void
 }
 
 /** The poller looks at its lanes at least this often, ms, so that its gauges are never older. */
@@ -49,15 +49,15 @@ const GAUGE_EVERY_MS = 1_000
 
 export function startPoller(context: PollerContext): Poller {
   const { app, clock, random, store, log, meter, signal, settings, health } = context
-  const bell = createBell(clock)
+  const wakeup = createWakeup(clock)
   const rooms = new Rooms(app, clock, settings.roomMemory, settings.mostRooms)
   const feeds = new Map<string, FeedGaps>(feedSeries(app).map(series => [series, gapsOf(series)]))
   const feedGaps = (series: string) => feeds.get(series)!
-  const lanes = new Map<StreamName, Lane>(
-    context.streams.map(stream => [stream.name, createLane(stream, clock, regionOf(stream))]),
+  const schedules = new Map<StreamName, StreamSchedule>(
+    context.streams.map(stream => [stream.name, createStreamSchedule(stream, clock, regionOf(stream))]),
   )
-  const sequel = createSequel({ context, rooms, feedGaps, want, readLog, drop })
-  const relieve = createRelief(context, rooms, room => want(gatekeeper, room, 0))
+  const rescheduler = createRescheduler({ context, rooms, feedGaps, schedule, readLog, drop })
+  const relieve = createRelief(context, rooms, room => schedule(parentStream, room, 0))
   const inHand = new Set<Promise<void>>()
   let gaugedAt = Number.NEGATIVE_INFINITY
 
@@ -69,68 +69,68 @@ export function startPoller(context: PollerContext): Poller {
   function gapsOf(series: string): FeedGaps {
     return createFeedGaps({
       ...{ app: app.id, series, store, fence: context.fence, clock },
-      reach: settings.deadline + REACH_MARGIN_MS,
+      arrivesWithin: settings.deadline + REACH_MARGIN_MS,
       memory: settings.roomMemory,
     })
   }
 
-  function want(stream: CursorStreamName, series: string, within: number): void {
-    lanes.get(stream)?.want(series, within)
-    bell.ring()
+  function schedule(stream: CursorStreamName, series: string, within: number): void {
+    schedules.get(stream)?.schedule(series, within)
+    wakeup.notify()
   }
 
   function readLog(room: string): void {
-    lanes.get(gatekeeper)?.ensure(room)
-    bell.ring()
+    schedules.get(parentStream)?.scheduleIfIdle(room)
+    wakeup.notify()
   }
 
   function drop(room: string): void {
-    for (const lane of lanes.values()) lane.drop(room)
+    for (const schedule of schedules.values()) schedule.drop(room)
   }
 
-  /** While it is uncertain whether the database is well, one visit of each stream tries it. */
-  function concurrencyOf({ stream }: Lane): number {
+  /** While it is uncertain whether the database is well, one sync of each stream tries it. */
+  function concurrencyOf({ stream }: StreamSchedule): number {
     return health.state() === 'up' ? rooms.settings(stream.name).concurrency : 1
   }
 
   function startDue(): void {
     if (health.state() === 'down') return
-    for (const lane of lanes.values()) {
-      for (let series = take(lane); series !== undefined; series = take(lane)) start(lane, series)
+    for (const schedule of schedules.values()) {
+      for (let series = take(schedule); series !== undefined; series = take(schedule)) start(schedule, series)
     }
   }
 
-  function take(lane: Lane): string | undefined {
-    return lane.take(concurrencyOf(lane))
+  function take(schedule: StreamSchedule): string | undefined {
+    return schedule.take(concurrencyOf(schedule))
   }
 
-  function start(lane: Lane, series: string): void {
-    if (sequel.waitsForLog(lane.stream, series)) {
-      lane.end(series, undefined)
+  function start(schedule: StreamSchedule, series: string): void {
+    if (rescheduler.waitsForLog(schedule.stream, series)) {
+      schedule.end(series, undefined)
       return
     }
-    const run = runVisit(lane, series).finally(() => {
+    const run = runSync(schedule, series).finally(() => {
       inHand.delete(run)
-      bell.ring()
+      wakeup.notify()
     })
     inHand.add(run)
   }
 
-  async function runVisit(lane: Lane, series: string): Promise<void> {
+  async function runSync(schedule: StreamSchedule, series: string): Promise<void> {
     let within: number | undefined
     try {
-      if (lane.stream.kind === 'feed') await reviewFeed(series)
-      within = await sequel.after(lane, series, await look(lane, series))
+      if (schedule.stream.kind === 'feed') await reviewFeed(series)
+      within = await rescheduler.after(schedule, series, await look(schedule, series))
     } catch (error) {
-      within = sequel.afterError(lane, series, error)
+      within = rescheduler.afterError(schedule, series, error)
     }
-    lane.end(series, within)
-    if (lane.stream.scope === 'room') makeRoom(series)
+    schedule.end(series, within)
+    if (schedule.stream.scope === 'room') makeRoom(series)
   }
 
   /** While others wait, a room of which all has been read for now makes room; its turn comes again. */
   function makeRoom(room: string): void {
-    if (!rooms.isCrowded || ![...lanes.values()].every(lane => lane.rests(room))) return
+    if (!rooms.isCrowded || ![...schedules.values()].every(schedule => schedule.rests(room))) return
     rooms.rest(room)
     drop(room)
   }
@@ -151,11 +151,11 @@ export function startPoller(context: PollerContext): Poller {
     }
   }
 
-  function look(lane: Lane, series: string): Promise<VisitResult> {
-    const { stream, learnt } = lane
-    const purpose: Purpose = stream.scope === 'app' || stream.name === gatekeeper ? 'live' : 'revisit'
+  function look(schedule: StreamSchedule, series: string): Promise<SyncResult> {
+    const { stream, tailMemory } = schedule
+    const purpose: Purpose = stream.scope === 'app' || stream.name === parentStream ? 'live' : 'revisit'
     const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
-    return visit(
+    return syncSeries(
       {
         ...context,
         app: inRegion(app, regionOf(stream)(series)),
@@ -164,27 +164,27 @@ export function startPoller(context: PollerContext): Poller {
         series,
         purpose,
       },
-      { learnt, room, asked: lane.asked(series) },
+      { tailMemory, room, asked: schedule.asked(series) },
     )
   }
 
   /** A consuming answer that nobody stored may have held events of any room. */
   async function reviewFeed(series: string): Promise<void> {
-    if ((await feedGaps(series).review()) === 'nothing new' || !lanes.has(gatekeeper)) return
-    const { activeEvery } = rooms.settings(gatekeeper)
-    for (const room of rooms.names()) want(gatekeeper, room, random.next() * activeEvery)
+    if ((await feedGaps(series).review()) === 'nothing new' || !schedules.has(parentStream)) return
+    const { activeEvery } = rooms.settings(parentStream)
+    for (const room of rooms.names()) schedule(parentStream, room, random.next() * activeEvery)
   }
 
   async function begin(): Promise<void> {
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [streamNames.filter(isOn), streamNames.filter(name => !isOn(name))]
     await store.noteStreams(context.fence(), app.id, { on, off })
-    if (lanes.has('app-events')) await changeFeeds()
-    for (const { stream } of lanes.values()) {
-      if (stream.kind === 'feed') for (const series of feeds.keys()) want(stream.name, series, 0)
-      else if (stream.scope === 'app') want(stream.name, '', 0)
+    if (schedules.has('app-events')) await changeFeeds()
+    for (const { stream } of schedules.values()) {
+      if (stream.kind === 'feed') for (const series of feeds.keys()) schedule(stream.name, series, 0)
+      else if (stream.scope === 'app') schedule(stream.name, '', 0)
     }
-    if (lanes.has(gatekeeper)) await discover(context, rooms, want)
+    if (schedules.has(parentStream)) await discover(context, rooms, schedule)
   }
 
   /**
@@ -211,53 +211,53 @@ export function startPoller(context: PollerContext): Poller {
           await clock.sleep(retryDelay(faultBackoff, failures, random.next()), signal)
         }
       }
-      while (health.state() === 'down' && !signal.aborted) await bell.nap(LONGEST_NAP_MS)
+      while (health.state() === 'down' && !signal.aborted) await wakeup.wait(LONGEST_NAP_MS)
     }
   }
 
   function gauge(): void {
     if (clock.monotonic() - gaugedAt < GAUGE_EVERY_MS) return
     gaugedAt = clock.monotonic()
-    for (const { stream, lateness } of lanes.values()) {
+    for (const { stream, lateness } of schedules.values()) {
       meter.schedule({ app: app.id, stream: stream.name }, lateness())
     }
   }
 
   async function run(): Promise<void> {
-    signal.addEventListener('abort', bell.ring, { once: true })
+    signal.addEventListener('abort', wakeup.notify, { once: true })
     await beginWhenPossible()
     while (!signal.aborted) {
       if (health.state() !== 'down') await relieveCrowd()
       startDue()
       gauge()
-      const due = Math.min(...lanes.values().map(lane => lane.next(concurrencyOf(lane))))
+      const due = Math.min(...schedules.values().map(schedule => schedule.next(concurrencyOf(schedule))))
       const nap = health.state() === 'down' ? LONGEST_NAP_MS : Math.max(0, due - clock.monotonic())
-      await bell.nap(Math.min(nap, LONGEST_NAP_MS))
+      await wakeup.wait(Math.min(nap, LONGEST_NAP_MS))
     }
     await Promise.all(inHand)
   }
 
   function discoverRooms(names: readonly string[]): void {
-    if (!lanes.has(gatekeeper)) return
-    const met = names.filter(name => rooms.meet(name))
+    if (!schedules.has(parentStream)) return
+    const met = names.filter(name => rooms.markSeen(name))
     const waiting = met.splice(rooms.places)
-    for (const name of met) want(gatekeeper, name, 0)
+    for (const name of met) schedule(parentStream, name, 0)
     if (waiting.length > 0) void leaveWaiting(waiting)
   }
 
   function reread(room: string, region: string | null): void {
     const hint = { room, change: 'hole', at: clock.now(), streams: roomStreamNames } as const
-    for (const { stream } of rooms.heed(hint, 'app-events', region ?? '')) want(stream, room, 0)
+    for (const { stream } of rooms.applyHint(hint, 'app-events', region ?? '')) schedule(stream, room, 0)
   }
 
-  function wantApp(stream: StreamName): void {
-    const lane = lanes.get(stream)
-    if (lane?.stream.scope !== 'app') return
-    const rates = app.limits[lane.stream.operation.limitGroup]?.rates ?? []
+  function scheduleApp(stream: StreamName): void {
+    const schedule = schedules.get(stream)
+    if (schedule?.stream.scope !== 'app') return
+    const rates = app.limits[schedule.stream.operation.limitGroup]?.rates ?? []
     const pace = Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
-    lane.wish('', pace / SHARE_FOR_WISHES)
-    bell.ring()
+    schedule.scheduleDebounced('', pace / SHARE_FOR_WISHES)
+    wakeup.notify()
   }
 
-  return { wake: bell.ring, discover: discoverRooms, reread, want: wantApp, done: run() }
+  return { wake: wakeup.notify, discover: discoverRooms, reread, schedule: scheduleApp, done: run() }
 }

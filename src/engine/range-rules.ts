@@ -8,7 +8,7 @@ import type { ClockOffset, ItemBounds } from './ports.ts'
 import { createTrial } from './trial.ts'
 
 /** How the windows of a series are cut; the bounds of the plan come to it. */
-export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'finalAfter'>
+export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
 
 /** The strict bounds that a limit group sets to questions about ranges of time, by the provider's own clock. */
 export interface RangeRules {
@@ -16,7 +16,7 @@ export interface RangeRules {
   readonly now: () => number
   readonly of: (cut: WindowCut) => WindowRules
   /** Longest range of one request, seconds: end less start must be below it. */
-  readonly span: () => number
+  readonly timeFrame: () => number
   /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
   readonly slack: () => number
   /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
@@ -42,12 +42,12 @@ export interface Attempt {
   readonly of: <T>(work: Promise<T>, told: (result: T) => Told) => Promise<T>
 }
 
-type Bound = 'start' | 'end' | 'span'
-const boundNames: readonly Bound[] = ['start', 'end', 'span']
+type Bound = 'start' | 'end' | 'timeFrame'
+const boundNames: readonly Bound[] = ['start', 'end', 'timeFrame']
 const boundOf: Readonly<Partial<Record<FailureKind, Bound>>> = {
   time_range_limit: 'start',
   latency_limit: 'end',
-  time_length_limit: 'span',
+  time_length_limit: 'timeFrame',
 }
 
 /**
@@ -78,14 +78,18 @@ export function createRangeRules(
   clockOffset: () => ClockOffset | undefined,
 ): RangeRules {
   /** By what refusals moved each bound away from where it is documented, seconds. */
-  const away = { start: 0, end: 0, span: 0 }
+  const away = { start: 0, end: 0, timeFrame: 0 }
   /** The least that was refused since it stood where it is documented, as a distance from there. */
-  const refusedAt = { start: -1, end: -1, span: -1 }
-  const step: Distances = { start: limits.reach * startShare, end: endStep, span: 0 }
+  const refusedAt = { start: -1, end: -1, timeFrame: -1 }
+  const step: Distances = { start: limits.availableData * startShare, end: endStep, timeFrame: 0 }
   const farthest: Distances = {
-    ...{ start: limits.reach / 2, end: longestEnd, span: Math.max(0, limits.span - shortestSpan) },
+    ...{
+      start: limits.availableData / 2,
+      end: longestEnd,
+      timeFrame: Math.max(0, limits.timeFrame - shortestSpan),
+    },
   }
-  const trials = { start: createTrial(clock), end: createTrial(clock), span: createTrial(clock) }
+  const trials = { start: createTrial(clock), end: createTrial(clock), timeFrame: createTrial(clock) }
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
   /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
@@ -111,9 +115,9 @@ export function createRangeRules(
   /** How far a question stays away from each bound as it is documented. */
   function distances({ start, end }: Bounds): Distances {
     return {
-      start: start - (now() - limits.reach),
-      end: now() - limits.delay - end,
-      span: limits.span - (end - start),
+      start: start - (now() - limits.availableData),
+      end: now() - limits.dataDelay - end,
+      timeFrame: limits.timeFrame - (end - start),
     }
   }
 
@@ -127,8 +131,8 @@ export function createRangeRules(
     refusedAt[bound] = Math.max(refusedAt[bound], asked[bound])
     if (!isTight(bound) || asked[bound] > away[bound]) {
       const further =
-        bound === 'span'
-          ? limits.span - Math.ceil((limits.span - asked.span) / 2) - 1
+        bound === 'timeFrame'
+          ? limits.timeFrame - Math.ceil((limits.timeFrame - asked.timeFrame) / 2) - 1
           : Math.max(step[bound], 2 * away[bound], asked[bound])
       away[bound] = Math.min(farthest[bound], further)
     }
@@ -174,18 +178,18 @@ export function createRangeRules(
   return {
     now,
     of: cut => ({
-      reach: limits.reach,
-      span: limits.span - kept().span,
-      delay: limits.delay,
+      availableData: limits.availableData,
+      timeFrame: limits.timeFrame - kept().timeFrame,
+      dataDelay: limits.dataDelay,
       ...cut,
       margin: margin(),
     }),
-    span: () => limits.span - kept().span,
+    timeFrame: () => limits.timeFrame - kept().timeFrame,
     slack: () => unsure() + wayMargin,
-    gone: step => ceilTo(now() - limits.reach - unsure(), step),
+    gone: step => ceilTo(now() - limits.availableData - unsure(), step),
     bounds: () => {
       const { start, end } = margin()
-      return { after: now() - limits.reach + start, before: now() - limits.delay - end }
+      return { after: now() - limits.availableData + start, before: now() - limits.dataDelay - end }
     },
     begin,
   }

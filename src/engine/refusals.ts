@@ -2,7 +2,7 @@ import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { PageContext, Place, PollContext } from './context.ts'
-import { reactions } from './reactions.ts'
+import { retryRules } from './retry-rules.ts'
 
 /** Business code of a classroom that does not exist. */
 const NO_SUCH_ROOM = 20404100
@@ -14,8 +14,8 @@ export function isGone({ scope }: Reported['stream'], failure: Failure): boolean
 
 /** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
 export function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
-  const isRefusal = failure.kind === 'bad_request' || failure.kind === 'not_found'
-  return stream.kind === 'queue' && cursor !== null && isRefusal && !isGone(stream, failure)
+  const isLimitViolation = failure.kind === 'bad_request' || failure.kind === 'not_found'
+  return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
 }
 
 /** Where a failure happened. */
@@ -34,7 +34,7 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   }
   const { kind, text, status, code, body, trace } = failure
   meter.page(labels, kind)
-  log[reactions[kind].level]('a page could not be read', {
+  log[retryRules[kind].level]('a page could not be read', {
     ...{ ...labels, kind, reason: text, status, code },
     ...trace,
   })
@@ -44,7 +44,7 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   const where = stream.operation.family === 'players' ? 'in addresses too' : 'by name'
   const kept = redactBytes(body, where)
   const letter = { ...labels, series, reason: kind, detail: text, body: kept, alike } as const
-  if ((await store.setAside(letter)) === 'new') meter.deadLetters(labels, kind, 1)
+  if ((await store.deadLetter(letter)) === 'new') meter.deadLetters(labels, kind, 1)
 }
 
 /** Keeps the name that cannot be sent, once. */
@@ -53,12 +53,12 @@ export async function reportUnaskable({ app, stream, series, ...ports }: PollCon
   const labels = { app: app.id, stream: stream.name }
   const body = new TextEncoder().encode(JSON.stringify(series))
   const letter = { ...labels, series, reason: 'bad_request', detail: why, body, alike: 'by body' } as const
-  if ((await store.setAside(letter)) !== 'new') return
+  if ((await store.deadLetter(letter)) !== 'new') return
   meter.deadLetters(labels, letter.reason, 1)
   log.error('a room cannot be asked about; what the feed tells of it is stored', { ...labels, reason: why })
 }
 
-/** Counts and says that a reading leads in a circle or has no end; answers how the visit ends. */
+/** Counts and says that a reading leads in a circle or has no end; answers how the sync ends. */
 export function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
   const labels = { app: app.id, stream: stream.name }
   meter.page(labels, 'looped')

@@ -7,7 +7,7 @@ import { afterChanges, isStartedAgain, later } from './room-life.ts'
 import type { AppSettings, StreamSettings } from './settings.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
-export const gatekeeper: RoomStreamName = 'room-events'
+export const parentStream: RoomStreamName = 'room-events'
 
 /** No event announces what these streams bring, so every sign of life in the room counts for them. */
 const unannounced: ReadonlySet<CursorStreamName> = new Set(['popup-quiz', 'poll'])
@@ -25,11 +25,11 @@ const SAFE_SHARE = 0.5
 const MEET_EVERY_MS = 2 * 3_600_000
 const MOST_MET = 10_000
 
-/** What this process remembers of one series between visits. */
+/** What this process remembers of one series between syncs. */
 export interface SeriesMemory {
   /** Visits in a row that found nothing new. */
   quiet: number
-  /** No more visits until a hint comes. */
+  /** No more syncs until a hint comes. */
   closed: boolean
   /** Waits until the room's log has been read. */
   held: boolean
@@ -46,8 +46,8 @@ export interface RoomMemory {
   readonly series: Map<CursorStreamName, SeriesMemory>
 }
 
-/** A visit that a hint asks for. */
-export interface Wanted {
+/** A sync that a hint asks for. */
+export interface ScheduledSync {
   readonly stream: CursorStreamName
   /** At the latest in this many ms. */
   readonly within: number
@@ -92,11 +92,11 @@ export class Rooms {
     this.#rooms.delete(room)
   }
 
-  /** Streams that follow rooms and are on, the gatekeeper first. Without the gatekeeper none can. */
+  /** Streams that follow rooms and are on, the parent stream first. Without the parent stream none can. */
   streams(): readonly CursorStreamName[] {
     const on = roomStreamNames.filter(stream => this.#app.streams[stream])
-    if (!on.includes(gatekeeper)) return []
-    return [gatekeeper, ...on.filter(stream => stream !== gatekeeper)]
+    if (!on.includes(parentStream)) return []
+    return [parentStream, ...on.filter(stream => stream !== parentStream)]
   }
 
   names(): Iterable<string> {
@@ -125,7 +125,7 @@ export class Rooms {
   }
 
   /** Whether a room that others have heard of should be looked at: it is not followed and was not met of late. */
-  meet(room: string): boolean {
+  markSeen(room: string): boolean {
     if (this.#rooms.has(room)) return false
     const met = this.#met.get(room)
     if (met !== undefined && this.#clock.monotonic() - met < MEET_EVERY_MS) return false
@@ -165,7 +165,7 @@ export class Rooms {
     return endedAt !== undefined && this.#clock.now() - endedAt > this.#memory * SAFE_SHARE
   }
 
-  /** What the database knew of a room when a visit began; a roomUuid that is used again has a life of its own. */
+  /** What the database knew of a room when a sync began; a roomUuid that is used again has a life of its own. */
   learn(room: string, life: RoomLife | undefined, opened: boolean): void {
     const known = this.#rooms.get(room)
     if (!known) return
@@ -173,8 +173,8 @@ export class Rooms {
     else if (life) known.life = later(known.life, life)
   }
 
-  /** Takes a hint to heart and answers which visits it asks for; `region`: whose feed gave it. */
-  heed(hint: Hint, from: CursorStreamName, region = ''): readonly Wanted[] {
+  /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it. */
+  applyHint(hint: Hint, from: CursorStreamName, region = ''): readonly ScheduledSync[] {
     const streams = this.streams()
     if (streams.length === 0) return []
     if (!this.#rooms.has(hint.room) && this.places === 0) {
@@ -190,7 +190,7 @@ export class Rooms {
       stream => stream !== from && (all || hint.streams.includes(stream) || unannounced.has(stream)),
     )
     return concerned.map(stream => {
-      const change = stream === gatekeeper ? hint.change : 'news'
+      const change = stream === parentStream ? hint.change : 'news'
       const within = hintedDelay(this.settings(stream), change, room.series.has(stream) ? 'known' : 'new')
       Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
       return { stream, within }
@@ -208,12 +208,12 @@ export class Rooms {
 export function seriesOf({ series }: RoomMemory, stream: CursorStreamName): SeriesMemory {
   const known = series.get(stream)
   if (known) return known
-  const made: SeriesMemory = { quiet: series.get(gatekeeper)?.quiet ?? 0, closed: false, held: false }
+  const made: SeriesMemory = { quiet: series.get(parentStream)?.quiet ?? 0, closed: false, held: false }
   series.set(stream, made)
   return made
 }
 
-/** Whether every other stream of the room has had its last visit. */
+/** Whether every other stream of the room has had its last sync. */
 export function haveOthersClosed({ series }: RoomMemory): boolean {
-  return [...series].every(([stream, memory]) => stream === gatekeeper || memory.closed)
+  return [...series].every(([stream, memory]) => stream === parentStream || memory.closed)
 }

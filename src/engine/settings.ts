@@ -2,8 +2,8 @@ import type { Cadence } from '../planning/cadence.ts'
 import type { RangeLimits, Rate } from '../provider/limits.ts'
 import type {
   CursorStreamName,
-  DetailStreamName,
-  HarvestSettings,
+  ReadingSettings,
+  SubstreamName,
   WindowSeries,
   WindowStreamName,
 } from '../streams/stream.ts'
@@ -20,7 +20,7 @@ export interface AppSettings {
   /** Streams that are on; an absent one is off. */
   readonly streams: Readonly<Partial<Record<CursorStreamName, StreamSettings>>>
   readonly windows: Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
-  readonly details: Readonly<Partial<Record<DetailStreamName, DetailSettings>>>
+  readonly details: Readonly<Partial<Record<SubstreamName, SubstreamSettings>>>
   readonly limits: Readonly<Record<string, GroupLimit>>
 }
 
@@ -30,7 +30,7 @@ export interface RegionSettings {
 }
 
 export interface StreamSettings extends Cadence {
-  /** Series of this stream that are visited at the same time, in each region. */
+  /** Series of this stream that are synced at the same time, in each region. */
   readonly concurrency: number
 }
 
@@ -41,7 +41,7 @@ export interface WindowSettings {
   /** How often the newest data are asked for, ms. */
   readonly every: number
   /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
-  readonly finalAfter: number
+  readonly allowedLateness: number
   /** How often what is still going on is looked at again, ms. */
   readonly revisitEvery: number
   /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
@@ -55,7 +55,7 @@ export interface LiveSettings {
   readonly of: (channel: string) => readonly WindowSeries[]
 }
 
-export interface DetailSettings {
+export interface SubstreamSettings {
   /** Items that are fetched at the same time. */
   readonly concurrency: number
 }
@@ -74,7 +74,7 @@ export interface GroupLimit {
 
 export interface EngineSettings {
   readonly apps: readonly AppSettings[]
-  readonly harvest: HarvestSettings
+  readonly reading: ReadingSettings
   /** How long after its last sign of life a roomUuid is certainly the same room, ms. */
   readonly roomMemory: number
   /** Rooms of an app that are remembered at most; the others have their turn from the store. */

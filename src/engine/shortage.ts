@@ -1,7 +1,7 @@
 import { shortfall } from '../planning/shortage.ts'
-import type { DetailStreamName } from '../streams/stream.ts'
+import type { SubstreamName } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
-import type { DetailDemand } from './ports.ts'
+import type { SubstreamDemand } from './ports.ts'
 
 /** Whether the details of an app's calls are more than the budget can bring before they expire. */
 export interface Shortage {
@@ -16,9 +16,9 @@ export interface Shortage {
 export interface ShortageContext {
   readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log'>
   /** The streams that draw on the budget. */
-  readonly streams: readonly DetailStreamName[]
+  readonly streams: readonly SubstreamName[]
   /** How far back details are served, seconds. */
-  readonly reach: number
+  readonly availableData: number
   /** Requests a second that are left to this app. */
   readonly capacity: () => number
   /** The provider's clock, Unix seconds. */
@@ -33,7 +33,13 @@ const LONGEST_COUNT = 86_400
 /** What a call costs before any was read: its sessions and one batch of metrics. */
 const unknownCost = { slices: 1, pages: 1, batches: 1 } as const
 
-export function createShortage({ context, streams, reach, capacity, now }: ShortageContext): Shortage {
+export function createShortage({
+  context,
+  streams,
+  availableData,
+  capacity,
+  now,
+}: ShortageContext): Shortage {
   const { app, clock, store, log } = context
   let lookedAt = Number.NEGATIVE_INFINITY
   let share = 0
@@ -43,11 +49,11 @@ export function createShortage({ context, streams, reach, capacity, now }: Short
   const cost = (ofSessions: number, ofMetrics: number) =>
     (streams.includes('call-sessions') ? ofSessions : 0) + (streams.includes('call-metrics') ? ofMetrics : 0)
 
-  function measure({ calls, cost: known, owed }: DetailDemand, counted: number): number {
+  function measure({ calls, cost: known, owed }: SubstreamDemand, counted: number): number {
     const { slices, pages, batches } = known ?? unknownCost
     perSlice = cost(pages, batches)
     const waiting = owed.map(({ from, sessions, metrics }) => ({
-      expiresAt: from + reach,
+      expiresAt: from + availableData,
       requests: cost(sessions * pages, sessions * batches + metrics),
     }))
     const inflow = (calls * slices * perSlice) / counted
@@ -59,9 +65,9 @@ export function createShortage({ context, streams, reach, capacity, now }: Short
     lead: () => (share > 0 ? (2 * perSlice) / capacity() : 0),
     look: async () => {
       if (clock.monotonic() - lookedAt < LOOK_EVERY_MS) return
-      const counted = Math.min(reach, LONGEST_COUNT)
+      const counted = Math.min(availableData, LONGEST_COUNT)
       const before = share
-      share = measure(await store.detailDemand(app.id, now() - counted), counted)
+      share = measure(await store.substreamDemand(app.id, now() - counted), counted)
       lookedAt = clock.monotonic()
       if (share > 0 === before > 0) return
       const labels = { app: app.id, lost: Math.round(share * 100) / 100 }

@@ -4,7 +4,6 @@ import { shardOf } from '../planning/shard.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import { Admission } from './admission.ts'
 import { type RunningApp, startApp } from './app.ts'
-import { createBell } from './bell.ts'
 import { confirmedTime } from './confirmed.ts'
 import { runOnSchedule } from './cron.ts'
 import { createStoreHealth } from './health.ts'
@@ -13,6 +12,7 @@ import { createPacers } from './pacer.ts'
 import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import type { Queue } from './queue.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
+import { createWakeup } from './wakeup.ts'
 import { within } from './within.ts'
 
 /** The running daemon: it owns what it can, polls what it owns, and stops in an orderly way. */
@@ -23,7 +23,7 @@ export interface Engine {
    * Has the whole app read anew by a stream as soon as may be, because something is said to have happened. May be asked
    * as often as one likes. Does nothing for an app that another process owns, or a stream that is off.
    */
-  readonly want: (app: string, stream: StreamName) => void
+  readonly schedule: (app: string, stream: StreamName) => void
   /** Finishes the pages in hand, gives the shards back, and resolves. */
   readonly stop: () => Promise<void>
   /** Resolves when the engine has stopped. */
@@ -61,8 +61,8 @@ export function startEngine(context: EngineContext): Engine {
   const { settings, ownership, clock, random, log, meter, store } = context
   const admission = new Admission(context, settings.deadline)
   const pacers = createPacers(context)
-  const bell = createBell(clock)
-  const health = createStoreHealth(log, bell.ring)
+  const wakeup = createWakeup(clock)
+  const health = createStoreHealth(log, wakeup.notify)
   const stopping = new AbortController()
   const running = new Map<string, Running>()
   /** Pollers that have not ended yet, those that were told to stop included. */
@@ -109,7 +109,7 @@ export function startEngine(context: EngineContext): Engine {
         health,
         fence: () => fence,
         signal: controller.signal,
-        onFenced: bell.ring,
+        onFenced: wakeup.notify,
       },
       streams: context.streams,
       pacers,
@@ -131,7 +131,7 @@ export function startEngine(context: EngineContext): Engine {
   }
 
   /** Has the rooms read that someone has marked since. */
-  async function heedMarks(): Promise<void> {
+  async function applyMarks(): Promise<void> {
     for (;;) {
       await clock.sleep(MARKS_EVERY_MS, stopping.signal)
       if (stopping.signal.aborted) return
@@ -159,7 +159,9 @@ export function startEngine(context: EngineContext): Engine {
         const why = error instanceof StoreUnavailable ? error.fault : { error }
         log.error('ownership could not be renewed; trying again', why)
       }
-      await bell.nap(failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery)
+      await wakeup.wait(
+        failures > 0 ? retryDelay(claimBackoff, failures, random.next()) : settings.renewEvery,
+      )
       // The next claim is what finds out whether the database is back: not at once, when it is said to be away.
       if (failures === 0 && health.state() === 'down') {
         await clock.sleep(health.pause(random.next()), stopping.signal)
@@ -183,7 +185,7 @@ export function startEngine(context: EngineContext): Engine {
       { ...context, expression: settings.housekeeping, signal: stopping.signal },
       keepHouse,
     )
-    const heeding = heedMarks()
+    const heeding = applyMarks()
     await own()
     await shutDown()
     await Promise.all([keeping, heeding])
@@ -192,10 +194,10 @@ export function startEngine(context: EngineContext): Engine {
   const done = run()
   return {
     owned: () => ({ shards, apps: [...running.keys()] }),
-    want: (app, stream) => running.get(app)?.drained.want(stream),
+    schedule: (app, stream) => running.get(app)?.drained.schedule(stream),
     stop: () => {
       stopping.abort()
-      bell.ring()
+      wakeup.notify()
       return done
     },
     done,

@@ -4,15 +4,15 @@ import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
 import type { Answer, Arrived, CommitResult, Grant, Timing } from './ports.ts'
 
 /** What a page of one kind of stream does on each step of its way. */
-export interface Task<P extends Items, H extends Yield> {
+export interface Task<P extends PageItems, H extends TaskResult> {
   readonly stream: StreamName
   readonly plan: () => Plan
   readonly parse: (answer: Answer, timing: Timing) => P
-  readonly harvest: (page: P) => H
+  readonly toRows: (page: P) => H
   /** Writes the page in one statement. Throws RefusedRows when Postgres refuses a value. */
-  readonly commit: (page: P, harvest: H, grant: Grant | undefined) => Promise<CommitResult>
+  readonly commit: (page: P, pageResult: H, grant: Grant | undefined) => Promise<CommitResult>
   /** Tries the same statement and rolls it back. */
-  readonly rehearse: (page: P, harvest: H, grant: Grant | undefined) => Promise<boolean>
+  readonly dryRun: (page: P, pageResult: H, grant: Grant | undefined) => Promise<boolean>
 }
 
 export interface Plan {
@@ -25,11 +25,11 @@ export interface Plan {
   readonly arrived?: Arrived
 }
 
-export interface Items {
+export interface PageItems {
   readonly items: readonly unknown[]
 }
 
-export interface Yield {
+export interface TaskResult {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
   /** How much was told that nobody asked for. */

@@ -1,7 +1,7 @@
 import { frameOf, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
-import { detailStreamNames, type WindowSeries, type WindowStream } from '../streams/stream.ts'
-import type { DrainContext } from './drain.ts'
+import { substreamNames, type WindowSeries, type WindowStream } from '../streams/stream.ts'
+import type { GroupContext } from './group-scheduler.ts'
 import type { LiveChoice } from './live-choice.ts'
 import type { LiveChannel } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
@@ -9,7 +9,7 @@ import type { WindowSettings } from './settings.ts'
 import { newSeries, type SeriesState } from './window-series.ts'
 
 export interface WindowSourceContext {
-  readonly context: DrainContext
+  readonly context: GroupContext
   readonly stream: WindowStream
   readonly settings: WindowSettings
   /** The channels that are asked about while something goes on in them. */
@@ -42,7 +42,7 @@ export const FIRST_LEAD = 60
 export function followWindows(source: WindowSourceContext): Following {
   const { context, stream, settings, choice, rules, details, round } = source
   const { app, clock, store } = context
-  const { live, frame, finalAfter } = settings
+  const { live, frame, allowedLateness } = settings
   const follow = (one: WindowSeries): Followed => {
     return { one, state: newSeries(clock.monotonic(), settings.revisitEvery) }
   }
@@ -52,8 +52,8 @@ export function followWindows(source: WindowSourceContext): Following {
   async function begin(): Promise<void> {
     const fence = context.fence()
     // Details of calls that were out of their reach before anyone asked are owed by nobody.
-    for (const name of details ? detailStreamNames : []) {
-      await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.reach)
+    for (const name of details ? substreamNames : []) {
+      await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }
     await make(settings.series, 'lasting')
     const open = new Set((await store.windows(app.id, stream.name)).map(({ series }) => series))
@@ -69,10 +69,10 @@ export function followWindows(source: WindowSourceContext): Following {
     for (const series of alike.values()) {
       const { step, expects } = series[0]!
       const isPassing = kind === 'passing'
-      const own: WindowRules = rules.of({ step, frame, finalAfter })
+      const own: WindowRules = rules.of({ step, frame, allowedLateness })
       const from = isPassing
-        ? frameOf(own, rules.now()).horizon
-        : frameOf(own, rules.now() + FIRST_LEAD + round).edge
+        ? frameOf(own, rules.now()).lowerBound
+        : frameOf(own, rules.now() + FIRST_LEAD + round).upperBound
       const keys = series.map(({ key }) => key)
       const each = expects === 'each' ? step : undefined
       await store.beginWindows(context.fence(), app.id, stream.name, keys, from, each, isPassing)

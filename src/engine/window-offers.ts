@@ -44,7 +44,7 @@ export function offersOf(context: OfferContext): readonly Offer[] {
     return { purpose, range, expiresAt: expiryOf(rules, first) }
   }
   state.parts = state.parts.filter(part => intersect(stillOwed, [part]).length > 0)
-  const part = state.parts.find(({ from, to }) => from >= askable.edge && to <= askable.horizon)
+  const part = state.parts.find(({ from, to }) => from >= askable.upperBound && to <= askable.lowerBound)
   const planned = purposesNow(context).flatMap(purpose => {
     const range = plan(context, purpose)
     if (!range) putOff(context, purpose)
@@ -78,7 +78,7 @@ function plan({ rules, progress, state, now }: OfferContext, purpose: WindowPurp
 /** There is nothing to do for a purpose: when to look again. */
 function putOff({ state, rules, settings, progress, now, at }: OfferContext, purpose: WindowPurpose): void {
   if (purpose === 'live') {
-    const next = frameOf(rules, now).horizon + rules.step + rules.delay + rules.margin.end - now
+    const next = frameOf(rules, now).lowerBound + rules.step + rules.dataDelay + rules.margin.end - now
     state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))
   }
   if (purpose === 'revisit') {
@@ -89,7 +89,7 @@ function putOff({ state, rules, settings, progress, now, at }: OfferContext, pur
   if (purpose === 'repair') {
     // What was not served is less and less likely to be.
     const isServed = progress.missing.length === 0
-    const longest = Math.max(settings.revisitEvery, rules.reach * 1_000 * LONGEST_ROUND)
+    const longest = Math.max(settings.revisitEvery, rules.availableData * 1_000 * LONGEST_ROUND)
     state.repairEvery = isServed ? settings.revisitEvery : Math.min(longest, state.repairEvery * 2)
     state.repairAt = at + state.repairEvery
     state.repairedTo = 0

@@ -1,10 +1,10 @@
 import type { Failure, FailureKind } from '../provider/errors.ts'
-import type { DrainContext } from './drain.ts'
 import { SOON_MS } from './faults.ts'
+import type { GroupContext } from './group-scheduler.ts'
 import type { Purpose } from './ports.ts'
 import type { RangeRules } from './range-rules.ts'
-import { isOfTheQuestion, questionPause } from './reactions.ts'
 import { reportFailure } from './refusals.ts'
+import { isOfTheQuestion, questionPause } from './retry-rules.ts'
 import type { WindowSettings } from './settings.ts'
 import type { WindowResult } from './window-reading.ts'
 import {
@@ -18,7 +18,7 @@ import {
 import type { WindowReading } from './window-task.ts'
 
 export interface OutcomeContext {
-  readonly context: DrainContext
+  readonly context: GroupContext
   readonly settings: WindowSettings
   readonly rules: RangeRules
   /** The series of the stream. */
@@ -98,7 +98,7 @@ async function afterFailure({ context }: OutcomeContext, ended: Ended, failure: 
   // Refusals of a range and failures of the group are passed within minutes: they make no first failure of the question late.
   state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
   state.isFailing = isOfQuestion
-  const patience = { available: reading.rules.reach, chance: context.random.next() }
+  const patience = { available: reading.rules.availableData, chance: context.random.next() }
   state.notBefore = context.clock.monotonic() + questionPause(failure, state.failures, patience)
   await reportFailure({ ...context, stream, series: series.key }, failure)
   if (state.failures < FAILURES_THAT_PART) return
@@ -116,7 +116,7 @@ function isUnreadable(kind: FailureKind, { reading: { range, series }, state }: 
 
 /** One step that can never be read must not keep the others from being read. */
 async function giveUp(
-  { app, store, fence, log }: DrainContext,
+  { app, store, fence, log }: GroupContext,
   { stream, series, range }: WindowReading,
 ): Promise<void> {
   const known = (await store.windows(app.id, stream.name)).find(each => each.series === series.key)

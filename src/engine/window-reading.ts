@@ -2,7 +2,7 @@ import { boundsOf, isAllowed, validFor } from '../planning/windows.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { Hint } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
-import { poll } from './poll.ts'
+import { poll } from './poll-page.ts'
 import type { RangeRules, Told } from './range-rules.ts'
 import { isOverflow, type WindowReading, windowTask } from './window-task.ts'
 
@@ -51,19 +51,19 @@ export async function readWindow(
       return { end: endOf(result.failure, reading), failure: result.failure, ...found }
     if (result.outcome === 'late' && reading.number > 1) return { end: 'endless', ...found }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
-    const { stored, harvest } = result
+    const { stored, pageResult } = result
     if (stored.outcome === 'fenced') return { end: 'fenced', ...found }
     if (stored.outcome !== 'committed') return { end: 'busy', ...found }
-    found.hints.push(...harvest.hints)
-    found.madeWork ||= harvest.work.length > 0
-    if (isOverflow(reading, harvest)) return { end: 'overflow', ...found }
-    if (harvest.reading !== 'next') return { end: harvest.reading, ...found }
+    found.hints.push(...pageResult.hints)
+    found.madeWork ||= pageResult.work.length > 0
+    if (isOverflow(reading, pageResult)) return { end: 'overflow', ...found }
+    if (pageResult.reading !== 'next') return { end: pageResult.reading, ...found }
     reading = {
       ...reading,
       number: reading.number + 1,
       version: stored.version,
-      unfinished: [...reading.unfinished, ...harvest.unfinished],
-      isUncertain: reading.isUncertain || harvest.isUncertain === true,
+      unfinished: [...reading.unfinished, ...pageResult.unfinished],
+      isUncertain: reading.isUncertain || pageResult.isUncertain === true,
     }
   }
   return { end: 'narrow', ...found }

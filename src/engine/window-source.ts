@@ -4,7 +4,7 @@ import { lengthOf, subtract } from '../planning/ranges.ts'
 import { boundsOf, frameOf, type WindowRules } from '../planning/windows.ts'
 import type { WindowSeries } from '../streams/stream.ts'
 import { afterFault, SOON_MS } from './faults.ts'
-import type { Found, Job, Source } from './job.ts'
+import type { PendingRequest, PendingWork, WorkSource } from './pending-work.ts'
 import type { Purpose, WindowProgress } from './ports.ts'
 import { type Followed, followWindows, type WindowSourceContext } from './window-following.ts'
 import { type Offer, offersOf, waitOf } from './window-offers.ts'
@@ -18,27 +18,28 @@ const EXPIRE_EVERY_MS = 600_000
 export const LOOK_EVERY_MS = 60_000
 
 /** The series of one window stream of an app: what is owed of each, and how to get it. */
-export function createWindowSource(source: WindowSourceContext): Source {
+export function createWindowSource(source: WindowSourceContext): WorkSource {
   const { context, stream, settings, rules, details } = source
   const { app, clock, store, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
   const { series: followed, begin, renew } = followWindows(source)
   let expiredAt = Number.NEGATIVE_INFINITY
 
-  const { frame, finalAfter } = settings
-  const rulesOf = ({ step }: Pick<WindowSeries, 'step'>): WindowRules => rules.of({ step, frame, finalAfter })
+  const { frame, allowedLateness } = settings
+  const rulesOf = ({ step }: Pick<WindowSeries, 'step'>): WindowRules =>
+    rules.of({ step, frame, allowedLateness })
 
-  async function find(): Promise<Found> {
-    if (followed.size === 0) return { jobs: [], again: LOOK_EVERY_MS }
+  async function find(): Promise<PendingWork> {
+    if (followed.size === 0) return { requests: [], again: LOOK_EVERY_MS }
     await renew()
     // What ends while progress is being read stands in it as it did before.
     const wasBusy = new Set([...followed].filter(([, { state }]) => state.isBusy).map(([key]) => key))
     const known = await progressOfAll()
     const progress = (await expire(known)) ? await progressOfAll() : known
     gauge(progress)
-    const jobs = progress.filter(({ series }) => !wasBusy.has(series)).flatMap(jobsOf)
+    const requests = progress.filter(({ series }) => !wasBusy.has(series)).flatMap(requestsOf)
     const waits = [...followed.values()].map(({ state }) => waitOf(state, clock.monotonic()))
-    return { jobs, again: Math.min(LOOK_EVERY_MS, ...waits) }
+    return { requests, again: Math.min(LOOK_EVERY_MS, ...waits) }
   }
 
   async function progressOfAll(): Promise<readonly WindowProgress[]> {
@@ -51,16 +52,16 @@ export function createWindowSource(source: WindowSourceContext): Source {
     const moved = { lost: 0, absent: 0 }
     for (const each of progress) {
       const { one, state } = followed.get(each.series)!
-      const edge = rules.gone(one.step)
+      const upperBound = rules.gone(one.step)
       const isDue = isTime || state.liveAt <= clock.monotonic()
       // A window that is being read would find its series moved on.
-      if (!isDue || state.isBusy || expired(each, edge).length === 0) continue
+      if (!isDue || state.isBusy || expired(each, upperBound).length === 0) continue
       const { lost, absent } = await store.expireWindows(
         context.fence(),
         app.id,
         stream.name,
         each.series,
-        edge,
+        upperBound,
       )
       moved.lost += lost
       moved.absent += absent
@@ -71,7 +72,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
     return moved.lost + moved.absent > 0
   }
 
-  function jobsOf(progress: WindowProgress): readonly Job[] {
+  function requestsOf(progress: WindowProgress): readonly PendingRequest[] {
     const each = followed.get(progress.series)!
     const { one, state } = each
     const at = clock.monotonic()
@@ -91,7 +92,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
   function claimOf({ passing }: Followed, { purpose, expiresAt }: Offer): Purpose {
     if (passing !== 'going on' || purpose !== 'live') return purpose
     const left = expiresAt - rules.now()
-    return left > rulesOf({ step: 1 }).reach * (1 - LIVE_PATIENCE) ? 'backfill' : 'live'
+    return left > rulesOf({ step: 1 }).availableData * (1 - LIVE_PATIENCE) ? 'backfill' : 'live'
   }
 
   async function run(
@@ -139,7 +140,7 @@ export function createWindowSource(source: WindowSourceContext): Source {
     meter.schedule(labels, { series: late.length, lateBy: Math.max(0, ...late) })
     meter.owed(labels, {
       seconds: lengthOf(left),
-      expiresIn: left.length > 0 ? (oldest + rulesOf({ step: 1 }).reach - now) * 1_000 : null,
+      expiresIn: left.length > 0 ? (oldest + rulesOf({ step: 1 }).availableData - now) * 1_000 : null,
     })
   }
 

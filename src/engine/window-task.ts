@@ -4,7 +4,7 @@ import { intersect, normalise, subtract } from '../planning/ranges.ts'
 import { boundsOf, finalPart, type WindowRules } from '../planning/windows.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
-import type { WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../streams/stream.ts'
+import type { WindowPage, WindowResult, WindowSeries, WindowStream } from '../streams/stream.ts'
 import type { PageContext } from './context.ts'
 import type { Grant, LostRange, WindowCommit } from './ports.ts'
 import type { Task } from './task.ts'
@@ -36,7 +36,7 @@ export function windowTask(
   context: PageContext,
   reading: WindowReading,
   life: number,
-): Task<WindowPage, WindowHarvest> {
+): Task<WindowPage, WindowResult> {
   const { app, store } = context
   const { stream, series, rules, range, number, plannedAt, details } = reading
   const bounds = boundsOf(rules, range)
@@ -50,32 +50,32 @@ export function windowTask(
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
     },
-    harvest: page => stream.harvest(page),
-    commit: (_, harvest, grant) => store.commitWindow(windowCommit(context, reading, harvest, grant)),
-    rehearse: (_, harvest, grant) => store.rehearseWindow(windowCommit(context, reading, harvest, grant)),
+    toRows: page => stream.toRows(page),
+    commit: (_, pageResult, grant) => store.commitWindow(windowCommit(context, reading, pageResult, grant)),
+    dryRun: (_, pageResult, grant) => store.dryRunWindow(windowCommit(context, reading, pageResult, grant)),
   }
 }
 
 /** The window holds more than the provider lists, and cannot be made smaller. */
-export function isOverflow({ range, rules }: WindowReading, { reading }: WindowHarvest): boolean {
+export function isOverflow({ range, rules }: WindowReading, { reading }: WindowResult): boolean {
   return reading === 'narrow' && range.to - range.from <= rules.step
 }
 
 function windowCommit(
   { app, fence }: PageContext,
   reading: WindowReading,
-  harvest: WindowHarvest,
+  pageResult: WindowResult,
   grant: Grant | undefined,
 ): WindowCommit {
   const { stream, series, range, version } = reading
-  const { rows, rejects } = harvest
-  const work = harvest.work.filter(item => app.details[item.stream])
-  const isRead = harvest.reading === 'whole'
-  const missing = missingFrom(reading, harvest)
-  const lost: readonly LostRange[] = isOverflow(reading, harvest) ? [{ ...range, reason: 'overflow' }] : []
+  const { rows, rejects } = pageResult
+  const work = pageResult.work.filter(item => app.details[item.stream])
+  const isRead = pageResult.reading === 'whole'
+  const missing = missingFrom(reading, pageResult)
+  const lost: readonly LostRange[] = isOverflow(reading, pageResult) ? [{ ...range, reason: 'overflow' }] : []
   return {
     ...{ app: app.id, stream: stream.name, series: series.key, fence, version, rows, rejects, work },
-    covers: isRead ? subtract(finished(reading, harvest), missing) : [],
+    covers: isRead ? subtract(finished(reading, pageResult), missing) : [],
     sees: isRead || lost.length > 0 ? [range] : [],
     misses:
       isRead && rejects.length === 0
@@ -87,14 +87,14 @@ function windowCommit(
 }
 
 /** What should have a value in the answer and has none; where it has what cannot be read, that may be it. */
-function missingFrom({ series, range }: WindowReading, { received }: WindowHarvest): Ranges {
+function missingFrom({ series, range }: WindowReading, { received }: WindowResult): Ranges {
   return series.expects === 'each' && received ? withoutValue(range, series.step, received) : []
 }
 
 /** What is final of the window, without the seconds at which something begins that is still going on. */
-function finished(reading: WindowReading, harvest: WindowHarvest): Ranges {
+function finished(reading: WindowReading, pageResult: WindowResult): Ranges {
   const { rules, range, plannedAt, unfinished } = reading
-  if (reading.isUncertain || harvest.isUncertain) return []
-  const open = [...unfinished, ...harvest.unfinished].map(second => ({ from: second, to: second + 1 }))
+  if (reading.isUncertain || pageResult.isUncertain) return []
+  const open = [...unfinished, ...pageResult.unfinished].map(second => ({ from: second, to: second + 1 }))
   return subtract(finalPart(rules, range, plannedAt), normalise(open))
 }

@@ -1,4 +1,4 @@
-/** How often a series is visited, ms. */
+/** How often a series is synced, ms. */
 export interface Cadence {
   /** While something happens. */
   readonly activeEvery: number
@@ -21,35 +21,35 @@ export interface Finding {
   readonly unfinished: boolean
 }
 
-export type NextVisit =
-  | { readonly kind: 'visit'; readonly after: number; readonly quiet: number }
+export type NextSync =
+  | { readonly kind: 'sync'; readonly after: number; readonly quiet: number }
   | { readonly kind: 'close' }
 
 /** An unfinished list is read again at least this many times as often as an idle one. */
 const UNFINISHED_QUIET = 3
 
-/** Share of the provider's memory after which the last visit to an ended room is made. */
-const LAST_VISIT = 0.9
+/** Share of the provider's memory after which the last sync to an ended room is made. */
+const LAST_SYNC = 0.9
 
 /**
- * When to visit next. An open room is visited at growing intervals that start over with every news; an ended one
- * likewise, with one last visit shortly before the provider forgets it, and then no more. `chance` in [0, 1)
- * spreads the visits by a tenth.
+ * When to sync next. An open room is synced at growing intervals that start over with every news; an ended one
+ * likewise, with one last sync shortly before the provider forgets it, and then no more. `chance` in [0, 1)
+ * spreads the syncs by a tenth.
  */
-export function nextVisit(
+export function nextSync(
   cadence: Cadence,
   state: SeriesState,
   finding: Finding,
   now: number,
   chance: number,
-): NextVisit {
+): NextSync {
   const quiet = nextQuiet(state, finding)
   const interval =
     Math.min(cadence.idleEvery, cadence.activeEvery * 2 ** Math.min(quiet, 30)) * (0.95 + chance / 10)
-  if (state.endedAt === undefined) return { kind: 'visit', after: interval, quiet }
-  const left = state.endedAt + cadence.memory * LAST_VISIT - now
+  if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
+  const left = state.endedAt + cadence.memory * LAST_SYNC - now
   if (left <= 0) return { kind: 'close' }
-  return { kind: 'visit', after: Math.min(interval, left), quiet }
+  return { kind: 'sync', after: Math.min(interval, left), quiet }
 }
 
 function nextQuiet(state: SeriesState, finding: Finding): number {
@@ -57,7 +57,7 @@ function nextQuiet(state: SeriesState, finding: Finding): number {
   return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
 }
 
-/** How soon a series is visited after a hint: at once for a hole or where it was never read, else within one interval. */
+/** How soon a series is synced after a hint: at once for a hole or where it was never read, else within one interval. */
 export function hintedDelay(
   cadence: Cadence,
   change: 'news' | 'hole' | 'ended',
@@ -66,7 +66,7 @@ export function hintedDelay(
   return change === 'hole' || known === 'new' ? 0 : cadence.activeEvery
 }
 
-/** How many visits in a row would have found nothing, had a series been visited since its last news, `ms` ago. */
+/** How many syncs in a row would have found nothing, had a series been synced since its last news, `ms` ago. */
 export function quietSince(activeEvery: number, ms: number): number {
   return ms <= activeEvery ? 0 : Math.floor(Math.log2(ms / activeEvery))
 }

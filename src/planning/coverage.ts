@@ -20,9 +20,9 @@ export interface Coverage {
 /** What can be asked for now, Unix seconds. */
 export interface Frame {
   /** Earliest `from`: what is before has left the reach. */
-  readonly edge: number
+  readonly upperBound: number
   /** Latest `to`: what is after is not served yet. */
-  readonly horizon: number
+  readonly lowerBound: number
 }
 
 /** What has to be read, or read again because it is not final, and can be asked for now. */
@@ -31,8 +31,8 @@ export function owed(coverage: Coverage, frame: Frame): Ranges {
 }
 
 /** What is owed by itself, without what someone wants once more. */
-export function unsettled({ owedFrom, covered, lost }: Coverage, { edge, horizon }: Frame): Ranges {
-  return subtract(subtract(between(Math.max(owedFrom, edge), horizon), covered), lost)
+export function unsettled({ owedFrom, covered, lost }: Coverage, { upperBound, lowerBound }: Frame): Ranges {
+  return subtract(subtract(between(Math.max(owedFrom, upperBound), lowerBound), covered), lost)
 }
 
 /** What is owed and was never read, or is wanted once more. */
@@ -52,10 +52,10 @@ export function unserved(coverage: Coverage, frame: Frame): Ranges {
 }
 
 /** What is owed but lies before the edge: it can never be had any more. */
-export function expired({ owedFrom, covered, lost }: Coverage, edge: number): Ranges {
-  return subtract(subtract(between(owedFrom, edge), covered), lost)
+export function expired({ owedFrom, covered, lost }: Coverage, upperBound: number): Ranges {
+  return subtract(subtract(between(owedFrom, upperBound), covered), lost)
 }
 
-function wantedIn({ wanted }: Coverage, { edge, horizon }: Frame): Ranges {
-  return intersect(wanted, between(edge, horizon))
+function wantedIn({ wanted }: Coverage, { upperBound, lowerBound }: Frame): Ranges {
+  return intersect(wanted, between(upperBound, lowerBound))
 }

@@ -26,9 +26,9 @@ export function changesFor(facts: GroupFacts, isEnough: (facts: GroupFacts) => b
 }
 
 function oftener(facts: GroupFacts): readonly Candidate[] {
-  const { reach, delay } = facts.limits
+  const { availableData, dataDelay } = facts.limits
   return windowsOf(facts).flatMap(stream => {
-    const every = Math.floor((reach - delay) / 2)
+    const every = Math.floor((availableData - dataDelay) / 2)
     if (stream.every <= every) return []
     const change: Change = { kind: 'ask-oftener', stream: stream.stream, every }
     const streams = facts.streams.map(each => (each === stream ? { ...stream, every } : each))

@@ -55,7 +55,7 @@ export function forecastDetails(
       return {
         ...{ kind: 'details', stream, perCall: costs[i]!, wished },
         ...{ requests: wished && wished * had, lost: 1 - had },
-        ...{ earliest: limits.delay, freshness: had < 1 ? limits.reach : limits.delay },
+        ...{ earliest: limits.dataDelay, freshness: had < 1 ? limits.availableData : limits.dataDelay },
       }
     }),
     measurable: {
@@ -68,11 +68,11 @@ export function forecastDetails(
 /** Each slice of a call asks for all of its users, in batches; to the hundredth, where it does not of every call. */
 function requestsPerCall(
   { batch, end, everyNth }: DetailFacts,
-  { span }: GroupLimits,
+  { timeFrame }: GroupLimits,
   { usersPerCall, callMinutes }: Omit<ExpectedCalls, 'callsPerDay'>,
 ): number {
   const least = Math.ceil(usersPerCall / batch)
   const pages = { known: least, 'short-page': Math.floor(usersPerCall / batch) + 1, 'empty-page': least + 1 }
-  const ofOne = slices({ from: 0, to: Math.round(callMinutes * 60) }, span).length * pages[end]
+  const ofOne = slices({ from: 0, to: Math.round(callMinutes * 60) }, timeFrame).length * pages[end]
   return Math.round((100 * ofOne) / everyNth) / 100
 }

@@ -43,7 +43,7 @@ export interface WindowFacts {
   /** How often the newest data are asked for, seconds. */
   readonly every: number
   /** How long a range may still change, seconds. */
-  readonly finalAfter: number
+  readonly allowedLateness: number
   /** Calls of one page, where an answer lists calls and comes in pages. */
   readonly pageSize?: number
 }

@@ -49,7 +49,7 @@ export function forecastWindows(
   streams: readonly WindowFacts[],
   allowed: number,
 ): readonly WindowForecast[] {
-  const { delay } = facts.limits
+  const { dataDelay } = facts.limits
   const cuts = streams.map(stream => cutOf(facts, stream))
   const costAt = (factor: number) => sum(cuts.map(cut => costOf(cut, stretch(cut, factor))))
   const least = sum(cuts.map(leastOf))
@@ -57,7 +57,7 @@ export function forecastWindows(
     const shortage = least / Math.max(1, allowed)
     return cuts.map(cut => {
       const slower = cut.frame > 0 ? (cut.frame / cut.share) * shortage : 0
-      const result = resultOf(cut, delay, Math.max(cut.facts.every, slower))
+      const result = resultOf(cut, dataDelay, Math.max(cut.facts.every, slower))
       return { ...result, requests: leastOf(cut) / shortage, lost: 1 - cut.share / shortage }
     })
   }
@@ -65,19 +65,19 @@ export function forecastWindows(
   if (slowest > allowed) {
     const unconfirmed = (slowest - allowed) / (slowest - least)
     return cuts.map(cut => {
-      const result = resultOf(cut, delay, stretch(cut, Number.POSITIVE_INFINITY))
+      const result = resultOf(cut, dataDelay, stretch(cut, Number.POSITIVE_INFINITY))
       const spared = unconfirmed * (result.requests - leastOf(cut))
       return { ...result, unconfirmed, requests: result.requests - spared }
     })
   }
   const factor = smallestFactor(candidate => costAt(candidate) <= allowed)
-  return cuts.map(cut => resultOf(cut, delay, stretch(cut, factor)))
+  return cuts.map(cut => resultOf(cut, dataDelay, stretch(cut, factor)))
 }
 
 function cutOf({ limits, expected }: GroupFacts, facts: WindowFacts): Cut {
-  const { reach, span, delay } = limits
-  const reachable = Math.max(0, reach - delay - 1 - facts.step)
-  const frame = Math.min(longestWindow({ span, step: facts.step }), reachable)
+  const { availableData, timeFrame, dataDelay } = limits
+  const reachable = Math.max(0, availableData - dataDelay - 1 - facts.step)
+  const frame = Math.min(longestWindow({ timeFrame, step: facts.step }), reachable)
   const share = frame > 0 ? Math.min(1, reachable / facts.every) : 0
   return { facts, frame, reachable, share, callsPerDay: expected?.callsPerDay ?? 0 }
 }
@@ -94,8 +94,8 @@ function costOf(cut: Cut, period: number): number {
   const between = Math.max(period, facts.step)
   const frames = Math.max(1, Math.min(between, reachable) / frame)
   // What is not final before it leaves the newest frame is asked for once more.
-  const readings = facts.finalAfter > 0 && between > frame - facts.finalAfter ? 2 : 1
-  const pages = pagesOf(cut, Math.min(between + facts.finalAfter, frame))
+  const readings = facts.allowedLateness > 0 && between > frame - facts.allowedLateness ? 2 : 1
+  const pages = pagesOf(cut, Math.min(between + facts.allowedLateness, frame))
   return (facts.series * frames * readings * pages * day) / between
 }
 
@@ -109,7 +109,7 @@ function pagesOf({ facts: { pageSize }, callsPerDay }: Cut, length: number): num
   return pageSize === undefined ? 1 : Math.max(1, Math.ceil((callsPerDay * length) / day / pageSize))
 }
 
-function resultOf(cut: Cut, delay: number, period: number): WindowForecast {
+function resultOf(cut: Cut, dataDelay: number, period: number): WindowForecast {
   const { facts, reachable, share } = cut
   const { stream, granularity, series, every, step } = facts
   return {
@@ -121,7 +121,7 @@ function resultOf(cut: Cut, delay: number, period: number): WindowForecast {
     least: leastOf(cut),
     requests: costOf(cut, period),
     every: Math.max(period, step),
-    freshness: delay + period,
+    freshness: dataDelay + period,
     reachable,
     lost: 1 - share,
     unconfirmed: 0,

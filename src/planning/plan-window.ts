@@ -2,7 +2,7 @@ import { ceilTo, floorTo } from './align.ts'
 import { type Coverage, type Frame, provisional, unread, unserved, unsettled } from './coverage.ts'
 import type { Range, Ranges } from './range.ts'
 import { between, intersect, subtract } from './ranges.ts'
-import { frameOf, longestWindow, ripeUntil, type WindowRules } from './windows.ts'
+import { frameOf, longestWindow, type WindowRules, watermark } from './windows.ts'
 
 /**
  * live: the newest; revisit: read before, and final if it is read now; backfill: long past or wanted again; repair: not
@@ -24,14 +24,14 @@ export function planWindow(
 ): Range | undefined {
   const frame = frameOf(rules, now)
   const limit = Math.min(longestWindow(rules), Math.max(rules.step, floorTo(longest, rules.step)))
-  if (frame.edge >= frame.horizon || limit === 0) return undefined
+  if (frame.upperBound >= frame.lowerBound || limit === 0) return undefined
   const newest = newestWindow(rules, coverage, frame, limit)
-  const before = between(frame.edge, newest?.from ?? frame.horizon)
+  const before = between(frame.upperBound, newest?.from ?? frame.lowerBound)
   switch (purpose) {
     case 'live':
       return newest && isDue(rules, coverage, frame, newest, now) ? newest : undefined
     case 'revisit': {
-      const ripe = between(frame.edge, ripeUntil(rules, now))
+      const ripe = between(frame.upperBound, watermark(rules, now))
       return oldestWindow(
         rules,
         frame,
@@ -53,18 +53,18 @@ function newestWindow(
   frame: Frame,
   limit: number,
 ): Range | undefined {
-  const { edge, horizon } = frame
-  if (rules.frame === 'full') return { from: Math.max(edge, horizon - limit), to: horizon }
+  const { upperBound, lowerBound } = frame
+  if (rules.frame === 'full') return { from: Math.max(upperBound, lowerBound - limit), to: lowerBound }
   const tail = unsettled(coverage, frame).at(-1)
-  if (tail?.to !== horizon) return undefined
-  return { from: Math.max(floorTo(tail.from, rules.step), horizon - limit), to: horizon }
+  if (tail?.to !== lowerBound) return undefined
+  return { from: Math.max(floorTo(tail.from, rules.step), lowerBound - limit), to: lowerBound }
 }
 
 /** Something in it is unread; or its first value leaves it with the next new one, and is final if it is read now. */
 function isDue(rules: WindowRules, coverage: Coverage, frame: Frame, newest: Range, now: number): boolean {
   if (intersect(unread(coverage, frame), [newest]).length > 0) return true
   if (rules.frame === 'needed') return false
-  const leaving = between(newest.from, Math.min(newest.from + rules.step, ripeUntil(rules, now)))
+  const leaving = between(newest.from, Math.min(newest.from + rules.step, watermark(rules, now)))
   return intersect(provisional(coverage, frame), leaving).length > 0
 }
 
@@ -75,6 +75,6 @@ function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: 
   const from = floorTo(first.from, rules.step)
   const end = from + limit
   if (rules.frame === 'full') return { from, to: end }
-  const last = subtract(targets, between(end, frame.horizon)).at(-1)!
+  const last = subtract(targets, between(end, frame.lowerBound)).at(-1)!
   return { from, to: ceilTo(last.to, rules.step) }
 }

@@ -17,7 +17,7 @@ export interface Tally {
 }
 
 export interface Choice<T> {
-  readonly job: T
+  readonly request: T
   /** The tally to go on with once the job is started. */
   readonly tally: Tally
 }
@@ -34,22 +34,22 @@ export const newTally: Tally = { turn: 0, stands: { live: 0, repair: 0, revisit:
  * purpose's cost; else the purpose that is furthest behind its share, and of it what expires first. Undefined when
  * there is no work. Leave out beforehand what may not be sent now.
  */
-export function chooseJob<T extends Work>(
-  jobs: readonly T[],
+export function chooseRequest<T extends Work>(
+  requests: readonly T[],
   { tally, now, soon }: { readonly tally: Tally; readonly now: number; readonly soon: number },
 ): Choice<T> | undefined {
-  const first = firstToExpire(jobs)
+  const first = firstToExpire(requests)
   if (first === undefined) return undefined
-  if (first.expiresAt <= now + soon) return { job: first, tally }
+  if (first.expiresAt <= now + soon) return { request: first, tally }
   const [next] = inOrder
-    .flatMap(purpose => firstToExpire(jobs.filter(job => job.purpose === purpose)) ?? [])
-    .map(job => ({ job, stand: Math.max(tally.turn, tally.stands[job.purpose]) }))
+    .flatMap(purpose => firstToExpire(requests.filter(request => request.purpose === purpose)) ?? [])
+    .map(request => ({ job: request, stand: Math.max(tally.turn, tally.stands[request.purpose]) }))
     .toSorted((a, b) => a.stand - b.stand)
-  const { job, stand } = next!
-  const stands = { ...tally.stands, [job.purpose]: stand + 1 / shares[job.purpose] }
-  return { job, tally: { turn: stand, stands } }
+  const { job: request, stand } = next!
+  const stands = { ...tally.stands, [request.purpose]: stand + 1 / shares[request.purpose] }
+  return { request, tally: { turn: stand, stands } }
 }
 
-function firstToExpire<T extends Work>(jobs: readonly T[]): T | undefined {
-  return jobs.length === 0 ? undefined : jobs.reduce((a, b) => (b.expiresAt < a.expiresAt ? b : a))
+function firstToExpire<T extends Work>(requests: readonly T[]): T | undefined {
+  return requests.length === 0 ? undefined : requests.reduce((a, b) => (b.expiresAt < a.expiresAt ? b : a))
 }

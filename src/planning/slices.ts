@@ -12,8 +12,8 @@ export interface Slice {
  * counts the end in. They lie on a grid from the start of the call, so a call that has grown keeps its first
  * slices. A call that ends before it starts is asked for at its first second.
  */
-export function slices({ from, to }: Slice, span: number): readonly Slice[] {
-  const length = sliceLength(span)
+export function slices({ from, to }: Slice, timeFrame: number): readonly Slice[] {
+  const length = sliceLength(timeFrame)
   const count = Math.max(1, Math.ceil((to - from) / length))
   return Array.from({ length: count }, (_, i) => ({
     from: from + i * length,
@@ -26,10 +26,10 @@ export function slices({ from, to }: Slice, span: number): readonly Slice[] {
  * are over and older than the delay, and their start has spent `share` (0 to 1) of the reach.
  */
 export function closedSlices(start: number, rules: RangeRules, now: number, share: number): readonly Slice[] {
-  const { reach, span, delay } = rules
-  const length = sliceLength(span)
-  const ended = Math.ceil((now - delay - start) / length) - 1
-  const ageing = Math.floor((now - share * reach - start) / length) + 1
+  const { availableData, timeFrame, dataDelay } = rules
+  const length = sliceLength(timeFrame)
+  const ended = Math.ceil((now - dataDelay - start) / length) - 1
+  const ageing = Math.floor((now - share * availableData - start) / length) + 1
   const count = Math.max(0, Math.min(ended, ageing))
   return Array.from({ length: count }, (_, i) => ({
     from: start + i * length,
@@ -38,6 +38,6 @@ export function closedSlices(start: number, rules: RangeRules, now: number, shar
 }
 
 /** The longest that is strictly below the span, in whole seconds; at least one. */
-function sliceLength(span: number): number {
-  return Math.max(1, Math.ceil(span) - 1)
+function sliceLength(timeFrame: number): number {
+  return Math.max(1, Math.ceil(timeFrame) - 1)
 }

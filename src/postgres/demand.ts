@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { DetailDemand } from '../engine/ports.ts'
+import type { SubstreamDemand } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { bind, statement } from './statement.ts'
 
@@ -17,13 +17,13 @@ const demand = statement(
             sum(w.page) filter (where w.stream = 'call-sessions' and w.state = 'done') as pages,
             count(*) filter (where w.stream = 'call-metrics') as batches
      from newest n
-     join ingest.worklist w on w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.item = n.call_id
+     join ingest.work_item w on w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.item = n.call_id
      where w.state <> 'split'
    ), waiting as (
      select extract(epoch from max(w.range_from))::double precision as begin,
             count(*) filter (where w.stream = 'call-sessions') as sessions,
             count(*) filter (where w.stream = 'call-metrics') as metrics
-     from ingest.worklist w
+     from ingest.work_item w
      where w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.state = 'owed'
      group by floor(extract(epoch from w.range_from) / 600)
    )
@@ -45,7 +45,11 @@ interface Row extends pg.QueryResultRow {
 }
 
 /** What the calls since a moment (Unix seconds) ask for their details, and what is owed of all. */
-export async function readDetailDemand(pool: pg.Pool, app: string, since: number): Promise<DetailDemand> {
+export async function readSubstreamDemand(
+  pool: pg.Pool,
+  app: string,
+  since: number,
+): Promise<SubstreamDemand> {
   const [row] = await query<Row>(pool, bind(demand, { app, since }))
   const { calls, slices, pages, batches, owed } = row!
   const isKnown = slices !== null && pages !== null && batches !== null

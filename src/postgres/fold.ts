@@ -7,21 +7,21 @@
 export const foldWork = `
   with old as (
       select distinct x.app_id, x.stream, x.item
-      from (select w.app_id, w.stream, w.item from ingest.worklist w
+      from (select w.app_id, w.stream, w.item from ingest.work_item w
             where w.state in ('done', 'split') and not w.folded and w.range_to < $1 order by w.range_to limit $2) x
     ), items as (
       select w.app_id, w.stream, w.item, w.part, w.folded,
              w.state = 'done' and row_number() over (
                partition by w.app_id, w.stream, w.item order by w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
-      from old join ingest.worklist w using (app_id, stream, item)
+      from old join ingest.work_item w using (app_id, stream, item)
       where w.state in ('done', 'split') and w.range_to < $1
     ), folded as (
-      update ingest.worklist w set folded = true, ask = null
+      update ingest.work_item w set folded = true, ask = null
       from items i where i.stays and not i.folded
         and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
       returning 1
     ), gone as (
-      delete from ingest.worklist w using items i
+      delete from ingest.work_item w using items i
       where not i.stays and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
       returning 1
     )
@@ -95,7 +95,7 @@ export const foldRooms = `
           order by o.closed_at desc limit 1)
       order by p.app_id, p.closed_at limit $2 / 5 for update of p skip locked
     ), other as materialized (
-      select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.carry - array['fold', 'incarnation', 'lost'] as carry
+      select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.stream_state - array['fold', 'incarnation', 'lost'] as stream_state
       from log join ingest.progress p on (p.app_id, p.series) = (log.app_id, log.series)
         and p.stream in ('popup-quiz', 'poll', 'recordings', 'resources')
       where p.closed_at is not null for update of p skip locked
@@ -103,11 +103,11 @@ export const foldRooms = `
       delete from ingest.progress p using other o where (p.app_id, p.stream, p.series) = (o.app_id, o.stream, o.series)
     ), told as materialized (
       select o.app_id, o.series, jsonb_object_agg(o.stream, jsonb_build_array(
-               extract(epoch from o.caught_up_at), extract(epoch from o.closed_at), o.carry)) as folded
+               extract(epoch from o.caught_up_at), extract(epoch from o.closed_at), o.stream_state)) as folded
       from other o group by o.app_id, o.series
     ), kept as (
       update ingest.progress p
-      set version = p.version + 1, cursor = null, carry = p.carry - 'fold', folded = coalesce(t.folded, '{}')
+      set version = p.version + 1, cursor = null, stream_state = p.stream_state - 'fold', folded = coalesce(t.folded, '{}')
       from log left join told t using (app_id, series)
       where (p.app_id, p.stream, p.series) = (log.app_id, 'room-events', log.series)
     ), counted as materialized (

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Debit, Evidence, Grant, Ledger, TakeResult } from '../engine/ports.ts'
+import type { ClockBounds, Debit, Grant, Ledger, TakeResult } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { bind, statement, type Values } from './statement.ts'
 
@@ -63,7 +63,17 @@ export function createLedger(pool: pg.Pool): Ledger {
 }
 
 function takeValues(debit: Debit): Values {
-  const { scope, group, app, operation, purpose, fence, rates, reach, evidence } = debit
+  const {
+    scope,
+    group,
+    app,
+    operation,
+    purpose,
+    fence,
+    rates,
+    arrivesWithin: reach,
+    clockBounds: evidence,
+  } = debit
   return {
     ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(evidence) },
     requests: rates.map(rate => rate.requests),
@@ -72,14 +82,14 @@ function takeValues(debit: Debit): Values {
   }
 }
 
-function timeValues({ floor, ceiling }: Evidence): Values {
+function timeValues({ floor, ceiling }: ClockBounds): Values {
   return { time_floor: floor, time_ceiling: ceiling }
 }
 
-function takeResult(taken: Taken, { scope, group, evidence }: Debit): TakeResult {
+function takeResult(taken: Taken, { scope, group, clockBounds: evidence }: Debit): TakeResult {
   switch (taken.verdict) {
     case 'granted': {
-      const grant: Grant = { scope, group, n: Number(taken.n), evidence }
+      const grant: Grant = { scope, group, n: Number(taken.n), clockBounds: evidence }
       return { granted: true, grant, now: taken.now_ms, ahead: taken.ahead_ms }
     }
     case 'wait':

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { NoticeBook, PlayerNotice } from '../engine/ports.ts'
+import type { NotificationStore, PlayerNotice } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { encodeJson, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
@@ -13,7 +13,7 @@ const keepStatement = statement(
 )
 
 /** Notices of players in Postgres. */
-export function createNoticeBook(pool: pg.Pool): NoticeBook {
+export function createNotificationStore(pool: pg.Pool): NotificationStore {
   return { keep: notice => keep(pool, notice) }
 }
 

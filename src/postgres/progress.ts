@@ -21,7 +21,7 @@ const lifeColumns = `r.incarnation, r.state_sequence::text as state_sequence, ex
 
 const read = statement(
   'progress',
-  `select p.version::int, p.cursor, p.carry::text as carry, not isempty(p.wanted) as wanted,
+  `select p.version::int, p.cursor, p.stream_state::text as stream_state, not isempty(p.wanted) as wanted,
           coalesce(r.verified_at > ingest.clock() - :memory::interval, false) as certain, ${lifeColumns}
    from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.series = :series`,
@@ -91,7 +91,7 @@ const vouch = statement(
      or not exists (
        select from ingest.progress p
        where p.app_id = :app and p.series = :room and p.stream = 'room-events'
-         and jsonb_array_length(coalesce(p.carry -> 'fingerprint', '[]')) > 0))
+         and jsonb_array_length(coalesce(p.stream_state -> 'fingerprint', '[]')) > 0))
    on conflict (app_id, room_uuid, incarnation) do update
      set verified_at = greatest(t.verified_at, excluded.verified_at)
    returning 1`,
@@ -120,16 +120,23 @@ export async function readProgress(
   type Row = LifeRow & {
     version: number
     cursor: string | null
-    carry: string | null
+    stream_state: string | null
     certain: boolean
     wanted: boolean
   }
   const memory = `${roomMemory} milliseconds`
   const [row] = await query<Row>(pool, bind(read, { app, stream, series: encodeText(series), memory }))
   if (!row) return undefined
-  const carry = row.carry === null ? null : (decodeJson(row.carry) as Json)
+  const streamState = row.stream_state === null ? null : (decodeJson(row.stream_state) as Json)
   const cursor = row.cursor === null ? null : decodeText(row.cursor)
-  return { version: row.version, cursor, carry, certain: row.certain, wanted: row.wanted, life: lifeOf(row) }
+  return {
+    version: row.version,
+    cursor,
+    streamState,
+    certain: row.certain,
+    wanted: row.wanted,
+    life: lifeOf(row),
+  }
 }
 
 interface LifeRow {

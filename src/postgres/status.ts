@@ -7,7 +7,7 @@ export interface StoreStatus {
   readonly streams: readonly StreamStatus[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
   readonly gaps: readonly GapStatus[]
-  readonly owed: readonly OwedStatus[]
+  readonly owed: readonly BacklogStatus[]
   readonly deadLetters: readonly DeadLetterStatus[]
   readonly divergences: number
   readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
@@ -27,14 +27,14 @@ export interface StreamStatus {
 }
 
 /** What is owed of streams whose progress is time, and of those that read details of calls. */
-export interface OwedStatus {
+export interface BacklogStatus {
   readonly app: string
   readonly stream: string
   /** Not final up to now, what is still too young to be asked for included. */
   readonly seconds: number
   /** Those of them that were never read, or that someone asked for once more. */
   readonly unreadSeconds: number
-  /** Items of the worklist; 0 of a stream whose progress is time. */
+  /** Items of the work queue; 0 of a stream whose progress is time. */
   readonly items: number
   /** Begin of the oldest that is owed. */
   readonly oldest: string | null
@@ -87,7 +87,7 @@ const owed = `
          sum(unread_seconds)::double precision as "unreadSeconds", coalesce(sum(items), 0)::int as items,
          ${iso('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
          coalesce(sum(lost_items), 0)::int as "lostItems"
-  from ingest.owed group by 1, 2 order by 1, 2`
+  from ingest.backlog group by 1, 2 order by 1, 2`
 
 const gaps = `
   select g.app_id as app, g.stream, g.state, g.reason, g.gaps, ${iso('o.recoverable_until')} as "recoverableUntil"
@@ -116,7 +116,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     streams: await all<StreamStatus & pg.QueryResultRow>(streams),
     rooms: await all(rooms),
     gaps: await all<GapStatus & pg.QueryResultRow>(gaps),
-    owed: await all<OwedStatus & pg.QueryResultRow>(owed),
+    owed: await all<BacklogStatus & pg.QueryResultRow>(owed),
     deadLetters: await all<DeadLetterStatus & pg.QueryResultRow>(letters),
     divergences: clock!.divergences,
     owners: await all(owners),

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { DeadLetter, Store } from '../engine/ports.ts'
-import { type CommitSettings, commitPage, rehearsePage } from './commit/commit.ts'
-import { commitItem, rehearseItem } from './commit/items.ts'
-import { commitWindow, rehearseWindow } from './commit/windows.ts'
+import { type CommitSettings, commitPage, dryRunPage } from './commit/commit.ts'
+import { commitItem, dryRunItem } from './commit/items.ts'
+import { commitWindow, dryRunWindow } from './commit/windows.ts'
 import { query } from './connect.ts'
-import { readDetailDemand } from './demand.ts'
+import { readSubstreamDemand } from './demand.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -26,11 +26,11 @@ import {
   expireItems,
   listItems,
   loseItem,
+  readBacklogItems,
   readItemDueIn,
-  readOwedItems,
   splitItem,
   takeItemInHand,
-} from './worklist.ts'
+} from './work-queue.ts'
 
 export interface StoreSettings extends CommitSettings, GapSettings {
   /** How long tables keep their rows; absent: forever. */
@@ -47,8 +47,8 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
     commit: page => commitPage(pool, settings, page),
-    rehearse: page => rehearsePage(pool, settings, page),
-    setAside: letter => setAside(pool, letter),
+    dryRun: page => dryRunPage(pool, settings, page),
+    deadLetter: letter => deadLetter(pool, letter),
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
     vouchFor: (fence, app, room, region) => vouchFor(pool, settings, fence, app, room, region),
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
@@ -60,20 +60,20 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     leaveWindows: (fence, app, stream, series) => leaveWindows(pool, fence, app, stream, series),
     liveChannels: (app, since) => readLiveChannels(pool, app, since),
     commitWindow: page => commitWindow(pool, page),
-    rehearseWindow: page => rehearseWindow(pool, page),
-    expireWindows: (fence, app, stream, series, edge) =>
-      expireWindows(pool, fence, app, stream, series, edge),
+    dryRunWindow: page => dryRunWindow(pool, page),
+    expireWindows: (fence, app, stream, series, upperBound) =>
+      expireWindows(pool, fence, app, stream, series, upperBound),
     items: (app, stream, bounds, limit, first) => listItems(pool, app, stream, bounds, limit, first),
-    detailDemand: (app, since) => readDetailDemand(pool, app, since),
+    substreamDemand: (app, since) => readSubstreamDemand(pool, app, since),
     itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
-    owedItems: (app, stream) => readOwedItems(pool, app, stream),
+    backlogItems: (app, stream) => readBacklogItems(pool, app, stream),
     commitItem: page => commitItem(pool, page),
-    rehearseItem: page => rehearseItem(pool, page),
+    dryRunItem: page => dryRunItem(pool, page),
     deferItem: (fence, app, item, wait, loss) => deferItem(pool, fence, app, item, wait, loss),
     takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
     loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
-    expireItems: (fence, app, stream, edge) => expireItems(pool, fence, app, stream, edge),
+    expireItems: (fence, app, stream, upperBound) => expireItems(pool, fence, app, stream, upperBound),
     prepare: () => makePartitions(pool, settings.retention ?? {}),
     housekeeping: confirmed => keepHouse(pool, settings.retention ?? {}, confirmed),
   }
@@ -111,7 +111,7 @@ const letterStatement = statement(
 /** At most this much of a page that could not be used is kept. */
 export const LONGEST_LETTER = 64 * 1024
 
-async function setAside(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'again'> {
+async function deadLetter(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'again'> {
   const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))
   const values = { ...letter, series: encodeText(letter.series), body, alike: letter.alike === 'by detail' }
   const [row] = await query<{ fresh: boolean }>(pool, bind(letterStatement, values))

@@ -200,9 +200,9 @@ export async function expireWindows(
   app: string,
   stream: string,
   series: string,
-  edge: number,
+  upperBound: number,
 ): Promise<{ readonly lost: number; readonly absent: number }> {
-  const values = { ...fence, app, stream, series: encodeText(series), edge }
+  const values = { ...fence, app, stream, series: encodeText(series), edge: upperBound }
   const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
   return row!
 }

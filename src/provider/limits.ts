@@ -33,11 +33,11 @@ export function strictest(rates: readonly Rate[]): readonly Rate[] {
 /** What a question about a range of time may ask, in seconds. All bounds are strict. */
 export interface RangeLimits {
   /** How far back data are served: the start must be later than the provider's now less this. */
-  readonly reach: number
+  readonly availableData: number
   /** Longest range of one request: end less start must be below this. */
-  readonly span: number
+  readonly timeFrame: number
   /** How old data must be: the end must be earlier than the provider's now less this. */
-  readonly delay: number
+  readonly dataDelay: number
 }
 
 /** What a pricing plan allows of one limit group. */

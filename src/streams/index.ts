@@ -1,8 +1,8 @@
-import { type AnalyticsLimitReading, countedBy, type SeriesWords } from '../provider/analytics/index.ts'
+import { type AnalyticsLimitReading, countedBy, type ParameterNames } from '../provider/analytics/index.ts'
 import { withRegion } from '../provider/classroom/index.ts'
 import { type PlayerLimitReading, playerGroupOf } from '../provider/players/index.ts'
 import { callMetrics } from './analytics/call-metrics.ts'
-import { askSessions, callSessions, harvestSessions, type ServerUsers } from './analytics/call-sessions.ts'
+import { askSessions, callSessions, rowsOfSessions, type ServerUsers } from './analytics/call-sessions.ts'
 import { calls } from './analytics/calls.ts'
 import { qualityInsight } from './analytics/quality-insight.ts'
 import { realtimeQuality } from './analytics/realtime-quality.ts'
@@ -16,7 +16,7 @@ import { recordings } from './classroom/recordings.ts'
 import { resources } from './classroom/resources.ts'
 import { roomEvents } from './classroom/room-events.ts'
 import { cloudPlayers } from './players/cloud-players.ts'
-import { inWords } from './series/words.ts'
+import { format } from './series/parameter-names.ts'
 import type { Stream, StreamName } from './stream.ts'
 
 /** Every stream by its name, as the documents and what is known from elsewhere have it asked. */
@@ -41,7 +41,7 @@ export const streams = {
 export interface Deployment {
   /** Some serve the widget paths only behind a region segment. */
   readonly widgetPath: 'without-region' | 'with-region'
-  readonly words: SeriesWords
+  readonly words: ParameterNames
   readonly serverUsers: (app: string) => ServerUsers
   /** Of which calls an app wants the metrics. */
   readonly selects: (app: string) => CallSelection
@@ -73,9 +73,9 @@ function configured(
     case 'quality-insight':
     case 'realtime-usage':
     case 'realtime-quality':
-      return inWords(stream, words)
+      return format(stream, words)
     case 'call-sessions':
-      return { ...stream, request: askSessions(serverUsers), harvest: harvestSessions(selects) }
+      return { ...stream, request: askSessions(serverUsers), toRows: rowsOfSessions(selects) }
     case 'cloud-players': {
       const { path, ...operation } = stream.operation
       const { group } = playerGroupOf(stream.operation, {}, playerLimits)

@@ -8,10 +8,10 @@ import type { RowSet } from '../rows/rows.ts'
  * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
  * It never awaits, logs, reads a clock or knows SQL; the engine does all of that for every stream alike.
  */
-export type Stream = CursorStream | WindowStream | DetailStream
+export type Stream = CursorStream | WindowStream | Substream
 
 /** Streams whose pages follow each other by what the provider says. */
-export type CursorStream = FeedStream | QueueStream | SnapshotStream
+export type CursorStream = FeedStream | LogStream | SnapshotStream
 
 /** One series of progress for each room. */
 export const roomStreamNames = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
@@ -29,10 +29,10 @@ export const windowStreamNames = [
 ] as const
 export type WindowStreamName = (typeof windowStreamNames)[number]
 
-export const detailStreamNames = ['call-sessions', 'call-metrics'] as const
-export type DetailStreamName = (typeof detailStreamNames)[number]
+export const substreamNames = ['call-sessions', 'call-metrics'] as const
+export type SubstreamName = (typeof substreamNames)[number]
 
-export const streamNames = [...cursorStreamNames, ...windowStreamNames, ...detailStreamNames] as const
+export const streamNames = [...cursorStreamNames, ...windowStreamNames, ...substreamNames] as const
 export type StreamName = (typeof streamNames)[number]
 
 interface StreamBase {
@@ -55,26 +55,26 @@ interface CursorStreamBase extends StreamBase {
 export interface FeedStream extends CursorStreamBase {
   readonly kind: 'feed'
   readonly scope: 'app'
-  readonly harvest: (page: Page, carry: Json) => Harvest
+  readonly toRows: (page: Page, streamState: Json) => PageResult
 }
 
 /** Pages that follow each other by an opaque nextId, per room; the log can be read again. */
-export interface QueueStream extends CursorStreamBase {
-  readonly kind: 'queue'
+export interface LogStream extends CursorStreamBase {
+  readonly kind: 'log'
   readonly scope: 'room'
   readonly request: (cursor: string | null) => Parameters
-  readonly harvest: (page: Page, carry: Json) => Harvest
-  /** The carry with which the log is read once more from its beginning. */
-  readonly rewind: (carry: Json) => Json
+  readonly toRows: (page: Page, streamState: Json) => PageResult
+  /** The stream state with which the log is read once more from its beginning. */
+  readonly rewind: (streamState: Json) => Json
   /** Whether the log should be read once more from its beginning, to see if its holes were filled. */
-  readonly rereads: (carry: Json) => boolean
+  readonly rereads: (streamState: Json) => boolean
 }
 
 /** The whole list, again and again; it is complete when a page has no nextId. */
 export interface SnapshotStream extends CursorStreamBase {
   readonly kind: 'snapshot'
   readonly request: (cursor: string | null) => Parameters
-  readonly harvest: (page: Page, carry: Json) => Harvest
+  readonly toRows: (page: Page, streamState: Json) => PageResult
 }
 
 /** Ranges of time; progress is what is covered, the work is what is not. */
@@ -87,7 +87,7 @@ export interface WindowStream extends StreamBase {
   readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore' | 'isFull'>
   /** `bounds` as sent; `page` counts from 1. */
   readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
-  readonly harvest: (page: WindowPage) => WindowHarvest
+  readonly toRows: (page: WindowPage) => WindowResult
 }
 
 /** One question of a window stream that is asked again and again over other ranges. */
@@ -128,7 +128,7 @@ export interface WindowPage {
   readonly details: RangeLimits | undefined
 }
 
-export interface WindowHarvest {
+export interface WindowResult {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
   readonly hints: readonly Hint[]
@@ -146,16 +146,16 @@ export interface WindowHarvest {
   readonly ignored?: number
 }
 
-/** A worklist that another stream makes; each item is fetched once. */
-export interface DetailStream extends StreamBase {
-  readonly kind: 'detail'
-  readonly name: DetailStreamName
+/** A work queue that another stream makes; each item is fetched once. */
+export interface Substream extends StreamBase {
+  readonly kind: 'substream'
+  readonly name: SubstreamName
   /** `begins`: its items are the first of a call; `completes`: they end what another stream began, and go first. */
   readonly part: 'begins' | 'completes'
   readonly pageSize?: number
-  readonly read: (answer: unknown) => Pick<DetailPage, 'items' | 'isFull'>
+  readonly read: (answer: unknown) => Pick<SubstreamPage, 'items' | 'isFull'>
   readonly request: (app: string, item: WorkItem, page: number) => Parameters
-  readonly harvest: (page: DetailPage, carry: Json) => DetailHarvest
+  readonly toRows: (page: SubstreamPage, streamState: Json) => SubstreamResult
   /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */
   readonly split: (item: WorkItem) => readonly WorkItem[] | undefined
   /** How many things an item asks for, where an answer weighs the more the more they are, and it in items of so many. */
@@ -168,7 +168,7 @@ export interface DetailStream extends StreamBase {
 }
 
 export interface WorkItem {
-  readonly stream: DetailStreamName
+  readonly stream: SubstreamName
   /** call_id. */
   readonly key: string
   /** Tells the items of one call apart. */
@@ -180,7 +180,7 @@ export interface WorkItem {
   readonly ask: Json
 }
 
-export interface DetailPage {
+export interface SubstreamPage {
   readonly item: WorkItem
   /** From 1. */
   readonly number: number
@@ -192,16 +192,16 @@ export interface DetailPage {
   readonly receivedAt: number
 }
 
-export interface DetailHarvest {
+export interface SubstreamResult {
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
   /** Committed with the page, for the next one. */
-  readonly carry: Json
+  readonly streamState: Json
   readonly reading: 'whole' | 'next'
   readonly work: readonly WorkItem[]
 }
 
-/** One page as it came, with all that a harvest may know. */
+/** One page as it came, with all that a result may know. */
 export interface Page {
   /** Room of the series; the empty string for a series that is the whole app. */
   readonly series: string
@@ -217,11 +217,11 @@ export interface Page {
   readonly answeredAt: number | undefined
   /** Our clock when the answer arrived, ms since the epoch. */
   readonly receivedAt: number
-  readonly settings: HarvestSettings
+  readonly settings: ReadingSettings
 }
 
 /** What an operator may say about how pages are read. */
-export interface HarvestSettings {
+export interface ReadingSettings {
   /** Who submitted a quiz or poll answer: the documents leave it open. */
   readonly submitter: 'operator' | 'fromUser'
   /** `app`: one numbering over all rooms, so a hole inside a room means nothing. */
@@ -229,10 +229,10 @@ export interface HarvestSettings {
 }
 
 /** What a page turned out to hold. */
-export interface Harvest {
+export interface PageResult {
   readonly rows: RowSet
   /** What the stream must remember; committed with the rows. */
-  readonly carry: Json
+  readonly streamState: Json
   /** Which incarnation of a room the rows belong to; `current` leaves it to the database. */
   readonly room: RoomScope
   /** Where to read next. `next` follows nextId; `stay` keeps the stored place (after a probe). */

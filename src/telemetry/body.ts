@@ -5,7 +5,7 @@ export interface BodyLimits {
   /** Bytes at most. */
   readonly most: number
   /** ms from now in which all of it must have arrived. */
-  readonly patience: number
+  readonly timeout: number
 }
 
 /** How much beyond its cap is read and thrown away, so that whoever sends it hears the answer. */
@@ -17,11 +17,11 @@ const discarded = 1_048_576
  */
 export async function readBody(
   request: IncomingMessage,
-  { most, patience }: BodyLimits,
+  { most, timeout }: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array | 'too_large' | 'incomplete'> {
   const enough = new AbortController()
-  const late = clock.sleep(patience, enough.signal).then(() => 'incomplete' as const)
+  const late = clock.sleep(timeout, enough.signal).then(() => 'incomplete' as const)
   try {
     return await Promise.race([collect(request, most), late])
   } finally {

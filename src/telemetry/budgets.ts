@@ -2,7 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { BudgetReading } from '../engine/ports.ts'
 
 /** How budgets are spent: of each limit group the credential that is worst off. */
-export interface BudgetBook {
+export interface BudgetGauge {
   readonly note: (scope: string, group: string, reading: BudgetReading) => void
   readonly all: () => readonly GroupSpending[]
   readonly clear: () => void
@@ -21,7 +21,7 @@ interface Noted extends BudgetReading {
   readonly at: number
 }
 
-export function createBudgetBook(clock: Clock): BudgetBook {
+export function createBudgetGauge(clock: Clock): BudgetGauge {
   const groups = new Map<string, Map<string, Noted>>()
   return {
     note(scope, group, reading) {

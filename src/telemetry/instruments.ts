@@ -92,12 +92,12 @@ export function createInstruments(registry: Registry) {
       ['stream'],
     ),
     owed: gauge(
-      'owed_seconds',
+      'backlog_seconds',
       'Seconds of data that are within reach and not read yet, or not final, over all apps and series',
       ['stream'],
     ),
     owedExpires: gauge(
-      'oldest_owed_expires_seconds',
+      'backlog_expires_seconds',
       'Until the oldest of what is owed can no longer be had, in seconds; absent while nothing is owed',
       ['stream'],
     ),

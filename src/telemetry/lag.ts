@@ -10,7 +10,7 @@ export interface Lag {
   readonly lateBy: number
 }
 
-export interface LagBook {
+export interface LagGauge {
   readonly note: (stream: string, app: string, lateness: Lateness) => void
   readonly of: (stream: string) => Lag
   /** Forgets everything: the apps are someone else's now. */
@@ -18,7 +18,7 @@ export interface LagBook {
 }
 
 /** Remembers the last word of every app, because the latest of them all is what matters. */
-export function createLagBook(): LagBook {
+export function createLagGauge(): LagGauge {
   const streams = new Map<string, Map<string, Lateness>>()
   return {
     note(stream, app, lateness) {

@@ -2,8 +2,8 @@ import pino from 'pino'
 import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../engine/ports.ts'
 import { asciiLine } from './escape.ts'
-import { fields, type PlainOptions } from './plain.ts'
-import { createRepeats, type LeftOut } from './repeats.ts'
+import { createLogDeduplication, type LeftOut } from './log-deduplication.ts'
+import { fields, type SanitizeOptions } from './sanitize.ts'
 import { type SecretFilter, secretFilter } from './secrets.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
@@ -46,11 +46,11 @@ export function createLog(options: LogOptions): FlushableLog {
     },
     sink,
   )
-  const repeats = createRepeats<LogLevel>(clock, perMinute)
+  const repeats = createLogDeduplication<LogLevel>(clock, perMinute)
   const filterOf = rememberFilter(options.secrets)
   const shown = (one: LogLevel) => logLevels.indexOf(one) >= logLevels.indexOf(level)
   const write = (one: LogLevel, message: string, extra: object) => {
-    const plain: PlainOptions = { filter: filterOf(), stacks: level === 'debug' ? 'shown' : 'hidden' }
+    const plain: SanitizeOptions = { filter: filterOf(), stacks: level === 'debug' ? 'shown' : 'hidden' }
     /* An error has fields of its own (Postgres puts the row into one), so it is never spread. */
     const given = extra instanceof Error ? { error: extra } : extra
     out[one](setApart(fields(given, plain)), plain.filter(message))

@@ -1,16 +1,16 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../clock/clock.ts'
-import type { Meter, PageOutcome, StoreFigures, StreamLabels } from '../engine/ports.ts'
+import type { Meter, PageOutcome, StoreGauges, StreamLabels } from '../engine/ports.ts'
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Operation } from '../provider/operation.ts'
-import { type BudgetBook, createBudgetBook } from './budgets.ts'
+import { type BacklogGauge, createBacklogGauge } from './backlog.ts'
+import { type BudgetGauge, createBudgetGauge } from './budgets.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { cappedLabel, closedLabel } from './labels.ts'
-import { createLagBook, type LagBook } from './lag.ts'
-import { createOwedBook, type OwedBook } from './owed.ts'
+import { createLagGauge, type LagGauge } from './lag.ts'
 import { setPlayers } from './player-gauges.ts'
-import { createQualityBook, type QualityBook, type QualityQuestion } from './quality.ts'
+import { createQualityGauge, type QualityGauge, type QualityQuestion } from './quality.ts'
 import { createReading, type Reading } from './reading.ts'
 
 type StreamName = StreamLabels['stream']
@@ -29,7 +29,7 @@ export interface MeterOptions {
   readonly noticeApps?: readonly string[]
   /** Real-time values of quality that this process reads at the moment. */
   readonly qualityAsked?: () => readonly QualityQuestion[]
-  readonly figures: () => Promise<StoreFigures>
+  readonly storeGauges: () => Promise<StoreGauges>
   /** How many apps have a label of their own. */
   readonly maxApps?: number
   readonly registry?: Registry
@@ -84,16 +84,16 @@ const pageOutcomes: readonly PageOutcome[] = [
 export function createMeter(options: MeterOptions): PrometheusMeter {
   const { clock, registry = new Registry(), streams } = options
   const metrics = createInstruments(registry)
-  const lags = createLagBook()
-  const owed = createOwedBook(clock)
-  const quality = createQualityBook()
-  const budgets = createBudgetBook(clock)
+  const lags = createLagGauge()
+  const owed = createBacklogGauge(clock)
+  const quality = createQualityGauge()
+  const budgets = createBudgetGauge(clock)
   const loop = watchEventLoop()
-  const figures = createReading({
+  const storeGauges = createReading({
     clock,
-    read: options.figures,
+    read: options.storeGauges,
     maxAge: figuresMaxAge,
-    patience: figuresPatience,
+    timeout: figuresPatience,
   })
   const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
   const app = cappedLabel(options.maxApps ?? defaultMaxApps)
@@ -110,9 +110,9 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
   metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
 
   const scrape = async () => {
-    setFigures(metrics, streams, app, await figures())
+    setStoreGauges(metrics, streams, app, await storeGauges())
     setLags(metrics, streams, lags)
-    setOwed(metrics, owed)
+    setBacklog(metrics, owed)
     setQuality(metrics, quality, app, clock.now(), options.qualityAsked?.() ?? [])
     setBudgets(metrics, budgets)
     metrics.eventLoopLag.set(loop.lag())
@@ -137,7 +137,7 @@ export function createMeter(options: MeterOptions): PrometheusMeter {
     deadLetters: ({ stream }, why, count) => metrics.deadLetters.inc({ stream, reason: reason(why) }, count),
     ignored: ({ stream }, count) => metrics.ignored.inc({ stream }, count),
     divergences: ({ stream }, count) => metrics.divergences.inc({ stream }, count),
-    refusal: (_app, name, kind) => metrics.refusals.inc({ operation: operation(name), kind }),
+    limitViolation: (_app, name, kind) => metrics.refusals.inc({ operation: operation(name), kind }),
     debit: (_app, group) => metrics.debits.inc({ limit_group: group }),
     schedule: (labels, state) => lags.note(labels.stream, labels.app, state),
     owned(shards) {
@@ -177,7 +177,7 @@ function beginAtZero(
   for (const operation of operations) for (const kind of kinds) metrics.refusals.inc({ operation, kind }, 0)
 }
 
-function setLags(metrics: Instruments, streams: readonly StreamName[], lags: LagBook): void {
+function setLags(metrics: Instruments, streams: readonly StreamName[], lags: LagGauge): void {
   for (const stream of streams) {
     const { due, lateBy } = lags.of(stream)
     metrics.due.set({ stream }, due)
@@ -185,7 +185,7 @@ function setLags(metrics: Instruments, streams: readonly StreamName[], lags: Lag
   }
 }
 
-function setOwed(metrics: Instruments, owed: OwedBook): void {
+function setBacklog(metrics: Instruments, owed: BacklogGauge): void {
   metrics.owed.reset()
   metrics.owedExpires.reset()
   for (const { stream, seconds, expiresIn } of owed.all()) {
@@ -196,7 +196,7 @@ function setOwed(metrics: Instruments, owed: OwedBook): void {
 
 function setQuality(
   metrics: Instruments,
-  quality: QualityBook,
+  quality: QualityGauge,
   app: (id: string) => string,
   now: number,
   asked: readonly QualityQuestion[],
@@ -215,7 +215,7 @@ function setQuality(
   }
 }
 
-function setBudgets(metrics: Instruments, budgets: BudgetBook): void {
+function setBudgets(metrics: Instruments, budgets: BudgetGauge): void {
   metrics.budgetUsed.reset()
   metrics.budgetPace.reset()
   for (const { group, used, pace } of budgets.all()) {
@@ -224,30 +224,30 @@ function setBudgets(metrics: Instruments, budgets: BudgetBook): void {
   }
 }
 
-function setFigures(
+function setStoreGauges(
   metrics: Instruments,
   streams: readonly StreamName[],
   app: (id: string) => string,
-  { up, value: figures }: Reading<StoreFigures>,
+  { up, value: storeGauges }: Reading<StoreGauges>,
 ): void {
   metrics.databaseUp.set(up ? 1 : 0)
-  if (!figures) return
+  if (!storeGauges) return
   metrics.gaps.reset()
   metrics.rooms.reset()
   for (const stream of streams) for (const state of gapStates) metrics.gaps.set({ stream, state }, 0)
   const stream = closedLabel(streams)
-  for (const gap of figures.gaps)
+  for (const gap of storeGauges.gaps)
     metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
-  setLosses(metrics, streams, figures)
-  for (const { table, rows } of figures.leftBehind ?? []) metrics.defaultRows.set({ table }, rows)
-  for (const rooms of figures.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
-  setPlayers(metrics, figures, app)
+  setLosses(metrics, streams, storeGauges)
+  for (const { table, rows } of storeGauges.leftBehind ?? []) metrics.defaultRows.set({ table }, rows)
+  for (const rooms of storeGauges.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
+  setPlayers(metrics, storeGauges, app)
 }
 
 function setLosses(
   { recentLosses }: Instruments,
   streams: readonly StreamName[],
-  { losses = [] }: StoreFigures,
+  { losses = [] }: StoreGauges,
 ): void {
   recentLosses.reset()
   for (const stream of streams) for (const window of lossWindows) recentLosses.set({ stream, window }, 0)

@@ -23,7 +23,7 @@ export type TurnedAway = (typeof turnedAway)[number]
 /** A notification is some hundred bytes. */
 const mostBytes = 65_536
 /** The provider waits ten seconds for its answer. */
-const patience = 5_000
+const timeout = 5_000
 /** Bodies in hand at a time. */
 const mostInHand = 16
 
@@ -54,7 +54,7 @@ function createNotificationRoute(
     if (inHand >= mostInHand) return refuse('busy', 503, 'too many at a time')
     inHand += 1
     try {
-      const body = await readBody(request, { most: mostBytes, patience }, clock)
+      const body = await readBody(request, { most: mostBytes, timeout }, clock)
       if (body === 'too_large') return refuse(body, 413, `more than ${mostBytes} bytes`)
       if (body === 'incomplete') return refuse(body, 408, 'not whole in time')
       const header = (name: string) => request.headersDistinct[name.toLowerCase()]?.join(', ')

@@ -1,4 +1,4 @@
-import type { StoreFigures } from '../engine/ports.ts'
+import type { StoreGauges } from '../engine/ports.ts'
 import { playerStatuses } from '../provider/players/index.ts'
 import type { Instruments } from './instruments.ts'
 import { closedLabel } from './labels.ts'
@@ -10,7 +10,7 @@ const statusLabel = closedLabel(statuses)
 /** Players by app; apps without a label of their own are added up. Every app whose list was read has all statuses. */
 export function setPlayers(
   metrics: Pick<Instruments, 'players' | 'orphanPlayers'>,
-  { players = [], orphans = [] }: StoreFigures,
+  { players = [], orphans = [] }: StoreGauges,
   app: (id: string) => string,
 ): void {
   metrics.players.reset()

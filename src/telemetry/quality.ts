@@ -1,7 +1,7 @@
 import type { QualityRealtimeRow } from '../rows/analytics.ts'
 
 /** The latest real-time value of each app, product and metric, of the whole project. */
-export interface QualityBook {
+export interface QualityGauge {
   readonly note: (app: string, rows: readonly QualityRealtimeRow[]) => void
   readonly latest: () => readonly QualityReading[]
   /** Of those asked for, the ones without a value, and for how long none has come, ms; `now` in ms since the epoch. */
@@ -31,7 +31,7 @@ const WINDOW_MS = 20_000
 /** So many series at most: every further one is left to SQL. */
 const MOST_READINGS = 2_000
 
-export function createQualityBook(): QualityBook {
+export function createQualityGauge(): QualityGauge {
   const readings = new Map<string, QualityReading>()
   let askedSince = new Map<string, number>()
 

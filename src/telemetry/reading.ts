@@ -6,7 +6,7 @@ export interface ReadingOptions<T> {
   /** How long an answer serves, ms. */
   readonly maxAge: number
   /** How long whoever asks waits for the database, ms. */
-  readonly patience: number
+  readonly timeout: number
   /** Takes why the database could not be read. */
   readonly onFailure?: (error: unknown) => void
 }
@@ -29,7 +29,7 @@ export function createReading<T>({
   clock,
   read,
   maxAge,
-  patience,
+  timeout,
   onFailure = () => {},
 }: ReadingOptions<T>): () => Promise<Reading<T>> {
   let last: { readonly value: T; readonly at: number } | undefined
@@ -60,7 +60,7 @@ export function createReading<T>({
     const enough = new AbortController()
     const inTime = await Promise.race([
       reading.then(() => true),
-      clock.sleep(patience, enough.signal).then(() => false),
+      clock.sleep(timeout, enough.signal).then(() => false),
     ])
     enough.abort()
     return known(inTime && up)

@@ -41,7 +41,7 @@ export function startServer(options: ServerOptions): Promise<RunningServer> {
 function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
   const shown = (answer: () => Promise<Answer>): Route => ({ methods: 'GET, HEAD', answer })
   const ready = async () => {
-    const reasons = await withinPatience(health.notReady(), clock)
+    const reasons = await withinTimeout(health.notReady(), clock)
     const body = { ready: reasons.length === 0, reasons }
     return { status: body.ready ? 200 : 503, type: json, body: `${toJson(body)}\n` }
   }
@@ -57,7 +57,7 @@ function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
   ])
 }
 
-async function withinPatience(reasons: Promise<readonly string[]>, clock: Clock): Promise<readonly string[]> {
+async function withinTimeout(reasons: Promise<readonly string[]>, clock: Clock): Promise<readonly string[]> {
   const enough = new AbortController()
   const tooLong = clock.sleep(readinessPatience, enough.signal).then(() => ['no answer in time'])
   try {

@@ -3,7 +3,7 @@ import type { Log } from '../engine/ports.ts'
 import { createReading } from './reading.ts'
 
 const maxAge = 2_000
-const patience = 1_000
+const timeout = 1_000
 
 export interface StatusOptions {
   readonly clock: Clock
@@ -20,7 +20,7 @@ export interface StatusOptions {
  */
 export function createStatus({ clock, log, own, read }: StatusOptions): () => Promise<object> {
   const onFailure = (error: unknown) => log.warn('the status cannot be read', { error })
-  const ask = createReading({ clock, read, maxAge, patience, onFailure })
+  const ask = createReading({ clock, read, maxAge, timeout, onFailure })
   return async () => {
     const { up, value, age } = await ask()
     if (!value) throw new Error('the database has not told its status yet')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rangeProblem } from '../../src/client/range.ts'
 
 const now = 1_000_000
-const limits = { reach: 604_800, span: 57_600, delay: 60 }
+const limits = { availableData: 604_800, timeFrame: 57_600, dataDelay: 60 }
 const of = (start_ts: number, end_ts: number) => rangeProblem({ start_ts, end_ts }, limits, now)
 
 test.each([

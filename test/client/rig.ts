@@ -40,19 +40,19 @@ export function createRig() {
   }
   let n = 0
   const ledger: Ledger = {
-    take: async ({ scope, group, evidence }): Promise<TakeResult> => {
+    take: async ({ scope, group, clockBounds }): Promise<TakeResult> => {
       takes.push(`${scope} ${group}`)
       const wait = script.waits.shift()
       if (wait === 'fenced') return { granted: 'fenced' }
       if (wait !== undefined) return { granted: false, wait, now: clock.now(), ahead: 0 }
       n += 1
-      return { granted: true, grant: { scope, group, n, evidence }, now: clock.now(), ahead: 0 }
+      return { granted: true, grant: { scope, group, n, clockBounds }, now: clock.now(), ahead: 0 }
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
     budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0 }),
   }
   const fences: Fences = {
-    lend: async () => {
+    acquire: async () => {
       if (!script.fences()) return undefined
       lent.out += 1
       lent.ever += 1

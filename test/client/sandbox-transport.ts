@@ -70,7 +70,7 @@ export function memoryLedger(
   const debits: { scope: string; group: string; at: number }[] = []
   return {
     debits,
-    take: async ({ scope, group, rates, evidence }): Promise<TakeResult> => {
+    take: async ({ scope, group, rates, clockBounds }): Promise<TakeResult> => {
       const now = clock.monotonic()
       const mine = debits.filter(debit => debit.scope === scope && debit.group === group)
       const frees = rates.map(({ requests, window }) => {
@@ -82,7 +82,7 @@ export function memoryLedger(
       debits.push({ scope, group, at: now })
       return {
         granted: true,
-        grant: { scope, group, n: debits.length, evidence },
+        grant: { scope, group, n: debits.length, clockBounds },
         now: clock.now(),
         ahead: 0,
       }

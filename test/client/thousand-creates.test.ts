@@ -52,7 +52,7 @@ test('1,000 Creates that meet 504 before and after acting make 1,000 players, on
       deadline: 30_000,
     },
     transport: sandboxTransport(sandbox, { clock, random, rest }),
-    fences: { lend: async () => ({ fence, giveBack: async () => {} }) },
+    fences: { acquire: async () => ({ fence, giveBack: async () => {} }) },
     apps: clientApps(config),
     tell: ({ text }) => void notes.push(text),
     release: async () => {},
@@ -71,7 +71,7 @@ test('1,000 Creates that meet 504 before and after acting make 1,000 players, on
         uid: number + 1,
         streamUrl: 'rtmp://media.example.com/live',
       }
-      made.push(await untilKnown(() => players.createPlayer(wanted, { patience: 3_600_000 })))
+      made.push(await untilKnown(() => players.createPlayer(wanted, { timeout: 3_600_000 })))
     }
   }
   await outcomeOf(clock, Promise.all(Array.from({ length: callers }, caller)))

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 beforeEach(() =>
   pool.query(
-    'truncate ingest.debit, ingest.budget, ingest.ownership, ingest.lease, ingest.progress, ingest.worklist',
+    'truncate ingest.debit, ingest.budget, ingest.ownership, ingest.lease, ingest.progress, ingest.work_item',
   ),
 )
 
@@ -200,8 +200,8 @@ describe('backfill', () => {
       )
       aligned.push(rows[0]!.begin % step)
       // What begins before this can certainly not be asked for any more.
-      const edge = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
-      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, edge)
+      const upperBound = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
+      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, upperBound)
       lost.push(gone.lost)
     }
     expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
@@ -254,12 +254,12 @@ describe('backfill', () => {
     await pool.query(`
       insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
         values ('demo', 'c', 'algebra', '${dateOf(2)}T10:00Z', true, now(), now());
-      insert into ingest.worklist (app_id, stream, item, part, range_from, range_to, ask, state, origin)
+      insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, ask, state, origin)
         values ('demo', 'call-sessions', 'c', '0', '${dateOf(2)}T10:00Z', '${dateOf(2)}T11:00Z', '{}', 'done', 'live')`)
     const first = await backfill('call-sessions', dateOf(3), dateOf(1))
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toMatch(/^marked: call-sessions of app demo, .*: 1 requests or more$/m)
-    const { rows } = await pool.query('select state, origin from ingest.worklist')
+    const { rows } = await pool.query('select state, origin from ingest.work_item')
     expect(rows).toEqual([{ state: 'owed', origin: 'backfill' }])
     const again = await backfill('call-sessions', dateOf(3), dateOf(1))
     expect(again).toMatchObject({ code: 0, stderr: '' })

@@ -7,8 +7,8 @@ import { clientKinds } from '../../src/client/errors.ts'
 import { allOperations, operations } from '../../src/client/operations.ts'
 import { exitCodeOfKind } from '../../src/commands/api/exit-codes.ts'
 import { findOperation } from '../../src/commands/api/find.ts'
+import { ownOptions, readWords } from '../../src/commands/api/read-arguments.ts'
 import { readValues } from '../../src/commands/api/values.ts'
-import { ownOptions, readWords } from '../../src/commands/api/words.ts'
 import { failureKinds } from '../../src/provider/errors.ts'
 import { called, type Operation } from '../../src/provider/operation.ts'
 
@@ -46,7 +46,7 @@ describe('the words of the command', () => {
       operation: 'classroom.setRoomState',
       config: 'penstock.yaml',
       app: 'a',
-      patience: undefined,
+      timeout: undefined,
       requestId: undefined,
       wants: new Set(['json', 'dry-run']),
       values: new Map([

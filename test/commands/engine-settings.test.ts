@@ -7,7 +7,7 @@ import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
-import { detailStreamNames, windowStreamNames } from '../../src/streams/stream.ts'
+import { substreamNames, windowStreamNames } from '../../src/streams/stream.ts'
 
 async function settingsOf(text: string) {
   const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
@@ -33,7 +33,7 @@ describe('endpoints with one table of limits', () => {
     const groupOf = Object.fromEntries(
       configuredStreams(deploymentOf(config)).map(({ name, operation }) => [name, operation.limitGroup]),
     )
-    for (const name of [...windowStreamNames, ...detailStreamNames]) {
+    for (const name of [...windowStreamNames, ...substreamNames]) {
       expect(app!.limits[groupOf[name]!]?.range, name).toBeDefined()
     }
     const pairs = [
@@ -77,7 +77,7 @@ describe('what the engine is told of call analytics', () => {
     ])
     expect(limits['call-search']).toEqual({
       scope: expect.stringMatching(/^key:[0-9a-f]{16}$/),
-      range: { reach: 604_800, span: 57_600, delay: 60 },
+      range: { availableData: 604_800, timeFrame: 57_600, dataDelay: 60 },
       rates: [
         { requests: 3, window: 1 },
         { requests: 2_000, window: 86_400 },
@@ -132,10 +132,14 @@ describe('what the engine is told of call analytics', () => {
   it('gives times in the units of the engine', async () => {
     const { windows, details } = (await settingsOf(file(''))).settings.apps[0]!
     expect(windows.calls).toMatchObject({
-      ...{ every: 60_000, finalAfter: 3_600, revisitEvery: 600_000, frame: 'needed' },
+      ...{ every: 60_000, allowedLateness: 3_600, revisitEvery: 600_000, frame: 'needed' },
     })
-    expect(windows['usage-insight']).toMatchObject({ every: 21_600_000, finalAfter: 216_000, frame: 'full' })
-    expect(windows['realtime-quality']).toMatchObject({ every: 300_000, finalAfter: 0, frame: 'full' })
+    expect(windows['usage-insight']).toMatchObject({
+      every: 21_600_000,
+      allowedLateness: 216_000,
+      frame: 'full',
+    })
+    expect(windows['realtime-quality']).toMatchObject({ every: 300_000, allowedLateness: 0, frame: 'full' })
     expect(details).toEqual({ 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } })
   })
 

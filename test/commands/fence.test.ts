@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { systemRandom } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
-import { borrowFences } from '../../src/commands/fence.ts'
+import { openFences } from '../../src/commands/fence.ts'
 import { shardOf } from '../../src/planning/shard.ts'
 import { openStore, session, type TestStore } from '../postgres/harness.ts'
 
@@ -17,17 +17,17 @@ const shard = shardOf(app, shards)
 const held = async () => (await db.rows('select shard from ingest.lease order by 1')).map(row => row.shard)
 
 function borrow() {
-  const fences = borrowFences(db.connection, systemRandom)
+  const fences = openFences(db.connection, systemRandom)
   onTestFinished(() => fences.close())
   return fences
 }
 
 it('lends the shard of an app and leaves all others free', async () => {
   const fences = borrow()
-  const lent = await fences.lend(app)
+  const lent = await fences.acquire(app)
   expect(lent!.fence).toMatchObject({ shard, epoch: 1 })
   expect(await held()).toEqual([shard])
-  const neighbour = await fences.lend('college')
+  const neighbour = await fences.acquire('college')
   expect(await held()).toEqual([shard, shardOf('college', shards)].sort((a, b) => a - b))
   await lent!.giveBack()
   await neighbour!.giveBack()
@@ -39,8 +39,8 @@ it('keeps nothing where the shard changes hands', async () => {
   const commit = await session(db.url)
   await commit.query(`begin; select from ingest.ownership where shard = ${shard} for share`)
   const fences = borrow()
-  expect(await fences.lend(app)).toBeUndefined()
+  expect(await fences.acquire(app)).toBeUndefined()
   expect(await held()).toEqual([])
   await commit.query('rollback')
-  expect((await fences.lend(app))!.fence).toMatchObject({ shard, epoch: 4 })
+  expect((await fences.acquire(app))!.fence).toMatchObject({ shard, epoch: 4 })
 })

@@ -4,7 +4,7 @@ import { cutToReach } from '../../src/commands/backfill/reach.ts'
 const hour = 3_600
 const now = 1_000 * hour + 1_800
 /** Ten hours back, half an hour late; the daemon needs another hour. */
-const cut = { reach: 10 * hour, delay: 1_800, step: hour, earliest: 992 * hour }
+const cut = { availableData: 10 * hour, dataDelay: 1_800, step: hour, earliest: 992 * hour }
 const hours = (from: number, to: number) => ({ from: from * hour, to: to * hour })
 
 test('a range that can be had begins with the whole value that it begins in', () => {

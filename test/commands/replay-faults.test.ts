@@ -22,7 +22,7 @@ it.each(seeds)(
       const replay = await openReplay(pool, { region: () => 'eu', clock: systemClock })
       const { tally, rooms } = await replayRooms(replay, {
         ...{ apps: scenario.apps.map(({ id }) => id), room: undefined, mode: 'compare', clock: systemClock },
-        rebuild: rebuildWith(streams, scenario.settings.harvest, () => {}),
+        rebuild: rebuildWith(streams, scenario.settings.reading, () => {}),
         onProgress: () => {},
       })
       replay.close()

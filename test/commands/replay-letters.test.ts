@@ -45,7 +45,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await rig.db.rows(
-    `truncate ingest.progress, ingest.dead_letter, ingest.worklist, classroom.room, classroom.room_event, classroom.widget_event,
+    `truncate ingest.progress, ingest.dead_letter, ingest.work_item, classroom.room, classroom.room_event, classroom.widget_event,
               classroom.recording, analytics.call, analytics.call_session`,
   )
   await rig.db.setTime(new Date(minute(20)).toISOString())
@@ -186,16 +186,16 @@ describe('a letter that is not whole', () => {
         loses: [{ from: at(-3_600), to: at(-3_000), reason: 'refused' }],
       }),
     )
-    await rig.db.rows(`update ingest.worklist set state = 'lost'`)
+    await rig.db.rows(`update ingest.work_item set state = 'lost'`)
     await letter('calls', '', cut(), tooLarge)
     await letter('call-sessions', 'c1', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 2 })
-    expect(await rig.db.rows('select state, falls_back_to from ingest.worklist')).toEqual([
+    expect(await rig.db.rows('select state, falls_back_to from ingest.work_item')).toEqual([
       { state: 'owed', falls_back_to: 'lost' },
     ])
     const [window] = await store.windows(app, 'calls')
     expect(window!.wanted).toEqual([{ from: at(-3_600), to: at(-3_000) }])
-    await rig.db.rows(`update ingest.worklist set state = 'lost'`)
+    await rig.db.rows(`update ingest.work_item set state = 'lost'`)
     await rig.db.advance(400 * 24 * hour)
     expect(await run()).toEqual({ ...none, gone: 2 })
   })

@@ -10,7 +10,7 @@ import {
   type Switches,
 } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { progressLine } from '../../src/commands/replay/words.ts'
+import { progressLine } from '../../src/commands/replay/format.ts'
 import { openSetting, type Setting } from '../e2e/setting.ts'
 import { execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
@@ -25,7 +25,7 @@ const memory = 16
 interface School {
   readonly name: string
   readonly switches: Partial<Switches>
-  readonly oddities?: Partial<Oddities>
+  readonly quirks?: Partial<Oddities>
   readonly provider?: object
 }
 
@@ -33,7 +33,7 @@ const schools: readonly School[] = [
   {
     name: 'rooms used again, dotted keys, a consuming feed, strange events',
     switches: { roomReuse: 'on', widgetKeys: 'dotted', appFeed: 'consuming' },
-    oddities: {
+    quirks: {
       unknownCmd: 0.05,
       nul: 0.05,
       loneSurrogate: 0.05,
@@ -52,11 +52,11 @@ const schools: readonly School[] = [
   },
 ]
 
-function openSchool({ name, switches, oddities = {}, provider = {} }: School): Promise<Setting> {
+function openSchool({ name, switches, quirks = {}, provider = {} }: School): Promise<Setting> {
   return openSetting({
     makeSandbox: () =>
       createSandbox({
-        ...{ clock: systemClock, seed: name, speed, apps: [demoApp], oddities },
+        ...{ clock: systemClock, seed: name, speed, apps: [demoApp], quirks: quirks },
         profile: {
           ...{ kind: 'school', classes: 4, students: 5, lessonMinutes: 8, breakMinutes: 2 },
           ...{ eventsPerMinute: 15, historyMinutes: 6 },

@@ -67,7 +67,7 @@ apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
 
 describe('streams of call analytics', () => {
   it('are laid over each other setting by setting, and a list replaces a list', () => {
-    expect(own.streams.calls).toEqual({ every: 120_000, finalAfter: 1_800_000, revisitEvery: 600_000 })
+    expect(own.streams.calls).toEqual({ every: 120_000, allowedLateness: 1_800_000, revisitEvery: 600_000 })
     expect(own.streams['realtime-quality']).toEqual({
       every: 300_000,
       products: ['Native'],
@@ -171,10 +171,10 @@ describe('what may be asked of a limit group', () => {
     ],
   ] as const)(
     'is what the document says of the plan %s: %s',
-    async (plan, group, rates, reach, span, delay) => {
+    async (plan, group, rates, availableData, timeFrame, delay) => {
       expect(allowanceOf(await appOf(plan), group)).toEqual({
         rates: rates.map(([requests, window]) => ({ requests, window })),
-        ...{ reach, span, delay },
+        ...{ availableData, timeFrame, dataDelay: delay },
       })
     },
   )
@@ -190,14 +190,14 @@ describe('what may be asked of a limit group', () => {
   })
 
   it('is changed number by number, and a rate of another kind comes on top', async () => {
-    const app = await appOf('premium', '{ call-search: { perDay: 100, perMinute: 20, span: 90m } }')
+    const app = await appOf('premium', '{ call-search: { perDay: 100, perMinute: 20, timeFrame: 90m } }')
     expect(allowanceOf(app, 'call-search')).toEqual({
       rates: [
         { requests: 3, window: 1 },
         { requests: 20, window: 60 },
         { requests: 100, window: day },
       ],
-      ...{ reach: 7 * day, span: 5_400, delay: 60 },
+      ...{ availableData: 7 * day, timeFrame: 5_400, dataDelay: 60 },
     })
   })
 
@@ -207,20 +207,20 @@ describe('what may be asked of a limit group', () => {
         { requests: 3, window: 60 },
         { requests: 480, window: day },
       ],
-      ...{ reach: 2_400, span: 2_400, delay: 40 },
+      ...{ availableData: 2_400, timeFrame: 2_400, dataDelay: 40 },
     })
     expect(allowanceOf(own, 'call-search')).toMatchObject({
       rates: [
         { requests: 2, window: 1 },
         { requests: 5_000, window: day },
       ],
-      reach: 10 * day,
+      availableData: 10 * day,
     })
   })
 
   it('stays nothing where the file overrides a few numbers for the apps that have access', () => {
     expect(allowanceOf(starter, 'usage-insight')).toBeUndefined()
-    expect(allowanceOf(keyless, 'usage-insight')).toMatchObject({ delay: 3_600 })
+    expect(allowanceOf(keyless, 'usage-insight')).toMatchObject({ dataDelay: 3_600 })
   })
 })
 
@@ -267,7 +267,14 @@ describe('a stream that cannot be drained', () => {
       limits: { ...own.limits, 'call-search': { concurrency: 4 } },
       plan: 'starter',
     } as const
-    const limits = { perSecond: 1, perDay: 9, reach: 86_400_000, span: 3_600_000, delay: 0, concurrency: 1 }
+    const limits = {
+      perSecond: 1,
+      perDay: 9,
+      availableData: 86_400_000,
+      timeFrame: 3_600_000,
+      dataDelay: 0,
+      concurrency: 1,
+    }
     const app = { ...details, limits: { ...details.limits, 'call-details': limits } }
     expect(analyticsStreamsOn(whole, app)).toEqual(['realtime-usage', 'realtime-quality'])
     expect(offTexts({ provider, apps: [app] })).toContain(

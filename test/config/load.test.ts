@@ -21,12 +21,12 @@ const inEnvironment = {
 const rates = ['joinSuccessRate', 'joinSuccessIn5sRate', 'audioFreezeRate', 'videoFreezeRate', 'networkDelay']
 
 const analyticsDefaults = {
-  calls: { every: 60_000, finalAfter: 3_600_000, revisitEvery: 600_000 },
+  calls: { every: 60_000, allowedLateness: 3_600_000, revisitEvery: 600_000 },
   'call-sessions': { serverUsers: 'include' },
   'call-metrics': { select: { channels: [], everyNth: 1, minUsers: 0 } },
   'usage-insight': {
     every: 21_600_000,
-    finalAfter: 216_000_000,
+    allowedLateness: 216_000_000,
     metrics: [
       ...['userCount', 'sessionCount', 'channelCount', 'peakCurrentChannels', 'peakCurrentUsers'],
       ...['totalDuration', 'totalVideoDuration', 'totalAudioDuration'],
@@ -35,7 +35,7 @@ const analyticsDefaults = {
   },
   'quality-insight': {
     every: 21_600_000,
-    finalAfter: 230_400_000,
+    allowedLateness: 230_400_000,
     products: ['Native'],
     metrics: rates,
     granularities: ['hour', 'day'],

@@ -144,7 +144,7 @@ function configText(databaseUrl: string, url: string): string {
 /** Pages of metrics that are done and that are owed. */
 async function pagesOf(pool: pg.Pool) {
   const { rows } = await pool.query<{ stream: string; state: string; count: number }>(
-    `select stream, state, count(*)::int from ingest.worklist group by 1, 2 order by 1, 2`,
+    `select stream, state, count(*)::int from ingest.work_item group by 1, 2 order by 1, 2`,
   )
   return Object.fromEntries(rows.map(({ stream, state, count }) => [`${stream} ${state}`, count]))
 }

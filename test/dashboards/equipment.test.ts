@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectAs } from '../reading/filled.ts'
+import { connectAs } from '../sql-cookbook/filled.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 import { askSql, momentOf } from './ask.ts'
 import { panelsOf, readDashboards } from './files.ts'

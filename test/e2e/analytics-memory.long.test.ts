@@ -29,7 +29,7 @@ function listened(sandbox: Sandbox): Sandbox {
   return new Proxy(sandbox, { get: (target, key) => (key === 'fetch' ? fetch : Reflect.get(target, key)) })
 }
 
-const inHand = `select item, part from ingest.worklist
+const inHand = `select item, part from ingest.work_item
   where state = 'owed' and in_hand_version = version order by item limit 1`
 
 interface Place {
@@ -58,14 +58,14 @@ it('an answer with which a process ended is asked for in parts, and nothing is l
   const [sessions] = asked.get(item)!
   const daemon = stage.start()
   await daemon.ready
-  const owed = `select count(*)::int as owed from ingest.worklist where state = 'owed' and stream = 'call-metrics'
+  const owed = `select count(*)::int as owed from ingest.work_item where state = 'owed' and stream = 'call-metrics'
     and item = '${item}'`
   while ((await ask(stage.databaseUrl, owed))[0]!.owed !== 0) await systemClock.sleep(100)
   expect(asked.get(item)!.slice(before).toSorted()).toEqual([
     Math.floor(sessions! / 2),
     Math.ceil(sessions! / 2),
   ])
-  const states = `select state from ingest.worklist where item = '${item}' and part like '${part}%' order by part`
+  const states = `select state from ingest.work_item where item = '${item}' and part like '${part}%' order by part`
   expect(await ask(stage.databaseUrl, states)).toEqual([
     { state: 'split' },
     { state: 'done' },

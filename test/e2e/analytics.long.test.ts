@@ -19,7 +19,7 @@ const worlds: readonly CallWorld[] = [
   {
     name: 'sliding limits, each endpoint with its own; a burst of calls in one second',
     switches: { limiter: 'sliding', counters: 'separate', countersPer: 'app', day: 'rolling' },
-    oddities: { burstOfCalls: 110 },
+    quirks: { burstOfCalls: 110 },
     load: { callsPerDay: 48 },
   },
   {
@@ -42,7 +42,7 @@ const worlds: readonly CallWorld[] = [
   {
     name: 'strange calls: backward, unknown, vanishing, malformed, long ones in slices, a crowd without servers',
     switches: { counters: 'shared', metricSeconds: 120, callLatenessSeconds: 20 },
-    oddities: {
+    quirks: {
       ...{ backwardCall: 0.15, unknownMid: 0.2, malformedValue: 0.01, vanishingSid: 0.1 },
       ...{ crowd: 130, longCallHours: 1.5 },
     },
@@ -53,7 +53,7 @@ const worlds: readonly CallWorld[] = [
   {
     name: 'more calls in a second than are listed, searches under load, and bad answers besides',
     switches: { callListPages: 1, hasMoreAbove: 20, day: 'utc-calendar', countersPer: 'credential' },
-    oddities: { burstOfCalls: 115 },
+    quirks: { burstOfCalls: 115 },
     load: { callsPerDay: 24 },
     faults: badness,
   },
@@ -77,7 +77,7 @@ describe.concurrent('a daemon that drains calls in real time and is killed again
       expect(findings.figures['calls measured']).toBeGreaterThan(15)
       expect(findings.figures['points compared']).toBeGreaterThan(10_000)
       const overflows = world.switches?.callListPages === 1
-      const hasWords = world.oddities?.malformedValue !== undefined
+      const hasWords = world.quirks?.malformedValue !== undefined
       for (const [stream, isComplete] of Object.entries(complete)) {
         const isWhole = overflows
           ? stream.includes('realtime')

@@ -180,7 +180,7 @@ describe('a provider that serves strange content', () => {
   }, async () => {
     const stage = await openStage({
       seed: 'strange content',
-      oddities: {
+      quirks: {
         ...{ unknownCmd: 0.08, nul: 0.08, loneSurrogate: 0.08, malformedRecord: 0.08, malformedData: 0.08 },
         ...{ malformedWidgetItem: 0.2, bigSequence: 0.5 },
       },

@@ -62,7 +62,7 @@ describe.concurrent('a daemon that is killed again and again at random moments',
     const seed = 'all at once'
     const switches = { appFeed: 'redelivering', roomReuse: 'on' } as const
     const outcome = await drain(
-      { seed, switches, oddities: strange, faults: [...slowness, ...badness] },
+      { seed, switches, quirks: strange, faults: [...slowness, ...badness] },
       kills.on,
     )
     expect(outcome.complaint).toBe('')

@@ -28,7 +28,7 @@ const short = 36
 export interface StageOptions {
   readonly seed: string
   readonly switches?: Partial<Switches>
-  readonly oddities?: Partial<Oddities>
+  readonly quirks?: Partial<Oddities>
   readonly faults?: readonly FaultRule[]
   readonly school?: Partial<SchoolProfile>
   readonly apps?: readonly AppOptions[]
@@ -66,14 +66,14 @@ const school: SchoolProfile = {
 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
-  const { seed, oddities = {}, faults = [], apps = [demoApp], time = 'real' } = options
+  const { seed, quirks = {}, faults = [], apps = [demoApp], time = 'real' } = options
   const memory = options.switches?.roomReuse === 'on' ? short : hour
   const asked = time === 'asked' ? askedClock() : undefined
   const clock = asked?.clock ?? systemClock
   const { sandbox, databaseUrl, start, close } = await openSetting({
     makeSandbox: () =>
       createSandbox({
-        ...{ clock, seed, speed, apps, oddities, faults },
+        ...{ clock, seed, speed, apps, quirks: quirks, faults },
         profile: { ...school, ...options.school },
         switches: { feedWindowSeconds: 10 * speed, roomMemorySeconds: memory * speed, ...options.switches },
       }),

@@ -10,13 +10,13 @@ function afterFirstContact() {
   const time = createBudgetTime(clock)
   time.observe(noon, clock.monotonic())
   const pass = (ms: number) => clock.advance(ms)
-  const isBelieved = (now: number) => now >= time.evidence().floor && now <= time.evidence().ceiling
+  const isBelieved = (now: number) => now >= time.clockBounds().floor && now <= time.clockBounds().ceiling
   return { clock, time, pass, isBelieved }
 }
 
 describe('the clock that budgets are counted by', () => {
   it('is believed before anything is known', () => {
-    const { floor, ceiling } = createBudgetTime(new VirtualClock()).evidence()
+    const { floor, ceiling } = createBudgetTime(new VirtualClock()).clockBounds()
     expect(floor).toBeLessThan(noon)
     expect(ceiling).toBeGreaterThan(noon + 1_000 * hour)
   })
@@ -37,7 +37,7 @@ describe('the clock that budgets are counted by', () => {
   it('goes on at the pace of the monotonic clock as long as nothing is heard', async () => {
     const { time, pass } = afterFirstContact()
     await pass(5 * hour)
-    const { floor, ceiling } = time.evidence()
+    const { floor, ceiling } = time.clockBounds()
     expect(floor).toBeGreaterThan(noon + 5 * hour - 10 * second)
     expect(ceiling).toBeLessThan(noon + 5 * hour + 10 * second)
   })
@@ -47,8 +47,8 @@ describe('the clock that budgets are counted by', () => {
     const askedAt = clock.monotonic()
     await pass(20 * second)
     time.observe(noon + 5 * second, askedAt)
-    expect(time.evidence().ceiling).toBeLessThan(noon + 20 * second + 300)
-    expect(time.evidence().floor).toBeGreaterThan(noon + 20 * second - 100)
+    expect(time.clockBounds().ceiling).toBeLessThan(noon + 20 * second + 300)
+    expect(time.clockBounds().floor).toBeGreaterThan(noon + 20 * second - 100)
   })
 
   it('may drift a little, and is followed', async () => {
@@ -66,6 +66,6 @@ describe('the clock that budgets are counted by', () => {
     await pass(minute)
     time.observe(noon + 48 * hour, clock.monotonic())
     await pass(minute)
-    expect(time.evidence().floor).toBeGreaterThan(noon + 48 * hour + minute - second)
+    expect(time.clockBounds().floor).toBeGreaterThan(noon + 48 * hour + minute - second)
   })
 })

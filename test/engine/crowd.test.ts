@@ -10,7 +10,9 @@ describe('more rooms than are remembered', () => {
   it('are not remembered', () => {
     const { clock } = createRig([])
     const rooms = new Rooms(appOf('a1', ['app-events', 'room-events']), clock, hour, 20)
-    const asked = names(28_000).map(room => rooms.heed(news(room, 'news', clock.now()), 'app-events').length)
+    const asked = names(28_000).map(
+      room => rooms.applyHint(news(room, 'news', clock.now()), 'app-events').length,
+    )
     expect([...rooms.names()]).toHaveLength(20)
     expect(asked.filter(visits => visits > 0)).toHaveLength(20)
     expect(rooms.isCrowded).toBe(true)

@@ -1,11 +1,11 @@
 import type {
   CommitResult,
-  DetailDemand,
   ItemBounds,
   ItemCommit,
   LiveChannel,
   OpenItem,
   RangeStore,
+  SubstreamDemand,
   WindowCommit,
   WindowProgress,
 } from '../../src/engine/ports.ts'
@@ -54,7 +54,7 @@ export class FakeRangeStore implements RangeStore {
     const open: OpenItem = {
       version: 0,
       page: 1,
-      carry: null,
+      streamState: null,
       origin: 'live',
       failures: 0,
       inHandOf: null,
@@ -114,10 +114,10 @@ export class FakeRangeStore implements RangeStore {
       this.gaps.push({ stream: page.stream, series: page.series, reason, from, to })
     }
     for (const item of page.work) if (!this.#items.has(keyOf(item))) this.putItem(item)
-    return { outcome: 'committed', version: known.version + 1, stored: {}, diverged: 0, setAside: {} }
+    return { outcome: 'committed', version: known.version + 1, stored: {}, diverged: 0, deadLetters: {} }
   }
 
-  async rehearseWindow(): Promise<boolean> {
+  async dryRunWindow(): Promise<boolean> {
     return true
   }
 
@@ -126,11 +126,11 @@ export class FakeRangeStore implements RangeStore {
     _app: string,
     stream: StreamName,
     series: string,
-    edge: number,
+    upperBound: number,
   ): Promise<{ lost: number; absent: number }> {
     const known = this.window(stream, series)
-    if (edge <= known.owedFrom) return { lost: 0, absent: 0 }
-    const owed = without(without([{ from: known.owedFrom, to: edge }], known.covered), known.lost)
+    if (upperBound <= known.owedFrom) return { lost: 0, absent: 0 }
+    const owed = without(without([{ from: known.owedFrom, to: upperBound }], known.covered), known.lost)
     const unread = without(owed, known.missing)
     const absent = without(owed, unread)
     for (const range of unread) this.#lose({ stream, series, reason: 'expired', ...range })
@@ -163,7 +163,7 @@ export class FakeRangeStore implements RangeStore {
       .slice(0, limit)
   }
 
-  async detailDemand(_app: string, since: number): Promise<DetailDemand> {
+  async substreamDemand(_app: string, since: number): Promise<SubstreamDemand> {
     const all = [...this.#items.values()]
     const of = (stream: string, items: readonly Item[]) => items.filter(({ open }) => open.stream === stream)
     const young = all.filter(({ open }) => open.from > since)
@@ -190,7 +190,7 @@ export class FakeRangeStore implements RangeStore {
     return waits.sort((a, b) => a - b)[0] ?? null
   }
 
-  async owedItems(_app: string, stream: string) {
+  async backlogItems(_app: string, stream: string) {
     const owed = [...this.#items.values()].filter(
       item => item.state === 'owed' && item.open.stream === stream,
     )
@@ -203,17 +203,23 @@ export class FakeRangeStore implements RangeStore {
     if (item?.open.version !== page.item.version || item.state !== 'owed') return { outcome: 'stale' }
     this.itemCommits.push(page)
     const version = item.open.version + 1
-    item.open = { ...item.open, version, page: page.nextPage ?? 1, carry: page.carry, failures: 0 }
+    item.open = {
+      ...item.open,
+      version,
+      page: page.nextPage ?? 1,
+      streamState: page.streamState,
+      failures: 0,
+    }
     if (page.nextPage === null && page.rejects.length === 0) item.state = 'done'
     if (page.nextPage === null && page.rejects.length > 0) {
       item.open = { ...item.open, failures: page.item.failures + 1 }
       item.deferred = page.again
     }
     for (const work of page.work) if (!this.#items.has(keyOf(work))) this.putItem(work)
-    return { outcome: 'committed', version, stored: {}, diverged: 0, setAside: {} }
+    return { outcome: 'committed', version, stored: {}, diverged: 0, deadLetters: {} }
   }
 
-  async rehearseItem(): Promise<boolean> {
+  async dryRunItem(): Promise<boolean> {
     return true
   }
 
@@ -251,9 +257,9 @@ export class FakeRangeStore implements RangeStore {
     this.gaps.push({ stream: item.stream, series: item.key, reason, from: item.from, to: item.to })
   }
 
-  async expireItems(_fence: unknown, _app: string, stream: string, edge: number): Promise<number> {
+  async expireItems(_fence: unknown, _app: string, stream: string, upperBound: number): Promise<number> {
     const gone = [...this.#items.values()].filter(
-      ({ state, open }) => state === 'owed' && open.stream === stream && open.from <= edge,
+      ({ state, open }) => state === 'owed' && open.stream === stream && open.from <= upperBound,
     )
     for (const item of gone) {
       item.state = 'lost'

@@ -57,7 +57,7 @@ export class FakeStore extends FakeRangeStore implements Store {
   }
 
   put(stream: StreamName, series: string, progress: Partial<Progress> = {}): void {
-    const blank = { version: 0, cursor: null, carry: null, certain: false }
+    const blank = { version: 0, cursor: null, streamState: null, certain: false }
     this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
   }
 
@@ -100,10 +100,10 @@ export class FakeStore extends FakeRangeStore implements Store {
     if (answer) return answer
     const series = this.#series.get(`${page.stream} ${page.series}`)
     if (series?.progress.version !== page.version) return { outcome: 'stale' }
-    const { cursor, carry } = page
+    const { cursor, streamState } = page
     const version = page.version + 1
     this.#series.set(`${page.stream} ${page.series}`, {
-      progress: { version, cursor, carry, certain: page.series !== '' },
+      progress: { version, cursor, streamState, certain: page.series !== '' },
       closed: false,
     })
     this.commits.push(page)
@@ -115,17 +115,17 @@ export class FakeStore extends FakeRangeStore implements Store {
       version,
       stored: { 'classroom.room_event': fresh.length },
       diverged: 0,
-      setAside: lettersOf(page),
+      deadLetters: lettersOf(page),
     }
   }
 
-  async rehearse(page: PageCommit): Promise<boolean> {
-    this.#called('rehearse')
+  async dryRun(page: PageCommit): Promise<boolean> {
+    this.#called('dryRun')
     return thingsOf(page).every(({ id }) => id >= 0)
   }
 
-  async setAside(letter: DeadLetter): Promise<'new'> {
-    this.#called('setAside')
+  async deadLetter(letter: DeadLetter): Promise<'new'> {
+    this.#called('deadLetter')
     this.letters.push(letter)
     return 'new'
   }

@@ -1,6 +1,6 @@
 import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
 import type { RowSet } from '../../src/rows/rows.ts'
-import type { FeedStream, Harvest, Hint, Page, QueueStream } from '../../src/streams/stream.ts'
+import type { FeedStream, Hint, LogStream, Page, PageResult } from '../../src/streams/stream.ts'
 
 /** What the provider of these tests serves: numbered things, some of which are news about a room. */
 export interface Thing {
@@ -20,12 +20,12 @@ function read(answer: unknown) {
   return { items, nextId }
 }
 
-function harvest(page: Page): Harvest {
+function toRows(page: Page): PageResult {
   const items = page.items as readonly (Thing | null)[]
   const things = items.filter(item => item !== null)
   return {
     rows: { 'classroom.room_event': things } as unknown as RowSet,
-    carry: { read: things.length },
+    streamState: { read: things.length },
     room: { kind: 'current' },
     follow: page.purpose === 'probe' ? 'stay' : 'next',
     rejects: [],
@@ -37,13 +37,13 @@ function harvest(page: Page): Harvest {
 }
 
 const queue = {
-  kind: 'queue',
+  kind: 'log',
   title: '',
   read,
   source: 'log',
   scope: 'room',
   request: (cursor: string | null) => (cursor === null ? {} : { nextId: cursor }),
-  harvest,
+  toRows,
   rewind: () => null,
   rereads: () => false,
 } as const
@@ -56,10 +56,10 @@ export const feed: FeedStream = {
   read,
   source: 'feed',
   scope: 'app',
-  harvest,
+  toRows,
 }
-export const roomLog: QueueStream = { ...queue, name: 'room-events', operation: roomEvents }
-export const quiz: QueueStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
+export const roomLog: LogStream = { ...queue, name: 'room-events', operation: roomEvents }
+export const quiz: LogStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
 
 export function news(room: string, change: Hint['change'], at: number): Hint {
   return { room, change, at, streams: ['room-events'] }

@@ -1,5 +1,5 @@
 import { callSearch, callSessions } from '../../src/provider/analytics/index.ts'
-import type { DetailStream, WindowStream, WorkItem } from '../../src/streams/stream.ts'
+import type { Substream, WindowStream, WorkItem } from '../../src/streams/stream.ts'
 
 /** What a provider of calls answers in these tests: seconds at which something begins, newest first. */
 export interface ServedWindow {
@@ -28,7 +28,7 @@ export const calls: WindowStream = {
     const { items, hasMore = false, unfinished = [], isUncertain, received } = answer as ServedWindow
     return { items: [...items, { unfinished, isUncertain, received }], hasMore }
   },
-  harvest: ({ items, hasMore, range }) => {
+  toRows: ({ items, hasMore, range }) => {
     const seconds = items.filter(item => typeof item === 'number')
     const rest = items.find(item => typeof item === 'object') as Required<ServedWindow>
     const isFull = seconds.length === pageSize
@@ -48,8 +48,8 @@ export const calls: WindowStream = {
 }
 
 /** A stream like the one of sessions: an item has as many pages as it says; numbers below 0 cannot be read. */
-export const sessions: DetailStream = {
-  kind: 'detail',
+export const sessions: Substream = {
+  kind: 'substream',
   part: 'begins',
   name: 'call-sessions',
   title: '',
@@ -65,14 +65,14 @@ export const sessions: DetailStream = {
     }
   },
   read: answer => ({ items: (answer as ServedWindow).items }),
-  harvest: ({ items }, carry) => {
-    const read = ((carry as number | null) ?? 0) + items.length
+  toRows: ({ items }, streamState) => {
+    const read = ((streamState as number | null) ?? 0) + items.length
     return {
       rows: {},
       rejects: (items as readonly number[])
         .filter(item => item < 0)
         .map(item => ({ reason: 'out_of_range', detail: 'below 0', item })),
-      carry: read,
+      streamState: read,
       reading: items.length === pageSize ? 'next' : 'whole',
       work: [],
     }

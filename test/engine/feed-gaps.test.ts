@@ -10,7 +10,7 @@ function rigged() {
   const store = new FakeStore(['room-events'])
   const fence = () => ({ shard: 0, owner: 'me', epoch: 1 })
   const gaps = createFeedGaps({
-    ...{ app: 'app', series: '', store, fence, clock, reach: 40 * second, memory: 600 * second },
+    ...{ app: 'app', series: '', store, fence, clock, arrivesWithin: 40 * second, memory: 600 * second },
   })
   return { clock, gaps, looked: () => store.calls.filter(call => call === 'recordUnread').length }
 }

@@ -10,7 +10,7 @@ import { type ServedWindow, sessions } from './fake-windows.ts'
 import { appCounted, createRig, enough, fence, second, settingsOf } from './rig.ts'
 
 export const day = 24 * 3_600
-export const limits: RangeLimits = { reach: day, span: 3_600, delay: 300 }
+export const limits: RangeLimits = { availableData: day, timeFrame: 3_600, dataDelay: 300 }
 
 export interface Asked {
   readonly call: string
@@ -59,7 +59,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
     context,
     stream: sessions,
     rules,
-    reach: limits.reach,
+    availableData: limits.availableData,
     concurrency: 2,
     shortage: enough,
   })
@@ -80,7 +80,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
   const work = async () => {
     const purposes: string[] = []
     for (;;) {
-      const { jobs } = await source.find()
+      const { requests: jobs } = await source.find()
       const [job] = jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
       if (!job) return purposes
       purposes.push(job.purpose)

@@ -42,7 +42,7 @@ describe('a worklist', () => {
     put('long', 3_600)
     await work()
     expect(asked.map(({ page }) => page)).toEqual([1, 2, 3])
-    expect(store.itemCommits.map(({ nextPage, carry }) => [nextPage, carry])).toEqual([
+    expect(store.itemCommits.map(({ nextPage, streamState }) => [nextPage, streamState])).toEqual([
       [2, 3],
       [3, 6],
       [null, 7],
@@ -59,10 +59,10 @@ describe('a worklist', () => {
       to: now - 3_000,
       ask: null,
     } as const
-    store.putItem(item, { page: 4, carry: 9 })
+    store.putItem(item, { page: 4, streamState: 9 })
     await work()
     expect(asked.map(({ page }) => page)).toEqual([4])
-    expect(store.itemCommits[0]!.carry).toBe(10)
+    expect(store.itemCommits[0]!.streamState).toBe(10)
   })
 })
 
@@ -70,7 +70,7 @@ describe('a list that was read while an item was being fetched', () => {
   it('does not have the item fetched once more', async () => {
     const { put, source, asked, store, clock } = rigged()
     put('a', 3_600)
-    const [job] = (await source.find()).jobs
+    const [job] = (await source.find()).requests
     const run = job!.run()
     const items = store.items.bind(store)
     store.items = async (...args) => {
@@ -79,7 +79,7 @@ describe('a list that was read while an item was being fetched', () => {
       await run
       return listed
     }
-    expect((await source.find()).jobs).toEqual([])
+    expect((await source.find()).requests).toEqual([])
     expect(asked).toHaveLength(1)
   })
 })
@@ -88,7 +88,7 @@ describe('an answer that comes too late to be stored', () => {
   it('gives its place in the budget back', async () => {
     const { put, source, store, ledger, clock } = rigged()
     put('a', 3_600)
-    const [job] = (await source.find()).jobs
+    const [job] = (await source.find()).requests
     store.commitItem = async () => ({ outcome: 'stale' })
     const run = job!.run()
     await clock.advance(second)
@@ -103,7 +103,7 @@ describe('a call that began before the time that counts as new, and ended in it'
     put('straddling', 6 * 3_600 + 600, { to: now - 6 * 3_600 + 600 })
     put('first of the new', 6 * 3_600 - 1)
     put('last of the past', 6 * 3_600)
-    const { jobs } = await source.find()
+    const { requests: jobs } = await source.find()
     expect(jobs.map(({ purpose }) => purpose)).toEqual(['live', 'backfill', 'backfill'])
   })
 })
@@ -114,7 +114,7 @@ describe('an item that was cut for a larger plan', () => {
     put('long', 3 * 3_600, { to: now - 3_600 })
     await work()
     expect(asked.length).toBeGreaterThanOrEqual(2)
-    for (const { from, to } of asked) expect(to - from).toBeLessThan(limits.span)
+    for (const { from, to } of asked) expect(to - from).toBeLessThan(limits.timeFrame)
   })
 })
 

@@ -7,7 +7,7 @@ import { perSecond } from '../../src/provider/limits.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
 import { appOf, createRig, enough, fence, second, settingsOf } from './rig.ts'
 
-const range = { reach: 86_400, span: 3_600, delay: 300 }
+const range = { availableData: 86_400, timeFrame: 3_600, dataDelay: 300 }
 
 /** A worklist of metrics whose provider answers `each` of its cap for a session; tells how many each question held. */
 function rigged() {
@@ -39,7 +39,7 @@ function rigged() {
   const source = createItemSource({
     context,
     rules,
-    ...{ stream: callMetrics, reach: range.reach, concurrency: 1, shortage: enough },
+    ...{ stream: callMetrics, availableData: range.availableData, concurrency: 1, shortage: enough },
   })
   let calls = 0
   /** Fetches twenty sessions of a call more; answers how many sids the questions held. */
@@ -50,7 +50,7 @@ function rigged() {
     rig.store.putItem({ stream: 'call-metrics', key: `call ${++calls}`, ...part })
     asked.length = 0
     for (;;) {
-      const { jobs } = await source.find()
+      const { requests: jobs } = await source.find()
       const [job] = jobs
       if (!job) return [...asked]
       const run = job.run()

@@ -61,7 +61,7 @@ describe('channels that are asked about while something goes on in them', () => 
     await rig.work()
     rig.store.live = [on('a')]
     const jobsOf = async () => {
-      const { jobs } = await rig.source.find()
+      const { requests: jobs } = await rig.source.find()
       return jobs.filter(({ purpose, expiresAt }) => purpose && expiresAt > 0).map(({ purpose }) => purpose)
     }
     await rig.clock.advance(minute)

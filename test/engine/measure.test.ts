@@ -34,15 +34,15 @@ const labels = { app: 'a1', stream: 'realtime-quality' }
 describe('a page', () => {
   it('that is stored counts with its rows, its values and what was set aside', () => {
     const stored = { outcome: 'committed', version: 2, stored: { table: 3 }, diverged: 1 } as const
-    expect(told({ ...stored, setAside: { wrong_type: 4 } })).toEqual([
+    expect(told({ ...stored, deadLetters: { wrong_type: 4 } })).toEqual([
       ['page', [labels, 'committed']],
       ['rows', [{ table: 3 }]],
       ['divergences', [labels, 1]],
       ['deadLetters', [labels, 'wrong_type', 4]],
       ['quality', ['a1', rows['analytics.quality_realtime']]],
     ])
-    expect(told({ ...stored, setAside: {} }, [1], 3)).toContainEqual(['ignored', [labels, 3]])
-    expect(told({ ...stored, setAside: {} }, [])[0]).toEqual(['page', [labels, 'empty']])
+    expect(told({ ...stored, deadLetters: {} }, [1], 3)).toContainEqual(['ignored', [labels, 3]])
+    expect(told({ ...stored, deadLetters: {} }, [])[0]).toEqual(['page', [labels, 'empty']])
   })
 
   it.each(['stale', 'fenced', 'unverified'] as const)(

@@ -11,7 +11,7 @@ import { appOf, createRig, FakeLedger, fence, hour, minute, second, settingsOf }
 
 const day = 24 * hour
 /** The plan standard; a call of twelve users costs two requests, so that 500 calls a day can be measured. */
-const limits = { reach: 86_400, span: 3_600, delay: 300 }
+const limits = { availableData: 86_400, timeFrame: 3_600, dataDelay: 300 }
 const measurable = 500
 const callSeconds = 1_800
 

@@ -19,9 +19,9 @@ const players: SnapshotStream = {
   source: 'list',
   scope: 'app',
   request: cursor => (cursor === null ? {} : { pageToken: cursor }),
-  harvest: page => ({
+  toRows: page => ({
     rows: {},
-    carry: { cursor: page.cursor, total: page.total ?? null },
+    streamState: { cursor: page.cursor, total: page.total ?? null },
     room: { kind: 'current' },
     follow: 'next',
     rejects: [],
@@ -93,7 +93,7 @@ describe('a list of the whole app', () => {
     }
     await clock.advance(16 * second)
     expect(tokens).toEqual([null, 't1', 't2', null, 't4', 't5'])
-    expect(store.commits.slice(0, 3).map(({ carry, caughtUp }) => [carry, caughtUp])).toEqual([
+    expect(store.commits.slice(0, 3).map(({ streamState, caughtUp }) => [streamState, caughtUp])).toEqual([
       [{ cursor: null, total: 1 }, false],
       [{ cursor: 't1', total: 1 }, false],
       [{ cursor: 't2', total: 0 }, true],
@@ -110,7 +110,7 @@ describe('a list of the whole app', () => {
       return asked === 1 ? { items: [{ id: 1 }], nextId: 't1' } : { items: [{ id: 1 }] }
     }
     await clock.advance(10 * second)
-    expect(store.commits.map(({ carry }) => carry)).toEqual([
+    expect(store.commits.map(({ streamState }) => streamState)).toEqual([
       { cursor: null, total: 1 },
       { cursor: null, total: 1 },
     ])
@@ -148,7 +148,7 @@ describe('a list that somebody wants', () => {
   it('is read at once', async () => {
     const { clock, engine, times, stop } = started()
     await clock.advance(4 * second)
-    engine.want('a1', 'cloud-players')
+    engine.schedule('a1', 'cloud-players')
     await clock.advance(0)
     expect(times()).toEqual([0, 4])
     await clock.advance(14 * second)
@@ -161,7 +161,7 @@ describe('a list that somebody wants', () => {
   it('is read seldom enough to leave half of what may be asked for to others, however often it is wanted', async () => {
     const { clock, engine, times, stop } = started()
     for (let i = 0; i < 600; i++) {
-      engine.want('a1', 'cloud-players')
+      engine.schedule('a1', 'cloud-players')
       await clock.advance(second / 10)
     }
     expect(times().map(at => Math.round(at * 10) / 10)).toEqual([
@@ -175,14 +175,14 @@ describe('a list that somebody wants', () => {
     const slow = Promise.withResolvers<Served>()
     transport.answers = ({ at }) => (at === 0 ? slow.promise : { items: [] })
     await clock.advance(second)
-    engine.want('a1', 'cloud-players')
-    engine.want('a1', 'cloud-players')
+    engine.schedule('a1', 'cloud-players')
+    engine.schedule('a1', 'cloud-players')
     await clock.advance(second)
     expect(times()).toEqual([0])
     slow.resolve({ items: [] })
     await clock.advance(0)
     expect(times()).toEqual([0, 2])
-    engine.want('a1', 'cloud-players')
+    engine.schedule('a1', 'cloud-players')
     await clock.advance(10 * second)
     expect(times()).toEqual([0, 2, 9])
     await stop()
@@ -194,14 +194,14 @@ describe('a list that somebody wants', () => {
     await clock.advance(second)
     const before = times().length
     for (let i = 0; i < 20; i++) {
-      engine.want('a1', 'cloud-players')
+      engine.schedule('a1', 'cloud-players')
       await clock.advance(second / 10)
     }
     expect(times()).toHaveLength(before)
     transport.answers = () => ({ items: [] })
     await clock.advance(20 * second)
     const healed = times().length
-    engine.want('a1', 'cloud-players')
+    engine.schedule('a1', 'cloud-players')
     await clock.advance(0)
     expect(times()).toHaveLength(healed + 1)
     await stop()
@@ -211,10 +211,10 @@ describe('a list that somebody wants', () => {
     const { clock, transport, engine, stop } = started(['room-events'])
     await clock.advance(second)
     const before = transport.asked.length
-    engine.want('a2', 'cloud-players')
-    engine.want('a1', 'app-events')
-    engine.want('a1', 'room-events')
-    engine.want('a1', 'calls')
+    engine.schedule('a2', 'cloud-players')
+    engine.schedule('a1', 'app-events')
+    engine.schedule('a1', 'room-events')
+    engine.schedule('a1', 'calls')
     await clock.advance(second)
     expect(transport.asked).toHaveLength(before)
     await stop()

@@ -43,13 +43,13 @@ describe('faults', () => {
   it('a stream that throws stops no other', async () => {
     const broken = {
       ...quiz,
-      harvest: () => {
+      toRows: () => {
         throw new TypeError('a bug')
       },
     }
     const { clock, transport, said, store, stop } = startApp(['algebra'], [feed, roomLog, broken])
     await clock.advance(5 * minute)
-    expect(said).toContain('a visit failed by a fault of this program; it is tried again')
+    expect(said).toContain('a sync failed by a fault of this program; it is tried again')
     expect(transport.of('popupQuiz').length).toBeGreaterThan(2)
     expect(transport.of('popupQuiz').length).toBeLessThan(10)
     expect(store.commits.filter(({ stream }) => stream === 'app-events').length).toBeGreaterThan(25)
@@ -166,7 +166,7 @@ describe('faults', () => {
     'closeSeries',
     'recordUnread',
     'settleFeedGaps',
-    'setAside',
+    'deadLetter',
   ] as const
   const errors = {
     'the database goes away': new StoreUnavailable('57P01'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recordings } from '../../src/provider/classroom/index.ts'
-import type { QueueStream } from '../../src/streams/stream.ts'
+import type { LogStream } from '../../src/streams/stream.ts'
 import { feed, news, quiz, roomLog, stateNews } from './fake-streams.ts'
 import { hour, minute, second } from './rig.ts'
 
@@ -62,7 +62,7 @@ describe('what is visited when', () => {
   })
 
   it('a list that was never read is due as soon as the log of its room tells of news', async () => {
-    const list: QueueStream = { ...quiz, name: 'recordings', operation: recordings }
+    const list: LogStream = { ...quiz, name: 'recordings', operation: recordings }
     const { clock, transport, stop } = startApp([], [feed, roomLog, list])
     transport.answers = ({ operation }) => {
       const streams = operation === 'appEvents' ? (['room-events'] as const) : (['recordings'] as const)

@@ -5,7 +5,7 @@ import { createRangeRules, type Told } from '../../src/engine/range-rules.ts'
 
 const second = 1_000
 const now = 1_800_000_000
-const limits = { reach: 7_200, span: 3_600, delay: 300 }
+const limits = { availableData: 7_200, timeFrame: 3_600, dataDelay: 300 }
 const clock = {
   now: () => now * second,
   monotonic: () => 0,
@@ -39,13 +39,13 @@ describe('what may be asked for', () => {
   })
 
   it('is lost only when it is so by the latest the provider’s clock can be', () => {
-    expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.reach)
-    expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.reach - 30)
+    expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.availableData)
+    expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.availableData - 30)
   })
 })
 
 /** Asks about ranges of any age and length that rules permit, one a minute for nine hours. */
-async function refusedOf(broken: (asked: { age: number; length: number; delay: number }) => Told) {
+async function refusedOf(broken: (asked: { age: number; length: number; dataDelay: number }) => Told) {
   const time = { passed: 0 }
   const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
   const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
@@ -56,8 +56,8 @@ async function refusedOf(broken: (asked: { age: number; length: number; delay: n
     const length = Math.ceil(random.next() * 3_500)
     const start = Math.floor(after + 1 + random.next() ** 2 * (before - after - length))
     const end = Math.min(start + length, before - 1)
-    const asked = { age: rules.now() - start, length: end - start, delay: rules.now() - end }
-    const attempt = end - start < rules.span() ? rules.begin({ start, end }) : undefined
+    const asked = { age: rules.now() - start, length: end - start, dataDelay: rules.now() - end }
+    const attempt = end - start < rules.timeFrame() ? rules.begin({ start, end }) : undefined
     const outcome = broken(asked)
     await attempt?.of(Promise.resolve(), () => outcome)
     if (attempt) told[outcome === 'served' ? 'asked' : 'refused'] += 1
@@ -68,9 +68,9 @@ async function refusedOf(broken: (asked: { age: number; length: number; delay: n
 
 describe('a provider that serves less than is documented', () => {
   it.each<[string, Parameters<typeof refusedOf>[0]]>([
-    ['span', ({ length }) => (length < 1_800 ? 'served' : 'time_length_limit')],
-    ['reach', ({ age }) => (age < 3_900 ? 'served' : 'time_range_limit')],
-    ['delay', ({ delay }) => (delay > 800 ? 'served' : 'latency_limit')],
+    ['timeFrame', ({ length }) => (length < 1_800 ? 'served' : 'time_length_limit')],
+    ['availableData', ({ age }) => (age < 3_900 ? 'served' : 'time_range_limit')],
+    ['dataDelay', ({ dataDelay }) => (dataDelay > 800 ? 'served' : 'latency_limit')],
   ])('in %s teaches it by a few refusals, whatever is asked for', async (_, broken) => {
     const { asked, refused } = await refusedOf(broken)
     expect(refused).toBeLessThan(16)
@@ -84,11 +84,11 @@ describe('a bound that a refusal tightened', () => {
     const time = { passed: 0 }
     const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
     const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
-    const cut = { step: 1, frame: 'needed', finalAfter: 0 } as const
+    const cut = { step: 1, frame: 'needed', allowedLateness: 0 } as const
     /** Asks from the edge on; answers how far from the documented edge it began, or that nothing was asked. */
     const ask = async (told: Told | ((start: number) => Told)) => {
-      const { reach, margin } = rules.of(cut)
-      const start = rules.now() - reach + margin.start + 1
+      const { availableData, margin } = rules.of(cut)
+      const start = rules.now() - availableData + margin.start + 1
       const attempt = rules.begin({ start, end: start + 60 })
       await attempt?.of(Promise.resolve(), () => (typeof told === 'string' ? told : told(margin.start)))
       return attempt ? margin.start : undefined
@@ -112,7 +112,7 @@ describe('a bound that a refusal tightened', () => {
 
   it('is tried by one request at a time', () => {
     const { rules, wait, cut } = asking()
-    const start = () => rules.now() - limits.reach + rules.of(cut).margin.start + 1
+    const start = () => rules.now() - limits.availableData + rules.of(cut).margin.start + 1
     const refused = rules.begin({ start: start(), end: start() + 60 })!
     return refused
       .of(Promise.resolve(), () => 'time_range_limit')

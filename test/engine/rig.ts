@@ -96,7 +96,7 @@ export class FakeLedger implements Ledger {
     if (answer instanceof Error) throw answer
     if (answer) return answer
     await this.beforeGrant()
-    const grant = { scope, group, n: this.taken.length + 1, evidence: { floor: 0, ceiling: 8.64e15 } }
+    const grant = { scope, group, n: this.taken.length + 1, clockBounds: { floor: 0, ceiling: 8.64e15 } }
     this.taken.push(grant)
     return { granted: true, grant, now: 0, ahead: 0 }
   }
@@ -155,7 +155,7 @@ function fakeMeter(counts: Counts): Meter {
     deadLetters: ({ stream }, reason, count) => counts.letters.push(`${stream} ${reason} ${count}`),
     divergences: () => {},
     ignored: () => {},
-    refusal: (_app, operation, kind) => counts.refusals.push(`${operation} ${kind}`),
+    limitViolation: (_app, operation, kind) => counts.refusals.push(`${operation} ${kind}`),
     debit: (_app, group) => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
@@ -210,7 +210,7 @@ export function appCounted(group: string, range: RangeLimits): AppSettings {
 export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
   return {
     apps,
-    harvest: { submitter: 'operator', sequenceScope: 'room' },
+    reading: { submitter: 'operator', sequenceScope: 'room' },
     roomMemory: hour,
     mostRooms: 10_000,
     deadline: 30 * second,

@@ -24,13 +24,13 @@ describe('a refusal', () => {
   it.each([
     ['latency_limit', 'to'],
     ['time_range_limit', 'from'],
-    ['time_length_limit', 'span'],
+    ['time_length_limit', 'timeFrame'],
   ] as const)('%s: the next question asks for less', async (kind, bound) => {
     let refusals = 1
     const rig = rigged(() => (refusals-- > 0 ? kind : { items: [] }))
     await rig.source.begin()
     const ask = async () => {
-      const { jobs } = await rig.source.find()
+      const { requests: jobs } = await rig.source.find()
       // The oldest window meets the bound of the reach, the newest the one of the delay.
       const job = jobs.find(({ purpose }) => purpose === (bound === 'from' ? 'backfill' : 'live'))
       const run = job?.run()
@@ -45,7 +45,7 @@ describe('a refusal', () => {
     const shift = second_.at - first.at
     if (bound === 'to') expect(second_.to - first.to).toBeLessThan(shift)
     if (bound === 'from') expect(second_.from - first.from).toBeGreaterThan(shift)
-    if (bound === 'span')
+    if (bound === 'timeFrame')
       expect(second_.to - second_.from).toBeLessThanOrEqual((first.to - first.from) / 2 + 1)
     expect(rig.counts.refusals).toEqual([`callSearch ${kind}`])
   })
@@ -60,7 +60,7 @@ describe('a refusal', () => {
         await rig.clock.advance(5 * minute)
       }
       const pauses = rig.asked.slice(1).map(({ at }, n) => at - rig.asked[n]!.at)
-      expect(Math.max(...pauses)).toBeLessThanOrEqual(limits.reach / 10 + 5 * 60)
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(limits.availableData / 10 + 5 * 60)
       expect(pauses.at(-1)).toBeGreaterThan(pauses[0]!)
       expect(rig.asked.length).toBeLessThanOrEqual(20)
     },

@@ -10,11 +10,11 @@ import { calls, type ServedWindow } from './fake-windows.ts'
 import { appCounted, createRig, fence, minute, second, settingsOf } from './rig.ts'
 
 export const day = 24 * 3_600
-export const limits: RangeLimits = { reach: 3 * day, span: 8 * 3_600, delay: 60 }
+export const limits: RangeLimits = { availableData: 3 * day, timeFrame: 8 * 3_600, dataDelay: 60 }
 const settings: WindowSettings = {
   series: [{ key: '', ask: {}, step: 1 }],
   every: minute,
-  finalAfter: 3_600,
+  allowedLateness: 3_600,
   revisitEvery: 10 * minute,
   frame: 'needed',
 }
@@ -29,11 +29,11 @@ type Answers = (asked: {
 
 /** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
 export const realtime = {
-  limits: { reach: 2_400, span: 2_400, delay: 40 },
+  limits: { availableData: 2_400, timeFrame: 2_400, dataDelay: 40 },
   settings: {
     series: [{ key: '', ask: {}, step: 20 }],
     every: 5 * minute,
-    finalAfter: 0,
+    allowedLateness: 0,
     revisitEvery: 5 * minute,
     frame: 'full',
   },
@@ -86,7 +86,7 @@ export function rigged(
     for (;;) {
       const found = source.find()
       await rig.clock.advance(0)
-      const [job] = (await found).jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
       if (!job) return done
       done.push(job.purpose)
       const run = job.run()

@@ -6,7 +6,7 @@ describe('a first start', () => {
   it('has the newest window and the oldest one to ask for', async () => {
     const rig = rigged()
     await rig.source.begin()
-    const { jobs } = await rig.source.find()
+    const { requests: jobs } = await rig.source.find()
     expect(jobs.map(({ purpose }) => purpose)).toEqual(['live', 'backfill'])
     const [live, oldest] = jobs
     expect(oldest!.expiresAt - nowOf(rig)).toBeLessThan(90)
@@ -32,9 +32,9 @@ describe('a first start', () => {
     await rig.source.begin()
     await rig.work()
     for (const { from, to, at } of rig.asked) {
-      expect(from).toBeGreaterThan(at - limits.reach)
-      expect(to).toBeLessThan(at - limits.delay)
-      expect(to - from).toBeLessThan(limits.span)
+      expect(from).toBeGreaterThan(at - limits.availableData)
+      expect(to).toBeLessThan(at - limits.dataDelay)
+      expect(to - from).toBeLessThan(limits.timeFrame)
     }
   })
 })
@@ -111,7 +111,7 @@ describe('a window that holds more than is listed', () => {
     const rig = rigged(({ page, to }) => ({ items: page < 4 ? [to, to, to] : [to], hasMore: page < 4 }))
     await rig.source.begin()
     const found = await rig.source.find()
-    const run = found.jobs[0]!.run()
+    const run = found.requests[0]!.run()
     await rig.clock.advance(second)
     await run
     expect(rig.asked.map(({ page }) => page)).toEqual([1, 2, 3, 4])
@@ -169,13 +169,13 @@ describe('a window at the edge of the reach', () => {
       return { items: page < pages ? [to, to, to] : [to], hasMore: page < pages }
     })
     await rig.source.begin()
-    const live = (await rig.source.find()).jobs.find(({ purpose }) => purpose === 'live')!
+    const live = (await rig.source.find()).requests.find(({ purpose }) => purpose === 'live')!
     const first = live.run()
     await rig.clock.advance(10 * minute)
     await first
     await rig.clock.advance(2 * 24 * hour)
     for (let n = 0; n < 400; n++) {
-      const { jobs } = await rig.source.find()
+      const { requests: jobs } = await rig.source.find()
       const [job] = jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
       if (!job) break
       const run = job.run()
@@ -211,7 +211,7 @@ describe('an outage longer than the reach', () => {
     const [gap, ...others] = rig.store.gaps
     expect(others).toEqual([])
     expect(gap!.from).toBe(known.covered.at(-1)!.to)
-    expect(gap!.to - (back - limits.reach)).toBeLessThan(60)
+    expect(gap!.to - (back - limits.availableData)).toBeLessThan(60)
     const { covered } = rig.progress()
     expect(covered.at(-1)!.from).toBe(gap!.to)
   })
@@ -219,11 +219,11 @@ describe('an outage longer than the reach', () => {
 
 describe('a value that is promised and not served', () => {
   const hourly = {
-    limits: { reach: 14 * day, span: 3 * day, delay: 6 * 3_600 },
+    limits: { availableData: 14 * day, timeFrame: 3 * day, dataDelay: 6 * 3_600 },
     settings: {
       series: [{ key: '', ask: {}, step: 3_600, expects: 'each' }],
       every: 6 * hour,
-      finalAfter: 0,
+      allowedLateness: 0,
       revisitEvery: 6 * hour,
       frame: 'full',
     },

@@ -14,7 +14,7 @@ export async function claimsOf({ database }: Stage, { app, stream }: Riddle): Pr
          now() - (case when $2 like '%insight' then '2 days' when $2 = 'calls' then '7 hours' else '40 minutes' end)::interval,
          now() - (case when $2 like '%insight' then '30 hours' when $2 = 'calls' then '45 minutes' else '10 minutes' end)::interval)
      -- The third call has a session without values: of that all is read.
-     union all select format('%s of %s is %s', stream, item, state) from ingest.worklist
+     union all select format('%s of %s is %s', stream, item, state) from ingest.work_item
        where app_id = $1 and stream = $2 and state = 'done' and not (stream = 'call-metrics' and item like '%call-3')`,
     [app, stream],
   )

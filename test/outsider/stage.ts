@@ -55,7 +55,7 @@ export async function openStage(
 }
 
 const often = { activeEvery: '2s', idleEvery: '2s' }
-const insight = { every: '10m', finalAfter: '0ms' }
+const insight = { every: '10m', allowedLateness: '0ms' }
 const pieces = {
   classroom: {
     streams: {
@@ -67,7 +67,7 @@ const pieces = {
   players: { streams: { 'cloud-players': { every: '5s' } }, limits: {} },
   analytics: {
     streams: {
-      calls: { every: '10s', finalAfter: '0ms' },
+      calls: { every: '10s', allowedLateness: '0ms' },
       'usage-insight': { ...insight, metrics: ['userCount'], granularities: ['hour', 'day'] },
       'quality-insight': { ...insight, metrics: ['networkDelay'], granularities: ['hour'] },
       'realtime-usage': { every: '20s', metrics: ['userCount'] },
@@ -75,9 +75,9 @@ const pieces = {
     },
     // A day of history is enough to look at.
     limits: {
-      'call-search': { reach: '8h' },
-      'usage-insight': { reach: '3d' },
-      'quality-insight': { reach: '3d' },
+      'call-search': { availableData: '8h' },
+      'usage-insight': { availableData: '3d' },
+      'quality-insight': { availableData: '3d' },
     },
   },
 } as const satisfies Record<Family, object>
@@ -179,7 +179,7 @@ async function arrears({ database, families }: Stage, app: App): Promise<readonl
        where app_id = $1 and state in ('open', 'lost') and not (stream like 'realtime%' or reason = 'expired')
      union all select format('divergence of %s %s', stream, key) from ingest.divergence
        where app_id = $1 and resolved_at is null
-     union all select format('owed of %s: %s', stream, item) from ingest.worklist
+     union all select format('owed of %s: %s', stream, item) from ingest.work_item
        where app_id = $1 and state not in ('done', 'split')
      union all select format('%s is not complete', stream)
        from unnest(case when $4 then array['calls', 'usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality'] end) stream

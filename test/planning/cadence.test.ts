@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hintedDelay, nextVisit, quietSince } from '../../src/planning/cadence.ts'
+import { hintedDelay, nextSync, quietSince } from '../../src/planning/cadence.ts'
 
 const minute = 60_000
 const cadence = { activeEvery: 10_000, idleEvery: 80_000, memory: 60 * minute }
@@ -8,9 +8,9 @@ const nothing = { news: false, unfinished: false }
 
 /** `chance` of a half leaves the intervals as they are. */
 function visits(finding: typeof nothing, count: number): readonly number[] {
-  let state: Parameters<typeof nextVisit>[1] = open
+  let state: Parameters<typeof nextSync>[1] = open
   return Array.from({ length: count }, () => {
-    const next = nextVisit(cadence, state, finding, 0, 0.5)
+    const next = nextSync(cadence, state, finding, 0, 0.5)
     if (next.kind === 'close') throw new Error('closed')
     state = { ...state, quiet: next.quiet }
     return next.after
@@ -23,18 +23,18 @@ describe('an open room', () => {
   })
 
   it('that has news is visited at the short interval again', () => {
-    const next = nextVisit(cadence, { ...open, quiet: 9 }, { news: true, unfinished: false }, 0, 0.5)
-    expect(next).toEqual({ kind: 'visit', after: 10_000, quiet: 0 })
+    const next = nextSync(cadence, { ...open, quiet: 9 }, { news: true, unfinished: false }, 0, 0.5)
+    expect(next).toEqual({ kind: 'sync', after: 10_000, quiet: 0 })
   })
 
   it('with something unfinished is never left for the longest interval', () => {
     const long = { ...cadence, idleEvery: 3_600_000 }
-    const next = nextVisit(long, { ...open, quiet: 50 }, { news: false, unfinished: true }, 0, 0.5)
-    expect(next).toEqual({ kind: 'visit', after: 80_000, quiet: 3 })
+    const next = nextSync(long, { ...open, quiet: 50 }, { news: false, unfinished: true }, 0, 0.5)
+    expect(next).toEqual({ kind: 'sync', after: 80_000, quiet: 3 })
   })
 
   it('is visited a twentieth earlier or later, so that rooms do not come together', () => {
-    const at = (chance: number) => nextVisit(cadence, open, { news: true, unfinished: false }, 0, chance)
+    const at = (chance: number) => nextSync(cadence, open, { news: true, unfinished: false }, 0, chance)
     expect(at(0)).toMatchObject({ after: 9_500 })
     expect(at(0.999)).toMatchObject({ after: expect.closeTo(10_499, 0) })
   })
@@ -44,10 +44,9 @@ describe('a room that has ended', () => {
   it('is visited a last time while the provider still knows it', () => {
     const endedAt = 1_000 * minute
     const ended = { quiet: 20, endedAt }
-    const visitAfter = (minutes: number) =>
-      nextVisit(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
-    expect(visitAfter(10)).toMatchObject({ kind: 'visit', after: 80_000 })
-    expect(visitAfter(53.5)).toMatchObject({ kind: 'visit', after: 0.5 * minute })
+    const visitAfter = (minutes: number) => nextSync(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
+    expect(visitAfter(10)).toMatchObject({ kind: 'sync', after: 80_000 })
+    expect(visitAfter(53.5)).toMatchObject({ kind: 'sync', after: 0.5 * minute })
     expect(visitAfter(54)).toEqual({ kind: 'close' })
   })
 })

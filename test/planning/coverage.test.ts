@@ -20,7 +20,7 @@ const coverage: fc.Arbitrary<Coverage> = fc.record({
 })
 const frame = fc
   .tuple(fc.nat(most), fc.nat(most))
-  .map(([a, b]) => ({ edge: Math.min(a, b), horizon: Math.max(a, b) }))
+  .map(([a, b]) => ({ upperBound: Math.min(a, b), lowerBound: Math.max(a, b) }))
 
 const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && s < to)
 
@@ -32,17 +32,17 @@ function expectSeconds(set: Ranges, right: (s: number) => boolean): void {
 describe('of a series', () => {
   it('owed is what is not covered and not given up within the frame, and what is wanted there', () => {
     fc.assert(
-      fc.property(coverage, frame, (of, { edge, horizon }) => {
+      fc.property(coverage, frame, (of, { upperBound, lowerBound }) => {
         const open = (s: number) => s >= of.owedFrom && !has(of.covered, s) && !has(of.lost, s)
-        const inside = (s: number) => s >= edge && s < horizon
-        expectSeconds(unsettled(of, { edge, horizon }), s => inside(s) && open(s))
-        expectSeconds(owed(of, { edge, horizon }), s => inside(s) && (open(s) || has(of.wanted, s)))
+        const inside = (s: number) => s >= upperBound && s < lowerBound
+        expectSeconds(unsettled(of, { upperBound, lowerBound }), s => inside(s) && open(s))
+        expectSeconds(owed(of, { upperBound, lowerBound }), s => inside(s) && (open(s) || has(of.wanted, s)))
         expectSeconds(
-          unread(of, { edge, horizon }),
+          unread(of, { upperBound, lowerBound }),
           s => inside(s) && ((open(s) && !has(of.seen, s)) || has(of.wanted, s)),
         )
         expectSeconds(
-          provisional(of, { edge, horizon }),
+          provisional(of, { upperBound, lowerBound }),
           s => inside(s) && open(s) && has(of.seen, s) && !has(of.wanted, s),
         )
       }),
@@ -51,10 +51,10 @@ describe('of a series', () => {
 
   it('expired is what was owed and lies before the edge, and nothing else', () => {
     fc.assert(
-      fc.property(coverage, fc.nat(most), (of, edge) => {
+      fc.property(coverage, fc.nat(most), (of, upperBound) => {
         expectSeconds(
-          expired(of, edge),
-          s => s >= of.owedFrom && s < edge && !has(of.covered, s) && !has(of.lost, s),
+          expired(of, upperBound),
+          s => s >= of.owedFrom && s < upperBound && !has(of.covered, s) && !has(of.lost, s),
         )
       }),
     )

@@ -38,7 +38,7 @@ export function follow(
   readonly counts: Record<WindowPurpose, number>
 } {
   const began = 20_000 * day + 12 * hour + 7
-  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).horizon }
+  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).lowerBound }
   const counts = { live: 0, revisit: 0, backfill: 0, repair: 0 }
   let now = began
   let lost: Ranges = []
@@ -52,7 +52,7 @@ export function follow(
         if (purpose === 'revisit' && goesOn(now).length > 0) break
       }
     }
-    lost = union(lost, expired(coverage, frameOf(rules, now).edge))
+    lost = union(lost, expired(coverage, frameOf(rules, now).upperBound))
   }
   return { coverage, now: now - every, lost, counts }
 }

@@ -2,12 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { forecastGroup } from '../../src/planning/forecast.ts'
 import type { DetailFacts, GroupFacts, GroupLimits, WindowFacts } from '../../src/planning/forecast-facts.ts'
-import {
-  changeInWords,
-  durationInWords,
-  findingsOf,
-  shareInWords,
-} from '../../src/planning/forecast-words.ts'
+import { findingsOf, formatChange, formatDuration, formatShare } from '../../src/planning/forecast-format.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../../src/provider/analytics/index.ts'
 import { hours, minutes, type Plan, plans } from '../../src/provider/limits.ts'
 import { follow } from './follow.ts'
@@ -26,14 +21,22 @@ function factsOf(group: AnalyticsGroup, plan: Plan, streams: GroupFacts['streams
 }
 
 const realtime = (stream: string, series: number, every = minutes(5)): WindowFacts => ({
-  ...{ kind: 'windows', stream, series, step: 20, every, finalAfter: 0 },
+  ...{ kind: 'windows', stream, series, step: 20, every, allowedLateness: 0 },
 })
 const insight = (granularity: 'hour' | 'day' | 'minute', series: number, every = hours(6)): WindowFacts => ({
   ...{ kind: 'windows', stream: 'usage-insight', granularity, series },
-  ...{ step: { minute: 60, hour: 3_600, day }[granularity], every, finalAfter: hours(54) },
+  ...{ step: { minute: 60, hour: 3_600, day }[granularity], every, allowedLateness: hours(54) },
 })
 const calls: WindowFacts = {
-  ...{ kind: 'windows', stream: 'calls', series: 1, step: 1, every: 60, finalAfter: hours(1), pageSize: 100 },
+  ...{
+    kind: 'windows',
+    stream: 'calls',
+    series: 1,
+    step: 1,
+    every: 60,
+    allowedLateness: hours(1),
+    pageSize: 100,
+  },
 }
 const sessions: DetailFacts = {
   kind: 'details',
@@ -55,7 +58,7 @@ describe('real time in Premium', () => {
     expect(forecast.allowed).toBe(480)
     for (const stream of forecast.streams) {
       expect(stream).toMatchObject({ every: expect.closeTo(42 * 60, 0) })
-      expect(shareInWords(stream.lost)).toBe('7 %')
+      expect(formatShare(stream.lost)).toBe('7 %')
     }
     expect(findingsOf(forecast)).toEqual([
       'realtime-usage: 14 series in 480 requests a day are asked every 42 minutes, of which 39 minutes can be had: 7 % would be lost.',
@@ -65,7 +68,7 @@ describe('real time in Premium', () => {
   })
 
   it('the changes that would help are said, the cheapest first', () => {
-    expect(forecastGroup(facts).changes.map(changeInWords)).toEqual([
+    expect(forecastGroup(facts).changes.map(formatChange)).toEqual([
       'ask for 12 series instead of 14',
       'turn realtime-usage off',
       'turn realtime-quality off',
@@ -93,7 +96,7 @@ describe('real time in Premium', () => {
     const forecast = forecastGroup(facts)
     expect(forecast.lost).toBeCloseTo(1 - 39 / 60, 2)
     expect(forecast.streams[0]).toMatchObject({ requests: 48 })
-    expect(changeInWords(forecast.changes[0]!)).toBe('ask realtime-quality every 20 minutes')
+    expect(formatChange(forecast.changes[0]!)).toBe('ask realtime-quality every 20 minutes')
   })
 
   it('apps that share a credential share its budget', () => {
@@ -190,7 +193,7 @@ describe('calls in Standard', () => {
     const expected = { callsPerDay: 400, usersPerCall: 50, callMinutes: 45 }
     const forecast = forecastGroup({ ...factsOf('call-details', 'standard', [sessions, metrics]), expected })
     expect(forecast.lost).toBeCloseTo(1 - 1_000 / 1_600)
-    expect(forecast.changes.map(changeInWords)).toEqual([
+    expect(forecast.changes.map(formatChange)).toEqual([
       'turn call-metrics off',
       'the plan premium',
       'the plan enterprise',
@@ -226,9 +229,15 @@ describe('calls in Standard', () => {
 })
 
 it.each(plannedStreams)('$name: the requests of a month are those that were forecast', ({ rules, every }) => {
-  const { reach, span, delay, step, finalAfter } = rules
-  const limits = { plan: 'some', reach, span, delay, rates: [{ requests: 1_000_000, window: day }] }
-  const stream: WindowFacts = { kind: 'windows', stream: 'one', series: 1, step, every, finalAfter }
+  const { availableData, timeFrame, dataDelay, step, allowedLateness } = rules
+  const limits = {
+    plan: 'some',
+    availableData,
+    timeFrame,
+    dataDelay,
+    rates: [{ requests: 1_000_000, window: day }],
+  }
+  const stream: WindowFacts = { kind: 'windows', stream: 'one', series: 1, step, every, allowedLateness }
   const { streams } = forecastGroup({
     ...{ group: 'some', limits, higher: [], sharers: 1, streams: [stream], expected: undefined },
   })
@@ -248,7 +257,7 @@ describe('whatever is asked for', () => {
     series: fc.integer({ min: 1, max: 300 }),
     step: fc.constantFrom(1, 20, 60, 3_600, day),
     every: fc.integer({ min: 20, max: 2 * day }),
-    finalAfter: fc.constantFrom(0, hours(1), hours(54)),
+    allowedLateness: fc.constantFrom(0, hours(1), hours(54)),
   })
   const facts = fc
     .tuple(group, plan, fc.array(stream, { minLength: 1, maxLength: 3 }), fc.integer({ min: 1, max: 5 }))
@@ -311,7 +320,7 @@ it.each([
   [129_600, '36 hours'],
   [259_200, '3 days'],
 ])('%d seconds are called %s', (seconds, words) => {
-  expect(durationInWords(seconds)).toBe(words)
+  expect(formatDuration(seconds)).toBe(words)
 })
 
 it.each([
@@ -320,5 +329,5 @@ it.each([
   [0.0718, '7 %'],
   [1, '100 %'],
 ])('a share of %d is called %s', (share, words) => {
-  expect(shareInWords(share)).toBe(words)
+  expect(formatShare(share)).toBe(words)
 })

@@ -10,7 +10,15 @@ const day = 86_400
 
 /** So many metrics of the whole project, and as many of each channel. */
 const stream = (name: string, metrics: number, every = minutes(5)): WindowFacts => ({
-  ...{ kind: 'windows', stream: name, series: metrics, perChannel: metrics, step: 20, every, finalAfter: 0 },
+  ...{
+    kind: 'windows',
+    stream: name,
+    series: metrics,
+    perChannel: metrics,
+    step: 20,
+    every,
+    allowedLateness: 0,
+  },
 })
 
 function factsOf(plan: 'premium' | 'enterprise', streams: readonly WindowFacts[], sharers = 1): GroupFacts {
@@ -70,9 +78,12 @@ describe('how many channels the budget has room for', () => {
         const { live, allowed, wished } = beside
         expect(live!.taken).toBeLessThanOrEqual(allowed - Math.min(wished, allowed / 2) + 1)
         // Each question is asked before anything of it can be lost.
-        expect(live!.every).toBeLessThan(facts.limits.reach - facts.limits.delay)
+        expect(live!.every).toBeLessThan(facts.limits.availableData - facts.limits.dataDelay)
         expect(live!.taken).toBeGreaterThanOrEqual(
-          Math.floor((live!.channels * (usage + quality) * day) / (facts.limits.reach - facts.limits.delay)),
+          Math.floor(
+            (live!.channels * (usage + quality) * day) /
+              (facts.limits.availableData - facts.limits.dataDelay),
+          ),
         )
       }),
     )

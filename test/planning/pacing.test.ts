@@ -8,7 +8,7 @@ import {
   type PacedBudget,
   waitFor,
 } from '../../src/planning/pacing.ts'
-import { chooseJob, newTally, type WorkPurpose } from '../../src/planning/shares.ts'
+import { chooseRequest, newTally, type WorkPurpose } from '../../src/planning/shares.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 
 const second = 1_000
@@ -87,14 +87,14 @@ function spend({ requests, series = 1, days, work, processes = 1, restartEvery }
       ...{ purpose, expiresAt: Number.MAX_SAFE_INTEGER, wait: waitFor(budget, pace, spending, purpose) },
     }))
     const ready = waits.filter(({ wait }) => wait === 0)
-    const choice = chooseJob(ready, { tally: one.tally, now: 0, soon: 0 })
+    const choice = chooseRequest(ready, { tally: one.tally, now: 0, soon: 0 })
     if (!choice) {
       one.at += Math.max(1, Math.min(60 * second, ...waits.map(({ wait }) => wait)))
     } else if (spending.used >= requests) {
       refused += 1
       one.at += second
     } else {
-      sent.push({ at: now, purpose: choice.job.purpose })
+      sent.push({ at: now, purpose: choice.request.purpose })
       one.tally = choice.tally
       one.at += 1
     }

@@ -28,9 +28,12 @@ const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && 
 
 /** A past of any kind around what can be asked for at `now`. */
 function pasts(rules: WindowRules, now: number): fc.Arbitrary<Coverage> {
-  const { edge, horizon } = frameOf(rules, now)
-  const width = horizon - edge
-  const second = fc.integer({ min: edge - Math.ceil(width / 5), max: horizon + Math.ceil(width / 10) })
+  const { upperBound, lowerBound } = frameOf(rules, now)
+  const width = lowerBound - upperBound
+  const second = fc.integer({
+    min: upperBound - Math.ceil(width / 5),
+    max: lowerBound + Math.ceil(width / 10),
+  })
   const ranges = fc
     .array(fc.tuple(second, fc.integer({ min: 1, max: Math.ceil(width / 3) })), { maxLength: 5 })
     .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
@@ -50,10 +53,10 @@ const cases = fc
 
 /** Where something can change: the ends of all ranges, and the steps beside them. */
 function placesToLook({ owedFrom, covered, seen, lost, wanted }: Coverage, rules: WindowRules, now: number) {
-  const { edge, horizon } = frameOf(rules, now)
+  const { upperBound, lowerBound } = frameOf(rules, now)
   const ends = [covered, seen, lost, wanted].flat().flatMap(({ from, to }) => [from, to])
-  const ripe = now - rules.delay - rules.finalAfter
-  return [...ends, owedFrom, edge, horizon, Math.floor(ripe)].flatMap(s =>
+  const ripe = now - rules.dataDelay - rules.allowedLateness
+  return [...ends, owedFrom, upperBound, lowerBound, Math.floor(ripe)].flatMap(s =>
     [-rules.step, -1, 0, 1, rules.step].map(d => s + d),
   )
 }
@@ -71,12 +74,14 @@ describe('a window, over all plans and streams', () => {
         expect(range.from).toBeLessThan(range.to)
         const arrival = now + validFor(rules, bounds, now) * share
         for (const at of [now, now + rules.margin.start, arrival]) {
-          expect(bounds.start > at - rules.reach, 'starts inside the reach').toBe(true)
-          expect(bounds.end < at - rules.delay, 'ends before the delay').toBe(true)
-          expect(bounds.end - bounds.start < rules.span, 'is shorter than the span').toBe(true)
+          expect(bounds.start > at - rules.availableData, 'starts inside the reach').toBe(true)
+          expect(bounds.end < at - rules.dataDelay, 'ends before the delay').toBe(true)
+          expect(bounds.end - bounds.start < rules.timeFrame, 'is shorter than the span').toBe(true)
           expect(isAllowed(rules, bounds, at)).toBe(true)
         }
-        expect(bounds.end < now - rules.delay - rules.margin.end, 'keeps the margin at its end').toBe(true)
+        expect(bounds.end < now - rules.dataDelay - rules.margin.end, 'keeps the margin at its end').toBe(
+          true,
+        )
       }),
       { numRuns: 1_000 },
     )
@@ -97,16 +102,17 @@ describe('a window, over all plans and streams', () => {
             coverage = read(rules, coverage, range, now)
             asked = union(asked, [range])
           }
-          const { reach, delay, step, margin, finalAfter } = rules
+          const { availableData, dataDelay, step, margin, allowedLateness } = rules
           for (const second of placesToLook(past, rules, now)) {
             const bucket = Math.floor(second / step) * step
-            const canBeAsked = bucket > now - reach + margin.start && bucket + step < now - delay - margin.end
+            const canBeAsked =
+              bucket > now - availableData + margin.start && bucket + step < now - dataDelay - margin.end
             if (!canBeAsked) continue
             const isOwed = second >= past.owedFrom && !has(past.covered, second) && !has(past.lost, second)
-            const isRipe = bucket + step - 1 < now - delay - finalAfter
+            const isRipe = bucket + step - 1 < now - dataDelay - allowedLateness
             if (isOwed && !has(past.seen, second)) expect(has(asked, second), 'was unread').toBe(true)
             if (has(past.wanted, second)) expect(has(asked, second), 'was wanted').toBe(true)
-            const isOlderThanNewest = second < frameOf(rules, now).horizon - longestWindow(rules)
+            const isOlderThanNewest = second < frameOf(rules, now).lowerBound - longestWindow(rules)
             if (isOwed && isRipe && isOlderThanNewest) expect(has(coverage.covered, second)).toBe(true)
           }
         },
@@ -118,7 +124,7 @@ describe('a window, over all plans and streams', () => {
   it('of the past is one of the fewest with which all of it can be read', () => {
     fc.assert(
       fc.property(cases, ({ rules, now, past }) => {
-        const { edge, horizon } = frameOf(rules, now)
+        const { upperBound, lowerBound } = frameOf(rules, now)
         const newest = planWindow(rules, { ...past, seen: [], wanted: [] }, now, 'live')
         let coverage = past
         let planned = 0
@@ -133,7 +139,10 @@ describe('a window, over all plans and streams', () => {
           subtract(
             subtract(
               normalise([
-                { from: Math.max(past.owedFrom, edge), to: Math.max(newest.from, edge, past.owedFrom) },
+                {
+                  from: Math.max(past.owedFrom, upperBound),
+                  to: Math.max(newest.from, upperBound, past.owedFrom),
+                },
               ]),
               past.covered,
             ),
@@ -144,7 +153,7 @@ describe('a window, over all plans and streams', () => {
         const targets = union(
           unread,
           subtract(normalise(past.wanted), [
-            { from: Number.MIN_SAFE_INTEGER, to: edge },
+            { from: Number.MIN_SAFE_INTEGER, to: upperBound },
             { from: newest.from, to: Number.MAX_SAFE_INTEGER },
           ]),
         )
@@ -158,7 +167,7 @@ describe('a window, over all plans and streams', () => {
           fewest += windows
           reached = Math.min(last * rules.step, reached) - windows * longestWindow(rules)
         }
-        expect(horizon).toBeGreaterThanOrEqual(newest.to)
+        expect(lowerBound).toBeGreaterThanOrEqual(newest.to)
         expect(planned).toBe(fewest)
       }),
       { numRuns: 1_000 },
@@ -182,8 +191,8 @@ describe('a window, over all plans and streams', () => {
       fc.assert(
         fc.property(moments, now => {
           const all: WindowRules = { ...rules, margin: { start: 15, end: 3 } }
-          const { edge, horizon } = frameOf(all, now)
-          let coverage: Coverage = { ...nothing, owedFrom: edge }
+          const { upperBound, lowerBound } = frameOf(all, now)
+          let coverage: Coverage = { ...nothing, owedFrom: upperBound }
           let requests = 0
           for (const purpose of ['live', 'backfill'] as const) {
             for (;;) {
@@ -193,8 +202,8 @@ describe('a window, over all plans and streams', () => {
               requests += 1
             }
           }
-          expect(coverage.seen).toEqual([{ from: edge, to: horizon }])
-          expect(requests).toBe(Math.ceil((horizon - edge) / longestWindow(all)))
+          expect(coverage.seen).toEqual([{ from: upperBound, to: lowerBound }])
+          expect(requests).toBe(Math.ceil((lowerBound - upperBound) / longestWindow(all)))
         }),
         { numRuns: 30 },
       )
@@ -207,13 +216,13 @@ describe('day after day', () => {
     const kept = { ...rules, margin: { start: 15, end: 3 } }
     const { coverage, now, lost } = follow(kept, every, 20)
     expect(lost).toEqual([])
-    const { step, delay, finalAfter } = kept
-    const ripe = Math.floor((now - delay - finalAfter) / step) * step
+    const { step, dataDelay, allowedLateness } = kept
+    const ripe = Math.floor((now - dataDelay - allowedLateness) / step) * step
     const latest = coverage.covered.at(-1)!.to
     // A value is final when the newest window passes over it once more, or at the latest just before it leaves it.
     expect(subtract([{ from: coverage.owedFrom, to: latest }], coverage.covered)).toEqual([])
     expect(ripe - latest).toBeLessThanOrEqual(
-      rules.frame === 'full' && finalAfter > 0 ? step + 3 * every : every,
+      rules.frame === 'full' && allowedLateness > 0 ? step + 3 * every : every,
     )
   })
 
@@ -248,14 +257,14 @@ describe('day after day', () => {
 describe('an unfinished past', () => {
   const rules = named('calls, standard')
   const now = 20_000 * day
-  const { edge, horizon } = frameOf(rules, now)
+  const { upperBound, lowerBound } = frameOf(rules, now)
   const second = (from: number): Range => ({ from, to: from + 1 })
 
   it('one look serves all calls that go on within a span', () => {
-    const [first, last] = [horizon - 20 * hour, horizon - 13 * hour]
-    const open = normalise([second(first), second(first + hour), second(last), second(horizon - 5 * hour)])
-    const all = [{ from: edge, to: horizon }]
-    const coverage = { ...nothing, owedFrom: edge, covered: subtract(all, open), seen: all }
+    const [first, last] = [lowerBound - 20 * hour, lowerBound - 13 * hour]
+    const open = normalise([second(first), second(first + hour), second(last), second(lowerBound - 5 * hour)])
+    const all = [{ from: upperBound, to: lowerBound }]
+    const coverage = { ...nothing, owedFrom: upperBound, covered: subtract(all, open), seen: all }
     expect(planWindow(rules, coverage, now, 'revisit')).toEqual({ from: first, to: last + 1 })
     expect(planWindow(rules, coverage, now, 'revisit', hour)).toEqual({ from: first, to: first + 1 })
     expect(planWindow(rules, coverage, now, 'backfill')).toBeUndefined()
@@ -263,21 +272,21 @@ describe('an unfinished past', () => {
 
   it('what was never read goes oldest first, and ends with the last second that is owed', () => {
     const covered = [
-      { from: horizon - 29 * hour, to: horizon - 27 * hour },
-      { from: horizon - 26 * hour, to: horizon - hour },
+      { from: lowerBound - 29 * hour, to: lowerBound - 27 * hour },
+      { from: lowerBound - 26 * hour, to: lowerBound - hour },
     ]
-    const coverage = { ...nothing, owedFrom: horizon - 30 * hour, covered, seen: covered }
+    const coverage = { ...nothing, owedFrom: lowerBound - 30 * hour, covered, seen: covered }
     expect(planWindow(rules, coverage, now, 'backfill')).toEqual({
-      from: horizon - 30 * hour,
-      to: horizon - 26 * hour,
+      from: lowerBound - 30 * hour,
+      to: lowerBound - 26 * hour,
     })
-    expect(planWindow(rules, coverage, now, 'live')).toEqual({ from: horizon - hour, to: horizon })
+    expect(planWindow(rules, coverage, now, 'live')).toEqual({ from: lowerBound - hour, to: lowerBound })
   })
 
   it('what someone wants again is read again, though it is covered', () => {
-    const all = [{ from: edge, to: horizon }]
-    const wanted = [{ from: horizon - 10 * hour, to: horizon - 9 * hour }]
-    const coverage = { ...nothing, owedFrom: edge, covered: all, seen: all, wanted }
+    const all = [{ from: upperBound, to: lowerBound }]
+    const wanted = [{ from: lowerBound - 10 * hour, to: lowerBound - 9 * hour }]
+    const coverage = { ...nothing, owedFrom: upperBound, covered: all, seen: all, wanted }
     expect(planWindow(rules, coverage, now, 'backfill')).toEqual(wanted[0])
     expect(planWindow(rules, coverage, now, 'live')).toBeUndefined()
   })
@@ -295,19 +304,19 @@ describe('an outage that is longer than the reach', () => {
         covered: [{ from: stopped - 40 * day, to: stopped }],
         seen: [{ from: stopped - 40 * day, to: stopped }],
       }
-      const now = stopped + rules.reach + 5 * day
-      const { edge, horizon } = frameOf(kept, now)
-      const gone = expired(before, edge)
-      expect(gone).toEqual([{ from: stopped, to: edge }])
+      const now = stopped + rules.availableData + 5 * day
+      const { upperBound, lowerBound } = frameOf(kept, now)
+      const gone = expired(before, upperBound)
+      expect(gone).toEqual([{ from: stopped, to: upperBound }])
       let coverage: Coverage = { ...before, lost: gone }
-      expect(expired(coverage, edge)).toEqual([])
+      expect(expired(coverage, upperBound)).toEqual([])
       for (const purpose of purposes) {
         for (let range = planWindow(kept, coverage, now, purpose); range; ) {
           coverage = read(kept, coverage, range, now)
           range = planWindow(kept, coverage, now, purpose)
         }
       }
-      expect(coverage.seen.at(-1)).toEqual({ from: edge, to: horizon })
+      expect(coverage.seen.at(-1)).toEqual({ from: upperBound, to: lowerBound })
     },
   )
 })
@@ -315,9 +324,9 @@ describe('an outage that is longer than the reach', () => {
 it('a window that holds too much is halved until it does not, down to one step', () => {
   const rules = named('calls, premium')
   const now = 20_000 * day
-  const { horizon } = frameOf(rules, now)
-  const burst = horizon - 5_000
-  let coverage: Coverage = { ...nothing, owedFrom: horizon - 8 * hour }
+  const { lowerBound } = frameOf(rules, now)
+  const burst = lowerBound - 5_000
+  let coverage: Coverage = { ...nothing, owedFrom: lowerBound - 8 * hour }
   const parts: Range[] = [planWindow(rules, coverage, now, 'live')!]
   let requests = 0
   while (parts.length > 0) {
@@ -327,6 +336,6 @@ it('a window that holds too much is halved until it does not, down to one step',
     if (halves) parts.push(...halves)
     else coverage = read(rules, coverage, range, now)
   }
-  expect(coverage.seen).toEqual([{ from: horizon - 8 * hour, to: horizon }])
+  expect(coverage.seen).toEqual([{ from: lowerBound - 8 * hour, to: lowerBound }])
   expect(requests).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(8 * hour)) + 1)
 })

@@ -16,22 +16,22 @@ export interface PlannedStream {
   readonly rules: Omit<WindowRules, 'margin'>
 }
 
-type Shape = Pick<WindowRules, 'step' | 'frame' | 'finalAfter'>
+type Shape = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
 
 function under(name: string, limits: LimitsByPlan, every: number, shape: Shape): readonly PlannedStream[] {
   return plans.flatMap(plan => {
     const allowed = limits[plan]
     if (!allowed) return []
-    const { reach, span, delay } = allowed
-    return [{ name: `${name}, ${plan}`, every, rules: { reach, span, delay, ...shape } }]
+    const { availableData, timeFrame, dataDelay } = allowed
+    return [{ name: `${name}, ${plan}`, every, rules: { availableData, timeFrame, dataDelay, ...shape } }]
   })
 }
 
-const insight = { frame: 'full', finalAfter: hours(54) } as const
+const insight = { frame: 'full', allowedLateness: hours(54) } as const
 
 export const plannedStreams: readonly PlannedStream[] = [
   ...under('calls', analyticsLimits['call-search'], 300, {
-    ...{ step: 1, frame: 'needed', finalAfter: hours(1) },
+    ...{ step: 1, frame: 'needed', allowedLateness: hours(1) },
   }),
   ...usageGranularities.flatMap(word =>
     under(`usage by ${word}`, analyticsLimits['usage-insight'], hours(6), {
@@ -46,7 +46,7 @@ export const plannedStreams: readonly PlannedStream[] = [
     }),
   ),
   ...under('real time', analyticsLimits.realtime, 300, {
-    ...{ step: realtimeWindow, frame: 'full', finalAfter: 0 },
+    ...{ step: realtimeWindow, frame: 'full', allowedLateness: 0 },
   }),
 ]
 

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chooseJob, newTally, type Tally, type Work, type WorkPurpose } from '../../src/planning/shares.ts'
+import {
+  chooseRequest,
+  newTally,
+  type Tally,
+  type Work,
+  type WorkPurpose,
+} from '../../src/planning/shares.ts'
 
 const purposes: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
 const now = 1_000_000
@@ -17,13 +23,13 @@ function rounds(
   const given = { live: 0, repair: 0, revisit: 0, backfill: 0 }
   let tally = start
   for (let i = 0; i < count; i++) {
-    const choice = chooseJob(
+    const choice = chooseRequest(
       workOf(i).map(p => later(p)),
       { tally, now, soon: 60 },
     )
     if (!choice) continue
     tally = choice.tally
-    given[choice.job.purpose] += 1
+    given[choice.request.purpose] += 1
   }
   return { given, tally }
 }
@@ -53,7 +59,7 @@ describe('what a purpose does not use', () => {
     })
     expect(rounds(100, () => ['backfill']).given).toMatchObject({ backfill: 100 })
     expect(rounds(0, () => []).given).toMatchObject({ live: 0 })
-    expect(chooseJob([], { tally: newTally, now, soon: 60 })).toBeUndefined()
+    expect(chooseRequest([], { tally: newTally, now, soon: 60 })).toBeUndefined()
   })
 
   it('is not saved up: after a long time of new data alone a backfill gets its share and no more', () => {
@@ -74,23 +80,24 @@ describe('what a purpose does not use', () => {
 describe('what expires', () => {
   it('within a purpose the first to expire goes first', () => {
     const jobs = [later('backfill', now + 900), later('backfill', now + 700), later('backfill', now + 800)]
-    expect(chooseJob(jobs, { tally: newTally, now, soon: 60 })?.job).toBe(jobs[1])
+    expect(chooseRequest(jobs, { tally: newTally, now, soon: 60 })?.request).toBe(jobs[1])
   })
 
   it('soon goes before everything else, and costs its purpose nothing', () => {
     const jobs = [later('live'), later('backfill', now + 60), later('revisit', now + 59)]
-    const choice = chooseJob(jobs, { tally: newTally, now, soon: 60 })
-    expect(choice?.job).toBe(jobs[2])
+    const choice = chooseRequest(jobs, { tally: newTally, now, soon: 60 })
+    expect(choice?.request).toBe(jobs[2])
     expect(choice?.tally).toEqual(newTally)
     expect(
-      chooseJob([later('live'), later('backfill', now + 61)], { tally: newTally, now, soon: 60 })?.job,
+      chooseRequest([later('live'), later('backfill', now + 61)], { tally: newTally, now, soon: 60 })
+        ?.request,
     ).toEqual(later('live'))
   })
 
   it('is always one of what there is, and nothing of its purpose expires earlier', () => {
     fc.assert(
       fc.property(fc.array(work, { minLength: 1 }), fc.nat(3_600), (jobs, soon) => {
-        const { job } = chooseJob(jobs, { tally: newTally, now, soon })!
+        const { request: job } = chooseRequest(jobs, { tally: newTally, now, soon })!
         expect(jobs).toContain(job)
         const rivals = jobs.filter(each => each.purpose === job.purpose || each.expiresAt <= now + soon)
         expect(Math.min(...rivals.map(each => each.expiresAt))).toBe(job.expiresAt)
@@ -108,9 +115,9 @@ it('no purpose with work waits for more than its share of turns, whatever comes 
       let tally = newTally
       for (const there of others) {
         const jobs = [...new Set([one, ...there])].map(p => later(p))
-        const choice = chooseJob(jobs, { tally, now, soon: 60 })!
+        const choice = chooseRequest(jobs, { tally, now, soon: 60 })!
         tally = choice.tally
-        waited = choice.job.purpose === one ? 0 : waited + 1
+        waited = choice.request.purpose === one ? 0 : waited + 1
         // Others of a share of 100 in all pass by before a turn of one is over, each of them once more at most.
         expect(waited).toBeLessThanOrEqual(100 / shares[one] + purposes.length)
       }

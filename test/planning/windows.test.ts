@@ -42,11 +42,11 @@ describe('the longest window', () => {
 
   it('is as long as the strict span lets it be, and no longer', () => {
     fc.assert(
-      fc.property(someRules, fc.integer({ min: 0, max: 200_000 }), (rules, span) => {
-        const longest = longestWindow({ ...rules, span })
+      fc.property(someRules, fc.integer({ min: 0, max: 200_000 }), (rules, timeFrame) => {
+        const longest = longestWindow({ ...rules, timeFrame })
         const isTaken = (length: number) => {
           const { start, end } = boundsOf(rules, { from: 0, to: length })
-          return end - start < span
+          return end - start < timeFrame
         }
         expect(longest % rules.step).toBe(0)
         if (longest > 0) expect(isTaken(longest)).toBe(true)
@@ -70,39 +70,39 @@ describe('as sent', () => {
 describe('the frame of what can be asked for', () => {
   it('of calls in Standard is the last three days but for a minute, both ends strict', () => {
     expect(frameOf(named('calls, standard'), march)).toEqual({
-      edge: march - 3 * day + 1,
-      horizon: march - 61,
+      upperBound: march - 3 * day + 1,
+      lowerBound: march - 61,
     })
   })
 
   it('of hours in Premium begins and ends with an hour that is wholly inside', () => {
     expect(frameOf(named('usage by hour, premium'), march + 1_800)).toEqual({
-      edge: march - 14 * day + hour,
-      horizon: march - 12 * hour,
+      upperBound: march - 14 * day + hour,
+      lowerBound: march - 12 * hour,
     })
     // An hour that ends exactly at the delay is not older than it.
-    expect(frameOf(named('usage by hour, premium'), march).horizon).toBe(march - 13 * hour)
+    expect(frameOf(named('usage by hour, premium'), march).lowerBound).toBe(march - 13 * hour)
   })
 
   it('of real time in Premium spans 39 minutes of whole windows', () => {
     expect(frameOf(named('real time, premium'), march + 50)).toEqual({
-      edge: march - 40 * 60 + 60,
-      horizon: march,
+      upperBound: march - 40 * 60 + 60,
+      lowerBound: march,
     })
-    const { edge, horizon } = frameOf(named('real time, premium'), march + 59)
-    expect(horizon - edge).toBe(39 * 60)
+    const { upperBound, lowerBound } = frameOf(named('real time, premium'), march + 59)
+    expect(lowerBound - upperBound).toBe(39 * 60)
   })
 
   it('is as wide as the strict bounds and the margins let it be, at every moment', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
-        const { reach, delay, step, margin } = rules
-        const { edge, horizon } = frameOf(rules, now)
-        const mayBegin = (s: number) => s > now - reach + margin.start
-        const mayEnd = (s: number) => s < now - delay - margin.end
-        expect([edge % step, horizon % step]).toEqual([0, 0])
-        expect([mayBegin(edge), mayBegin(edge - step)]).toEqual([true, false])
-        expect([mayEnd(horizon), mayEnd(horizon + step)]).toEqual([true, false])
+        const { availableData, dataDelay, step, margin } = rules
+        const { upperBound, lowerBound } = frameOf(rules, now)
+        const mayBegin = (s: number) => s > now - availableData + margin.start
+        const mayEnd = (s: number) => s < now - dataDelay - margin.end
+        expect([upperBound % step, lowerBound % step]).toEqual([0, 0])
+        expect([mayBegin(upperBound), mayBegin(upperBound - step)]).toEqual([true, false])
+        expect([mayEnd(lowerBound), mayEnd(lowerBound + step)]).toEqual([true, false])
       }),
     )
   })
@@ -125,12 +125,12 @@ describe('a plan that has been allowed', () => {
   it('stays so for exactly as long as is said, and for its margin at least', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
-        const { edge } = frameOf(rules, now)
-        const bounds = boundsOf(rules, { from: edge, to: edge + rules.step })
+        const { upperBound } = frameOf(rules, now)
+        const bounds = boundsOf(rules, { from: upperBound, to: upperBound + rules.step })
         const seconds = validFor(rules, bounds, now)
         expect(seconds).toBeGreaterThanOrEqual(rules.margin.start)
-        expect(bounds.start > now + seconds - rules.reach).toBe(true)
-        expect(bounds.start > now + seconds + 1 - rules.reach).toBe(false)
+        expect(bounds.start > now + seconds - rules.availableData).toBe(true)
+        expect(bounds.start > now + seconds + 1 - rules.availableData).toBe(false)
       }),
     )
   })
@@ -138,11 +138,11 @@ describe('a plan that has been allowed', () => {
   it('can be planned until its range expires', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
-        const { edge } = frameOf(rules, now)
-        const expiry = expiryOf(rules, { from: edge, to: edge + rules.step })
+        const { upperBound } = frameOf(rules, now)
+        const expiry = expiryOf(rules, { from: upperBound, to: upperBound + rules.step })
         expect(expiry).toBeGreaterThan(now)
-        expect(frameOf(rules, expiry).edge).toBeGreaterThan(edge)
-        expect(frameOf(rules, expiry - 1).edge).toBeLessThanOrEqual(edge)
+        expect(frameOf(rules, expiry).upperBound).toBeGreaterThan(upperBound)
+        expect(frameOf(rules, expiry - 1).upperBound).toBeLessThanOrEqual(upperBound)
       }),
     )
   })
@@ -166,11 +166,11 @@ describe('what is final', () => {
     const back = fc.integer({ min: 0, max: 500 })
     fc.assert(
       fc.property(someRules, moment, back, length, (rules, now, steps, count) => {
-        const { step, delay, finalAfter } = rules
-        const to = frameOf(rules, now).horizon - steps * step
+        const { step, dataDelay, allowedLateness } = rules
+        const to = frameOf(rules, now).lowerBound - steps * step
         const range = { from: to - count * step, to }
         const part = finalPart(rules, range, now)
-        const isFinal = (bucket: number) => bucket + step - 1 < now - delay - finalAfter
+        const isFinal = (bucket: number) => bucket + step - 1 < now - dataDelay - allowedLateness
         const buckets = Array.from({ length: count }, (_, i) => range.from + i * step)
         const rightTo = buckets.filter(isFinal).at(-1)
         expect(part).toEqual(rightTo === undefined ? [] : [{ from: range.from, to: rightTo + step }])

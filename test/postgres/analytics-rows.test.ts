@@ -21,7 +21,7 @@ async function store(stream: (typeof windows)[number], table: string, ...rows: r
 async function fetchItem(stream: 'call-sessions' | 'call-metrics', rows: ReturnType<typeof rowSet>) {
   const key = `item ${items++}`
   await db.rows(
-    `insert into ingest.worklist (app_id, stream, item, part, range_from, range_to) values ($1, $2, $3, '0', $4, $4)`,
+    `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to) values ($1, $2, $3, '0', $4, $4)`,
     [app, stream, key, iso(0)],
   )
   const item = (await openItems(db, stream)).find(each => each.key === key)!

@@ -49,7 +49,7 @@ export function itemPage(item: OpenItem, more: Partial<ItemCommit> = {}): ItemCo
     fence: me,
     item,
     nextPage: null,
-    carry: null,
+    streamState: null,
     rows: {},
     rejects: [],
     again: 60_000,

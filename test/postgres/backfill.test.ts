@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
 import { markWanted, type Wanted } from '../../src/postgres/backfill.ts'
-import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
 import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
 
@@ -88,7 +88,7 @@ describe('details that someone asks for once more', () => {
       '2026-01-05T08:00:30Z',
     ])
     const items = new Map((await openItems(db)).map(item => [item.key, item]))
-    await db.store.commitItem(itemPage(items.get('early')!, { nextPage: 2, carry: 'x' }))
+    await db.store.commitItem(itemPage(items.get('early')!, { nextPage: 2, streamState: 'x' }))
     const [early] = (await openItems(db)).filter(({ key }) => key === 'early')
     await db.store.commitItem(itemPage(early!))
     await db.store.commitItem(itemPage(items.get('late')!))
@@ -96,9 +96,9 @@ describe('details that someone asks for once more', () => {
     expect(await want('call-sessions', 0, 30)).toBe(2)
     expect(await want('call-sessions', 0, 31, 'late')).toBe(1)
     const state = await db.rows(
-      `select item, state, origin, page, carry, version::int from ingest.worklist order by item`,
+      `select item, state, origin, page, stream_state, version::int from ingest.work_item order by item`,
     )
-    const fresh = { state: 'owed', origin: 'backfill', page: 1, carry: null }
+    const fresh = { state: 'owed', origin: 'backfill', page: 1, stream_state: null }
     expect(state).toEqual([
       { item: 'early', ...fresh, version: 3 },
       { item: 'late', ...fresh, version: 2 },
@@ -137,7 +137,7 @@ describe('the status', () => {
         oldestSeconds: 0,
       },
     })
-    const figures = await readFigures(db.pool)
+    const figures = await readStoreGauges(db.pool)
     expect(figures.owed).toContainEqual({
       ...{ app, stream: 'realtime-usage', seconds: 2_500, items: 0, oldest: at(1_000) * 1_000 },
     })

@@ -187,8 +187,8 @@ describe('what could not be read', () => {
       body: Buffer.alloc(100_000, 7),
       alike: 'by body',
     } as const
-    expect(await db.store.setAside(letter)).toBe('new')
-    expect(await db.store.setAside(letter)).toBe('again')
+    expect(await db.store.deadLetter(letter)).toBe('new')
+    expect(await db.store.deadLetter(letter)).toBe('again')
     const found =
       await db.rows(`select series, length(body) as length, occurrences::int from ingest.dead_letter
       where reason = 'malformed'`)
@@ -204,7 +204,7 @@ describe('what could not be read', () => {
       alike: 'by detail',
     } as const
     const tell = (series: string, text: string) =>
-      db.store.setAside({ ...letter, series, body: Buffer.from(text) })
+      db.store.deadLetter({ ...letter, series, body: Buffer.from(text) })
     expect(await tell('one', '{"ts":1}')).toBe('new')
     expect(await tell('two', '{"ts":2}')).toBe('again')
     const found = await db.rows(`select convert_from(body, 'UTF8') as body, occurrences::int
@@ -238,9 +238,9 @@ describe('a room whose log cannot be read', () => {
 
   it('and where it was read lately, but not when it may be another room by now', async () => {
     await db.store.discoverRooms(me, app, ['known'])
-    const carry = { incarnation: 1, fingerprint: [[1, 3, null, null]] }
+    const streamState = { incarnation: 1, fingerprint: [[1, 3, null, null]] }
     await db.store.commit(
-      logPage('known', 0, { rows: eventRows([event('known', 1)]), carry, caughtUp: false }),
+      logPage('known', 0, { rows: eventRows([event('known', 1)]), streamState, caughtUp: false }),
     )
     await db.advance(0.2 * hour)
     expect(await vouched('known')).toBe(true)

@@ -28,13 +28,13 @@ afterAll(() => db.close())
 const progressOf = (room: string) => db.store.progress(app, 'room-events', room)
 
 describe('a page of a log', () => {
-  it('moves rows, carry and progress together', async () => {
+  it('moves rows, stream state and progress together', async () => {
     const room = await freshRoom(db)
     const rows = eventRows([event(room, 1), event(room, 2)])
-    const result = await db.store.commit(logPage(room, 0, { rows, cursor: 'next', carry: { seen: 2 } }))
+    const result = await db.store.commit(logPage(room, 0, { rows, cursor: 'next', streamState: { seen: 2 } }))
     const stored = { 'classroom.room': 1, 'classroom.room_event': 2, 'classroom.chat_message': 2 }
     expect(result).toMatchObject({ outcome: 'committed', version: 1, stored, diverged: 0 })
-    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'next', carry: { seen: 2 } })
+    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'next', streamState: { seen: 2 } })
     expect(
       await db.value('select count(*)::int from classroom.chat_message where room_uuid = $1', [room]),
     ).toBe(2)
@@ -42,11 +42,11 @@ describe('a page of a log', () => {
 
   it('writes nothing at all when it was read from another version', async () => {
     const room = await freshRoom(db)
-    const page = logPage(room, 0, { rows: eventRows([event(room, 1)]), carry: 1, cursor: 'a' })
+    const page = logPage(room, 0, { rows: eventRows([event(room, 1)]), streamState: 1, cursor: 'a' })
     await db.store.commit(page)
-    const late = { ...page, rows: eventRows([event(room, 2)]), carry: 2, cursor: 'b' }
+    const late = { ...page, rows: eventRows([event(room, 2)]), streamState: 2, cursor: 'b' }
     expect(await db.store.commit(late)).toEqual({ outcome: 'stale' })
-    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'a', carry: 1 })
+    expect(await progressOf(room)).toMatchObject({ version: 1, cursor: 'a', streamState: 1 })
     expect(
       await db.value('select count(*)::int from classroom.room_event where room_uuid = $1', [room]),
     ).toBe(1)
@@ -182,9 +182,11 @@ describe('the log and the feed', () => {
 describe('the feed', () => {
   it('makes every stream follow a room that it is the first to name', async () => {
     await feed(db, { rows: eventRows([event('first-seen', 4)]) })
-    const followed = await db.rows(`select stream, carry from ingest.progress where series = 'first-seen'`)
+    const followed = await db.rows(
+      `select stream, stream_state from ingest.progress where series = 'first-seen'`,
+    )
     expect(followed.map(({ stream }) => stream).sort()).toEqual([...roomStreams].sort())
-    expect(followed[0]!.carry).toEqual({ incarnation: 1 })
+    expect(followed[0]!.stream_state).toEqual({ incarnation: 1 })
   })
 
   it('is not believed about a room that was not seen alive for longer than the provider remembers', async () => {
@@ -211,7 +213,7 @@ describe('a room that is used again', () => {
     const holes = [{ from: 3, to: 4, state: 'open' }] as const
     await db.store.commit(logPage(room, 0, { rows: eventRows(events), holes }))
     await feed(db, { rows: eventRows([event(room, 9)]) })
-    await db.store.commit(listPage('resources', room, 0, { carry: { known: 1 }, cursor: 'x' }))
+    await db.store.commit(listPage('resources', room, 0, { streamState: { known: 1 }, cursor: 'x' }))
     const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
     const rows = eventRows([event(room, 1, { own: 90 })], [roomRow(room, { first: 90, last: 90 })])
     expect(await db.store.commit(logPage(room, 1, { room: opens, rows }))).toMatchObject({
@@ -226,7 +228,7 @@ describe('a room that is used again', () => {
       await db.value('select count(*)::int from classroom.room_event where room_uuid = $1', [room]),
     ).toBe(5)
     const resources = await db.store.progress(app, 'resources', room)
-    expect(resources).toMatchObject({ version: 2, cursor: null, carry: { incarnation: 2 } })
+    expect(resources).toMatchObject({ version: 2, cursor: null, streamState: { incarnation: 2 } })
     const gaps = await db.rows(
       `select sequence_from::int as a, sequence_to::int as b, state, reason, incarnation
       from ingest.gap where series = $1 order by 1`,

@@ -8,7 +8,7 @@ beforeEach(async () => {
   opened ??= openStore()
   db = await opened
   await db.rows(
-    `truncate ingest.progress, ingest.worklist, ingest.gap, analytics.call, analytics.call_session`,
+    `truncate ingest.progress, ingest.work_item, ingest.gap, analytics.call, analytics.call_session`,
   )
 })
 afterAll(async () => (await opened)?.close())
@@ -133,7 +133,7 @@ describe('details of calls are complete', () => {
     expect(await isComplete('call-metrics', 0, 1_000)).toBe(false)
     await fetchAll('call-metrics')
     expect(await isComplete('call-metrics', 0, 1_000)).toBe(true)
-    await db.rows(`delete from ingest.worklist where stream = 'call-metrics'`)
+    await db.rows(`delete from ingest.work_item where stream = 'call-metrics'`)
     expect(await isComplete('call-metrics', 0, 1_000)).toBe(false)
   })
 
@@ -157,7 +157,7 @@ describe('details of calls are complete', () => {
 
   it('not when a call that ended was never put on the worklist', async () => {
     await found(call('a'))
-    await db.rows('delete from ingest.worklist')
+    await db.rows('delete from ingest.work_item')
     expect(await isComplete('call-sessions', 0, 1_000)).toBe(false)
   })
 })

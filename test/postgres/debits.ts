@@ -1,8 +1,8 @@
-import type { Debit, Evidence, Grant, Ledger } from '../../src/engine/ports.ts'
+import type { ClockBounds, Debit, Grant, Ledger } from '../../src/engine/ports.ts'
 import { app, me } from './harness.ts'
 
 /** Evidence of a process that has seen nothing yet: every clock is believed. */
-export const anyTime: Evidence = { floor: 0, ceiling: 8_640_000_000_000_000 }
+export const anyTime: ClockBounds = { floor: 0, ceiling: 8_640_000_000_000_000 }
 
 /** How long a request of these tests may take to arrive, ms. */
 export const reach = 40_000
@@ -15,7 +15,16 @@ export const freshGroup = () => `group-${++groups}`
 
 export function debit(group: string, requests: number, window: number, more: Partial<Debit> = {}): Debit {
   return {
-    ...{ scope: app, group, app, operation: 'feed', purpose: 'live', fence: me, reach, evidence: anyTime },
+    ...{
+      scope: app,
+      group,
+      app,
+      operation: 'feed',
+      purpose: 'live',
+      fence: me,
+      arrivesWithin: reach,
+      clockBounds: anyTime,
+    },
     rates: [{ requests, window }],
     ...more,
   }

@@ -84,14 +84,14 @@ describe('through the store', () => {
     for (const room of odd) {
       const page = {
         cursor: `next ${room}`,
-        carry: { [room]: [room, 2n ** 60n] } as Json,
+        streamState: { [room]: [room, 2n ** 60n] } as Json,
         rows: eventRows([event(room, 1)]),
       }
       expect(await db.store.commit(logPage(room, 0, page))).toMatchObject({ outcome: 'committed' })
       expect(await db.store.progress(app, 'room-events', room)).toMatchObject({
         version: 1,
         cursor: page.cursor,
-        carry: page.carry,
+        streamState: page.streamState,
       })
     }
     const open = await db.store.openSeries(app, 'room-events')

@@ -1,5 +1,5 @@
-import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { app, hour, roomStreams, type TestStore } from './harness.ts'
 
 export const day = 24 * hour
@@ -64,6 +64,6 @@ export async function told(db: TestStore) {
        from ingest.loss group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
     ),
     status: await readStatus(db.pool),
-    figures: await readFigures(db.pool),
+    figures: await readStoreGauges(db.pool),
   }
 }

@@ -36,18 +36,18 @@ describe('a room that is long over', () => {
       sequence: n,
       data: { fromUser: { userUuid: 'ann' }, message: `${words} ${n}` },
     }))
-  const read = (words: string, carry: Json, cursor: string | null) =>
-    roomEvents.harvest(
+  const read = (words: string, streamState: Json, cursor: string | null) =>
+    roomEvents.toRows(
       pageOf({
         series: 'maths',
         items: lines(words),
         cursor,
         nextId: cursor === null ? 'page 2' : undefined,
       }),
-      carry,
+      streamState,
     )
   const first = read('good morning', { incarnation: 2 }, null)
-  const log = read('and on', first.carry, 'page 2').carry
+  const log = read('and on', first.streamState, 'page 2').streamState
   const carries: Readonly<Record<string, Json>> = {
     'room-events': log,
     'popup-quiz': {
@@ -66,14 +66,14 @@ describe('a room that is long over', () => {
   async function close(): Promise<void> {
     await school(db)
     await db.rows(
-      `update ingest.progress set version = 9, cursor = 'page 2', closed_at = caught_up_at + case series when 'music' then interval '2 hours' else interval '1 hour' end, carry = $1::jsonb -> stream
+      `update ingest.progress set version = 9, cursor = 'page 2', closed_at = caught_up_at + case series when 'music' then interval '2 hours' else interval '1 hour' end, stream_state = $1::jsonb -> stream
        where series <> '' and (series, stream) <> ('whole', 'poll')`,
       [JSON.stringify(carries)],
     )
     await db.rows(
-      `update ingest.progress set carry = carry || '{"incarnation": 1}' where series <> 'maths' and carry <> 'null'`,
+      `update ingest.progress set stream_state = stream_state || '{"incarnation": 1}' where series <> 'maths' and stream_state <> 'null'`,
     )
-    await db.rows(`update ingest.progress set carry = null where carry = 'null'`)
+    await db.rows(`update ingest.progress set stream_state = null where stream_state = 'null'`)
     await db.rows(
       `update ingest.progress set caught_up_at = null where (series, stream) = ('whole', 'popup-quiz')`,
     )
@@ -90,7 +90,7 @@ describe('a room that is long over', () => {
   }
   const series = (room: string) =>
     db.rows(
-      `select stream, closed_at is null as open, to_char(caught_up_at at time zone 'UTC', 'DD HH24:MI') as read, cursor, carry
+      `select stream, closed_at is null as open, to_char(caught_up_at at time zone 'UTC', 'DD HH24:MI') as read, cursor, stream_state
        from ingest.progress where series = $1 order by stream`,
       [room],
     )
@@ -101,19 +101,19 @@ describe('a room that is long over', () => {
     )
   /** As all of its series come back, whether open or not. */
   const back = [
-    { stream: 'poll', read: '06 16:00', cursor: null, carry: { incarnation: 2 } },
+    { stream: 'poll', read: '06 16:00', cursor: null, stream_state: { incarnation: 2 } },
     {
       stream: 'popup-quiz',
       read: '06 16:00',
       cursor: null,
-      carry: { incarnation: 2, seen: 7, caughtUp: true },
+      stream_state: { incarnation: 2, seen: 7, caughtUp: true },
     },
-    { stream: 'recordings', read: '06 16:00', cursor: null, carry: { incarnation: 2 } },
+    { stream: 'recordings', read: '06 16:00', cursor: null, stream_state: { incarnation: 2 } },
     {
       stream: 'resources',
       read: '06 16:00',
       cursor: null,
-      carry: { incarnation: 2, known: ['slides'], silent: 0 },
+      stream_state: { incarnation: 2, known: ['slides'], silent: 0 },
     },
   ]
   /** What is closed is counted, and nothing else. */
@@ -140,10 +140,13 @@ describe('a room that is long over', () => {
 
   it('is known again by the beginning of its log, or is another one', async () => {
     await fold()
-    const { cursor, carry } = (await db.store.progress(app, 'room-events', 'maths'))!
-    expect({ cursor, carry }).toEqual({ cursor: null, carry: { ...(log as object), fold: undefined } })
-    expect(read('good morning', carry, null).room).toMatchObject({ incarnation: 2, opens: false })
-    expect(read('good evening', carry, null).room).toMatchObject({ incarnation: 3, opens: true })
+    const { cursor, streamState } = (await db.store.progress(app, 'room-events', 'maths'))!
+    expect({ cursor, streamState }).toEqual({
+      cursor: null,
+      streamState: { ...(log as object), fold: undefined },
+    })
+    expect(read('good morning', streamState, null).room).toMatchObject({ incarnation: 2, opens: false })
+    expect(read('good evening', streamState, null).room).toMatchObject({ incarnation: 3, opens: true })
   })
 
   it.each([
@@ -169,7 +172,7 @@ describe('a room that is long over', () => {
         db.store.commit(
           logPage('maths', 10, {
             room: { kind: 'incarnation', incarnation: 2, opens: false },
-            carry: { incarnation: 2 },
+            streamState: { incarnation: 2 },
           }),
         ),
       [...roomStreams],
@@ -185,9 +188,11 @@ describe('a room that is long over', () => {
   it('begins anew in all of its series when it is another room by now', async () => {
     await fold()
     const room = { kind: 'incarnation', incarnation: 3, opens: true } as const
-    await db.store.commit(logPage('maths', 10, { room, carry: { incarnation: 3 } }))
+    await db.store.commit(logPage('maths', 10, { room, streamState: { incarnation: 3 } }))
     expect(await series('maths')).toMatchObject(
-      roomStreams.toSorted().map(stream => ({ stream, open: true, cursor: null, carry: { incarnation: 3 } })),
+      roomStreams
+        .toSorted()
+        .map(stream => ({ stream, open: true, cursor: null, stream_state: { incarnation: 3 } })),
     )
     expect((await series('maths')).filter(({ read }) => read)).toMatchObject([{ stream: 'room-events' }])
     await expectCounts()

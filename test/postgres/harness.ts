@@ -161,7 +161,7 @@ export function rowSet(rows: { readonly [table: string]: readonly object[] }): R
   return rows as RowSet
 }
 
-const common = { app, fence: me, cursor: null, carry: null, rejects: [], caughtUp: true } as const
+const common = { app, fence: me, cursor: null, streamState: null, rejects: [], caughtUp: true } as const
 
 export function logPage(room: string, version: number, more: Partial<PageCommit> = {}): PageCommit {
   return {

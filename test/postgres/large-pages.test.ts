@@ -28,10 +28,10 @@ async function owe(): Promise<ItemCommit> {
 }
 
 const count = () => db.value(`select count(*)::int from analytics.session_metric where call_id = 'large'`)
-const state = () => db.value(`select state from ingest.worklist where item = 'large'`)
+const state = () => db.value(`select state from ingest.work_item where item = 'large'`)
 
 beforeEach(async () => {
-  await db.rows('delete from ingest.worklist')
+  await db.rows('delete from ingest.work_item')
   await db.rows('delete from analytics.session_metric')
   await db.store.beginWindows(me, app, 'calls', [''], at(0))
   await commitNext(db, 'calls', '', { work: [work('large', { stream: 'call-metrics', to: seconds })] })
@@ -85,10 +85,10 @@ describe('a page that is larger than one statement takes', () => {
   it('is refused with a value that no column takes, wherever that stands, and a rehearsal says so', async () => {
     const refused = { ...samples('large', 's', 20_001, [[0, 1]]), sid: 'odd', mid: 2 ** 31 }
     const bad = { ...(await owe()), rows: page(refused) }
-    expect(await db.store.rehearseItem(bad)).toBe(false)
+    expect(await db.store.dryRunItem(bad)).toBe(false)
     expect(await count()).toBe(0)
     await expect(db.store.commitItem(bad)).rejects.toBeInstanceOf(RefusedRows)
     expect(await state()).toBe('owed')
-    expect(await db.store.rehearseItem({ ...bad, rows: page() })).toBe(true)
+    expect(await db.store.dryRunItem({ ...bad, rows: page() })).toBe(true)
   })
 })

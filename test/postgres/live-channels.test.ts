@@ -51,7 +51,7 @@ describe('a series that is asked for while something goes on', () => {
     await leave('math')
     expect(await isComplete(0, 10_000)).toBe(true)
     expect(await gaps()).toEqual([])
-    expect(await db.rows(`select * from ingest.owed where series = 'math'`)).toEqual([])
+    expect(await db.rows(`select * from ingest.backlog where series = 'math'`)).toEqual([])
   })
 
   it('stays incomplete where something was lost, and where what was asked for was never served', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readFigures } from '../../src/postgres/figures.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { app, hour, openStore, start, type TestStore, time } from './harness.ts'
 
 let db: TestStore
@@ -22,7 +22,7 @@ async function addGap(state: string, changed: number, until: number | null = nul
   )
 }
 
-const losses = async () => (await readFigures(db.pool)).losses
+const losses = async () => (await readStoreGauges(db.pool)).losses
 
 describe('what was lost of late', () => {
   it('is what was given up within the last hour and the last day', async () => {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type NoticeBook, RefusedRows } from '../../src/engine/ports.ts'
+import { type NotificationStore, RefusedRows } from '../../src/engine/ports.ts'
 import { parseNotice } from '../../src/http/notifications.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { decodeText } from '../../src/postgres/encode.ts'
-import { createNoticeBook } from '../../src/postgres/notifications.ts'
+import { createNotificationStore } from '../../src/postgres/notifications.ts'
 import { openStore, start, type TestStore } from './harness.ts'
 
 let store: TestStore
-let book: NoticeBook
+let book: NotificationStore
 beforeAll(async () => {
   store = await openStore()
-  book = createNoticeBook(store.pool)
+  book = createNotificationStore(store.pool)
 })
 afterAll(() => store.close())
 
@@ -113,7 +113,9 @@ describe('a notification in the database', () => {
   it('cannot be kept while the database is away', async () => {
     const nowhere = connect({ ...store.connection, url: 'postgres://nobody@127.0.0.1:1/none' })
     const notice = { app: 'a', noticeId: 'n', eventType: 1, playerId: null, notifiedAt: null, payload: null }
-    await expect(createNoticeBook(nowhere).keep(notice)).rejects.toThrow('the database is not available')
+    await expect(createNotificationStore(nowhere).keep(notice)).rejects.toThrow(
+      'the database is not available',
+    )
     await nowhere.end()
   })
 })

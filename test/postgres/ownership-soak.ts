@@ -80,7 +80,7 @@ async function watch(): Promise<void> {
 /** Round after round; what was written is thrown away in between, so that any time fits on the disk. */
 async function write(fence: Fence): Promise<void> {
   await pool.query(
-    `insert into ingest.worklist (app_id, stream, item, part, range_from, range_to)
+    `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to)
      select $1, 'call-metrics', w::text, '', ingest.clock(), ingest.clock() from generate_series(1, $2::int) w`,
     [app, writers],
   )
@@ -89,7 +89,7 @@ async function write(fence: Fence): Promise<void> {
     const keys = Array.from({ length: writers! }, (_, index) => String(index + 1))
     await Promise.all(keys.map(key => commit(page(fence, key, round))))
     await admin.query('truncate analytics.session_metric')
-    await admin.query(`update ingest.worklist set version = $1`, [round + 1])
+    await admin.query(`update ingest.work_item set version = $1`, [round + 1])
   }
   await admin.end()
 }
@@ -110,7 +110,7 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
   const now = Math.floor(systemClock.now() / second)
   const item: OpenItem = {
     ...{ stream: 'call-metrics', key, part: '', from: now, to: now, ask: null },
-    ...{ version, page: 1, carry: null, origin: 'live', failures: 0, inHandOf: null },
+    ...{ version, page: 1, streamState: null, origin: 'live', failures: 0, inHandOf: null },
   }
   const length = Math.ceil(size! / sessions)
   const at = Array.from({ length }, (_, index) => now - 2 * index)
@@ -119,5 +119,5 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
     ...{ at, value: at.map(time => time % 97) },
   }))
   const rowSet = { 'analytics.session_metric': rows }
-  return { app, fence, item, nextPage: 2, carry: null, rows: rowSet, rejects: [], again: 0, work: [] }
+  return { app, fence, item, nextPage: 2, streamState: null, rows: rowSet, rejects: [], again: 0, work: [] }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
-import { readFigures } from '../../src/postgres/figures.ts'
 import { createStore } from '../../src/postgres/store.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { commitNext } from './analytics.ts'
 import { app, me, rowSet, session, start } from './harness.ts'
 import {
@@ -166,12 +166,12 @@ describe('a default partition full of rows', () => {
 
   it('is counted, but for rows of a time that gets no partition', async () => {
     await put('1970-01-01', '2025-12-20', start, '2099-12-31')
-    expect((await readFigures(db.pool)).leftBehind).toContainEqual({
+    expect((await readStoreGauges(db.pool)).leftBehind).toContainEqual({
       table: 'analytics.session_metric',
       rows: 2,
     })
     await housekeeping()
-    expect((await readFigures(db.pool)).leftBehind).toContainEqual({
+    expect((await readStoreGauges(db.pool)).leftBehind).toContainEqual({
       table: 'analytics.session_metric',
       rows: 0,
     })

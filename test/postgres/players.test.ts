@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
-import { readFigures } from '../../src/postgres/figures.ts'
 import { createIntentStore } from '../../src/postgres/intents.ts'
 import { readStatus } from '../../src/postgres/status.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { app, me, openStore, rowSet, type TestStore, time } from './harness.ts'
 
 let db: TestStore
@@ -43,7 +43,7 @@ async function list(
 ) {
   const { version } = (await db.store.progress(app, 'cloud-players', ''))!
   return db.store.commit({
-    ...{ app, fence: me, cursor: null, carry: null, rejects: [], caughtUp: true, version },
+    ...{ app, fence: me, cursor: null, streamState: null, rejects: [], caughtUp: true, version },
     ...{ stream: 'cloud-players', series: '', source: 'list', room: { kind: 'current' } },
     rows: rowSet({ 'players.cloud_player': players, 'players.cloud_player_change': changes }),
     ...more,
@@ -59,15 +59,20 @@ const history = () =>
 
 describe('a page of the list of players', () => {
   it('is stored with its progress, its region unknown', async () => {
-    const carry = { players: [] }
+    const streamState = { players: [] }
     const { version } = (await db.store.progress(app, 'cloud-players', ''))!
-    const result = await list([player('a', said), player('b')], [change('a', null, 'running')], { carry })
+    const result = await list([player('a', said), player('b')], [change('a', null, 'running')], {
+      streamState,
+    })
     expect(result).toMatchObject({
       outcome: 'committed',
       version: version + 1,
       stored: { 'players.cloud_player': 2, 'players.cloud_player_change': 1 },
     })
-    expect(await db.store.progress(app, 'cloud-players', '')).toMatchObject({ version: version + 1, carry })
+    expect(await db.store.progress(app, 'cloud-players', '')).toMatchObject({
+      version: version + 1,
+      streamState,
+    })
     expect(await stored('a')).toMatchObject({
       ...said,
       ...{ app_id: app, region: null, created_at: new Date(time(-60)), first_seen_at: new Date(time(0)) },
@@ -148,7 +153,7 @@ describe('a page of the list of players', () => {
     const rejects = [{ reason: 'missing_key', detail: 'id: Required', item: { name: '?' } }] as const
     expect(await list([player('odd', odd)], [], { rejects })).toMatchObject({
       outcome: 'committed',
-      setAside: { missing_key: 1 },
+      deadLetters: { missing_key: 1 },
     })
     expect(await stored('odd')).toMatchObject({ channel_name: 'a\u001a0000b', extra: { note: '\u001ad800' } })
   })
@@ -156,12 +161,12 @@ describe('a page of the list of players', () => {
   it('that Postgres refuses is found out by a rehearsal, which leaves nothing behind', async () => {
     const { version } = (await db.store.progress(app, 'cloud-players', ''))!
     const page = (created_at: string): PageCommit => ({
-      ...{ app, fence: me, cursor: null, carry: null, rejects: [], caughtUp: true, version },
+      ...{ app, fence: me, cursor: null, streamState: null, rejects: [], caughtUp: true, version },
       ...{ stream: 'cloud-players', series: '', source: 'list', room: { kind: 'current' } },
       rows: rowSet({ 'players.cloud_player': [player('a', { created_at })] }),
     })
-    expect(await db.store.rehearse(page(time(0)))).toBe(true)
-    expect(await db.store.rehearse(page('yesterday evening'))).toBe(false)
+    expect(await db.store.dryRun(page(time(0)))).toBe(true)
+    expect(await db.store.dryRun(page('yesterday evening'))).toBe(false)
     expect(await stored('a')).toBeUndefined()
   })
 })
@@ -294,7 +299,7 @@ describe('the views', () => {
       player('c'),
       player('d', { ...said, status: 'destroyed', destroyed_at: time(0) }),
     ])
-    const { players, orphans } = await readFigures(db.pool)
+    const { players, orphans } = await readStoreGauges(db.pool)
     expect(players?.toSorted((a, b) => (a.status < b.status ? -1 : 1))).toEqual([
       { app, status: 'idle', count: 1 },
       { app, status: 'running', count: 1 },
@@ -302,7 +307,7 @@ describe('the views', () => {
     ])
     expect(orphans).toEqual([{ app, count: 1 }])
     await room('maths', 1)
-    expect((await readFigures(db.pool)).orphans).toEqual([{ app, count: 0 }])
+    expect((await readStoreGauges(db.pool)).orphans).toEqual([{ app, count: 0 }])
   })
 })
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
   opened ??= openStore({ retention })
   db = await opened
   await db.rows(
-    `truncate ingest.progress, ingest.gap, ingest.dead_letter, ingest.unkept_letter, ingest.divergence, ingest.worklist,
+    `truncate ingest.progress, ingest.gap, ingest.dead_letter, ingest.unkept_letter, ingest.divergence, ingest.work_item,
               classroom.room, classroom.room_event, players.notification, players.cloud_player_change`,
   )
 })
@@ -62,9 +62,9 @@ describe('dead letters', () => {
 
   it('of a stream and reason are a thousand a day, and what is not kept leaves its room incomplete', async () => {
     await begin()
-    expect(await read('maths', bad(990))).toMatchObject({ setAside: { missing_key: 990 } })
-    expect(await read('maths', bad(1_010))).toMatchObject({ setAside: { missing_key: 20 } })
-    expect(await read('music', bad(3, 5_000))).toMatchObject({ setAside: { missing_key: 3 } })
+    expect(await read('maths', bad(990))).toMatchObject({ deadLetters: { missing_key: 990 } })
+    expect(await read('maths', bad(1_010))).toMatchObject({ deadLetters: { missing_key: 20 } })
+    expect(await read('music', bad(3, 5_000))).toMatchObject({ deadLetters: { missing_key: 3 } })
     expect(await count('ingest.dead_letter')).toBe(1_000)
     expect(await unkept()).toEqual([
       { series: 'maths', letters: 10 },
@@ -81,7 +81,7 @@ describe('dead letters', () => {
     )
     const letter = { app, stream: 'poll', reason: 'malformed', detail: 'not JSON', alike: 'by body' } as const
     const tell = (text: string) =>
-      db.store.setAside({ ...letter, series: `r${text}`, body: Buffer.from(text) })
+      db.store.deadLetter({ ...letter, series: `r${text}`, body: Buffer.from(text) })
     expect(await tell('7')).toBe('again')
     expect(await tell('1001')).toBe('new')
     expect(await count('ingest.dead_letter')).toBe(1_000)
@@ -186,11 +186,11 @@ it('notices and changes of players go when they are as old as the configuration 
 describe('work that is long done', () => {
   const item = (call: string, part: string, state: string) =>
     db.rows(
-      `insert into ingest.worklist (app_id, stream, item, part, range_from, range_to, ask, state)
+      `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, ask, state)
        values ($1, 'call-sessions', $2, $3, ingest.clock(), ingest.clock(), '{"sids": ["s"]}', $4)`,
       [app, call, part, state],
     )
-  const items = () => db.rows('select item, part, state, ask from ingest.worklist order by 1, 2')
+  const items = () => db.rows('select item, part, state, ask from ingest.work_item order by 1, 2')
 
   it('leaves one item a call, so that what was complete is', async () => {
     const from = await db.value('select ingest.clock()')
@@ -230,13 +230,13 @@ describe('work that is long done', () => {
 
   it('is taken away in several statements, a call that is cut by one of them too', async () => {
     await db.rows(
-      `insert into ingest.worklist (app_id, stream, item, part, range_from, range_to, state)
+      `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
        select $1, 'call-metrics', 'c' || n / 8, n::text, ingest.clock(), ingest.clock() + n * interval '1 second', 'done'
        from generate_series(0, 11999) n`,
       [app],
     )
     await db.advance(401 * day)
     await db.keepHouse()
-    expect(await count('ingest.worklist')).toBe(1_500)
+    expect(await count('ingest.work_item')).toBe(1_500)
   })
 })

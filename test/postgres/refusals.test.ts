@@ -64,8 +64,8 @@ describe('a value that Postgres refuses', () => {
   })
 
   it('is found by a rehearsal, which writes nothing either way', async () => {
-    expect(await db.store.rehearse(page({ cmd: 2 ** 31 }))).toBe(false)
-    expect(await db.store.rehearse(page({}))).toBe(true)
+    expect(await db.store.dryRun(page({ cmd: 2 ** 31 }))).toBe(false)
+    expect(await db.store.dryRun(page({}))).toBe(true)
     expect(await db.store.progress(app, 'room-events', room)).toMatchObject({ version: 0 })
     expect(await db.value('select count(*)::int from classroom.room_event')).toBe(0)
   })

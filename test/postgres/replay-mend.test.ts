@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ReplayStreams } from '../../src/commands/replay/rebuild.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { Harvest } from '../../src/streams/stream.ts'
+import type { PageResult } from '../../src/streams/stream.ts'
 import { lesson, minute, openReplayRig, pollItems, quizItems, type ReplayRig } from './replay-rig.ts'
 
 let rig: ReplayRig
@@ -277,19 +277,19 @@ describe('a time that was taken from an answer and that nothing else tells', () 
 describe('after a fix in how something is read', () => {
   const withHarvest = (
     name: 'room-events' | 'poll',
-    alter: (harvest: Harvest) => Harvest,
+    alter: (toRows: PageResult) => PageResult,
   ): ReplayStreams => ({
     ...streams,
     [name]: {
       ...streams[name],
-      harvest: (...args: Parameters<(typeof streams)['poll']['harvest']>) =>
-        alter(streams[name].harvest(...args)),
+      toRows: (...args: Parameters<(typeof streams)['poll']['toRows']>) =>
+        alter(streams[name].toRows(...args)),
     },
   })
 
   /** Words for roles, no chat of bob, and one more row for each reward. */
-  const fixedEvents = withHarvest('room-events', ({ rows, ...harvest }) => ({
-    ...harvest,
+  const fixedEvents = withHarvest('room-events', ({ rows, ...toRows }) => ({
+    ...toRows,
     rows: {
       ...rows,
       'classroom.attendance': rows['classroom.attendance']?.map(row => ({ ...row, role: 'student' })) ?? [],
@@ -318,8 +318,8 @@ describe('after a fix in how something is read', () => {
   })
 
   it('quizzes and polls follow it too', async () => {
-    const fixedPolls = withHarvest('poll', ({ rows, ...harvest }) => ({
-      ...harvest,
+    const fixedPolls = withHarvest('poll', ({ rows, ...toRows }) => ({
+      ...toRows,
       rows: { ...rows, 'classroom.poll': rows['classroom.poll']?.map(row => ({ ...row, mode: 1 })) ?? [] },
     }))
     expect((await rig.write(fixedPolls)).tally.tables()).toMatchObject([
@@ -331,8 +331,8 @@ describe('after a fix in how something is read', () => {
   })
 
   it('a row that the database refuses ends the replay and names the room', async () => {
-    const broken = withHarvest('room-events', ({ rows, ...harvest }) => ({
-      ...harvest,
+    const broken = withHarvest('room-events', ({ rows, ...toRows }) => ({
+      ...toRows,
       rows: {
         ...rows,
         'classroom.chat_message':
@@ -347,12 +347,12 @@ describe('after a fix in how something is read', () => {
   })
 
   it('a time that is now read from an event moves the event’s rows, and no second time', async () => {
-    const timed = withHarvest('room-events', ({ rows, ...harvest }) => {
+    const timed = withHarvest('room-events', ({ rows, ...toRows }) => {
       const at = new Date(minute(13)).toISOString()
       const change = <Row extends object>(list: readonly Row[] | undefined) =>
         list?.map(row => ({ ...row, at })) ?? []
       return {
-        ...harvest,
+        ...toRows,
         rows: {
           ...rows,
           'classroom.room_event':

@@ -5,10 +5,10 @@ import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
 import { derivedTables } from '../../src/postgres/replay/tables.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { HarvestSettings, Page } from '../../src/streams/stream.ts'
+import type { Page, ReadingSettings } from '../../src/streams/stream.ts'
 import { app, me, openStore, start, type TestStore } from './harness.ts'
 
-export const settings: HarvestSettings = { submitter: 'operator', sequenceScope: 'room' }
+export const settings: ReadingSettings = { submitter: 'operator', sequenceScope: 'room' }
 
 /** ms since the epoch, minutes after `start`. */
 export const minute = (minutes: number) => Date.parse(start) + minutes * 60_000
@@ -64,11 +64,11 @@ export async function openReplayRig(): Promise<ReplayRig> {
       ...{ series, cursor: null, purpose: 'read', nextId: undefined, settings },
       ...{ answeredAt, receivedAt: answeredAt + 250, ...answer },
     }
-    const harvest = streams[stream].harvest(read, progress.carry)
-    const { carry, follow, rows, rejects, holes } = harvest
+    const toRows = streams[stream].toRows(read, progress.streamState)
+    const { streamState, follow, rows, rejects, holes } = toRows
     return {
-      ...{ app, stream, series, fence: me, version: progress.version, carry, rows, rejects },
-      room: harvest.room,
+      ...{ app, stream, series, fence: me, version: progress.version, streamState, rows, rejects },
+      room: toRows.room,
       cursor: follow === 'stay' ? progress.cursor : (read.nextId ?? read.cursor),
       caughtUp: follow === 'next' && read.nextId === undefined,
       source: streams[stream].source,

@@ -145,7 +145,7 @@ describe('an item that could not be read', () => {
     db.rows(`select complete, reason from ingest.room_complete where room_uuid = 'r' and stream = $1`, [
       stream,
     ])
-  const setAside = (stream: string, reason: string, seenAt: string) =>
+  const deadLetter = (stream: string, reason: string, seenAt: string) =>
     db.rows(
       `insert into ingest.dead_letter (app_id, stream, series, reason, body, received_at, last_seen_at)
        values ($1, $2, 'r', $3, 'x', $4, $4)`,
@@ -162,7 +162,7 @@ describe('an item that could not be read', () => {
       await feedReadUntil(noon(1))
       await db.setTime(noon(1))
       expect(await told('poll')).toEqual(whole)
-      await setAside('poll', reason, minute(5))
+      await deadLetter('poll', reason, minute(5))
       expect(await told('poll')).toEqual(unreadable)
       expect(await told('popup-quiz')).toEqual(whole)
       expect(await days('poll')).toEqual(['0? unreadable', '1?'])
@@ -172,16 +172,16 @@ describe('an item that could not be read', () => {
 
   it('counts of a list only while the last reading still met it', async () => {
     await held('r', 0)
-    await setAside('resources', 'missing_key', minute(5))
+    await deadLetter('resources', 'missing_key', minute(5))
     expect(await told('resources')).toEqual(whole)
-    await setAside('resources', 'wrong_type', minute(12))
+    await deadLetter('resources', 'wrong_type', minute(12))
     expect(await told('resources')).toEqual(unreadable)
   })
 
   it('counts neither for the next life of its room nor where a page was read after all', async () => {
     await held('r', 0)
-    await setAside('poll', 'missing_key', minute(-60))
-    await setAside('popup-quiz', 'malformed', minute(5))
+    await deadLetter('poll', 'missing_key', minute(-60))
+    await deadLetter('popup-quiz', 'malformed', minute(5))
     expect(await told('poll')).toEqual(whole)
     expect(await told('popup-quiz')).toEqual(whole)
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Evidence, Grant } from '../../src/engine/ports.ts'
+import type { ClockBounds, Grant } from '../../src/engine/ports.ts'
 import { anyTime, debit, freshGroup, granted } from './debits.ts'
 import { app, feedPage, me, openStore, start, type TestStore } from './harness.ts'
 
@@ -17,9 +17,9 @@ const hour = 3_600_000
 const begun = Date.parse(start)
 
 /** What a process knows that saw so many ms pass since the clock stood at `start`, to within 10 ms. */
-const saw = (ms: number): Evidence => ({ floor: begun + ms - 10, ceiling: begun + ms + 10 })
+const saw = (ms: number): ClockBounds => ({ floor: begun + ms - 10, ceiling: begun + ms + 10 })
 /** One request in two seconds. */
-const asked = (group: string, evidence: Evidence) => debit(group, 1, 2, { evidence })
+const asked = (group: string, clockBounds: ClockBounds) => debit(group, 1, 2, { clockBounds })
 const settledAt = async ({ group, n }: Grant) => {
   const at = await db.value('select settled_at from ingest.debit where limit_group = $1 and n = $2', [
     group,
@@ -90,7 +90,7 @@ describe('a clock that is set back by an hour', () => {
   it('lets no debit be dated before an earlier one', async () => {
     const group = freshGroup()
     for (let n = 0; n < 5; n++) {
-      await granted(db.ledger, debit(group, 9, 1, { evidence: anyTime }))
+      await granted(db.ledger, debit(group, 9, 1, { clockBounds: anyTime }))
       await db.advance(n === 2 ? -hour : 70)
     }
     const rows = await db.rows('select sent_at from ingest.debit where limit_group = $1 order by n', [group])
@@ -111,7 +111,7 @@ describe('an answer', () => {
   })
 
   it('that comes with its page is dated by what was known when it came', async () => {
-    const ask = () => granted(db.ledger, debit('classroom-feed', 1, 1, { rates: [], evidence: saw(0) }))
+    const ask = () => granted(db.ledger, debit('classroom-feed', 1, 1, { rates: [], clockBounds: saw(0) }))
     for (const [jump, expected] of [
       [500, 500],
       [48 * hour, 710],
@@ -122,8 +122,8 @@ describe('an answer', () => {
       const grant = await ask()
       await db.advance(jump)
       const { version } = (await db.store.progress(app, 'app-events', ''))!
-      const evidence = jump === 500 ? saw(500) : saw(700)
-      expect(await db.store.commit(feedPage(version, { settles: { ...grant, evidence } }))).toMatchObject({
+      const clockBounds = jump === 500 ? saw(500) : saw(700)
+      expect(await db.store.commit(feedPage(version, { settles: { ...grant, clockBounds } }))).toMatchObject({
         outcome: 'committed',
       })
       expect(await settledAt(grant)).toBe(expected)

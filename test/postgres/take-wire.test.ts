@@ -110,7 +110,7 @@ describe('the count on the wire', () => {
         ...ledger,
         take: async asked => {
           const taken = await ledger.take(asked)
-          if (taken.granted === true) await ledger.settle(taken.grant, 'refused', asked.evidence)
+          if (taken.granted === true) await ledger.settle(taken.grant, 'refused', asked.clockBounds)
           return taken
         },
       }
@@ -122,8 +122,8 @@ describe('the count on the wire', () => {
   it('sees a clock that is believed whatever it says', async () => {
     const credulous = (pool: pg.Pool): Ledger => {
       const ledger = createLedger(pool)
-      const evidence = { floor: 0, ceiling: 8_640_000_000_000_000 }
-      return { ...ledger, take: asked => ledger.take({ ...asked, evidence }) }
+      const clockBounds = { floor: 0, ceiling: 8_640_000_000_000_000 }
+      return { ...ledger, take: asked => ledger.take({ ...asked, clockBounds }) }
     }
     const course = { ...hurried, seed: 1, group: freshGroup(), jumps: [forward(10 * second)] }
     const { arrivals } = await play(db, { ...course, ledger: credulous })

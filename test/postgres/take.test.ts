@@ -108,8 +108,8 @@ describe('a debit', () => {
 
   it('never dies before an earlier one, so that long windows can rely on the order', async () => {
     const group = freshGroup()
-    await grant(debit(group, 9, 1, { reach: 60_000 }))
-    await grant(debit(group, 9, 1, { reach: 5_000 }))
+    await grant(debit(group, 9, 1, { arrivesWithin: 60_000 }))
+    await grant(debit(group, 9, 1, { arrivesWithin: 5_000 }))
     const dead = await db.rows('select dead_at from ingest.debit where limit_group = $1 order by n', [group])
     expect(dead[1]).toEqual(dead[0])
   })
@@ -185,7 +185,7 @@ describe('three processes at once', () => {
         const open: Grant[] = []
         for (const { takers, pause, settles } of steps) {
           const asked = Array.from({ length: takers }, (_, n) =>
-            ledgers[n % 3]!.take(debit(group, limit.requests, limit.window, { reach: 3_000 })),
+            ledgers[n % 3]!.take(debit(group, limit.requests, limit.window, { arrivesWithin: 3_000 })),
           )
           for (const taken of await Promise.all(asked)) if (taken.granted === true) open.push(taken.grant)
           await db.advance(pause)

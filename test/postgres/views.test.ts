@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import {
   app,
   event,
@@ -207,7 +207,7 @@ describe('the status and the figures', () => {
       { app, stream: 'room-events', reason: 'wrong_type', letters: 1, lastSeen: '2026-01-05T08:01:30Z' },
     ])
     expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
-    expect(await readFigures(other.pool)).toEqual({
+    expect(await readStoreGauges(other.pool)).toEqual({
       gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
       leftBehind: ['session_metric', 'usage_realtime', 'quality_realtime'].map(name => {
         return { table: `analytics.${name}`, rows: 0 }

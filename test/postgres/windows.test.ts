@@ -75,7 +75,7 @@ describe('a series whose progress is time', () => {
     })
     expect(result).toEqual({
       ...{ outcome: 'committed', version: 1, stored: { 'analytics.call': 1 } },
-      ...{ diverged: 0, setAside: {} },
+      ...{ diverged: 0, deadLetters: {} },
     })
     expect(await progress('paged')).toMatchObject({ version: 1, covered: [], seen: [] })
     expect(await db.value(`select caught_up_at from ingest.progress where series = 'paged'`)).toBeNull()
@@ -112,30 +112,30 @@ describe('a page of a window', () => {
       insert into ingest.budget (scope, limit_group, last_n, last_sent_at) values ('school', 'call-search', 1, ingest.clock());
       insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)
         values ('school', 'call-search', 1, 'school', 'callList', 1, ingest.clock(), ingest.clock() + interval '1 minute')`)
-    const evidence = { floor: at(0) * 1_000, ceiling: at(0) * 1_000 }
+    const clockBounds = { floor: at(0) * 1_000, ceiling: at(0) * 1_000 }
     const page = {
       covers: [span(0, 60)],
       sees: [span(0, 60)],
       rows: rowSet({ 'analytics.call': [call('w1')] }),
       rejects: [{ reason: 'missing_key', detail: 'call_id is missing', item: {} }],
       work: [work('w1'), work('w1', { part: '1' }), work('w1')],
-      settles: { scope: 'school', group: 'call-search', n: 1, evidence },
+      settles: { scope: 'school', group: 'call-search', n: 1, clockBounds },
     } as const
     const bad = { ...page, rows: rowSet({ 'analytics.call': [call('w1', { created_at: 'noon' })] }) }
     const before = await progress('whole')
     await expect(commitNext(db, 'calls', 'whole', bad)).rejects.toEqual(
       new RefusedRows('22007', 'commit_analytics.call'),
     )
-    expect(await db.store.rehearseWindow(windowPage('whole', 0, bad))).toBe(false)
-    expect(await db.store.rehearseWindow(windowPage('whole', 0, page))).toBe(true)
+    expect(await db.store.dryRunWindow(windowPage('whole', 0, bad))).toBe(false)
+    expect(await db.store.dryRunWindow(windowPage('whole', 0, page))).toBe(true)
     const traces = `select (select count(*) from analytics.call where call_id = 'w1')::int as calls,
-      (select count(*) from ingest.worklist where item = 'w1')::int as items,
+      (select count(*) from ingest.work_item where item = 'w1')::int as items,
       (select count(*) from ingest.dead_letter where series = 'whole')::int as letters,
       (select outcome from ingest.debit where limit_group = 'call-search')`
     expect(await db.rows(traces)).toEqual([{ calls: 0, items: 0, letters: 0, outcome: null }])
     expect(await progress('whole')).toEqual(before)
     const result = await commitNext(db, 'calls', 'whole', page)
-    expect(result).toMatchObject({ outcome: 'committed', setAside: { missing_key: 1 } })
+    expect(result).toMatchObject({ outcome: 'committed', deadLetters: { missing_key: 1 } })
     expect(await db.rows(traces)).toEqual([{ calls: 1, items: 2, letters: 1, outcome: 'committed' }])
   })
 

@@ -85,7 +85,7 @@ export async function play(db: TestStore, course: Course): Promise<Recorded> {
   async function send({ ledger, time, life }: Process): Promise<void> {
     while (!life.aborted) {
       const askedAt = clock.monotonic()
-      const asked = debit(group, 1, 1, { rates, reach, evidence: time.evidence() })
+      const asked = debit(group, 1, 1, { rates, arrivesWithin: reach, clockBounds: time.clockBounds() })
       await clock.sleep(upTo(3))
       const taken = await ask(() => ledger.take(asked))
       await clock.sleep(upTo(3))
@@ -99,7 +99,7 @@ export async function play(db: TestStore, course: Course): Promise<Recorded> {
       if (random.next() < stalls) await clock.sleep(upTo(5_000))
       if (life.aborted) return
       if (clock.monotonic() - askedAt <= grantLife) await request(taken.grant, { ledger, time, life })
-      else await ask(() => ledger.settle(taken.grant, 'refused', time.evidence()))
+      else await ask(() => ledger.settle(taken.grant, 'refused', time.clockBounds()))
     }
   }
 
@@ -108,15 +108,15 @@ export async function play(db: TestStore, course: Course): Promise<Recorded> {
       // Given up at its deadline; it may still arrive as long as its reach says.
       void clock.sleep(upTo(reach)).then(() => arrivals.push(clock.monotonic()))
       await clock.sleep(deadline)
-      const evidence = time.evidence()
-      if (!life.aborted) await ask(() => ledger.settle(grant, 'unanswered', evidence))
+      const clockBounds = time.clockBounds()
+      if (!life.aborted) await ask(() => ledger.settle(grant, 'unanswered', clockBounds))
       return
     }
     await clock.sleep(2 + upTo(way))
     arrivals.push(clock.monotonic())
     await clock.sleep(2 + upTo(way))
-    const evidence = time.evidence()
-    if (!life.aborted) await ask(() => ledger.settle(grant, 'refused', evidence))
+    const clockBounds = time.clockBounds()
+    if (!life.aborted) await ask(() => ledger.settle(grant, 'refused', clockBounds))
   }
 
   /** One process after the other: what is killed starts again at once and knows nothing. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../src/postgres/connect.ts'
-import { readFigures } from '../../src/postgres/figures.ts'
 import { readStatus } from '../../src/postgres/status.ts'
+import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { fillPast } from '../support/years.ts'
 import { app, me, openStore, roomStreams, type TestStore } from './harness.ts'
 
@@ -31,7 +31,7 @@ async function looked(ask: (pool: ReturnType<typeof connect>) => Promise<unknown
 }
 
 test('what is read for people and for metrics looks at no more rows when years have passed', async () => {
-  const all = async () => [await looked(readStatus), await looked(readFigures)] as const
+  const all = async () => [await looked(readStatus), await looked(readStoreGauges)] as const
   const [status, figures] = await all()
   await fillPast(db.rows, { rooms: 2_000, items: 3_000 })
   await db.rows('analyze')

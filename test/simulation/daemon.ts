@@ -52,7 +52,7 @@ const noMeter: Meter = {
   deadLetters: () => {},
   divergences: () => {},
   ignored: () => {},
-  refusal: () => {},
+  limitViolation: () => {},
   debit: () => {},
   schedule: () => {},
   owned: () => {},
@@ -80,7 +80,7 @@ export function bootDaemon(options: BootOptions): Daemon {
       .map(({ name }) => name),
     region: () => 'eu',
     feedGroup: 'classroom-feed',
-    sequenceScope: settings.harvest.sequenceScope,
+    sequenceScope: settings.reading.sequenceScope,
   })
   const ownership = createOwnership({
     ...connection,
@@ -104,7 +104,7 @@ export function bootDaemon(options: BootOptions): Daemon {
     queue: createPlainQueue(),
   })
   return {
-    want: app => engine.want(app, 'cloud-players'),
+    want: app => engine.schedule(app, 'cloud-players'),
     close: async () => {
       await ownership.close()
       await pool.end()

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../src/clock/clock.ts'
-import { createAgenda } from '../../src/engine/agenda.ts'
+import { createDelayQueue } from '../../src/engine/delay-queue.ts'
 import type { Faults } from './faults.ts'
 import type { Trace } from './trace.ts'
 
@@ -50,7 +50,7 @@ export class Kernel {
   #now = 0
   #turn = 0
   #ready: Operation[] = []
-  readonly #timers = createAgenda<Timer>()
+  readonly #timers = createDelayQueue<Timer>()
   readonly #options: KernelOptions
   /** The clock of the world; processes have their own. */
   readonly clock: Clock

@@ -61,11 +61,11 @@ export const mutants = {
     place: 'calls',
     plant: changeStore(() => ({ recordUnread: async () => 0 })),
   },
-  'carry-dropped': {
+  'state-dropped': {
     title: 'what a stream must remember is not stored',
     demands: { switches: { roomReuse: 'on' } },
     place: 'database',
-    plant: changeStore(({ commit }) => ({ commit: page => commit({ ...page, carry: null }) })),
+    plant: changeStore(({ commit }) => ({ commit: page => commit({ ...page, streamState: null }) })),
   },
   'one-incarnation': {
     title: 'a roomUuid that is used again is taken for the same room',

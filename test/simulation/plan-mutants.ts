@@ -1,6 +1,6 @@
 import type { Debit, Grant, Ledger, Store, WindowCommit } from '../../src/engine/ports.ts'
 import type { Ranges } from '../../src/planning/range.ts'
-import type { DetailStream, Stream, WindowStream } from '../../src/streams/stream.ts'
+import type { Stream, Substream, WindowStream } from '../../src/streams/stream.ts'
 import type { EngineParts } from './daemon.ts'
 import type { PlanDayOptions, PlanDayResult, PlantedBug } from './plan-day.ts'
 
@@ -19,7 +19,7 @@ export interface PlanMutant {
 /** Few calls, so that a short run ends with all of them read. */
 const few = { callsPerDay: 200, users: 6, minutes: 20, days: 0.5 } as const
 /** Every window is final when it is read: what is missed then stays missed. */
-const finalAtOnce = `  calls: { every: 1m, finalAfter: 0s, revisitEvery: 5m }`
+const finalAtOnce = `  calls: { every: 1m, allowedLateness: 0s, revisitEvery: 5m }`
 const busy: Partial<PlanDayOptions> = { plan: 'standard', length: 0.5 * hour, profile: few, delay: 3_000 }
 
 export const planMutants = {
@@ -141,7 +141,7 @@ export const planMutants = {
       ...busy,
       length: 1.5 * hour,
       switches: { callSearch: 'start', callLatenessSeconds: 1_800 },
-      streams: `  calls: { every: 1m, finalAfter: 35m, revisitEvery: 5m }`,
+      streams: `  calls: { every: 1m, allowedLateness: 35m, revisitEvery: 5m }`,
       settled: 45 * minute,
     },
     plant: () => ({ alter: changeStore(changeCoverage(({ sees }) => sees)) }),
@@ -150,7 +150,7 @@ export const planMutants = {
     title: 'of twenty sessions the metrics of nineteen are asked for',
     run: { ...busy, profile: { ...few, callsPerDay: 60, users: 24 } },
     plant: () => ({
-      alter: changeStream('call-metrics', (stream: DetailStream) => ({
+      alter: changeStream('call-metrics', (stream: Substream) => ({
         request: (app, item, page) => {
           const parameters = stream.request(app, item, page)
           return { ...parameters, sids: String(parameters.sids).split(',').slice(0, 19).join() }

@@ -106,7 +106,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
       return perDay === undefined ? [] : [[group, (firstDay[group] ?? 0) / perDay]]
     }),
   )
-  const worklist = await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.worklist')
+  const worklist = await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.work_item')
   return {
     violations: violationsOf(sandbox),
     requests,
@@ -138,7 +138,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
 async function medianAge({ database, start, end }: Examination): Promise<number | null> {
   const [row] = await database.rows<{ age: number | null }>(
     `select percentile_cont(0.5) within group (order by extract(epoch from updated_at - range_to)::float8) as age
-     from ingest.worklist
+     from ingest.work_item
      where stream = 'call-metrics' and state = 'done' and updated_at > to_timestamp(${(start + end) / 2_000})`,
   )
   return row!.age
@@ -235,7 +235,7 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
     item: string
     stream: string
   }>(
-    `select app_id, item, stream from ingest.worklist group by 1, 2, 3 having bool_and(state in ('done', 'split'))`,
+    `select app_id, item, stream from ingest.work_item group by 1, 2, 3 having bool_and(state in ('done', 'split'))`,
   )) {
     const key = `${app_id} ${item}`
     done.set(key, (done.get(key) ?? new Set()).add(stream))
@@ -254,7 +254,9 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
       for (const { sid } of call.sessions) knownSids.add(`${key} ${sid}`)
       // Reachable from the first moment on, and long enough ago to be final.
       const isReachable =
-        search && call.createdAt > start - search.reach * 1_000 + 900_000 && call.createdAt < end - settled
+        search &&
+        call.createdAt > start - search.availableData * 1_000 + 900_000 &&
+        call.createdAt < end - settled
       if (isReachable && !stored.has(key)) missing.calls += 1
       if (stored.get(key) === false && (call.destroyedAt ?? end) < end - longestUnended) unended += 1
       const streams = done.get(key)
@@ -266,7 +268,7 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
       measured.stored += points.get(key) ?? 0
       const slices = Math.max(
         1,
-        Math.ceil(((call.destroyedAt ?? end) - call.createdAt) / 1_000 / (detail.span - 1)),
+        Math.ceil(((call.destroyedAt ?? end) - call.createdAt) / 1_000 / (detail.timeFrame - 1)),
       )
       fewest += slices * (Math.floor(call.sessions.length / 100) + 1 + Math.ceil(call.sessions.length / 20))
     }
@@ -300,7 +302,7 @@ async function completeness({ sandbox, database, apps, limits, start, end }: Exa
         ? 3_600_000
         : 8 * 3_600_000
     const from = stream.endsWith('insight') ? start - 3 * day : start
-    const to = end - plan.delay * 1_000 - settle
+    const to = end - plan.dataDelay * 1_000 - settle
     if (to <= from) continue
     for (const app of apps) {
       const [row] = await database.rows<{ complete: boolean }>(

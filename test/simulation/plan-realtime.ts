@@ -24,7 +24,7 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
   const { database, start, limits } = examination
   const { realtime } = limits
   if (!realtime) return []
-  const answers = answersOf(examination, realtime.delay)
+  const answers = answersOf(examination, realtime.dataDelay)
   const gaps = await gapsByWindow(database)
   const values = new Set((await storedValues(database)).map(keyOf))
   const wrong: string[] = []
@@ -36,7 +36,7 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
   )) {
     const [app, stream] = key.split(' ') as [string, string]
     const until =
-      noticedAt(openMinutes(examination, app, operationOf(stream), realtime), start) - realtime.reach
+      noticedAt(openMinutes(examination, app, operationOf(stream), realtime), start) - realtime.availableData
     for (let at = since; at < until; at += 20) {
       if (unasked.some(([from, to]) => (from ?? 0) <= at && at < (to ?? Number.POSITIVE_INFINITY))) continue
       const window = `${key} ${at}`
@@ -103,7 +103,7 @@ export async function channelValues({ sandbox, database }: Examination) {
 }
 
 /** Of each window that a question was answered about: whether it was in an answer. */
-function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string, 'served' | 'asked'> {
+function answersOf({ sandbox }: Examination, dataDelay: number): ReadonlyMap<string, 'served' | 'asked'> {
   const answers = new Map<string, 'served' | 'asked'>()
   for (const arrival of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     const { app, operation, target, time, status, fault, refusal } = arrival
@@ -121,7 +121,7 @@ function answersOf({ sandbox }: Examination, delay: number): ReadonlyMap<string,
     for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
       const [product, metric] = [query.get('productType')!, query.get('metric')!]
       const key = keyOf({ app: app!, stream, product, metric, cname: query.get('cname') ?? '', at })
-      const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - delay
+      const isServed = fault === undefined && servedFrom(name, at, 20) <= time / 1_000 - dataDelay
       if (isServed || !answers.has(key)) answers.set(key, isServed ? 'served' : 'asked')
     }
   }
@@ -156,7 +156,9 @@ export async function lostInVain(examination: Examination): Promise<Readonly<Rec
   const { sandbox, limits, start, database } = examination
   const { realtime: plan } = limits
   if (!plan) return {}
-  const enough = Math.ceil((examination.realtimeSeries * secondsEach(plan) + plan.reach * PAUSE_SHARE) / 60)
+  const enough = Math.ceil(
+    (examination.realtimeSeries * secondsEach(plan) + plan.availableData * PAUSE_SHARE) / 60,
+  )
   const minutes = new Map<string, readonly (Open | undefined)[]>()
   const found: Record<string, number> = {}
   for (const [window, state] of await gapsByWindow(database)) {
@@ -166,7 +168,7 @@ export async function lostInVain(examination: Examination): Promise<Readonly<Rec
     const operation = operationOf(stream)
     const key = `${app} ${operation}`
     if (!minutes.has(key)) minutes.set(key, openMinutes(examination, app, operation, plan))
-    const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.delay
+    const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.dataDelay
     const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), from })
     if (longest > enough) found[`${app} ${stream} ${series}`] = (found[`${app} ${stream} ${series}`] ?? 0) + 1
   }
@@ -208,7 +210,8 @@ function longestOpen(
     const open = minutes[n]
     const time = start + n * 60
     // Through the whole of the minute.
-    const isHad = open && time >= from && time > at + 20 + open.delay && time + 60 < at + open.reach
+    const isHad =
+      open && time >= from && time > at + 20 + open.dataDelay && time + 60 < at + open.availableData
     now = isHad ? now + 1 : 0
     longest = Math.max(longest, now)
     if (time > at + 7_200) break

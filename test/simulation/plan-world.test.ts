@@ -5,8 +5,8 @@ import { openMinutes, type Played } from './plan-world.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const plan = { rates: [], reach: 2_400, span: 2_400, delay: 40 }
-const whole = { reach: 2_400, delay: 40 }
+const plan = { rates: [], availableData: 2_400, timeFrame: 2_400, dataDelay: 40 }
+const whole = { availableData: 2_400, dataDelay: 40 }
 
 describe('worlds that are drawn by the seed', () => {
   const worlds = Array.from({ length: 60 }, (_, seed) => drawWorld(seed, 8 * hour))
@@ -64,12 +64,12 @@ describe('what could be asked for', () => {
 
   it('is less until what a refusal taught is tried again: as long as it lasted, and ten minutes', () => {
     const open = minutes(played({ faults: window('query time range limit error') }))
-    expect(open[80]).toEqual({ reach: 1_200, delay: 40 })
-    expect([open[109], open[110]]).toEqual([{ reach: 1_200, delay: 40 }, whole])
+    expect(open[80]).toEqual({ availableData: 1_200, dataDelay: 40 })
+    expect([open[109], open[110]]).toEqual([{ availableData: 1_200, dataDelay: 40 }, whole])
   })
 
   it('is what an hour serves in which less is served, or nothing where it does not say so', () => {
-    const tight = { reach: 1_200, delay: 80 }
+    const tight = { availableData: 1_200, dataDelay: 80 }
     const said = minutes(played({}, [2]))
     expect([said[119], said[120], said[249], said[250]]).toEqual([whole, tight, tight, whole])
     const unsaid = minutes(played({ switches: { limitsOutsideSearch: '429' } }, [2]))

@@ -12,7 +12,7 @@ export interface Played {
 }
 
 /** What may be asked for at a moment: how far back, and how old it must be, seconds. */
-export type Open = Pick<PlanLimits, 'reach' | 'delay'>
+export type Open = Pick<PlanLimits, 'availableData' | 'dataDelay'>
 
 type Narrow = (open: Open) => Open | undefined
 
@@ -27,9 +27,12 @@ const afterTooMany = 15 * minute
 const mostDelay = 900
 
 const nothing: Narrow = () => undefined
-const halfAsFar: Narrow = ({ reach, delay }) => ({ reach: reach / 2, delay })
-const older: Narrow = ({ reach, delay }) => ({ reach, delay: delay + mostDelay })
-const tight: Narrow = ({ reach, delay }) => ({ reach: reach / 2, delay: delay * 2 })
+const halfAsFar: Narrow = ({ availableData, dataDelay }) => ({ availableData: availableData / 2, dataDelay })
+const older: Narrow = ({ availableData, dataDelay }) => ({ availableData, dataDelay: dataDelay + mostDelay })
+const tight: Narrow = ({ availableData, dataDelay }) => ({
+  availableData: availableData / 2,
+  dataDelay: dataDelay * 2,
+})
 
 /**
  * What a refusal of a range teaches, which holds until the documented range is tried again. As the waits between trials
@@ -62,7 +65,7 @@ export function openMinutes(
   const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app)]
   return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
     const at = played.start + n * minute
-    let open: Open | undefined = { reach: plan.reach, delay: plan.delay }
+    let open: Open | undefined = { availableData: plan.availableData, dataDelay: plan.dataDelay }
     for (const { from, to, narrow } of periods) {
       // A minute that is touched is spoilt.
       if (open && from < at + minute && at < to) open = narrow(open)

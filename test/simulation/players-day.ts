@@ -3,10 +3,10 @@ import { createSandbox, type FaultRule, type Sandbox, type Switches } from '../.
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { readConfig } from '../../src/config/load.ts'
-import { type NoticeBook, type Store, StoreUnavailable } from '../../src/engine/ports.ts'
-import { createDesk } from '../../src/http/notification-desk.ts'
+import { type NotificationStore, type Store, StoreUnavailable } from '../../src/engine/ports.ts'
+import { createNotificationHandler } from '../../src/http/notification-handler.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
-import { createNoticeBook } from '../../src/postgres/notifications.ts'
+import { createNotificationStore } from '../../src/postgres/notifications.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import type { PlayerLimitReading } from '../../src/provider/players/index.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -54,7 +54,7 @@ export interface PlayersDayOptions {
 /** Changes to what the engine of each process is made of, and to how notifications are kept. */
 export interface PlayersBug {
   readonly alter?: Alteration
-  readonly book?: (book: NoticeBook, rows: VirtualDatabase['rows']) => NoticeBook
+  readonly book?: (book: NotificationStore, rows: VirtualDatabase['rows']) => NotificationStore
 }
 
 export interface PlayersDayResult extends PlayersFindings {
@@ -289,8 +289,8 @@ class PlayersDay {
 
   #openDesk(process: Process, pool: pg.Pool, want: (app: string) => void): Letterbox['desk'] {
     const { players } = this.#config.provider
-    const { book: bug = (book: NoticeBook) => book } = this.#options.bug ?? {}
-    const book = bug(createNoticeBook(pool), this.#database.rows)
+    const { book: bug = (book: NotificationStore) => book } = this.#options.bug ?? {}
+    const book = bug(createNotificationStore(pool), this.#database.rows)
     const store = createStore(pool, {
       ...{ roomMemory: 0, roomStreams: [], region: () => 'eu', feedGroup: '', sequenceScope: 'room' },
     })
@@ -304,11 +304,11 @@ class PlayersDay {
         },
         broken: async () => new StoreUnavailable(undefined),
       })
-    return createDesk({
+    return createNotificationHandler({
       signers: this.#config.apps.map(({ id }) => ({ app: id, secret: secretOf(id) })),
       headers: { sha1: players!.signatureHeader, sha256: players!.signatureHeaderV2 },
-      book: { keep: notice => perform(`keep ${notice.noticeId}`, () => book.keep(notice)) },
-      store: { setAside: letter => perform('setAside', () => store.setAside(letter)) },
+      notifications: { keep: notice => perform(`keep ${notice.noticeId}`, () => book.keep(notice)) },
+      store: { deadLetter: letter => perform('deadLetter', () => store.deadLetter(letter)) },
       want,
       meter: { notification: silent, deadLetters: silent },
       log: { debug: silent, info: silent, warn: silent, error: silent },

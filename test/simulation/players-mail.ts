@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { Deliver, Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { Desk } from '../../src/http/notification-desk.ts'
+import type { NotificationHandler } from '../../src/http/notification-handler.ts'
 import type { Kernel } from './kernel.ts'
 
 /** What a daemon that runs offers to whoever brings notifications. */
 export interface Letterbox {
-  readonly desk: Desk
+  readonly desk: NotificationHandler
 }
 
 /** A notification that no player gave cause for. */

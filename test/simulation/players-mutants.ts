@@ -1,8 +1,8 @@
-import type { Debit, Ledger, NoticeBook } from '../../src/engine/ports.ts'
+import type { Debit, Ledger, NotificationStore } from '../../src/engine/ports.ts'
 import { decodeText } from '../../src/postgres/encode.ts'
 import { notificationTypes } from '../../src/provider/players/index.ts'
 import type { Json } from '../../src/rows/json.ts'
-import type { Harvest, Page, SnapshotStream, Stream } from '../../src/streams/stream.ts'
+import type { Page, PageResult, SnapshotStream, Stream } from '../../src/streams/stream.ts'
 import type { VirtualDatabase } from './database.ts'
 import type { PlayersBug, PlayersDayOptions, PlayersDayResult } from './players-day.ts'
 import { type PlayersWorld, playersWorlds } from './players-worlds.ts'
@@ -31,28 +31,32 @@ export const playersMutants = {
   'absence-erases': {
     title: 'what an entry leaves out is written over what is known',
     run: lists(thin, 20 * minute),
-    plant: () => ({ alter: changeHarvest((page, carry, harvest) => emptied(harvest(page, carry))) }),
+    plant: () => ({
+      alter: changeHarvest((page, streamState, toRows) => emptied(toRows(page, streamState))),
+    }),
   },
   'thin-status-erases': {
     title: 'an entry without a status is taken for a change to none',
     run: lists(thin, 20 * minute),
     plant: () => ({
-      alter: changeHarvest((page, carry, harvest) =>
-        harvest({ ...page, items: page.items.map(withStatus) }, carry),
+      alter: changeHarvest((page, streamState, toRows) =>
+        toRows({ ...page, items: page.items.map(withStatus) }, streamState),
       ),
     }),
   },
   'gone-after-one': {
     title: 'a player is gone when one complete listing lacks it',
     run: lists(school, 20 * minute, { quirks: { omit: 0.05 } }),
-    plant: () => ({ alter: changeHarvest((page, carry, harvest) => harvest(page, missedOnce(carry, page))) }),
+    plant: () => ({
+      alter: changeHarvest((page, streamState, toRows) => toRows(page, missedOnce(streamState, page))),
+    }),
   },
   'incomplete-counted': {
     title: 'a listing counts that names fewer players than it says there are',
     run: lists(school, 20 * minute, { quirks: { cut: 0.03 } }),
     plant: () => ({
-      alter: changeHarvest((page, carry, harvest) =>
-        harvest({ ...page, total: namedSoFar(page, carry) }, carry),
+      alter: changeHarvest((page, streamState, toRows) =>
+        toRows({ ...page, total: namedSoFar(page, streamState) }, streamState),
       ),
     }),
   },
@@ -64,8 +68,8 @@ export const playersMutants = {
       every: '5s',
     }),
     plant: () => ({
-      alter: changeHarvest((page, carry, harvest) =>
-        harvest({ ...page, answeredAt: (page.answeredAt ?? page.receivedAt) + minute }, carry),
+      alter: changeHarvest((page, streamState, toRows) =>
+        toRows({ ...page, answeredAt: (page.answeredAt ?? page.receivedAt) + minute }, streamState),
       ),
     }),
   },
@@ -109,7 +113,7 @@ export const playersMutants = {
           ...parts.store,
           commit: page =>
             parts.store.commit(
-              page.stream === 'cloud-players' ? { ...page, carry: forgetful(page.carry) } : page,
+              page.stream === 'cloud-players' ? { ...page, streamState: forgetful(page.streamState) } : page,
             ),
         },
       }),
@@ -130,7 +134,7 @@ export function wrongOf(result: PlayersDayResult): Readonly<Record<string, unkno
 }
 
 type Alter = NonNullable<PlayersBug['alter']>
-type HarvestOf = (page: Page, carry: Json) => Harvest
+type HarvestOf = (page: Page, streamState: Json) => PageResult
 
 function changeStream(change: (stream: SnapshotStream) => Partial<SnapshotStream>): Alter {
   const changed = (stream: Stream): Stream =>
@@ -138,18 +142,18 @@ function changeStream(change: (stream: SnapshotStream) => Partial<SnapshotStream
   return parts => ({ ...parts, streams: parts.streams.map(changed) })
 }
 
-function changeHarvest(change: (page: Page, carry: Json, harvest: HarvestOf) => Harvest): Alter {
-  return changeStream(({ harvest }) => ({ harvest: (page, carry) => change(page, carry, harvest) }))
+function changeHarvest(change: (page: Page, streamState: Json, toRows: HarvestOf) => PageResult): Alter {
+  return changeStream(({ toRows }) => ({ toRows: (page, streamState) => change(page, streamState, toRows) }))
 }
 
 /** Every text that is missing becomes an empty one, which is written over what is there. */
-function emptied(harvest: Harvest): Harvest {
-  const players = harvest.rows['players.cloud_player']?.map(row => ({
+function emptied(toRows: PageResult): PageResult {
+  const players = toRows.rows['players.cloud_player']?.map(row => ({
     ...row,
     channel_name: row.channel_name ?? '',
     stream_url: row.stream_url ?? '',
   }))
-  return { ...harvest, rows: { ...harvest.rows, ...(players && { 'players.cloud_player': players }) } }
+  return { ...toRows, rows: { ...toRows.rows, ...(players && { 'players.cloud_player': players }) } }
 }
 
 function withStatus(item: unknown): unknown {
@@ -162,27 +166,27 @@ interface Remembered {
 }
 
 /** Whoever is missing now is said to have been missing once before. */
-function missedOnce(carry: Json, { receivedAt }: Page): Json {
-  const memory = carry as unknown as Remembered | null
-  if (!memory?.players) return carry
+function missedOnce(streamState: Json, { receivedAt }: Page): Json {
+  const memory = streamState as unknown as Remembered | null
+  if (!memory?.players) return streamState
   const missed = { lists: 1, at: Math.trunc(receivedAt) }
   const players = memory.players.map(player => ({ ...player, missed: player.missed ?? missed }))
   return { ...memory, players } as unknown as Json
 }
 
-function namedSoFar({ items, cursor }: Page, carry: Json): number {
-  const memory = carry as unknown as Remembered | null
+function namedSoFar({ items, cursor }: Page, streamState: Json): number {
+  const memory = streamState as unknown as Remembered | null
   const before = cursor === null ? [] : (memory?.listing?.seen ?? [])
   return new Set([...before, ...items.map(item => (item as { readonly id: string }).id)]).size
 }
 
-function forgetful(carry: Json): Json {
-  const memory = carry as unknown as Remembered | null
+function forgetful(streamState: Json): Json {
+  const memory = streamState as unknown as Remembered | null
   return { ...memory, players: [] } as unknown as Json
 }
 
 /** Writes what the notification tells of its player. */
-function believing({ keep }: NoticeBook, rows: VirtualDatabase['rows']): NoticeBook {
+function believing({ keep }: NotificationStore, rows: VirtualDatabase['rows']): NotificationStore {
   return {
     keep: async notice => {
       const kept = await keep(notice)

@@ -132,7 +132,7 @@ function settingsFor(
 ): Omit<EngineSettings, 'mostRooms'> {
   return {
     apps: apps.map(({ id }) => appSettings(id, streams, rooms, regions)),
-    harvest: { submitter: 'operator', sequenceScope: 'room' },
+    reading: { submitter: 'operator', sequenceScope: 'room' },
     roomMemory,
     deadline: 30 * second,
     shards: 8,

@@ -61,7 +61,7 @@ describe('the search for calls', () => {
 describe('a page of calls', () => {
   const range = { from: newYear, to: newYear + hour }
   const reading = (items: readonly object[], hasMore: boolean) =>
-    calls.harvest(windowPageOf({ range, items, hasMore })).reading
+    calls.toRows(windowPageOf({ range, items, hasMore })).reading
 
   it('is followed by the next one when it is full, whatever it says of calls that are left out', () => {
     expect(reading(callsFrom(newYear + 200, 100), true)).toBe('next')
@@ -90,7 +90,7 @@ describe('a page of calls', () => {
   })
 
   it('keeps a call that cannot be asked for, and says so', () => {
-    const { rows, rejects, work } = calls.harvest(windowPageOf({ items: [call({ call_id: 'c\ud800' })] }))
+    const { rows, rejects, work } = calls.toRows(windowPageOf({ items: [call({ call_id: 'c\ud800' })] }))
     expect(rows['analytics.call']).toHaveLength(1)
     expect(work).toEqual([])
     expect(rejects).toMatchObject([
@@ -100,11 +100,11 @@ describe('a page of calls', () => {
 
   it('names each second of unfinished calls once', () => {
     const items = ['a', 'b'].map(call_id => call({ call_id, created_ts: newYear + 7, finished: false }))
-    expect(calls.harvest(windowPageOf({ items })).unfinished).toEqual([newYear + 7])
+    expect(calls.toRows(windowPageOf({ items })).unfinished).toEqual([newYear + 7])
   })
 
   it('lets nothing be final where a call that cannot be read does not tell when it begins', () => {
-    const told = (item: object) => calls.harvest(windowPageOf({ items: [call({}), item] }))
+    const told = (item: object) => calls.toRows(windowPageOf({ items: [call({}), item] }))
     expect(told({ cname: 'a class' }).isUncertain).toBe(true)
     const placed = told({ cname: 'a class', created_ts: newYear + 9 })
     expect(placed).toMatchObject({ isUncertain: false, unfinished: [newYear + 9] })
@@ -112,14 +112,14 @@ describe('a page of calls', () => {
 
   it('keeps no secret of a field that nobody knows', () => {
     const items = [call({ chatToken: 'S3CRET' }), call({ call_id: 7, chatToken: 'S3CRET' })]
-    expect(JSON.stringify(calls.harvest(windowPageOf({ items })))).not.toContain('S3CRET')
+    expect(JSON.stringify(calls.toRows(windowPageOf({ items })))).not.toContain('S3CRET')
   })
 })
 
 describe('a room behind a channel', () => {
   const now = newYear + 10 * hour
   const hinted = (parts: object) =>
-    calls.harvest(windowPageOf({ now, items: [call(parts)] })).hints.map(({ room, at }) => [room, at])
+    calls.toRows(windowPageOf({ now, items: [call(parts)] })).hints.map(({ room, at }) => [room, at])
 
   it('is news while its call goes on, however long ago it began', () => {
     expect(hinted({ finished: false, destroyed_ts: newYear + 60 })).toEqual([['algebra-7b', now * 1_000]])
@@ -144,7 +144,7 @@ describe('a room behind a channel', () => {
     const items = [600, 1_200, 900].map((end, i) =>
       call({ call_id: `c${i}`, created_ts: newYear, destroyed_ts: newYear + end }),
     )
-    expect(calls.harvest(windowPageOf({ items })).hints).toEqual([
+    expect(calls.toRows(windowPageOf({ items })).hints).toEqual([
       { room: 'algebra-7b', change: 'news', at: (newYear + 1_200) * 1_000, streams: [] },
     ])
   })
@@ -152,7 +152,7 @@ describe('a room behind a channel', () => {
 
 describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: RangeLimits) => {
   const work = (now: number, parts: object) =>
-    calls.harvest(windowPageOf({ now, details: limits, items: [call(parts)] })).work
+    calls.toRows(windowPageOf({ now, details: limits, items: [call(parts)] })).work
 
   it('every second of a call that has ended is asked for, in questions within the span', () => {
     fc.assert(
@@ -162,10 +162,10 @@ describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: R
         expect(first?.from).toBe(newYear)
         expect(items.at(-1)?.to).toBe(newYear + Math.max(0, length))
         for (const [i, { from, to }] of items.entries()) {
-          expect(to - from).toBeLessThan(limits.span)
+          expect(to - from).toBeLessThan(limits.timeFrame)
           if (i > 0) expect(from).toBeLessThanOrEqual(items[i - 1]!.to + 1)
         }
-        expect(items.length).toBeLessThanOrEqual(1 + Math.max(0, length) / (limits.span - 1))
+        expect(items.length).toBeLessThanOrEqual(1 + Math.max(0, length) / (limits.timeFrame - 1))
         expect(new Set(items.map(({ part }) => part)).size).toBe(items.length)
       }),
     )
@@ -173,17 +173,17 @@ describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: R
 
   it('a call that goes on is asked for where its beginning will leave the reach, and the cuts stay', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: limits.reach }), age => {
+      fc.property(fc.integer({ min: 0, max: limits.availableData }), age => {
         const now = newYear + age
         const items = work(now, { finished: false, destroyed_ts: now - 5 })
         const ended = work(now, { destroyed_ts: now })
         for (const item of items) {
-          expect(item.to).toBeLessThan(now - limits.delay)
+          expect(item.to).toBeLessThan(now - limits.dataDelay)
           expect(ended).toContainEqual(item)
         }
-        const owed = now - limits.reach * 0.75
-        if (owed > newYear + limits.span) expect(items.at(-1)!.to).toBeGreaterThan(owed)
-        if (age < limits.reach / 2) expect(items).toEqual([])
+        const owed = now - limits.availableData * 0.75
+        if (owed > newYear + limits.timeFrame) expect(items.at(-1)!.to).toBeGreaterThan(owed)
+        if (age < limits.availableData / 2) expect(items).toEqual([])
       }),
     )
   })

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { type Parameters, requestLine } from '../../src/provider/operation.ts'
 import type { Json } from '../../src/rows/json.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
-import { askSessions, callSessions, harvestSessions } from '../../src/streams/analytics/call-sessions.ts'
+import { askSessions, callSessions, rowsOfSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { type CallSelection, everyCall } from '../../src/streams/calls/selection.ts'
-import type { DetailHarvest, DetailStream, WorkItem } from '../../src/streams/stream.ts'
+import type { Substream, SubstreamResult, WorkItem } from '../../src/streams/stream.ts'
 import { detailPageOf } from './pages.ts'
 
 const newYear = 1_767_225_600
@@ -20,14 +20,17 @@ function sessions(count: number) {
 }
 
 /** Reads pages one after the other, as long as the stream asks for more. */
-function readPages(pages: readonly (readonly unknown[])[], asked: Parameters = {}): readonly DetailHarvest[] {
-  const harvests: DetailHarvest[] = []
-  let carry: Json = null
+function readPages(
+  pages: readonly (readonly unknown[])[],
+  asked: Parameters = {},
+): readonly SubstreamResult[] {
+  const harvests: SubstreamResult[] = []
+  let streamState: Json = null
   for (const [index, items] of pages.entries()) {
-    const harvest = callSessions.harvest(detailPageOf({ number: index + 1, asked, items }), carry)
-    harvests.push(harvest)
-    if (harvest.reading === 'whole') break
-    carry = JSON.parse(JSON.stringify(harvest.carry))
+    const toRows = callSessions.toRows(detailPageOf({ number: index + 1, asked, items }), streamState)
+    harvests.push(toRows)
+    if (toRows.reading === 'whole') break
+    streamState = JSON.parse(JSON.stringify(toRows.streamState))
   }
   return harvests
 }
@@ -43,12 +46,12 @@ function sidsOf(work: readonly WorkItem[]): readonly string[] {
 
 describe('the calls whose metrics are fetched', () => {
   const measured = (selection: Partial<CallSelection>, items: readonly unknown[], callId = 'c1') => {
-    const harvest = harvestSessions(app => ({
+    const toRows = rowsOfSessions(app => ({
       ...everyCall,
       ...(app === 'a1' ? selection : { everyNth: 1 }),
     }))
     const page = detailPageOf({ asked: { appid: 'a1' }, items })
-    return harvest({ ...page, item: { ...page.item, key: callId } }, null).work.length > 0
+    return toRows({ ...page, item: { ...page.item, key: callId } }, null).work.length > 0
   }
 
   it('are those of the channels that are named, and those of which nobody knows the channel', () => {
@@ -60,11 +63,11 @@ describe('the calls whose metrics are fetched', () => {
   it('have so many users, however often each came', () => {
     const twice = [session('s1'), session('s2'), session('s3', { uid: 7 })]
     expect([2, 3].map(minUsers => measured({ minUsers }, twice))).toEqual([true, false])
-    const harvest = harvestSessions(() => ({ ...everyCall, minUsers: 2 }))
-    const first = harvest(detailPageOf({ asked: { appid: 'a1' }, items: sessions(100), isFull: true }), null)
+    const toRows = rowsOfSessions(() => ({ ...everyCall, minUsers: 2 }))
+    const first = toRows(detailPageOf({ asked: { appid: 'a1' }, items: sessions(100), isFull: true }), null)
     const rest = detailPageOf({ number: 2, asked: { appid: 'a1' }, items: [session('z')], isFull: false })
-    expect(harvest(rest, first.carry).work).toEqual([])
-    expect(harvest({ ...rest, items: [session('z', { uid: 7 })] }, first.carry).work).not.toEqual([])
+    expect(toRows(rest, first.streamState).work).toEqual([])
+    expect(toRows({ ...rest, items: [session('z', { uid: 7 })] }, first.streamState).work).not.toEqual([])
   })
 
   it('are one in so many, the same ones each time', () => {
@@ -75,15 +78,14 @@ describe('the calls whose metrics are fetched', () => {
   })
 
   it('leave the sessions of the others stored', () => {
-    const harvest = harvestSessions(() => ({ ...everyCall, minUsers: 9 }))
-    const { rows, work } = harvest(detailPageOf({ asked: { appid: 'a1' }, items: [session('s1')] }), null)
+    const toRows = rowsOfSessions(() => ({ ...everyCall, minUsers: 9 }))
+    const { rows, work } = toRows(detailPageOf({ asked: { appid: 'a1' }, items: [session('s1')] }), null)
     expect([rows['analytics.call_session']!.length, work]).toEqual([1, []])
   })
 })
 
 describe('the sessions of a call', () => {
-  const target = (stream: DetailStream) =>
-    requestLine(stream.operation, stream.request('a1', slice, 2)).target
+  const target = (stream: Substream) => requestLine(stream.operation, stream.request('a1', slice, 2)).target
 
   it('are asked for with servers, unless the app wants none', () => {
     const asked =
@@ -171,9 +173,9 @@ describe('the sessions of a call', () => {
     expect(sidsOf(work)).toEqual(['s1'])
   })
 
-  it('begin anew from a carry that cannot be read', () => {
-    for (const carry of ['?', { sessions: 'none' }, { sessions: [[1, 2, 3]] }] as const) {
-      const { reading, work } = callSessions.harvest(detailPageOf({ items: sessions(2) }), carry)
+  it('begin anew from a stream state that cannot be read', () => {
+    for (const streamState of ['?', { sessions: 'none' }, { sessions: [[1, 2, 3]] }] as const) {
+      const { reading, work } = callSessions.toRows(detailPageOf({ items: sessions(2) }), streamState)
       expect([reading, sidsOf(work)]).toEqual(['whole', ['s0000', 's0001']])
     }
   })
@@ -209,7 +211,7 @@ describe('the metrics of sessions', () => {
         },
       ],
     }
-    const { rejects } = callMetrics.harvest(detailPageOf({ item: metricsItem, items: [entry] }), null)
+    const { rejects } = callMetrics.toRows(detailPageOf({ item: metricsItem, items: [entry] }), null)
     expect(rejects).toEqual([
       {
         reason: 'wrong_type',
@@ -229,13 +231,13 @@ describe('the metrics of sessions', () => {
         },
       },
     ])
-    const again = callMetrics.harvest(detailPageOf({ item: metricsItem, items: [rejects[0]!.item] }), null)
+    const again = callMetrics.toRows(detailPageOf({ item: metricsItem, items: [rejects[0]!.item] }), null)
     expect(again.rejects).toHaveLength(1)
   })
 })
 
 /** All items that are left when each is split as often as it can be. */
-function leaves(stream: DetailStream, item: WorkItem): readonly WorkItem[] {
+function leaves(stream: Substream, item: WorkItem): readonly WorkItem[] {
   return stream.split(item)?.flatMap(half => leaves(stream, half)) ?? [item]
 }
 

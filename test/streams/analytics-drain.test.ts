@@ -14,13 +14,7 @@ import type { Json } from '../../src/rows/json.ts'
 import { askSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
 import { streams } from '../../src/streams/index.ts'
-import type {
-  DetailHarvest,
-  DetailStream,
-  Reject,
-  WindowHarvest,
-  WorkItem,
-} from '../../src/streams/stream.ts'
+import type { Reject, Substream, SubstreamResult, WindowResult, WorkItem } from '../../src/streams/stream.ts'
 
 /** All that the streams made of what the provider served. */
 function createHaul() {
@@ -30,7 +24,7 @@ function createHaul() {
     points: new Map<string, Set<string>>(),
     rejects: [] as Reject[],
     work: new Map<string, WorkItem>(),
-    take: ({ rows, rejects, work }: WindowHarvest | DetailHarvest) => {
+    take: ({ rows, rejects, work }: WindowResult | SubstreamResult) => {
       for (const row of rows['analytics.call'] ?? []) found.calls.set(row.call_id, row)
       for (const row of rows['analytics.call_session'] ?? []) {
         found.sessions.set(`${row.call_id} ${row.sid}`, row)
@@ -61,13 +55,13 @@ async function readCalls(stage: AnalyticsStage, haul: Haul, from: number, to: nu
   for (let number = 1; ; number++) {
     const bounds = { start: from, end: to }
     const answer = await ask(stage, calls.operation, calls.request('demo', allCalls, bounds, number))
-    const harvest = calls.harvest({
+    const toRows = calls.toRows({
       ...{ series: allCalls, range: { from, to }, number, now: stage.now(), receivedAt: 0 },
       ...{ ...calls.read(answer), details: callDetailsLimits.premium },
     })
-    haul.take(harvest)
-    if (harvest.reading === 'whole') return
-    if (harvest.reading === 'next') continue
+    haul.take(toRows)
+    if (toRows.reading === 'whole') return
+    if (toRows.reading === 'next') continue
     expect(to - from, 'more in one second than is listed').toBeGreaterThan(1)
     const middle = Math.floor((from + to) / 2)
     await readCalls(stage, haul, from, middle)
@@ -79,17 +73,17 @@ async function fetchItem(
   stage: AnalyticsStage,
   haul: Haul,
   item: WorkItem,
-  request: DetailStream['request'] = streams[item.stream].request,
+  request: Substream['request'] = streams[item.stream].request,
 ): Promise<void> {
   const stream = streams[item.stream]
-  let carry: Json = null
+  let streamState: Json = null
   for (let number = 1; ; number++) {
     const asked = request('demo', item, number)
     const answer = await ask(stage, stream.operation, asked)
-    const harvest = stream.harvest({ item, number, asked, receivedAt: 0, ...stream.read(answer) }, carry)
-    haul.take(harvest)
-    if (harvest.reading === 'whole') return
-    carry = harvest.carry
+    const toRows = stream.toRows({ item, number, asked, receivedAt: 0, ...stream.read(answer) }, streamState)
+    haul.take(toRows)
+    if (toRows.reading === 'whole') return
+    streamState = toRows.streamState
   }
 }
 
@@ -124,7 +118,7 @@ const Entry = z.object({
 })
 
 /** How many values of the sessions were set aside; the second at which two slices meet comes with both. */
-function setAside(rejects: readonly Reject[], sids: ReadonlySet<string>): number {
+function deadLetter(rejects: readonly Reject[], sids: ReadonlySet<string>): number {
   const places = rejects.flatMap(({ item }) => {
     const { sid, data } = Entry.parse(item)
     const [{ mid, peer_uid, kvs }] = data
@@ -138,7 +132,7 @@ describe('what the streams make of a provider', () => {
     const stage = playAnalytics({
       profile: { kind: 'calls', callsPerDay: 200, users: 4, minutes: 20, days: 2 },
       switches: { metricSeconds: 60 },
-      oddities: {
+      quirks: {
         ...{ burstOfCalls: 130, crowd: 230, longCallHours: 25, backwardCall: 0.05 },
         ...{ unknownMid: 0.1, malformedValue: 0.002, vanishingSid: 0.05 },
       },
@@ -172,7 +166,7 @@ describe('what the streams make of a provider', () => {
     }
     expect(words).toBeGreaterThan(0)
     const stays = measured.flatMap(({ sessions }) => sessions.map(({ sid }) => sid))
-    expect(setAside(haul.rejects, new Set(stays))).toBe(words)
+    expect(deadLetter(haul.rejects, new Set(stays))).toBe(words)
     expect(Object.values(stage.violations()).reduce((sum, count) => sum + count, 0)).toBe(0)
   })
 

@@ -12,7 +12,7 @@ const call = {
   ...{ call_id: 'c1', cname: 'algebra', created_ts: newYear + 60 },
   ...{ destroyed_ts: newYear + 660, finished: true },
 }
-const found = (item: object) => calls.harvest(windowPageOf({ items: [{ ...call, ...item }] }))
+const found = (item: object) => calls.toRows(windowPageOf({ items: [{ ...call, ...item }] }))
 
 describe('a call', () => {
   it.each([
@@ -50,7 +50,7 @@ describe('a call', () => {
 describe('a session', () => {
   const session = { sid: 's1', uid: 7, join_ts: newYear + 70, leave_ts: newYear + 700, finished: true }
   const listed = (item: object) =>
-    callSessions.harvest(detailPageOf({ items: [{ ...session, ...item }] }), null)
+    callSessions.toRows(detailPageOf({ items: [{ ...session, ...item }] }), null)
 
   it('whose numbers are texts is the same session', () => {
     const odd = { uid: '7', join_ts: String(newYear + 70), leave_ts: String(newYear + 700) }
@@ -66,7 +66,7 @@ describe('a session', () => {
 
 describe('metrics', () => {
   const measured = (entry: object) =>
-    callMetrics.harvest(detailPageOf({ items: [{ sid: 's1', ...entry }] }), null)
+    callMetrics.toRows(detailPageOf({ items: [{ sid: 's1', ...entry }] }), null)
   const series = { mid: 20_001, peer_uid: 0, kvs: [[newYear + 70, 5]] }
 
   it('whose IDs are texts are the same', () => {
@@ -96,7 +96,7 @@ describe('metrics', () => {
 describe('a value of a window', () => {
   const series = { key: '', ask: { productType: 'Native', metric: 'userCount' }, step: 20 }
   const received = (point: object) =>
-    realtimeUsage.harvest(windowPageOf({ series, items: [{ ts: newYear + 20, ...point }] })).received
+    realtimeUsage.toRows(windowPageOf({ series, items: [{ ts: newYear + 20, ...point }] })).received
 
   it('has been received where it is a number, also one written in a text', () => {
     expect(received({ userCount: 0 })).toEqual([newYear + 20])

@@ -4,16 +4,16 @@ import { z } from 'zod'
 import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import {
-  type DetailHarvest,
-  detailStreamNames,
-  type WindowHarvest,
+  type SubstreamResult,
+  substreamNames,
+  type WindowResult,
   type WindowSeries,
   windowStreamNames,
 } from '../../src/streams/stream.ts'
 import { anyItem, kvs, mutated } from './analytics-arbitraries.ts'
 import { detailPageOf, fixture, fixtureCases, windowPageOf } from './pages.ts'
 
-const names = [...windowStreamNames, ...detailStreamNames] as const
+const names = [...windowStreamNames, ...substreamNames] as const
 type Name = (typeof names)[number]
 
 const ask = {
@@ -24,16 +24,16 @@ const ask = {
   uids: '1,2',
 }
 
-function harvest(
+function toRows(
   name: Name,
   items: readonly unknown[],
-  carry: Json = null,
+  streamState: Json = null,
   series: WindowSeries = { key: 'k', ask, step: 20 },
-): WindowHarvest | DetailHarvest {
+): WindowResult | SubstreamResult {
   const stream = streams[name]
   return stream.kind === 'window'
-    ? stream.harvest(windowPageOf({ items, series }))
-    : stream.harvest(detailPageOf({ items }), carry)
+    ? stream.toRows(windowPageOf({ items, series }))
+    : stream.toRows(detailPageOf({ items }), streamState)
 }
 
 /** Columns that with the app tell the rows of a table apart; a row of many values is told apart by the first ones. */
@@ -47,7 +47,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   'analytics.quality_realtime': ['product', 'metric', 'cname', 'uid', 'at'],
 }
 
-function expectSound({ rows, rejects, work }: WindowHarvest | DetailHarvest): void {
+function expectSound({ rows, rejects, work }: WindowResult | SubstreamResult): void {
   for (const [table, of] of Object.entries(rows)) {
     const seen = of.map(row => JSON.stringify(keys[table]!.map(column => Reflect.get(row, column))))
     expect(new Set(seen).size, table).toBe(seen.length)
@@ -65,7 +65,7 @@ function expectSound({ rows, rejects, work }: WindowHarvest | DetailHarvest): vo
 }
 
 const Input = z.object({
-  carry: z.unknown().optional(),
+  streamState: z.unknown().optional(),
   page: z.object({
     items: z.array(z.unknown()),
     series: z
@@ -76,15 +76,15 @@ const Input = z.object({
 
 /** A page of a fixture as it stands there. */
 function pageOfCase(name: Name, caseName: string) {
-  const { carry, page } = Input.parse(fixture(name, caseName).input)
-  return { caseName, carry: (carry ?? null) as Json, ...page }
+  const { streamState, page } = Input.parse(fixture(name, caseName).input)
+  return { caseName, streamState: (streamState ?? null) as Json, ...page }
 }
 
 describe.each(names)('%s', name => {
-  it('never throws, whatever items and whatever carry it is given', () => {
+  it('never throws, whatever items and whatever stream state it is given', () => {
     fc.assert(
-      fc.property(fc.array(anyItem, { maxLength: 6 }), fc.jsonValue(), (items, carry) => {
-        expectSound(harvest(name, items, carry as Json))
+      fc.property(fc.array(anyItem, { maxLength: 6 }), fc.jsonValue(), (items, streamState) => {
+        expectSound(toRows(name, items, streamState as Json))
       }),
       { numRuns: 300 },
     )
@@ -92,10 +92,10 @@ describe.each(names)('%s', name => {
 
   it.each(fixtureCases(name).map(caseName => pageOfCase(name, caseName)))(
     'reads $caseName with any part of it changed',
-    ({ items, carry, series }) => {
+    ({ items, streamState, series }) => {
       fc.assert(
         fc.property(mutated(items), changed => {
-          if (Array.isArray(changed)) expectSound(harvest(name, changed, carry, series))
+          if (Array.isArray(changed)) expectSound(toRows(name, changed, streamState, series))
         }),
       )
     },
@@ -119,7 +119,7 @@ describe.each(names)('%s', name => {
         }
         const { data, values, ...plain } = item
         expect(
-          JSON.stringify(harvest(name, [item, { ...plain, uid: 1 }, [item], { ...item, uid: 1 }])),
+          JSON.stringify(toRows(name, [item, { ...plain, uid: 1 }, [item], { ...item, uid: 1 }])),
         ).not.toContain('S3CRET')
       }),
       { numRuns: 50 },
@@ -137,8 +137,8 @@ it.each([
   const { items, series } = pageOfCase(name, caseName)
   fc.assert(
     fc.property(fc.nat(items.length - 1), fc.jsonValue(), (index, other) => {
-      const without = harvest(name, items.toSpliced(index, 1), null, series).rows[table]
-      const spoiled = harvest(name, items.toSpliced(index, 1, other), null, series)
+      const without = toRows(name, items.toSpliced(index, 1), null, series).rows[table]
+      const spoiled = toRows(name, items.toSpliced(index, 1, other), null, series)
       expect(spoiled.rows[table]).toEqual(without)
       expect(spoiled.rejects.length).toBeGreaterThan(0)
     }),
@@ -149,7 +149,7 @@ it('of the pairs of a metric each second is kept once with its last value, and e
   fc.assert(
     fc.property(kvs, entries => {
       const data = [{ mid: 20_001, peer_uid: 0, kvs: entries.map(({ pair }) => pair) }]
-      const { rows, rejects } = harvest('call-metrics', [{ sid: 's1', data }])
+      const { rows, rejects } = toRows('call-metrics', [{ sid: 's1', data }])
       const [row] = rows['analytics.session_metric'] ?? []
       const read = (row?.at ?? []).map((at, i) => [at, row?.value[i]] as const)
 

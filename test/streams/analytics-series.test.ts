@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultSeriesWords, type SeriesWords } from '../../src/provider/analytics/index.ts'
+import { defaultParameterNames, type ParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
@@ -18,8 +18,13 @@ function target(stream: WindowStream, series: WindowSeries): string {
   return requestLine(stream.operation, stream.request('a1', series, bounds, 1)).target
 }
 
-const others: SeriesWords = {
-  parameters: { ...defaultSeriesWords.parameters, startTs: 'from', metric: 'metrics', productType: 'kind' },
+const others: ParameterNames = {
+  parameters: {
+    ...defaultParameterNames.parameters,
+    startTs: 'from',
+    metric: 'metrics',
+    productType: 'kind',
+  },
   granularities: { minute: '60s', hour: '3600s', day: '86400s' },
 }
 
@@ -163,7 +168,7 @@ describe('the series of real-time quality', () => {
       audioFreezeRate: second === 20 ? null : 1,
     }))
     const page = { series: series!, range: { from, to: from + 60 }, number: 1, items, hasMore: false }
-    const { received } = streams['realtime-quality'].harvest({
+    const { received } = streams['realtime-quality'].toRows({
       ...page,
       ...{ now: from + 100, receivedAt: 0, details: undefined },
     })
@@ -230,7 +235,7 @@ it('an app that wants no servers is asked for none', () => {
     analyticsLimits: 'joint',
     playerLimits: 'joint',
   }).filter(({ name }) => name === 'call-sessions')
-  if (sessions?.kind !== 'detail') throw new Error('call-sessions is no detail stream')
+  if (sessions?.kind !== 'substream') throw new Error('call-sessions is no detail stream')
   const item = { stream: 'call-sessions', key: 'c', part: '0', from: 1, to: 2, ask: null } as const
   expect(sessions.request('a1', item, 1)).toMatchObject({ exclude_server_user: true })
   expect(sessions.request('a2', item, 1)).toMatchObject({ exclude_server_user: false })

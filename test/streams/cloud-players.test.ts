@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { defaultSeriesWords } from '../../src/provider/analytics/index.ts'
+import { defaultParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import type { Json } from '../../src/rows/json.ts'
 import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
-import type { Harvest } from '../../src/streams/stream.ts'
+import type { PageResult } from '../../src/streams/stream.ts'
 import { pageOf } from './pages.ts'
 import { begin, expected, type Listed, listed, playerIds, Tables } from './player-world.ts'
 
 const stream = streams['cloud-players']
 
 /** Reads listings one after the other; a listing that breaks off is begun anew by the next. */
-function readAll(listings: readonly Listed[], onPage: (harvest: Harvest) => void): void {
-  let carry: Json = null
+function readAll(listings: readonly Listed[], onPage: (toRows: PageResult) => void): void {
+  let streamState: Json = null
   let now = begin
   for (const { after, pages, off, read } of listings) {
     now += after
@@ -25,9 +25,9 @@ function readAll(listings: readonly Listed[], onPage: (harvest: Harvest) => void
         nextId: isLast ? undefined : `t${i + 1}`,
         ...{ answeredAt: now * 1_000, receivedAt: now * 1_000 + i },
       })
-      const harvest = stream.harvest(page, carry)
-      carry = harvest.carry
-      onPage(harvest)
+      const toRows = stream.toRows(page, streamState)
+      streamState = toRows.streamState
+      onPage(toRows)
     }
   }
 }
@@ -36,7 +36,7 @@ describe('the list of players', () => {
   it('is stored without its secrets, those in addresses too', () => {
     const options = { token: 'canary', from: 'rtmp://user:canary@h/a' }
     const streamUrl = 'rtmp://user:canary@live.example/a?token=canary'
-    const { rows } = stream.harvest(pageOf({ items: [{ id: 'a', streamUrl, options }] }), null)
+    const { rows } = stream.toRows(pageOf({ items: [{ id: 'a', streamUrl, options }] }), null)
     expect(JSON.stringify(rows)).not.toContain('canary')
     expect(rows['players.cloud_player']).toMatchObject([
       { player_id: 'a', stream_url: 'rtmp://[redacted]@live.example/a?token=[redacted]' },
@@ -59,8 +59,8 @@ describe('the list of players', () => {
       fc.property(fc.array(listed, { minLength: 1, maxLength: 8 }), listings => {
         const empty: Listed = { after: 15, pages: [[]], off: 0, read: 99 }
         let last: Json = null
-        readAll([...listings, empty, empty, empty], ({ carry }) => {
-          last = carry
+        readAll([...listings, empty, empty, empty], ({ streamState }) => {
+          last = streamState
         })
         expect(last).toEqual({ players: [], listing: null })
       }),
@@ -68,29 +68,32 @@ describe('the list of players', () => {
   })
 
   it('that never ends is not remembered without end', () => {
-    let carry: Json = null
+    let streamState: Json = null
     for (let i = 0; i < 50; i++) {
       const items = Array.from({ length: 500 }, (_, n) => ({ id: `${i}-${n}` }))
       const cursor = i === 0 ? null : `t${i}`
-      carry = stream.harvest(pageOf({ items, cursor, nextId: `t${i + 1}`, total: 9e9 }), carry).carry
+      streamState = stream.toRows(
+        pageOf({ items, cursor, nextId: `t${i + 1}`, total: 9e9 }),
+        streamState,
+      ).streamState
     }
-    const { players, listing } = carry as unknown as { players: readonly unknown[]; listing: unknown }
+    const { players, listing } = streamState as unknown as { players: readonly unknown[]; listing: unknown }
     expect([players.length, listing]).toEqual([20_000, null])
   })
 
   it('proves nothing where it does not say how many there are in all', () => {
     const known = { id: 'p1', status: 'idle', since: 0, missed: { lists: 1, at: 0 } }
-    const { carry, rows } = stream.harvest(pageOf({ items: [] }), { players: [known], listing: null })
-    expect([carry, rows['players.cloud_player']]).toEqual([{ players: [known], listing: null }, []])
+    const { streamState, rows } = stream.toRows(pageOf({ items: [] }), { players: [known], listing: null })
+    expect([streamState, rows['players.cloud_player']]).toEqual([{ players: [known], listing: null }, []])
   })
 
   it('loses no destruction with a page of which an entry is refused and left out', () => {
     const gone = { id: 'gone', status: 'running', since: 0, missed: { lists: 1, at: 1_000 } }
     const page = pageOf({ items: [{ id: 'odd' }], total: 1 })
-    const whole = stream.harvest(page, { players: [gone], listing: null })
-    const kept = stream.harvest({ ...page, items: [null] }, { players: [gone], listing: null })
+    const whole = stream.toRows(page, { players: [gone], listing: null })
+    const kept = stream.toRows({ ...page, items: [null] }, { players: [gone], listing: null })
     expect(kept.rows['players.cloud_player_change']).toEqual([])
-    const next = stream.harvest(page, whole.carry)
+    const next = stream.toRows(page, whole.streamState)
     expect(next.rows['players.cloud_player_change']).toEqual([
       expect.objectContaining({ player_id: 'gone', to_status: 'destroyed', from_status: null }),
     ])
@@ -121,7 +124,7 @@ describe('the question', () => {
   it('is counted apart from lists of one channel only where the limits are read so', () => {
     const groups = (['joint', 'split'] as const).map(playerLimits => {
       const all = configuredStreams({
-        ...{ widgetPath: 'without-region', words: defaultSeriesWords, serverUsers: () => 'include' },
+        ...{ widgetPath: 'without-region', words: defaultParameterNames, serverUsers: () => 'include' },
         ...{ selects: () => everyCall, analyticsLimits: 'joint', playerLimits },
       })
       return all.find(({ name }) => name === 'cloud-players')?.operation.limitGroup

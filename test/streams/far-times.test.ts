@@ -21,7 +21,7 @@ it.each(['room-events', 'app-events'] as const)(
   name => {
     const series = name === 'app-events' ? '' : 'algebra-7b'
     const read = (time: number) =>
-      streams[name].harvest(pageOf({ series, items: [started(time), rewarded(time)] }), null)
+      streams[name].toRows(pageOf({ series, items: [started(time), rewarded(time)] }), null)
     const { rows, hints } = read(far)
     expect(rows['classroom.room_event']).toMatchObject([
       { event_time: '2026-01-02T00:01:00.000Z', at: '2026-01-01T00:00:00.000Z', at_source: 'provider' },
@@ -38,20 +38,20 @@ it.each(['room-events', 'app-events'] as const)(
 
 it('a log whose times were a day ahead is known again when they are not any more', () => {
   const items = [started(far)]
-  const { carry } = streams['room-events'].harvest(pageOf({ items }), null)
-  const later = streams['room-events'].harvest(pageOf({ items, answeredAt: far }), carry)
+  const { streamState } = streams['room-events'].toRows(pageOf({ items }), null)
+  const later = streams['room-events'].toRows(pageOf({ items, answeredAt: far }), streamState)
   expect(later.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
 })
 
 it('lists keep a time more than a day ahead beside the columns, and do not take it for an end', () => {
   const recording = { recordId: 'r1', startTime: near, endTime: far, url: 'https://files.example/1' }
-  const recordings = streams.recordings.harvest(pageOf({ items: [recording] }), null)
+  const recordings = streams.recordings.toRows(pageOf({ items: [recording] }), null)
   expect(recordings.rows['classroom.recording']).toMatchObject([
     { started_at: '2026-01-01T23:59:00.000Z', ended_at: null, extra: { endTime: far } },
   ])
   const resource = { resourceUuid: 'r1', updateTime: far }
   expect(
-    streams.resources.harvest(pageOf({ items: [resource] }), null).rows['classroom.resource'],
+    streams.resources.toRows(pageOf({ items: [resource] }), null).rows['classroom.resource'],
   ).toMatchObject([{ updated_at: null, extra: { updateTime: far } }])
 })
 
@@ -63,24 +63,24 @@ it('a quiz is not begun, answered or ended in a time more than a day ahead', () 
     change({ popupQuizId: 'q1', selectedItems: ['A'], lastCommitTime: far }),
     change({ popupQuizId: 'q1', answerState: 0 }),
   ]
-  const { rows } = streams['popup-quiz'].harvest(pageOf({ items }), null)
+  const { rows } = streams['popup-quiz'].toRows(pageOf({ items }), null)
   expect(rows['classroom.quiz']).toMatchObject([{ started_at: null, ended_at: null }])
   expect(rows['classroom.quiz_submission']).toMatchObject([{ committed_at: null }])
 })
 
 it('a player that says it was made more than a day ahead is destroyed when two lists lack it', () => {
   const player = { id: 'p1', status: 'connected', createTs: far / 1_000 }
-  const list = (items: readonly object[], carry: ReturnType<typeof made>['carry']) =>
-    streams['cloud-players'].harvest(
+  const list = (items: readonly object[], streamState: ReturnType<typeof made>['streamState']) =>
+    streams['cloud-players'].toRows(
       pageOf({ series: '', items, total: items.length, answeredAt: 1_767_225_700_000 }),
-      carry,
+      streamState,
     )
-  const made = () => streams['cloud-players'].harvest(pageOf({ series: '', items: [player], total: 1 }), null)
+  const made = () => streams['cloud-players'].toRows(pageOf({ series: '', items: [player], total: 1 }), null)
   const first = made()
   expect(first.rows['players.cloud_player']).toMatchObject([
     { created_at: null, extra: { createTs: far / 1_000 } },
   ])
-  const gone = list([], list([], first.carry).carry)
+  const gone = list([], list([], first.streamState).streamState)
   expect(gone.rows['players.cloud_player']).toMatchObject([{ status: 'destroyed' }])
 })
 
@@ -92,7 +92,7 @@ it('a call that ends or begins more than a day ahead is set aside, and its secon
     { ...call, call_id: 'c2', created_ts: newYear + 120, destroyed_ts: newYear + 180 },
     { ...call, call_id: 'c3', created_ts: newYear + 172_800 },
   ]
-  const { rows, rejects, unfinished } = calls.harvest(windowPageOf({ items }))
+  const { rows, rejects, unfinished } = calls.toRows(windowPageOf({ items }))
   expect(rows['analytics.call']).toMatchObject([
     { call_id: 'c1', destroyed_at: null, extra: { destroyed_ts: newYear + 172_800 } },
     { call_id: 'c2', destroyed_at: '2026-01-01T00:03:00.000Z', extra: null },

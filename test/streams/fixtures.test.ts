@@ -5,7 +5,7 @@ import { streams } from '../../src/streams/index.ts'
 import { type Page, type StreamName, streamNames, type WindowPage } from '../../src/streams/stream.ts'
 import { detailPageOf, fixture, fixtureCases, fixtureStreams, pageOf, windowPageOf } from './pages.ts'
 
-const Input = z.strictObject({ carry: z.unknown().optional(), page: z.looseObject({}) })
+const Input = z.strictObject({ streamState: z.unknown().optional(), page: z.looseObject({}) })
 const Expected = z.looseObject({
   rows: z.record(z.string(), z.array(z.unknown())),
   rejects: z.array(z.tuple([z.string(), z.string()])).optional(),
@@ -29,16 +29,16 @@ function nonEmpty(rows: object): object {
 }
 
 function harvested(name: StreamName, input: Json) {
-  const { carry, page } = Input.parse(input)
+  const { streamState, page } = Input.parse(input)
   const stream = streams[name]
-  const stored = (carry ?? null) as Json
+  const stored = (streamState ?? null) as Json
   switch (stream.kind) {
     case 'window':
-      return stream.harvest(windowPageFrom(page))
-    case 'detail':
-      return stream.harvest(detailPageOf(page), stored)
+      return stream.toRows(windowPageFrom(page))
+    case 'substream':
+      return stream.toRows(detailPageOf(page), stored)
     default:
-      return stream.harvest(pageFrom(page), stored)
+      return stream.toRows(pageFrom(page), stored)
   }
 }
 
@@ -47,14 +47,14 @@ for (const name of streamNames) {
     it.each(fixtureCases(name))('%s', caseName => {
       const { input, expected } = fixture(name, caseName)
       const { rows, rejects, ...rest } = Expected.parse(expected)
-      const harvest = harvested(name, input)
+      const toRows = harvested(name, input)
 
-      expect(nonEmpty(harvest.rows)).toEqual(rows)
+      expect(nonEmpty(toRows.rows)).toEqual(rows)
       for (const [field, value] of Object.entries(rest)) {
-        expect({ [field]: Reflect.get(harvest, field) ?? null }).toEqual({ [field]: value })
+        expect({ [field]: Reflect.get(toRows, field) ?? null }).toEqual({ [field]: value })
       }
       if (rejects)
-        expect(harvest.rejects.map(({ reason, detail }) => [reason, fieldOf(detail)])).toEqual(rejects)
+        expect(toRows.rejects.map(({ reason, detail }) => [reason, fieldOf(detail)])).toEqual(rejects)
     })
   })
 }

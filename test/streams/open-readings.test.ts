@@ -15,7 +15,7 @@ function itemsOf(stream: 'popup-quiz' | 'poll' | 'room-events', name: string): r
 
 /** Rows and dead letters of a page; what is kept raw shows how it was said, and is left out. */
 function harvested(stream: 'popup-quiz' | 'poll' | 'room-events', items: readonly Json[]) {
-  const { rows, rejects } = streams[stream].harvest(pageOf({ items }), null)
+  const { rows, rejects } = streams[stream].toRows(pageOf({ items }), null)
   const { 'classroom.widget_event': raw, ...others } = rows
   const details = rejects.map(({ reason, detail }) => `${reason} ${detail}`)
   return { rows: others, details, kept: raw?.length ?? 0 }

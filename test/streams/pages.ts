@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { DetailPage, Page, StreamName, WindowPage } from '../../src/streams/stream.ts'
+import type { Page, StreamName, SubstreamPage, WindowPage } from '../../src/streams/stream.ts'
 
 const newYear = 1_767_225_600
 
@@ -40,13 +40,13 @@ export function windowPageOf(parts: Partial<WindowPage>): WindowPage {
     hasMore: false,
     now: newYear + 4_000,
     receivedAt: newYear * 1_000 + 250,
-    details: { reach: 604_800, span: 10_800, delay: 300 },
+    details: { availableData: 604_800, timeFrame: 10_800, dataDelay: 300 },
     ...parts,
   }
 }
 
 /** The first page about a call of twenty minutes. */
-export function detailPageOf(parts: Partial<DetailPage>): DetailPage {
+export function detailPageOf(parts: Partial<SubstreamPage>): SubstreamPage {
   return {
     item: {
       stream: 'call-sessions',

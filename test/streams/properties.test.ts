@@ -3,27 +3,27 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/rows/json.ts'
 import type { RowSet, TableName } from '../../src/rows/rows.ts'
 import { streams } from '../../src/streams/index.ts'
-import { cursorStreamNames, type Harvest } from '../../src/streams/stream.ts'
+import { cursorStreamNames, type PageResult } from '../../src/streams/stream.ts'
 import { anything, cuts, log, quizLog } from './arbitraries.ts'
 import { pageOf } from './pages.ts'
 
 type QueueName = 'room-events' | 'popup-quiz' | 'poll'
 
 /** Reads a log from its beginning, cut into pages at the given places. */
-function readPages(name: QueueName, items: readonly object[], at: readonly number[]): readonly Harvest[] {
+function readPages(name: QueueName, items: readonly object[], at: readonly number[]): readonly PageResult[] {
   const bounds = [0, ...at.filter(cut => cut < items.length).sort((a, b) => a - b), items.length]
   const pages = bounds.slice(1).map((end, index) => items.slice(bounds[index], end))
-  let carry: Json = null
+  let streamState: Json = null
   return pages.map((part, index) => {
     const nextId = index < pages.length - 1 ? `n${index + 1}` : undefined
     const page = pageOf({ items: part, cursor: index === 0 ? null : `n${index}`, nextId })
-    const harvest = streams[name].harvest(page, carry)
-    carry = harvest.carry
-    return harvest
+    const toRows = streams[name].toRows(page, streamState)
+    streamState = toRows.streamState
+    return toRows
   })
 }
 
-function union(harvests: readonly Harvest[], table: TableName): readonly object[] {
+function union(harvests: readonly PageResult[], table: TableName): readonly object[] {
   return harvests.flatMap(({ rows }): readonly object[] => rows[table] ?? [])
 }
 
@@ -45,14 +45,14 @@ function merged(rows: readonly object[], key: string): object {
 }
 
 describe.each(cursorStreamNames)('%s', name => {
-  it('never throws, whatever items and whatever carry it is given', () => {
+  it('never throws, whatever items and whatever stream state it is given', () => {
     const items = fc.array(anything, { maxLength: 8 })
     const cursor = fc.constantFrom(null, 'n1')
     const purpose = fc.constantFrom('read' as const, 'probe' as const)
     fc.assert(
-      fc.property(items, fc.jsonValue(), cursor, purpose, (some, carry, from, why) => {
+      fc.property(items, fc.jsonValue(), cursor, purpose, (some, streamState, from, why) => {
         const page = pageOf({ items: some, cursor: from, purpose: why })
-        const { follow } = streams[name].harvest(page, carry as Json)
+        const { follow } = streams[name].toRows(page, streamState as Json)
         expect(['next', 'stay']).toContain(follow)
       }),
       { numRuns: 300 },
@@ -69,11 +69,11 @@ describe.each(cursorStreamNames)('%s', name => {
           ...{ recordId: 'r', recordDetails: [hidden], resourceUuid: 'd', taskProgress: hidden, ...hidden },
           changeProperties: { 'extra.pollToken': 'S3CRET', extra: hidden },
         }
-        const harvest = streams[name].harvest(
+        const toRows = streams[name].toRows(
           pageOf({ items: [item, [item], { ...item, sequence: -1 }] }),
           null,
         )
-        expect(JSON.stringify(harvest)).not.toContain('S3CRET')
+        expect(JSON.stringify(toRows)).not.toContain('S3CRET')
       }),
     )
   })
@@ -121,9 +121,9 @@ it.each([
       const first = readPages(name, all, at).at(-1)!
       const cut = at.filter(place => place < all.length)
       const cursor = cut.length === 0 ? null : `n${cut.length}`
-      const again = streams[name].harvest(
+      const again = streams[name].toRows(
         pageOf({ items: all.slice(Math.max(0, ...cut)), cursor }),
-        first.carry,
+        first.streamState,
       )
       expect(tablesOf(again.rows, summary)).toEqual(tablesOf(first.rows, summary))
       expect(again.hints).toEqual([])

@@ -3,24 +3,29 @@ import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import { pageOf } from './pages.ts'
 
-const { read, harvest } = streams.resources
+const { read, toRows } = streams.resources
 const envelope = { code: 0, msg: 'Success', ts: 1_767_225_600_000 }
 
 /** Reads answers one after the other; answers what became of the last one. */
 function reading(...answers: readonly object[]) {
-  return answers.reduce<{ carry: Json; removed: readonly string[]; follow: string; unfinished: boolean }>(
-    ({ carry }, answer) => {
+  return answers.reduce<{
+    streamState: Json
+    removed: readonly string[]
+    follow: string
+    unfinished: boolean
+  }>(
+    ({ streamState }, answer) => {
       const page = pageOf(read({ ...envelope, ...answer }))
-      const { rows, follow, unfinished, ...next } = harvest(page, carry)
+      const { rows, follow, unfinished, ...next } = toRows(page, streamState)
       const gone = (rows['classroom.resource'] ?? []).filter(({ removed_at }) => removed_at !== null)
       return {
-        carry: next.carry,
+        streamState: next.streamState,
         removed: gone.map(({ resource_uuid }) => resource_uuid),
         follow,
         unfinished,
       }
     },
-    { carry: null, removed: [], follow: '', unfinished: false },
+    { streamState: null, removed: [], follow: '', unfinished: false },
   )
 }
 

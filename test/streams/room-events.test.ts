@@ -14,43 +14,43 @@ function reward(sequence: number, updateTime: number) {
   return { roomUuid: 'algebra-7b', cmd: 1101, sequence, data: { rewardDetails: [], updateTime } }
 }
 
-function read(parts: Partial<Page>, carry: Json = null) {
-  return stream.harvest(pageOf(parts), carry)
+function read(parts: Partial<Page>, streamState: Json = null) {
+  return stream.toRows(pageOf(parts), streamState)
 }
 
 it('a hole is read twice more from the beginning, then called absent, and the log is left in peace', () => {
   const items = [chat(1), chat(4)]
   const first = read({ items })
   expect(first.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
-  expect(stream.rereads(first.carry)).toBe(true)
+  expect(stream.rereads(first.streamState)).toBe(true)
 
-  const second = read({ items }, stream.rewind(first.carry))
+  const second = read({ items }, stream.rewind(first.streamState))
   expect(second.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
 
-  const third = read({ items }, stream.rewind(second.carry))
+  const third = read({ items }, stream.rewind(second.streamState))
   expect(third.holes).toEqual([{ from: 2, to: 3, state: 'absent' }])
   expect(third.unfinished).toBe(false)
-  expect(stream.rereads(third.carry)).toBe(false)
+  expect(stream.rereads(third.streamState)).toBe(false)
 })
 
 it('a hole that a later reading fills is no longer among the holes', () => {
   const first = read({ items: [chat(1), chat(3)] })
-  const second = read({ items: [chat(1), chat(2), chat(3)] }, stream.rewind(first.carry))
+  const second = read({ items: [chat(1), chat(2), chat(3)] }, stream.rewind(first.streamState))
   expect(second.holes).toEqual([])
-  expect(stream.rereads(second.carry)).toBe(false)
+  expect(stream.rereads(second.streamState)).toBe(false)
 })
 
 it('reading on at the tail does not count the holes before it again', () => {
   const beginning = read({ items: [chat(1), chat(3)], nextId: 'n1' })
   expect(beginning.holes).toBeUndefined()
-  const tail = read({ items: [chat(4)], cursor: 'n1' }, beginning.carry)
-  const again = read({ items: [chat(4), chat(6)], cursor: 'n1' }, tail.carry)
+  const tail = read({ items: [chat(4)], cursor: 'n1' }, beginning.streamState)
+  const again = read({ items: [chat(4), chat(6)], cursor: 'n1' }, tail.streamState)
   expect(again.holes).toEqual([
     { from: 2, to: 2, state: 'open' },
     { from: 5, to: 5, state: 'open' },
   ])
-  const onceMore = read({ items: [chat(4), chat(6)], cursor: 'n1' }, again.carry)
-  expect(onceMore.carry).toEqual(again.carry)
+  const onceMore = read({ items: [chat(4), chat(6)], cursor: 'n1' }, again.streamState)
+  expect(onceMore.streamState).toEqual(again.streamState)
 })
 
 it('one numbering over all rooms leaves no holes', () => {
@@ -64,8 +64,8 @@ it('a log with more than two hundred holes is not numbered densely and has none'
   expect(dense.holes).toHaveLength(200)
   const sparse = read({ items })
   expect(sparse.holes).toEqual([])
-  expect(stream.rereads(sparse.carry)).toBe(false)
-  expect(read({ items: [chat(0), chat(2)] }, stream.rewind(sparse.carry)).holes).toEqual([])
+  expect(stream.rereads(sparse.streamState)).toBe(false)
+  expect(read({ items: [chat(0), chat(2)] }, stream.rewind(sparse.streamState)).holes).toEqual([])
 })
 
 it('a record that cannot be read is set aside, but it is not missing', () => {
@@ -92,9 +92,9 @@ it('a time later than the answer is the event’s own, but not its neighbours’
 
 it('a quiet tail that is read again moves neither the bounds of the room nor its end', () => {
   const items = [reward(1, 1_767_222_000_000), chat(2), { ...chat(3), cmd: 1, data: { state: 2 } }]
-  const live = read({ items }, read({ items: items.slice(0, 2) }).carry)
+  const live = read({ items }, read({ items: items.slice(0, 2) }).streamState)
   expect(live.rows['classroom.room']?.[0]).toMatchObject({ state: 2, ended_at: '2026-01-01T00:00:00.000Z' })
-  const again = read({ items, answeredAt: 1_767_240_000_000 }, live.carry)
+  const again = read({ items, answeredAt: 1_767_240_000_000 }, live.streamState)
   expect(again.rows['classroom.room']?.[0]).toMatchObject({
     state: 2,
     ended_at: null,
@@ -120,14 +120,14 @@ it('a class that was ended and later closed ended when it was ended', () => {
 
 it('a probe that shows the whole log reads on in it', () => {
   const known = read({ items: [chat(1)], nextId: 'n1' })
-  const probe = read({ items: [chat(1), chat(2)], purpose: 'probe' }, known.carry)
+  const probe = read({ items: [chat(1), chat(2)], purpose: 'probe' }, known.streamState)
   expect(probe.follow).toBe('next')
   expect(probe.rows['classroom.room_event']).toHaveLength(2)
 })
 
 it('a log that begins with sequences not seen before is that of another room', () => {
   const known = read({ items: [chat(50), chat(51)] }, { incarnation: 2 })
-  const other = read({ items: [chat(1)] }, known.carry)
+  const other = read({ items: [chat(1)] }, known.streamState)
   expect(other.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: true })
 })
 
@@ -139,10 +139,14 @@ describe('a log whose first events have no time of their own', () => {
 
   it('is that of another room when most of them say something else', () => {
     const items = log(Array.from({ length: 23 }, (_, n) => `or ${n}`))
-    const other = read({ items }, known.carry)
+    const other = read({ items }, known.streamState)
     expect(other.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
     expect(other.rows['classroom.room_event']).toHaveLength(23)
-    expect(read({ items }, other.carry).room).toEqual({ kind: 'incarnation', incarnation: 2, opens: false })
+    expect(read({ items }, other.streamState).room).toEqual({
+      kind: 'incarnation',
+      incarnation: 2,
+      opens: false,
+    })
   })
 
   it.each([
@@ -150,7 +154,7 @@ describe('a log whose first events have no time of their own', () => {
     ['what comes after the first ten', 10, 20],
   ])('is that of the same room when %s says something else', (_, from, to) => {
     const items = log(said.map((message, n) => (n >= from && n < to ? 'else' : message)))
-    expect(read({ items }, known.carry).room).toMatchObject({ incarnation: 1, opens: false })
+    expect(read({ items }, known.streamState).room).toMatchObject({ incarnation: 1, opens: false })
   })
 
   it('is that of the same room when one event has the time that it had, whatever the others say', () => {
@@ -160,47 +164,47 @@ describe('a log whose first events have no time of their own', () => {
       sequence: 0,
       data: { state: 1, startTime: 1_767_222_000_000 },
     }
-    const { carry } = read({ items: [start, ...log(said)] })
+    const { streamState } = read({ items: [start, ...log(said)] })
     const items = [start, ...log(said.map(message => `${message}?`))]
-    expect(read({ items }, carry).room).toMatchObject({ incarnation: 1, opens: false })
+    expect(read({ items }, streamState).room).toMatchObject({ incarnation: 1, opens: false })
   })
 
   describe('and are told one a page', () => {
     /** Reads on until another room is opened or everything is read; a probe, where the log is known. */
-    const follow = (words: readonly string[], carry: Json = null) => {
-      let [at, harvest] = [0, read({ items: [] }, carry)]
+    const follow = (words: readonly string[], streamState: Json = null) => {
+      let [at, toRows] = [0, read({ items: [] }, streamState)]
       for (let reads = 0; reads < 50 && at < words.length; reads++) {
         const place = at === 0 ? { purpose: 'probe' as const } : { cursor: `n${at}` }
         const onwards = at + 1 < words.length ? { nextId: `n${at + 1}` } : {}
-        harvest = read({ items: [log(words)[at]!], ...onwards, ...place }, harvest.carry)
-        if (harvest.follow === 'next') at += 1
-        else if (stream.rereads(harvest.carry))
-          [at, harvest] = [0, { ...harvest, carry: stream.rewind(harvest.carry) }]
+        toRows = read({ items: [log(words)[at]!], ...onwards, ...place }, toRows.streamState)
+        if (toRows.follow === 'next') at += 1
+        else if (stream.rereads(toRows.streamState))
+          [at, toRows] = [0, { ...toRows, streamState: stream.rewind(toRows.streamState) }]
         else break
-        if (harvest.room.kind === 'incarnation' && harvest.room.opens) break
+        if (toRows.room.kind === 'incarnation' && toRows.room.opens) break
       }
-      return { at, harvest }
+      return { at, harvest: toRows }
     }
-    const told = follow(said).harvest.carry
+    const told = follow(said).harvest.streamState
 
     it('is that of another room as soon as most of them say something else, read anew from the beginning', () => {
-      const { at, harvest } = follow([said[0]!, said[1]!, 'or', 'so', 'else', 'or what'], told)
+      const { at, harvest: toRows } = follow([said[0]!, said[1]!, 'or', 'so', 'else', 'or what'], told)
       expect(at).toBe(1)
-      expect(harvest.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
-      expect(harvest.rows['classroom.room_event']).toHaveLength(1)
+      expect(toRows.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
+      expect(toRows.rows['classroom.room_event']).toHaveLength(1)
     })
 
     it('is read on until it is known again, and stays that of its room', () => {
-      const { at, harvest } = follow(said, told)
+      const { at, harvest: toRows } = follow(said, told)
       expect(at).toBe(said.length)
-      expect(harvest.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
+      expect(toRows.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
     })
 
     it('is not begun again while it is being read', () => {
       const [first] = log(said)
-      const { carry } = read({ items: [first!], nextId: 'n1', purpose: 'probe' }, told)
-      expect(read({ items: [first!], nextId: 'n1', purpose: 'probe' }, carry)).toMatchObject({
-        carry,
+      const { streamState } = read({ items: [first!], nextId: 'n1', purpose: 'probe' }, told)
+      expect(read({ items: [first!], nextId: 'n1', purpose: 'probe' }, streamState)).toMatchObject({
+        streamState,
         follow: 'stay',
       })
     })
@@ -211,7 +215,7 @@ describe('a log whose first events have no time of their own', () => {
       ...item,
       data: Object.fromEntries(Object.entries(item.data).toReversed()),
     }))
-    expect(read({ items: turned }, known.carry).room).toMatchObject({ opens: false })
+    expect(read({ items: turned }, known.streamState).room).toMatchObject({ opens: false })
     const old = {
       incarnation: 1,
       fingerprint: [
@@ -223,7 +227,9 @@ describe('a log whose first events have no time of their own', () => {
     }
     const again = read({ items: log(said) }, old)
     expect(again.room).toMatchObject({ opens: false })
-    expect((again.carry as typeof old).fingerprint).toEqual((known.carry as typeof old).fingerprint)
+    expect((again.streamState as typeof old).fingerprint).toEqual(
+      (known.streamState as typeof old).fingerprint,
+    )
   })
 })
 
@@ -235,11 +241,11 @@ it('of two events of a page under one sequence that say different things, the se
   expect(rejects).toHaveLength(1)
 })
 
-it('a page from the middle of a log whose carry is broken makes no rows and asks for the beginning', () => {
+it('a page from the middle of a log whose stream state is broken makes no rows and asks for the beginning', () => {
   const lost = read({ items: [chat(7)], cursor: 'n1' }, { incarnation: 3, fold: 'nonsense' })
   expect(lost).toMatchObject({ rows: {}, follow: 'stay', room: { incarnation: 3, opens: false } })
-  expect(stream.rereads(lost.carry)).toBe(true)
-  const anew = read({ items: [chat(1)] }, stream.rewind(lost.carry))
+  expect(stream.rereads(lost.streamState)).toBe(true)
+  const anew = read({ items: [chat(1)] }, stream.rewind(lost.streamState))
   expect(anew.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: false })
-  expect(stream.rereads(anew.carry)).toBe(false)
+  expect(stream.rereads(anew.streamState)).toBe(false)
 })

@@ -6,8 +6,8 @@ import { pageOf } from './pages.ts'
 
 const stream = streams['popup-quiz']
 
-function read(parts: Partial<Page>, carry: Json = null) {
-  return stream.harvest(pageOf(parts), carry)
+function read(parts: Partial<Page>, streamState: Json = null) {
+  return stream.toRows(pageOf(parts), streamState)
 }
 
 function answer(popupQuizId: string | undefined, userUuid = 'ann') {
@@ -20,8 +20,8 @@ function start(popupQuizId: string) {
 
 it('each submission is told apart by its place in the log, and a page read again gives the same', () => {
   const items = [start('q1'), answer('q1'), answer('q1', 'bob'), start('q2'), answer('q2'), answer('q1')]
-  const ordinals = (carry: Json) =>
-    read({ items }, carry).rows['classroom.quiz_submission']?.map(row => [
+  const ordinals = (streamState: Json) =>
+    read({ items }, streamState).rows['classroom.quiz_submission']?.map(row => [
       row.quiz_id,
       row.user_uuid,
       row.ordinal,
@@ -33,30 +33,30 @@ it('each submission is told apart by its place in the log, and a page read again
     ['q1', 'ann', 5],
   ]
   expect(ordinals(null)).toEqual(expected)
-  expect(ordinals(read({ items }).carry)).toEqual(expected)
+  expect(ordinals(read({ items }).streamState)).toEqual(expected)
 })
 
 it('an answer to the first of many quizzes makes no key twice, on one page or on a later one', () => {
   const quizzes = Array.from({ length: 40 }, (_, quiz) => answer(`q${quiz}`))
   const first = read({ items: [...quizzes, answer('q0')], nextId: 'n1' })
-  const second = read({ items: [answer('q0')], cursor: 'n1' }, first.carry)
+  const second = read({ items: [answer('q0')], cursor: 'n1' }, first.streamState)
   const rows = [first, second].flatMap(page => page.rows['classroom.quiz_submission'] ?? [])
   const ofFirst = rows.filter(({ quiz_id }) => quiz_id === 'q0').map(({ ordinal }) => ordinal)
   expect(ofFirst).toEqual([0, 40, 41])
-  expect(JSON.stringify(first.carry)).not.toContain('"q0"')
+  expect(JSON.stringify(first.streamState)).not.toContain('"q0"')
 })
 
 it('an answer without the name of its quiz belongs to the one last started, also on a later page', () => {
   const first = read({ items: [start('q1'), start('q2')], nextId: 'n1' })
-  const { rows } = read({ items: [answer(undefined)], cursor: 'n1' }, first.carry)
+  const { rows } = read({ items: [answer(undefined)], cursor: 'n1' }, first.streamState)
   expect(rows['classroom.quiz_submission']?.[0]?.quiz_id).toBe('q2')
 })
 
 it('the end of a quiz has the item’s own time where it has one, else the answer’s only on the live end', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
-  const endedAt = (parts: Partial<Page>, carry: Json) =>
-    read(parts, carry).rows['classroom.quiz']?.find(({ quiz_id }) => quiz_id === 'q1')?.ended_at
-  const caughtUp = read({ items: [start('q1')] }).carry
+  const endedAt = (parts: Partial<Page>, streamState: Json) =>
+    read(parts, streamState).rows['classroom.quiz']?.find(({ quiz_id }) => quiz_id === 'q1')?.ended_at
+  const caughtUp = read({ items: [start('q1')] }).streamState
   expect(endedAt({ items: [start('q1'), end] }, null)).toBeNull()
   expect(endedAt({ items: [start('q1'), end] }, caughtUp)).toBe('2026-01-01T00:00:00.000Z')
   expect(endedAt({ items: [start('q1'), end], answeredAt: undefined }, caughtUp)).toBeNull()
@@ -66,12 +66,12 @@ it('the end of a quiz has the item’s own time where it has one, else the answe
 it('a log that is read again from its beginning takes nothing back that a later page had said', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
   const first = { items: [start('q1'), answer('q1')], nextId: 'n1' }
-  const whole = read({ items: [end], cursor: 'n1' }, read(first).carry).carry
+  const whole = read({ items: [end], cursor: 'n1' }, read(first).streamState).streamState
   const again = read(first, streams['popup-quiz'].rewind(whole))
   expect(again.rows['classroom.quiz']).toBeUndefined()
   expect(again.rows['classroom.quiz_submission']).toHaveLength(1)
   const grown = { ...first, items: [...first.items, start('q2')] }
-  const quizzes = read(grown, streams['popup-quiz'].rewind(read(first).carry)).rows['classroom.quiz']
+  const quizzes = read(grown, streams['popup-quiz'].rewind(read(first).streamState)).rows['classroom.quiz']
   expect(quizzes).toMatchObject([{ quiz_id: 'q2', state: 'running' }])
 })
 
@@ -80,21 +80,21 @@ it('the shares of a poll that are read again stay as they were said last', () =>
     changeProperties: { extra: { pollId: 'p1', pollDetails: { 0: { num } } } },
   })
   const poll = streams.poll
-  const { carry } = poll.harvest(pageOf({ items: [tell(1), tell(2)] }), null)
-  const { rows } = poll.harvest(pageOf({ items: [tell(1)], nextId: 'n1' }), poll.rewind(carry))
+  const { streamState } = poll.toRows(pageOf({ items: [tell(1), tell(2)] }), null)
+  const { rows } = poll.toRows(pageOf({ items: [tell(1)], nextId: 'n1' }), poll.rewind(streamState))
   expect(rows['classroom.poll_tally']).toBeUndefined()
 })
 
 it('an item that is set aside still takes its place in the log', () => {
   const first = read({ items: [null, start('q1')], nextId: 'n1' })
   expect(first.rows['classroom.widget_event']?.map(({ position }) => position)).toEqual([1])
-  const second = read({ items: [answer('q1')], cursor: 'n1' }, first.carry)
+  const second = read({ items: [answer('q1')], cursor: 'n1' }, first.streamState)
   expect(second.rows['classroom.widget_event']?.map(({ position }) => position)).toEqual([2])
 })
 
 it('a poll that only says by its other name of the state that it runs has started', () => {
   const item = { changeProperties: { extra: { pollId: 'p1', pollState: 1 } }, operator: { userUuid: 'tom' } }
-  const { rows } = streams.poll.harvest(pageOf({ items: [item] }), null)
+  const { rows } = streams.poll.toRows(pageOf({ items: [item] }), null)
   expect(rows['classroom.poll']?.[0]).toMatchObject({ state: 'running', started_by: 'tom' })
 })
 
@@ -106,9 +106,9 @@ it('rows belong to the incarnation that the store has set', () => {
   })
 })
 
-it('a page from the middle of a log whose carry is broken makes no rows and asks for the beginning', () => {
+it('a page from the middle of a log whose stream state is broken makes no rows and asks for the beginning', () => {
   const lost = read({ items: [start('q1')], cursor: 'n1' }, { incarnation: 4, seen: 'nonsense' })
   expect(lost).toMatchObject({ rows: {}, follow: 'stay', room: { incarnation: 4 } })
-  expect(stream.rereads(lost.carry)).toBe(true)
-  expect(stream.rereads(stream.rewind(lost.carry))).toBe(false)
+  expect(stream.rereads(lost.streamState)).toBe(true)
+  expect(stream.rereads(stream.rewind(lost.streamState))).toBe(false)
 })

@@ -26,7 +26,7 @@ const filling = ({ rooms, items }: Past) => `
   insert into ingest.progress (app_id, stream, series, version, epoch, updated_at, caught_up_at, closed_at)
   select '${app}', s, 'past-' || n, 9, 1, t, t, t
   from (select n, ${at('n', rooms)} as t from generate_series(1, ${rooms}) n) r cross join unnest(${streams}) s;
-  insert into ingest.worklist (app_id, stream, item, part, range_from, range_to, state, version, created_at, updated_at)
+  insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state, version, created_at, updated_at)
   select '${app}', case n % 2 when 0 then 'call-sessions' else 'call-metrics' end, 'past-' || n, '', t, t + interval '40 minutes', 'done', 3, t, t
   from (select n, ${at('n', items)} as t from generate_series(1, ${items}) n) i;
   select ingest.recount();

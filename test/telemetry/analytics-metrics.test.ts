@@ -26,9 +26,9 @@ describe('what is owed', () => {
     meter.owed({ app: 'b', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
     await clock.advance(60_000)
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_owed_seconds')).toEqual(['penstock_owed_seconds{stream="calls"} 65'])
-    expect(lines(text, 'penstock_oldest_owed_expires_seconds')).toEqual([
-      'penstock_oldest_owed_expires_seconds{stream="calls"} 540',
+    expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 65'])
+    expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([
+      'penstock_backlog_expires_seconds{stream="calls"} 540',
     ])
   })
 
@@ -36,15 +36,15 @@ describe('what is owed', () => {
     const { meter } = setUp({ streams: ['calls', 'room-events'] })
     meter.owed({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_oldest_owed_expires_seconds')).toEqual([])
-    expect(lines(text, 'penstock_owed_seconds')).toEqual(['penstock_owed_seconds{stream="calls"} 0'])
+    expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([])
+    expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 0'])
   })
 
   it('is forgotten when the apps are another process’s', async () => {
     const { meter } = setUp()
     meter.owed({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 1_000 })
     meter.owned(0)
-    expect(lines(await meter.scrape(), 'penstock_oldest_owed_expires_seconds')).toEqual([])
+    expect(lines(await meter.scrape(), 'penstock_backlog_expires_seconds')).toEqual([])
   })
 })
 

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest'
-import type { StoreFigures } from '../../src/engine/ports.ts'
+import type { StoreGauges } from '../../src/engine/ports.ts'
 import { createMeter, type MeterOptions } from '../../src/telemetry/metrics.ts'
 import { handClock } from './hand-clock.ts'
 
-const empty: StoreFigures = { gaps: [], rooms: [] }
+const empty: StoreGauges = { gaps: [], rooms: [] }
 
 export function setUp(options: Partial<MeterOptions> = {}) {
   const clock = handClock()
@@ -13,7 +13,7 @@ export function setUp(options: Partial<MeterOptions> = {}) {
     streams: ['app-events', 'room-events'],
     operations: ['appEvents', 'roomEvents'],
     rejectReasons: ['missing_key'],
-    figures: async () => empty,
+    storeGauges: async () => empty,
     ...options,
   })
   onTestFinished(() => meter.close())

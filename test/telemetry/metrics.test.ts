@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StoreFigures } from '../../src/engine/ports.ts'
+import type { StoreGauges } from '../../src/engine/ports.ts'
 import { setUp } from './meter-harness.ts'
 
 const timing = { receivedAt: 0, elapsed: 250 }
@@ -12,6 +12,8 @@ describe('the metrics', () => {
     const text = await setUp().meter.scrape()
     const types = text.split('\n').flatMap(line => /^# TYPE (penstock_\S+ \S+)$/.exec(line)?.[1] ?? [])
     expect(types.toSorted()).toEqual([
+      'penstock_backlog_expires_seconds gauge',
+      'penstock_backlog_seconds gauge',
       'penstock_budget_pace_ratio gauge',
       'penstock_budget_used_ratio gauge',
       'penstock_build_info gauge',
@@ -32,9 +34,7 @@ describe('the metrics', () => {
       'penstock_lag_seconds gauge',
       'penstock_last_success_timestamp_seconds gauge',
       'penstock_notifications_total counter',
-      'penstock_oldest_owed_expires_seconds gauge',
       'penstock_orphan_players gauge',
-      'penstock_owed_seconds gauge',
       'penstock_pages_total counter',
       'penstock_players gauge',
       'penstock_recent_losses gauge',
@@ -54,7 +54,7 @@ describe('the metrics', () => {
     await clock.advance(5_000)
     meter.request('app1', 'classroom', 'roomEvents', 'ok', timing)
     meter.request('app1', 'classroom', 'roomEvents', 'timeout', timing)
-    meter.refusal('app1', 'roomEvents', 'rate_limited')
+    meter.limitViolation('app1', 'roomEvents', 'rate_limited')
     meter.page(labels, 'committed')
     meter.rows({ 'classroom.room_event': 100, 'classroom.attendance': 7 })
     meter.commit(3)
@@ -167,7 +167,7 @@ describe('labels', () => {
 
   it('know only the operations and reasons of the daemon', async () => {
     const { meter } = setUp()
-    meter.refusal('app1', 'room 4711', 'timeout')
+    meter.limitViolation('app1', 'room 4711', 'timeout')
     meter.deadLetters({ app: 'app1', stream: 'room-events' }, 'user 4711', 1)
     const text = await meter.scrape()
     expect(text).not.toContain('4711')
@@ -176,7 +176,7 @@ describe('labels', () => {
 })
 
 describe('figures of the database', () => {
-  const figures: StoreFigures = {
+  const figures: StoreGauges = {
     gaps: [
       { app: 'a', stream: 'room-events', state: 'open', count: 2 },
       { app: 'b', stream: 'room-events', state: 'open', count: 3 },
@@ -188,7 +188,7 @@ describe('figures of the database', () => {
   }
 
   it('are summed over the apps', async () => {
-    const text = await setUp({ figures: async () => figures }).meter.scrape()
+    const text = await setUp({ storeGauges: async () => figures }).meter.scrape()
     expect(text).toContain('penstock_gaps{stream="room-events",state="open"} 5')
     expect(text).toContain('penstock_rooms{state="open"} 11')
     expect(text).toContain('penstock_database_up 1')
@@ -196,7 +196,7 @@ describe('figures of the database', () => {
 
   it('tell what was lost of late of every stream, also where that is nothing', async () => {
     const losses = [{ stream: 'room-events', hour: 2, day: 7 }]
-    const text = await setUp({ figures: async () => ({ ...figures, losses }) }).meter.scrape()
+    const text = await setUp({ storeGauges: async () => ({ ...figures, losses }) }).meter.scrape()
     expect(text.split('\n').filter(line => line.startsWith('penstock_recent_losses{'))).toEqual([
       'penstock_recent_losses{stream="app-events",window="hour"} 0',
       'penstock_recent_losses{stream="app-events",window="day"} 0',
@@ -206,7 +206,7 @@ describe('figures of the database', () => {
   })
 
   it('count players by app and status, all of them told for an app whose list was read', async () => {
-    const read = async (): Promise<StoreFigures> => ({
+    const read = async (): Promise<StoreGauges> => ({
       ...{ gaps: [], rooms: [] },
       players: [
         { app: 'a', status: 'running', count: 3 },
@@ -220,7 +220,7 @@ describe('figures of the database', () => {
         { app: 'c', count: 1 },
       ],
     })
-    const text = await setUp({ figures: read, maxApps: 1 }).meter.scrape()
+    const text = await setUp({ storeGauges: read, maxApps: 1 }).meter.scrape()
     expect(samples(text, 'penstock_players').toSorted()).toEqual([
       'penstock_players{app="a",status="connecting"} 0',
       'penstock_players{app="a",status="failed"} 0',
@@ -241,7 +241,7 @@ describe('figures of the database', () => {
   })
 
   it('no longer tell players of an app whose list is not read', async () => {
-    const answers: StoreFigures[] = [
+    const answers: StoreGauges[] = [
       {
         ...{ gaps: [], rooms: [] },
         players: [{ app: 'a', status: 'idle', count: 1 }],
@@ -249,7 +249,7 @@ describe('figures of the database', () => {
       },
       { gaps: [], rooms: [] },
     ]
-    const { meter, clock } = setUp({ figures: async () => answers.shift()! })
+    const { meter, clock } = setUp({ storeGauges: async () => answers.shift()! })
     expect(samples(await meter.scrape(), 'penstock_players')).toHaveLength(5)
     await clock.advance(5_000)
     const text = await meter.scrape()
@@ -262,7 +262,7 @@ describe('figures of the database', () => {
       readings++
       return figures
     }
-    const { meter, clock } = setUp({ figures: read })
+    const { meter, clock } = setUp({ storeGauges: read })
     await Promise.all([meter.scrape(), meter.scrape()])
     await clock.advance(4_999)
     await meter.scrape()
@@ -278,7 +278,7 @@ describe('figures of the database', () => {
       if (down) throw new Error('down')
       return figures
     }
-    const { meter, clock } = setUp({ figures: read })
+    const { meter, clock } = setUp({ storeGauges: read })
     await meter.scrape()
     down = true
     await clock.advance(5_000)
@@ -288,7 +288,7 @@ describe('figures of the database', () => {
   })
 
   it('are not waited for when the database hangs', async () => {
-    const { meter, clock } = setUp({ figures: () => new Promise(() => {}) })
+    const { meter, clock } = setUp({ storeGauges: () => new Promise(() => {}) })
     const scrape = meter.scrape()
     await clock.advance(2_000)
     expect(await scrape).toContain('penstock_database_up 0')

@@ -1,5 +1,5 @@
 import {
-  defaultSeriesWords,
+  defaultParameterNames,
   type Granularity,
   granularities,
   granularitySeconds,
@@ -11,29 +11,29 @@ import {
 } from '../../../src/provider/analytics/index.ts'
 import type { Query } from './query.ts'
 import { invalid } from './refusals.ts'
-import type { AnalyticsVisit } from './visit.ts'
+import type { AnalyticsContext } from './visit.ts'
 
-export function readUsageInsight(visit: AnalyticsVisit): readonly object[] {
-  const metric = visit.query.oneOf('metric', usageMetrics)
-  const granularity = granularityOf(visit.query, usageGranularities)
-  return bucketsOf(visit, granularity).map(ts => ({
+export function readUsageInsight(context: AnalyticsContext): readonly object[] {
+  const metric = context.query.oneOf('metric', usageMetrics)
+  const granularity = granularityOf(context.query, usageGranularities)
+  return bucketsOf(context, granularity).map(ts => ({
     ts,
-    [metric]: visit.insights.usage(metric, granularity, ts, visit),
+    [metric]: context.insights.usage(metric, granularity, ts, context),
   }))
 }
 
-export function readQualityInsight(visit: AnalyticsVisit): readonly object[] {
-  const product = visit.query.oneOf('productType', knownProducts)
-  const metric = visit.query.oneOf('metric', qualityMetrics)
-  const granularity = granularityOf(visit.query, qualityGranularities)
-  return bucketsOf(visit, granularity).map(ts => ({
+export function readQualityInsight(context: AnalyticsContext): readonly object[] {
+  const product = context.query.oneOf('productType', knownProducts)
+  const metric = context.query.oneOf('metric', qualityMetrics)
+  const granularity = granularityOf(context.query, qualityGranularities)
+  return bucketsOf(context, granularity).map(ts => ({
     ts,
-    [metric]: visit.insights.quality({ product, metric, granularity }, ts, visit),
+    [metric]: context.insights.quality({ product, metric, granularity }, ts, context),
   }))
 }
 
 /** The beginnings of all hours, days or minutes that the frame touches, that of its end included. */
-function bucketsOf({ asked }: AnalyticsVisit, granularity: Granularity): readonly number[] {
+function bucketsOf({ asked }: AnalyticsContext, granularity: Granularity): readonly number[] {
   const step = granularitySeconds[granularity]
   const [first, last] = [Math.floor(asked.start / step), Math.floor(asked.end / step)]
   return Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step)
@@ -41,7 +41,7 @@ function bucketsOf({ asked }: AnalyticsVisit, granularity: Granularity): readonl
 
 function granularityOf(query: Query, allowed: readonly Granularity[]): Granularity {
   const word = query.text('aggregateGranularity')
-  const granularity = granularities.find(one => defaultSeriesWords.granularities[one] === word)
+  const granularity = granularities.find(one => defaultParameterNames.granularities[one] === word)
   if (!granularity || !allowed.includes(granularity)) throw invalid('aggregateGranularity')
   return granularity
 }

@@ -63,7 +63,7 @@ export class Judge {
     const served = servedRange(settings, app.id, limitGroup, limits, time)
     const refusal = rate.refusal ?? ruleRange(asked, served, time).refusal
     if (refusal) throw beyondLimit(refusal, name, settings.switches)
-    return this.#answer(play, app, { query, asked, time, delay: limits.delay })
+    return this.#answer(play, app, { query, asked, time, delay: limits.dataDelay })
   }
 
   #count({ operation }: Play, { id, rest }: AppWithCredential, { rates }: PlanLimits) {

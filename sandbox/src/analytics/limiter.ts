@@ -1,7 +1,7 @@
 import type { AnalyticsGroup, LimitMessage } from '../../../src/provider/analytics/index.ts'
 import type { Rate } from '../../../src/provider/limits.ts'
+import { type Reading, Tally } from '../request-count.ts'
 import type { Switches } from '../switches.ts'
-import { type Reading, Tally } from '../tally.ts'
 import type { ViolationKind } from '../violations.ts'
 
 /** A request in the eyes of whoever counts it. */

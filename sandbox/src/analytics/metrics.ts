@@ -8,7 +8,7 @@ import type { Asked } from './ranges.ts'
 import { invalid } from './refusals.ts'
 import { callInQuestion } from './sessions.ts'
 import { withUnknown } from './thin.ts'
-import { type AnalyticsVisit, inSeconds } from './visit.ts'
+import { type AnalyticsContext, inSeconds } from './visit.ts'
 import { ownVitals, receiverVitals, senderVitals, vitalAt } from './vitals.ts'
 
 /** A metric ID that no document names. */
@@ -41,16 +41,16 @@ interface Reading {
 }
 
 /** Quality metrics of sessions. A session that nobody knows has no entry. */
-export function readMetrics(visit: AnalyticsVisit): object {
-  const sids = visit.query.list('sids', maxima.sids)
+export function readMetrics(context: AnalyticsContext): object {
+  const sids = context.query.list('sids', maxima.sids)
   if (!sids) throw invalid('sids')
-  const call = callInQuestion(visit)
+  const call = callInQuestion(context)
   if (!call) return { metrics: [] }
   const wanted = new Set(sids)
-  const reading = { ...visit, call }
+  const reading = { ...context, call }
   const metrics = sessionsWithMetrics(reading)
     .filter(({ sid }) => wanted.has(sid))
-    .map(session => withUnknown(visit.settings, { sid: session.sid, data: dataOf(session, reading) }))
+    .map(session => withUnknown(context.settings, { sid: session.sid, data: dataOf(session, reading) }))
   return { metrics }
 }
 
@@ -70,7 +70,7 @@ export function countPoints(call: Call, settings: Settings, now: number): Metric
 }
 
 function sessionsWithMetrics({ call, settings, now }: Reading): readonly CallSession[] {
-  const { vanishingSid } = settings.oddities
+  const { vanishingSid } = settings.quirks
   return call.sessions.filter(({ sid, joinedAt }) => {
     return joinedAt <= now && !befalls(vanishingSid, 'vanishing', sid)
   })
@@ -107,7 +107,7 @@ function seriesOf(session: CallSession, reading: Reading): readonly Series[] {
   const { settings } = reading
   const moments = momentsOf(session, reading)
   const own = session.speaks ? { ...ownVitals, ...senderVitals } : ownVitals
-  const isStrange = befalls(settings.oddities.unknownMid, 'unknown', session.sid)
+  const isStrange = befalls(settings.quirks.unknownMid, 'unknown', session.sid)
   return [
     ...midsOf(own).map(mid => ({ mid, peer: 0, moments })),
     ...peersOf(session, reading).flatMap(peer => {
@@ -149,8 +149,8 @@ function momentsWith(peer: number, moments: readonly number[], { call, now }: Re
 }
 
 /** Which values are words; nothing where none is. */
-function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { oddities }: Settings) {
-  const share = oddities.malformedValue
+function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { quirks }: Settings) {
+  const share = quirks.malformedValue
   const hash = hashOf('word', sid, mid, peer)
   return share > 0 ? (moment: number) => shareOf(hashOn(hash, moment)) < share : undefined
 }

@@ -3,7 +3,7 @@ import {
   callMetrics,
   callSearch,
   callSessions,
-  defaultSeriesWords,
+  defaultParameterNames,
   granularities,
   granularitySeconds,
   qualityInsight,
@@ -19,14 +19,14 @@ import { readRealtimeQuality, readRealtimeUsage } from './realtime.ts'
 import { searchCalls } from './search.ts'
 import { listSessions } from './sessions.ts'
 import { servedFrom, withUnknown } from './thin.ts'
-import type { AnalyticsVisit } from './visit.ts'
+import type { AnalyticsContext } from './visit.ts'
 
 export interface Play {
   readonly operation: Operation & { readonly limitGroup: AnalyticsGroup }
   /** Names of the parameters that hold the range. */
   readonly range: readonly [start: string, end: string]
   /** A successful answer, besides its code and message. Throws AnalyticsRefusal. */
-  readonly act: (visit: AnalyticsVisit) => object
+  readonly act: (context: AnalyticsContext) => object
 }
 
 const ofCalls = ['start_ts', 'end_ts'] as const
@@ -42,26 +42,26 @@ export const analyticsPlays: readonly Play[] = [
   series(realtimeQuality, readRealtimeQuality),
 ]
 
-function series(operation: Play['operation'], read: (visit: AnalyticsVisit) => readonly object[]): Play {
+function series(operation: Play['operation'], read: (context: AnalyticsContext) => readonly object[]): Play {
   return {
     operation,
     range: ofSeries,
-    act: visit => {
-      const served = read(visit).filter(entry => isServed(visit, operation.name, entry))
-      return { data: served.map(entry => withUnknown(visit.settings, entry)) }
+    act: context => {
+      const served = read(context).filter(entry => isServed(context, operation.name, entry))
+      return { data: served.map(entry => withUnknown(context.settings, entry)) }
     },
   }
 }
 
 /** Users have no entry for a time at which they are away in any deployment. */
 function isServed(
-  { settings, app, query, known }: AnalyticsVisit,
+  { settings, app, query, known }: AnalyticsContext,
   operation: string,
   entry: object,
 ): boolean {
   if (!('ts' in entry)) return true
   const word = query.optionalText('aggregateGranularity')
-  const granularity = granularities.find(one => defaultSeriesWords.granularities[one] === word)
+  const granularity = granularities.find(one => defaultParameterNames.granularities[one] === word)
   const step = granularity ? granularitySeconds[granularity] : realtimeWindow
   return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= known / 1_000
 }

@@ -26,11 +26,13 @@ export function servedRange(
   { seed, switches }: Settings,
   app: string,
   group: string,
-  { reach, span, delay }: RangeLimits,
+  { availableData: reach, timeFrame: span, dataDelay: delay }: RangeLimits,
   now: number,
 ): RangeLimits {
   const isTight = isTightHour({ seed, switches }, app, group, now)
-  return isTight ? { reach: reach / 2, span: span / 2, delay: delay * 2 } : { reach, span, delay }
+  return isTight
+    ? { availableData: reach / 2, timeFrame: span / 2, dataDelay: delay * 2 }
+    : { availableData: reach, timeFrame: span, dataDelay: delay }
 }
 
 /** Whether an app meets narrower bounds at `now`, Unix milliseconds, than its plan says. */
@@ -49,7 +51,7 @@ export function isTightHour(
  */
 export function ruleRange(
   { start, end }: Asked,
-  { delay, reach, span }: RangeLimits,
+  { dataDelay: delay, availableData: reach, timeFrame: span }: RangeLimits,
   now: number,
 ): RangeRuling {
   const broken = [

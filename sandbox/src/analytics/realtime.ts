@@ -10,7 +10,7 @@ import { hashOf } from '../hash.ts'
 import { productOf } from './equipment.ts'
 import { idleQuality, isBadCall, type QualityMetric, qualityAt, toPercent } from './quality.ts'
 import { invalid } from './refusals.ts'
-import type { AnalyticsVisit } from './visit.ts'
+import type { AnalyticsContext } from './visit.ts'
 
 export type RealtimeUsageMetric = (typeof realtimeUsageMetrics)[number]
 
@@ -32,23 +32,23 @@ interface Attendance {
   readonly windows: readonly (readonly Present[])[]
 }
 
-export function readRealtimeUsage(visit: AnalyticsVisit): readonly object[] {
-  const { query } = visit
+export function readRealtimeUsage(context: AnalyticsContext): readonly object[] {
+  const { query } = context
   const product = query.oneOf('productType', knownProducts)
   const metric = query.oneOf('metric', realtimeUsageMetrics)
-  const attendance = attendanceOf(visit, { product, cname: query.optionalText('cname') })
+  const attendance = attendanceOf(context, { product, cname: query.optionalText('cname') })
   return eachWindow(attendance, (ts, present) => ({ ts, [metric]: realtimeUsage(metric, present) }))
 }
 
-export function readRealtimeQuality(visit: AnalyticsVisit): readonly object[] {
-  const { query, settings } = visit
+export function readRealtimeQuality(context: AnalyticsContext): readonly object[] {
+  const { query, settings } = context
   const product = query.oneOf('productType', knownProducts)
   const metric = query.oneOf('metric', qualityMetrics)
   const cname = query.optionalText('cname')
   const users = query.users('uids', maxima.uids)
   const isServed = cname !== undefined || settings.switches.usersOutsideChannels === 'served'
   if (users && !isServed) throw invalid('uids without cname')
-  const attendance = attendanceOf(visit, { product, cname })
+  const attendance = attendanceOf(context, { product, cname })
   const ofAll = () =>
     eachWindow(attendance, (ts, present) => ({ ts, [metric]: realtimeQuality(metric, ts, present) }))
   if (!users) return ofAll()
@@ -114,7 +114,7 @@ function attendWindow(calls: Calls, subject: Subject, ts: number): readonly Pres
  * The windows from that of the start to that of the end, which is left out where the end is exclusive, unless it is that
  * of the start: a time stands for the window that holds it.
  */
-function attendanceOf({ settings, world, asked, known }: AnalyticsVisit, subject: Subject): Attendance {
+function attendanceOf({ settings, world, asked, known }: AnalyticsContext, subject: Subject): Attendance {
   const first = Math.floor(asked.start / realtimeWindow)
   const end = Math.floor(asked.end / realtimeWindow)
   const count = Math.max(1, end - first + (settings.switches.realtimeEnd === 'inclusive' ? 1 : 0))

@@ -1,10 +1,10 @@
 import { maxima } from '../../../src/provider/analytics/index.ts'
 import { type Call, past } from '../calls.ts'
 import { befalls, hashOf, shareOf } from '../hash.ts'
-import type { Oddities } from '../oddities.ts'
+import type { Quirks } from '../quirks.ts'
 import type { Switches } from '../switches.ts'
 import type { Asked } from './ranges.ts'
-import { type AnalyticsVisit, inSeconds } from './visit.ts'
+import { type AnalyticsContext, inSeconds } from './visit.ts'
 
 /** An item of the call search, as it is served. */
 export interface ServedCall {
@@ -18,8 +18,8 @@ export interface ServedCall {
 const defaultPageSize = 20
 
 /** Search calls: newest first, cut into pages. */
-export function searchCalls({ settings, world, query, asked, now }: AnalyticsVisit): object {
-  const { switches, oddities } = settings
+export function searchCalls({ settings, world, query, asked, now }: AnalyticsContext): object {
+  const { switches, quirks } = settings
   const pageNo = query.count('page_no', 1, 1_000_000)
   const wanted = query.count('page_size', defaultPageSize, maxima.pageSize)
   const pageSize = Math.min(wanted, switches.mostPerPage)
@@ -31,7 +31,7 @@ export function searchCalls({ settings, world, query, asked, now }: AnalyticsVis
   const isBeyond = pageNo > switches.callListPages
   const end = pageNo * pageSize
   const listed = isBeyond ? [] : matches.slice(end - pageSize, end)
-  const list = listed.map(call => servedCall(call, oddities, now))
+  const list = listed.map(call => servedCall(call, quirks, now))
   const listable = switches.callListPages * pageSize
   const isMore =
     switches.hasMore === 'omitted'
@@ -60,11 +60,11 @@ function isUnderLoad(matches: number, asked: Asked, seed: number | string, switc
 }
 
 /** The call as the search shows it at `now`; one that goes on is said to end where anything last happened in it. */
-export function servedCall(call: Call, oddities: Oddities, now: number): ServedCall {
+export function servedCall(call: Call, quirks: Quirks, now: number): ServedCall {
   const { callId, cname, createdAt } = call
   const destroyedAt = past(call.destroyedAt, now)
   const end = destroyedAt ?? latestActivity(call, now)
-  const isBackward = destroyedAt !== undefined && befalls(oddities.backwardCall, 'backward', callId)
+  const isBackward = destroyedAt !== undefined && befalls(quirks.backwardCall, 'backward', callId)
   return {
     call_id: callId,
     cname,

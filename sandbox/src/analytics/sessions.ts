@@ -3,7 +3,7 @@ import { type Call, type CallSession, past } from '../calls.ts'
 import { equipmentOf } from './equipment.ts'
 import type { Asked } from './ranges.ts'
 import { invalid, notTheWholeCall } from './refusals.ts'
-import { type AnalyticsVisit, inSeconds } from './visit.ts'
+import { type AnalyticsContext, inSeconds } from './visit.ts'
 
 /** An item of the sessions of a call, as it is served. */
 export interface ServedSession {
@@ -23,15 +23,15 @@ export interface ServedSession {
 const defaultPageSize = 20
 
 /** Session details: latest to join first. A call that nobody knows has none. */
-export function listSessions(visit: AnalyticsVisit): object {
-  const { query, now, settings } = visit
+export function listSessions(context: AnalyticsContext): object {
+  const { query, now, settings } = context
   const users = query.users('uids', maxima.uids)
   const excludesServers = query.yesOrNo('exclude_server_user', 'true')
-  const { pageNo, pageSize } = pageOf(visit)
-  const call = callInQuestion(visit)
+  const { pageNo, pageSize } = pageOf(context)
+  const call = callInQuestion(context)
   const isWanted = (session: CallSession) => !(excludesServers && equipmentOf(session).platform === 'Linux')
   const filtersFirst = settings.switches.serverFilter === 'before-paging'
-  const matches = (call ? sessionsIn(call, visit.asked, now) : [])
+  const matches = (call ? sessionsIn(call, context.asked, now) : [])
     .filter(session => users?.has(session.uid) ?? true)
     .filter(session => !filtersFirst || isWanted(session))
     .toReversed()
@@ -43,7 +43,7 @@ export function listSessions(visit: AnalyticsVisit): object {
 }
 
 /** The document wants both for pagination, and does not say what becomes of one alone: here it is a mistake. */
-function pageOf({ query, settings }: AnalyticsVisit) {
+function pageOf({ query, settings }: AnalyticsContext) {
   const pageNo = query.count('page_no', 1, 1_000_000)
   const pageSize = query.count('page_size', defaultPageSize, maxima.pageSize)
   const hasNumber = query.optionalText('page_no') !== undefined
@@ -53,7 +53,7 @@ function pageOf({ query, settings }: AnalyticsVisit) {
 }
 
 /** The call that is asked for; refused where only a part of it is asked and parts are not served. */
-export function callInQuestion({ settings, world, query, asked, now }: AnalyticsVisit): Call | undefined {
+export function callInQuestion({ settings, world, query, asked, now }: AnalyticsContext): Call | undefined {
   const call = world.calls.find(query.text('call_id'))
   if (!call || call.createdAt > now) return undefined
   const end = past(call.destroyedAt, now)

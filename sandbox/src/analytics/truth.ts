@@ -73,12 +73,12 @@ export function* trueCalls(world: AppWorld, settings: Settings, now: number): Ge
 }
 
 /** The sessions are put together when someone looks at them: there may be millions of them. */
-export function trueCall(call: Call, { oddities }: Settings, now: number): TrueCall {
+export function trueCall(call: Call, { quirks }: Settings, now: number): TrueCall {
   const { callId, cname, createdAt, destroyedAt } = call
   return {
     ...{ callId, cname, createdAt },
     destroyedAt: past(destroyedAt, now),
-    item: servedCall(call, oddities, now),
+    item: servedCall(call, quirks, now),
     get sessions() {
       return call.sessions
         .filter(({ joinedAt }) => joinedAt <= now)

@@ -5,7 +5,7 @@ import type { Query } from './query.ts'
 import type { Asked } from './ranges.ts'
 
 /** A request that has passed authentication and the limits of its plan. */
-export interface AnalyticsVisit {
+export interface AnalyticsContext {
   readonly settings: Settings
   /** Its ID. */
   readonly app: string

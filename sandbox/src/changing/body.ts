@@ -1,5 +1,5 @@
 import { breaksRule } from '../refusal.ts'
-import type { Sent } from '../visit.ts'
+import type { Sent } from '../request-context.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 

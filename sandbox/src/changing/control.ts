@@ -3,8 +3,8 @@ import type { Classrooms, Led } from '../classrooms.ts'
 import { leave } from '../lesson/people.ts'
 import { setState } from '../lesson/state.ts'
 import { breaksRule, conflict, noUser, refusedMove } from '../refusal.ts'
+import { identifier, type Play, type RequestContext, roomOf } from '../request-context.ts'
 import type { Switches } from '../switches.ts'
-import { identifier, type Play, roomOf, type Visit } from '../visit.ts'
 import type { Kick, Room } from '../world.ts'
 import { type Fields, oneOf, optional, readBody } from './body.ts'
 
@@ -13,23 +13,23 @@ const { notStarted, started, ended, closed } = roomStates
 /** Operations 1 and 2. */
 export function controlPlays(classrooms: Classrooms, switches: Switches): readonly Play[] {
   return [
-    { operation: kickUser, act: visit => kick(visit, classrooms) },
-    { operation: setRoomState, act: visit => move(visit, classrooms, switches) },
+    { operation: kickUser, act: context => kick(context, classrooms) },
+    { operation: setRoomState, act: context => move(context, classrooms, switches) },
   ]
 }
 
 /** Only someone who is in the room can be put out of it: each success tells that a user left. */
-function kick(visit: Visit, classrooms: Classrooms): void {
-  const userUuid = identifier(visit, 'userUuid')
-  const dirty = optional(readBody(visit.sent), 'dirty', 'Object') ?? {}
-  const until = endOfBan(dirty, visit.now)
-  const led = classrooms.of(roomOf(visit))
+function kick(context: RequestContext, classrooms: Classrooms): void {
+  const userUuid = identifier(context, 'userUuid')
+  const dirty = optional(readBody(context.sent), 'dirty', 'Object') ?? {}
+  const until = endOfBan(dirty, context.now)
+  const led = classrooms.of(roomOf(context))
   const { classroom } = led
   const pupil = classroom.present.get(userUuid)
   if (!pupil) throw noUser()
-  const kicked: Kick = { at: visit.now, until }
+  const kicked: Kick = { at: context.now, until }
   classroom.contents.held.kicks.set(userUuid, kicked)
-  leave(classroom, [pupil], visit.now)
+  leave(classroom, [pupil], context.now)
   if (until !== null) led.expect(pupil, until)
 }
 
@@ -46,11 +46,11 @@ function endOfBan(dirty: Fields, now: number): number | null {
   return duration === undefined ? null : now + duration * 1_000
 }
 
-function move(visit: Visit, classrooms: Classrooms, switches: Switches): void {
-  const state = oneOf(Object.values(roomStates), visit.params.state, 'state')
-  const room = roomOf(visit)
+function move(context: RequestContext, classrooms: Classrooms, switches: Switches): void {
+  const state = oneOf(Object.values(roomStates), context.params.state, 'state')
+  const room = roomOf(context)
   check(room, state, switches)
-  apply(classrooms.of(room), state, visit.now)
+  apply(classrooms.of(room), state, context.now)
 }
 
 /** A class that is over has been ended, whether or not its door is closed already. */

@@ -1,6 +1,6 @@
 import type { Classrooms } from '../classrooms.ts'
+import type { Play } from '../request-context.ts'
 import type { Switches } from '../switches.ts'
-import type { Play } from '../visit.ts'
 import { controlPlays } from './control.ts'
 import { propertyPlays } from './properties.ts'
 import { recordingPlays } from './recordings.ts'

@@ -10,7 +10,7 @@ import {
 import type { Operation } from '../../../src/provider/operation.ts'
 import type { Classrooms } from '../classrooms.ts'
 import { noUser } from '../refusal.ts'
-import { identifier, type Play, roomOf, type Visit } from '../visit.ts'
+import { identifier, type Play, type RequestContext, roomOf } from '../request-context.ts'
 import type { Held, Properties } from '../world.ts'
 import { type Fields, oneOf, optional, readBody, required } from './body.ts'
 
@@ -18,18 +18,18 @@ import { type Fields, oneOf, optional, readBody, required } from './body.ts'
 type Change = (properties: Properties) => Properties
 
 /** Whose properties they are: checks what only this owner has to say, then changes them. */
-type Owner = (visit: Visit, fields: Fields) => (held: Held, change: Change) => void
+type Owner = (context: RequestContext, fields: Fields) => (held: Held, change: Change) => void
 
 /** Operations 11 to 16. The document names no event for them. */
 export function propertyPlays(classrooms: Classrooms): readonly Play[] {
   const play = (operation: Operation, owner: Owner, read: (fields: Fields) => Change): Play => ({
     operation,
-    act: visit => {
-      const fields = readBody(visit.sent)
+    act: context => {
+      const fields = readBody(context.sent)
       const change = read(fields)
       const cause = optional(fields, 'cause', 'Object')
-      const apply = owner(visit, fields)
-      const { held } = classrooms.of(roomOf(visit)).classroom.contents
+      const apply = owner(context, fields)
+      const { held } = classrooms.of(roomOf(context)).classroom.contents
       apply(held, change)
       if (cause) held.causes.push(cause)
     },
@@ -63,10 +63,10 @@ const ofRoom: Owner = () => (held, change) => {
 
 /** A user exists once they have entered the room, and still does after leaving it. */
 function ofUser(classrooms: Classrooms): Owner {
-  return visit => {
-    const userUuid = identifier(visit, 'userUuid')
+  return context => {
+    const userUuid = identifier(context, 'userUuid')
     return ({ users }, change) => {
-      if (!classrooms.of(roomOf(visit)).classroom.known.has(userUuid)) throw noUser()
+      if (!classrooms.of(roomOf(context)).classroom.known.has(userUuid)) throw noUser()
       users.set(userUuid, change(users.get(userUuid) ?? {}))
     }
   }
@@ -74,8 +74,8 @@ function ofUser(classrooms: Classrooms): Owner {
 
 /** No operation makes an extApp: one that nobody has heard of has no properties yet. */
 function ofExtApp(readState: (fields: Fields) => number | undefined): Owner {
-  return (visit, fields) => {
-    const extAppUuid = identifier(visit, 'extAppUuid')
+  return (context, fields) => {
+    const extAppUuid = identifier(context, 'extAppUuid')
     const state = readState(fields)
     return ({ extApps }, change) => {
       const former = extApps.get(extAppUuid)

@@ -7,7 +7,7 @@ import {
 import type { Classrooms } from '../classrooms.ts'
 import { recordingTypes, runningRecording, startRecording, stopRecording } from '../lesson/recording.ts'
 import { conflict, type Refusal } from '../refusal.ts'
-import { type Play, roomOf, type Visit } from '../visit.ts'
+import { type Play, type RequestContext, roomOf } from '../request-context.ts'
 import { type Fields, oneOf, optional, readBody } from './body.ts'
 
 const states = Object.values(recordingStates)
@@ -18,9 +18,9 @@ export function recordingPlays(classrooms: Classrooms): readonly Play[] {
     {
       operation: updateRecordingConfig,
       isMeant: isUpdate,
-      act: visit => update(visit, classrooms),
+      act: context => update(context, classrooms),
     },
-    { operation: setRecordingState, act: visit => setRecording(visit, classrooms) },
+    { operation: setRecordingState, act: context => setRecording(context, classrooms) },
   ]
 }
 
@@ -29,7 +29,7 @@ export function recordingPlays(classrooms: Classrooms): readonly Play[] {
  * configuration that comes with state 1 and without the other fields of a start is meant for the recording
  * that runs; everything else starts or stops one.
  */
-function isUpdate({ params, sent }: Pick<Visit, 'params' | 'sent'>): boolean {
+function isUpdate({ params, sent }: Pick<RequestContext, 'params' | 'sent'>): boolean {
   if (params.state !== String(recordingStates.started)) return false
   try {
     const fields = readBody(sent)
@@ -39,18 +39,18 @@ function isUpdate({ params, sent }: Pick<Visit, 'params' | 'sent'>): boolean {
   }
 }
 
-function setRecording(visit: Visit, classrooms: Classrooms): void {
-  const state = oneOf(states, visit.params.state, 'state')
-  const request = readRequest(readBody(visit.sent))
-  const { classroom } = classrooms.of(roomOf(visit))
+function setRecording(context: RequestContext, classrooms: Classrooms): void {
+  const state = oneOf(states, context.params.state, 'state')
+  const request = readRequest(readBody(context.sent))
+  const { classroom } = classrooms.of(roomOf(context))
   const isRunning = runningRecording(classroom) !== undefined
   if (state === recordingStates.stopped) {
     if (!isRunning) throw notStarted()
-    stopRecording(classroom, visit.now)
+    stopRecording(classroom, context.now)
     return
   }
   if (isRunning) throw conflict(classroomCodes.recordingNotEnded, 'Recording has not been ended')
-  startRecording(classroom, visit.now, recordingTypes[request.mode === 'web' ? 'web' : 'composite'])
+  startRecording(classroom, context.now, recordingTypes[request.mode === 'web' ? 'web' : 'composite'])
   classroom.contents.held.recording = request
 }
 
@@ -64,9 +64,9 @@ function readRequest(fields: Fields) {
 }
 
 /** The new configuration takes the place of the whole former one. */
-function update(visit: Visit, classrooms: Classrooms): void {
-  const webRecordConfig = optional(readBody(visit.sent), 'webRecordConfig', 'Object')
-  const { classroom } = classrooms.of(roomOf(visit))
+function update(context: RequestContext, classrooms: Classrooms): void {
+  const webRecordConfig = optional(readBody(context.sent), 'webRecordConfig', 'Object')
+  const { classroom } = classrooms.of(roomOf(context))
   if (!runningRecording(classroom)) throw notStarted()
   const { held } = classroom.contents
   held.recording = { ...held.recording, webRecordConfig }

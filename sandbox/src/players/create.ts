@@ -3,11 +3,11 @@ import { readDraft } from './draft.ts'
 import { createTs, type Draft, type Player, statusOf } from './player.ts'
 import { invalid, overQuota, sameName, taken } from './refusals.ts'
 import { readRegion } from './region.ts'
-import type { Deed, PlayerVisit } from './visit.ts'
+import type { Action, PlayerContext } from './visit.ts'
 
 /** Reads a Create. Throws 400. */
-export function readCreate(visit: PlayerVisit): Deed {
-  const { request, app, world, settings, now } = visit
+export function readCreate(context: PlayerContext): Action {
+  const { request, app, world, settings, now } = context
   const region = readRegion(request)
   const streamIp = request.query.get('streamIp')
   if (streamIp !== null && !isAddress(streamIp)) throw invalid('streamIp')
@@ -18,7 +18,7 @@ export function readCreate(visit: PlayerVisit): Deed {
     const namesake = draft.name === undefined ? undefined : players.named(draft.name)
     if (namesake) throw sameName(namesake.id)
     if (players.liveCount >= settings.switches.playerQuota) throw overQuota(settings.switches)
-    const users = usersIn(visit, draft.channelName)
+    const users = usersIn(context, draft.channelName)
     refuseTaken(draft, players.in(draft.channelName), users)
     const player = players.create(draft, users, now)
     return { body: created(player), resourceId: player.id }
@@ -36,7 +36,7 @@ function created(player: Player): object {
 }
 
 /** IDs of the people and recorders who are in the channel now. */
-function usersIn({ world, now }: PlayerVisit, channelName: string): ReadonlySet<number> {
+function usersIn({ world, now }: PlayerContext, channelName: string): ReadonlySet<number> {
   const uids = new Set<number>()
   for (const call of world.calls.during(now, now)) {
     if (call.cname !== channelName || !goesOn(call, now, now)) continue

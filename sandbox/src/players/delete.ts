@@ -1,9 +1,9 @@
 import { gone } from './refusals.ts'
 import { readRegion } from './region.ts'
-import type { Deed, PlayerVisit } from './visit.ts'
+import type { Action, PlayerContext } from './visit.ts'
 
 /** Reads a Delete. A player is found in its own region alone. Throws 400. */
-export function readDelete({ request, world, now }: PlayerVisit): Deed {
+export function readDelete({ request, world, now }: PlayerContext): Action {
   const region = readRegion(request)
   const { id = '' } = request.params
   return () => {

@@ -5,11 +5,11 @@ import { identify } from './credentials.ts'
 import { PlayerLimiter } from './limiter.ts'
 import type { Play } from './plays.ts'
 import { PlayerRefusal, tooFast } from './refusals.ts'
-import type { Deed, PlayerRequest } from './visit.ts'
+import type { Action, PlayerRequest } from './visit.ts'
 
 export interface Heard {
   /** Throws PlayerRefusal; nothing has been done before. */
-  readonly deed: Deed
+  readonly action: Action
   /** The rules of the document that the request broke, whether or not it was refused for it. */
   readonly broken: readonly ViolationKind[]
 }
@@ -28,13 +28,13 @@ export class PlayerJudge {
   hear(play: Play, request: PlayerRequest & { readonly authorization: string | undefined }): Heard {
     const broken: ViolationKind[] = []
     try {
-      return { deed: this.#decide(play, request, broken), broken }
+      return { action: this.#decide(play, request, broken), broken }
     } catch (refusal) {
       if (!(refusal instanceof PlayerRefusal)) throw refusal
-      const deed = () => {
+      const action = () => {
         throw refusal
       }
-      return { deed, broken: [...broken, ...refusal.broken] }
+      return { action, broken: [...broken, ...refusal.broken] }
     }
   }
 
@@ -43,7 +43,7 @@ export class PlayerJudge {
     { operation, read }: Play,
     request: PlayerRequest & { readonly authorization: string | undefined },
     broken: ViolationKind[],
-  ): Deed {
+  ): Action {
     const { settings, universe } = this.#stage
     const { authorization, params, body, query } = request
     const app = identify(settings.apps, { authorization, appId: params.appId ?? '' })

@@ -1,6 +1,6 @@
 import { type PlayerGroup, playerRates } from '../../../src/provider/players/index.ts'
+import { type Reading, Tally } from '../request-count.ts'
 import type { Switches } from '../switches.ts'
-import { type Reading, Tally } from '../tally.ts'
 import type { ViolationKind } from '../violations.ts'
 
 /** A request in the eyes of whoever counts it. */

@@ -1,7 +1,7 @@
 import { befalls, hashOf } from '../hash.ts'
 import { createTs, type Player, statusOf } from './player.ts'
 import { invalid } from './refusals.ts'
-import type { Deed, PlayerVisit } from './visit.ts'
+import type { Action, PlayerContext } from './visit.ts'
 
 const mostOnPage = 500
 const usualOnPage = 200
@@ -13,15 +13,15 @@ const thinShare = 0.5
 const mask = ['name', 'streamUrl', 'channelName', 'uid', 'id', 'createTs', 'status'] as const
 
 /** Reads a List. Throws 400. */
-export function readList(visit: PlayerVisit): Deed {
-  const { query } = visit.request
+export function readList(context: PlayerContext): Action {
+  const { query } = context.request
   const filter = query.get('filter')
   const channel = filter === null ? undefined : /^channelName eq (.+)$/s.exec(filter)?.[1]
   if (filter !== null && channel === undefined) throw invalid('filter')
   const size = readSize(query.get('pageSize'))
   const after = readToken(query.get('pageToken'), filter)
   return ({ loops }) => {
-    const listed = visibleIn(visit).filter(player => (channel ?? player.channelName) === player.channelName)
+    const listed = visibleIn(context).filter(player => (channel ?? player.channelName) === player.channelName)
     const rest = listed.filter(({ number }) => number > after)
     const page = rest.slice(0, size)
     const last = loops ? after : page.at(-1)?.number
@@ -29,7 +29,7 @@ export function readList(visit: PlayerVisit): Deed {
     return {
       body: {
         totalSize: listed.length,
-        players: page.map(player => entry(player, visit)),
+        players: page.map(player => entry(player, context)),
         fields: page.some(({ account }) => account !== undefined)
           ? [...mask, 'account'].join(',')
           : mask.join(','),
@@ -40,12 +40,12 @@ export function readList(visit: PlayerVisit): Deed {
 }
 
 /** In the order of creation; new ones are not there yet. */
-function visibleIn({ world, settings, now }: PlayerVisit): readonly Player[] {
+function visibleIn({ world, settings, now }: PlayerContext): readonly Player[] {
   const blind = settings.switches.listBlindSeconds * 1_000
   return world.players.live.filter(({ createdAt }) => createdAt + blind <= now)
 }
 
-function entry(player: Player, { settings, now }: PlayerVisit): object {
+function entry(player: Player, { settings, now }: PlayerContext): object {
   const { id, name = null, streamUrl, channelName, uid, account } = player
   const { seed, switches } = settings
   const thin = { id, name, createTs: createTs(player) }

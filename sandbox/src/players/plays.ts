@@ -3,12 +3,12 @@ import { createPlayer, deletePlayer, listPlayers } from '../../../src/provider/p
 import { readCreate } from './create.ts'
 import { readDelete } from './delete.ts'
 import { readList } from './list.ts'
-import type { Deed, PlayerVisit } from './visit.ts'
+import type { Action, PlayerContext } from './visit.ts'
 
 export interface Play {
   readonly operation: Operation
   /** Reads what is to be done. Throws PlayerRefusal where the request breaks a rule. */
-  readonly read: (visit: PlayerVisit) => Deed
+  readonly read: (context: PlayerContext) => Action
 }
 
 export const playerPlays: readonly Play[] = [

@@ -37,7 +37,7 @@ async function perform(
   const { req } = context
   const body = parse(await req.text())
   const params = req.param()
-  const { deed, broken } = judge.hear(play, {
+  const { action, broken } = judge.hear(play, {
     ...{ params, body, query: new URL(req.url).searchParams },
     authorization: req.header('authorization'),
     contentType: req.header('content-type'),
@@ -45,7 +45,7 @@ async function perform(
   stage.violations.count(broken)
   const act = ({ loops, arrival }: { readonly loops: boolean; readonly arrival: Arrival }): Response => {
     try {
-      return answer(stage, requestId, deed({ loops }))
+      return answer(stage, requestId, action({ loops }))
     } catch (refusal) {
       if (!(refusal instanceof PlayerRefusal)) throw refusal
       arrival.refusal = refusal.message

@@ -11,7 +11,7 @@ export interface PlayerRequest {
 }
 
 /** A request whose sender is known, in the world of its app. */
-export interface PlayerVisit {
+export interface PlayerContext {
   readonly request: PlayerRequest
   readonly app: AppOptions
   readonly world: AppWorld
@@ -27,4 +27,4 @@ export interface PlayerAnswer {
 }
 
 /** What is to be done, once its rules are kept. Throws PlayerRefusal where the world stands against it. */
-export type Deed = (how: { readonly loops: boolean }) => PlayerAnswer
+export type Action = (how: { readonly loops: boolean }) => PlayerAnswer

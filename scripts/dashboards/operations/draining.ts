@@ -15,7 +15,7 @@ const lagShares = late
 const expiryShares = expiring
   .map(
     part =>
-      `${allowed(part.allowed)} / on () group_right () min by (stream) (${of('penstock_oldest_owed_expires_seconds', part.streams)})`,
+      `${allowed(part.allowed)} / on () group_right () min by (stream) (${of('penstock_backlog_expires_seconds', part.streams)})`,
   )
   .join(' or ')
 
@@ -95,7 +95,7 @@ export const behind = {
         'Time whose data are within reach and not read yet, or not final, over all series. What is not final is usual: insights change for two days. It is bad where it grows all the time.',
       unit: 's',
       none: 'nothing is owed by time',
-      queries: [promSeries(`sum by (stream) (${of('penstock_owed_seconds')})`, '{{stream}}')],
+      queries: [promSeries(`sum by (stream) (${of('penstock_backlog_seconds')})`, '{{stream}}')],
     }),
     bars({
       ...size,
@@ -119,7 +119,7 @@ export const behind = {
       none: 'nothing is owed by time',
       min: 0,
       queries: [
-        promSeries(`min by (stream) (${of('penstock_oldest_owed_expires_seconds')})`, '{{stream}}'),
+        promSeries(`min by (stream) (${of('penstock_backlog_expires_seconds')})`, '{{stream}}'),
         promSeries(allowed('expiry_seconds'), 'expected above (days)'),
         promSeries(allowed('expiry_realtime_seconds'), 'expected above (real-time)'),
       ],

@@ -12,7 +12,7 @@ const lateStreams = late
 const expiringStreams = expiring
   .map(
     part =>
-      `${of('penstock_oldest_owed_expires_seconds', part.streams)} < on () group_left () ${allowed(part.allowed)}`,
+      `${of('penstock_backlog_expires_seconds', part.streams)} < on () group_left () ${allowed(part.allowed)}`,
   )
   .join(' or ')
 

@@ -8,7 +8,7 @@ import {
 } from '../../provider/players/index.ts'
 import type { Given, Project } from '../arguments.ts'
 import { CallError, isUncertain } from '../errors.ts'
-import { traceInWords } from '../words.ts'
+import { formatTrace } from '../format.ts'
 import { adopted, type Created } from './created.ts'
 import type { Intent, OpenIntent } from './intents.ts'
 import { listAll } from './listing.ts'
@@ -116,7 +116,7 @@ class Making {
       if (!isUncertain(error.kind)) return await this.#refused(error)
       this.isUncertain = true
       this.#say(
-        `attempt ${attempt}: ${error.message}${traceInWords(error.trace)}; looking in ${SEEN_AFTER_MS / 1_000} s whether player ${this.#intent.name} was made`,
+        `attempt ${attempt}: ${error.message}${formatTrace(error.trace)}; looking in ${SEEN_AFTER_MS / 1_000} s whether player ${this.#intent.name} was made`,
       )
       const found = await this.#lookAfter(SEEN_AFTER_MS)
       return found && adopted(this.#intent.name, found)

@@ -1,7 +1,7 @@
 import { blindSeconds, deletePlayer as operation } from '../../provider/players/index.ts'
 import type { Given } from '../arguments.ts'
 import { CallError, isUncertain } from '../errors.ts'
-import { traceInWords } from '../words.ts'
+import { formatTrace } from '../format.ts'
 import { listAll } from './listing.ts'
 import type { PlayerPorts } from './ports.ts'
 
@@ -65,7 +65,7 @@ async function destroy(
     if (!(error instanceof CallError)) throw error
     const isUnknown = error.kind === 'not_found'
     if (!isUnknown && !isUncertain(error.kind)) throw error
-    const text = `${error.message}${traceInWords(error.trace)}; looking whether player ${String(given.id)} is still listed`
+    const text = `${error.message}${formatTrace(error.trace)}; looking whether player ${String(given.id)} is still listed`
     tell({ app, operation: 'players.deletePlayer', text })
     return isUnknown ? 'not found' : 'open'
   }

@@ -35,7 +35,7 @@ export function operationLines(operation: Operation): readonly string[] {
     '',
     ...parameterLines(operation),
     '',
-    `Limit: ${operation.limitGroup}: ${limitInWords(operation)}`,
+    `Limit: ${operation.limitGroup}: ${formatLimit(operation)}`,
     '',
     ...errorLines(operation),
     '',
@@ -69,35 +69,35 @@ function parameterLines(operation: Operation): readonly string[] {
   const rows = facts.flatMap(fact => {
     const must = fact.name === 'region' ? "the app's" : fact.required ? 'required' : ''
     const rule = fact.secret ? `${fact.rule}; secret: @FILE or env:NAME` : fact.rule
-    return [[`  --${fact.name}`, typeInWords(fact), fact.place, must, rule], ...fact.fields.map(fieldRow)]
+    return [[`  --${fact.name}`, formatType(fact), fact.place, must, rule], ...fact.fields.map(fieldRow)]
   })
   return textTable(['Parameters', 'type', 'place', '', 'rule'], rows)
 }
 
 function fieldRow(field: FieldFacts): readonly string[] {
-  return [`      ${field.name}`, typeInWords(field), '', field.required ? 'required' : '', field.rule]
+  return [`      ${field.name}`, formatType(field), '', field.required ? 'required' : '', field.rule]
 }
 
-function typeInWords({ type, kind }: FieldFacts): string {
+function formatType({ type, kind }: FieldFacts): string {
   if (kind === 'json') return `${type} (JSON)`
   return type === 'boolean' ? 'true or false' : type
 }
 
-function limitInWords({ limitGroup }: Operation): string {
+function formatLimit({ limitGroup }: Operation): string {
   if (limitGroup in playerRates) {
-    const rates = ratesInWords(playerRates[limitGroup as PlayerGroup])
+    const rates = formatRates(playerRates[limitGroup as PlayerGroup])
     return limitGroup === listPlayers.limitGroup ? `${rates}, for each filter where limits are split` : rates
   }
   if (limitGroup in analyticsLimits) {
     const plans = Object.entries(analyticsLimits[limitGroup as AnalyticsGroup])
-    return plans.map(([plan, { rates }]) => `${plan} ${ratesInWords(rates)}`).join('; ')
+    return plans.map(([plan, { rates }]) => `${plan} ${formatRates(rates)}`).join('; ')
   }
   return 'the documents name none; as limits of the configuration says'
 }
 
 const windows: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 86400: 'day' }
 
-function ratesInWords(rates: readonly Rate[]): string {
+function formatRates(rates: readonly Rate[]): string {
   return rates.map(({ requests, window }) => `${requests} a ${windows[window]}`).join(' and ')
 }
 

@@ -1,5 +1,5 @@
 import { CallError } from '../../client/errors.ts'
-import { traceInWords } from '../../client/words.ts'
+import { formatTrace } from '../../client/format.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../exit.ts'
@@ -43,7 +43,7 @@ export function failWith(error: unknown, format: Format): never {
     process.stderr.write(`${jsonText({ error: { ...factsOf(error), text, exitCode } }, format)}\n`)
     throw new Told(exitCode, { cause: error })
   }
-  throw new CommandError(`${text}${traceInWords(trace)}`, exitCode, { cause: error })
+  throw new CommandError(`${text}${formatTrace(trace)}`, exitCode, { cause: error })
 }
 
 function codeOf(error: unknown): ExitCode {

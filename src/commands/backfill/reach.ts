@@ -3,7 +3,7 @@ import type { Range } from '../../planning/range.ts'
 import type { RangeLimits } from '../../provider/limits.ts'
 
 /** How a range is cut; all in seconds. */
-export interface Cut extends Pick<RangeLimits, 'reach' | 'delay'> {
+export interface Cut extends Pick<RangeLimits, 'availableData' | 'dataDelay'> {
   /** What one value stands for: the range begins with a whole one. 1 where items have any time. */
   readonly step: number
   /** The first multiple of the step, Unix seconds, that is still served when the daemon comes to ask for it. */
@@ -23,14 +23,18 @@ export interface Outside {
 }
 
 /** Cuts a range to what the provider serves at `now` and goes on serving until it is asked for. */
-export function cutToReach({ from, to }: Range, { reach, delay, step, earliest }: Cut, now: number): Reach {
-  const [edge, horizon] = [now - reach + 1, now - delay]
+export function cutToReach(
+  { from, to }: Range,
+  { availableData, dataDelay, step, earliest }: Cut,
+  now: number,
+): Reach {
+  const [upperBound, lowerBound] = [now - availableData + 1, now - dataDelay]
   const begin = Math.max(floorTo(from, step), earliest)
-  const served = { from: begin, to: Math.min(to, horizon) }
+  const served = { from: begin, to: Math.min(to, lowerBound) }
   const outside: readonly Outside[] = [
-    { why: 'gone', range: { from, to: Math.min(to, edge) } },
-    { why: 'leaving', range: { from: Math.max(from, edge), to: Math.min(to, begin, horizon) } },
-    { why: 'too young', range: { from: Math.max(from, horizon), to } },
+    { why: 'gone', range: { from, to: Math.min(to, upperBound) } },
+    { why: 'leaving', range: { from: Math.max(from, upperBound), to: Math.min(to, begin, lowerBound) } },
+    { why: 'too young', range: { from: Math.max(from, lowerBound), to } },
   ]
   return {
     range: isEmpty(served) ? undefined : served,

@@ -18,8 +18,8 @@ export function analyticsCheck(config: Config, clock: Clock): CountedCheck {
     question: app => {
       const limits = allowanceOf(app, callSearch.limitGroup)!
       // In the middle of what can be asked for, so that no clock that is a little wrong matters.
-      const start = Math.floor(clock.now() / 1_000 - (limits.reach + limits.delay) / 2)
-      const range = { start_ts: start, end_ts: start + Math.min(minute, limits.span) - 1 }
+      const start = Math.floor(clock.now() / 1_000 - (limits.availableData + limits.dataDelay) / 2)
+      const range = { start_ts: start, end_ts: start + Math.min(minute, limits.timeFrame) - 1 }
       const request = requestLine(callSearch, { ...range, appid: app.id, page_no: 1, page_size: 1 })
       const rates = sharedRates(config, app, callSearch.limitGroup, limits.rates)
       return { request, rates, scope: analyticsScope(config, app), group: callSearch.limitGroup }

@@ -8,11 +8,11 @@ import type { Rate } from '../../provider/limits.ts'
 import { called, type RequestLine } from '../../provider/operation.ts'
 import { connectOptions } from '../daemon.ts'
 import { engineSettings } from '../engine-settings.ts'
-import { type BorrowedFences, borrowFences } from '../fence.ts'
+import { type OpenFences, openFences } from '../fence.ts'
 import type { Finding } from './finding.ts'
 
 /** A request that must wait longer than this for its budget, ms, is not sent. */
-const patience = 5_000
+const timeout = 5_000
 
 /** A debit that is never settled may still arrive this long after its deadline, ms. */
 const reachMargin = 10_000
@@ -60,12 +60,14 @@ export async function checkCounted(
   }
   const connection = connectOptions(config, databaseUrl)
   const pool = connect({ ...connection, poolSize: 1 })
-  const fences = borrowFences(connection, ports.random)
-  const reach = engineSettings(config).deadline + reachMargin
+  const fences = openFences(connection, ports.random)
+  const arrivesWithin = engineSettings(config).deadline + reachMargin
   try {
     const findings: Finding[] = []
     for (const app of apps) {
-      findings.push(await checkApp(app, check, { ...ports, reach, ledger: createLedger(pool), fences }))
+      findings.push(
+        await checkApp(app, check, { ...ports, arrivesWithin, ledger: createLedger(pool), fences }),
+      )
     }
     return findings
   } finally {
@@ -76,9 +78,9 @@ export async function checkCounted(
 
 interface AppPorts extends CheckPorts {
   /** How long after its debit a request may still arrive, ms. */
-  readonly reach: number
+  readonly arrivesWithin: number
   readonly ledger: Ledger
-  readonly fences: BorrowedFences
+  readonly fences: OpenFences
 }
 
 async function checkApp(app: AppConfig, check: CountedCheck, ports: AppPorts): Promise<Finding> {
@@ -90,21 +92,21 @@ async function checkApp(app: AppConfig, check: CountedCheck, ports: AppPorts): P
     return finding(app, 'warning', text)
   }
   const reply = await ports.transport.send(app.id, question.request)
-  await ports.ledger.settle(grant, reply.ok ? 'unread' : 'refused', grant.evidence)
+  await ports.ledger.settle(grant, reply.ok ? 'unread' : 'refused', grant.clockBounds)
   return verdict(app, check, reply)
 }
 
 async function debit(
   { id: app }: AppConfig,
   { request, scope, group, rates }: Question,
-  { clock, ledger, fences, reach }: AppPorts,
+  { clock, ledger, fences, arrivesWithin }: AppPorts,
 ): Promise<Grant | undefined> {
-  const giveUp = clock.monotonic() + patience
-  const lent = await fences.lend(app)
+  const giveUp = clock.monotonic() + timeout
+  const lent = await fences.acquire(app)
   if (!lent) return undefined
   const asked: Debit = {
-    ...{ scope, group, app, rates, reach, fence: lent.fence },
-    ...{ operation: called(request.operation), purpose: 'repair', evidence: anyTime },
+    ...{ scope, group, app, rates, arrivesWithin, fence: lent.fence },
+    ...{ operation: called(request.operation), purpose: 'repair', clockBounds: anyTime },
   }
   try {
     for (;;) {

@@ -107,7 +107,12 @@ function windowFacts(name: WindowStreamName, settings: WindowSettings): readonly
       stream: name,
       ...(granularity && { granularity }),
       ...(name === 'calls' && { pageSize: maxima.pageSize }),
-      ...{ series: series.length, step, every: settings.every / 1_000, finalAfter: settings.finalAfter },
+      ...{
+        series: series.length,
+        step,
+        every: settings.every / 1_000,
+        allowedLateness: settings.allowedLateness,
+      },
       ...(settings.live && { perChannel: settings.live.of('a channel').length }),
     }
   })

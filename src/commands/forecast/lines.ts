@@ -1,6 +1,6 @@
 import { appsText } from '../../config/availability.ts'
 import type { GroupForecast, StreamForecast } from '../../planning/forecast.ts'
-import { durationInWords, findingsOf, shareInWords } from '../../planning/forecast-words.ts'
+import { findingsOf, formatDuration, formatShare } from '../../planning/forecast-format.ts'
 import { countText, textTable } from '../text-table.ts'
 import type { Outlook } from './outlook.ts'
 
@@ -27,9 +27,9 @@ function groupRows(group: GroupForecast): readonly (readonly (string | number | 
     stream.kind === 'windows' ? stream.series : null,
     stream.wished === undefined ? null : Math.ceil(stream.wished),
     group.allowed,
-    stream.kind === 'windows' ? durationInWords(stream.every) : `${stream.perCall} a call`,
-    durationInWords(stream.freshness),
-    stream.lost > 0 ? shareInWords(stream.lost) : 'nothing',
+    stream.kind === 'windows' ? formatDuration(stream.every) : `${stream.perCall} a call`,
+    formatDuration(stream.freshness),
+    stream.lost > 0 ? formatShare(stream.lost) : 'nothing',
   ])
 }
 
@@ -45,11 +45,11 @@ function remarks(group: GroupForecast): readonly string[] {
       ? [`${group.group}: ${sharers} apps share the counter, so each has its part of it.`]
       : []),
     ...findingsOf(group),
-    ...(measurable ? [measurableInWords(measurable)] : []),
+    ...(measurable ? [formatMeasurable(measurable)] : []),
   ]
 }
 
-function measurableInWords({
+function formatMeasurable({
   callsPerDay,
   perCall,
   users,

@@ -3,9 +3,9 @@ import type { Incarnation, StoredEvent } from '../../postgres/replay.ts'
 import type { RoomEventRow, RoomRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
-import { readCarry } from '../../streams/carry.ts'
-import { LogCarry } from '../../streams/events/log-carry.ts'
-import type { FeedStream, HarvestSettings, Page, QueueStream, Reject } from '../../streams/stream.ts'
+import { LogState } from '../../streams/events/log-state.ts'
+import type { FeedStream, LogStream, Page, ReadingSettings, Reject } from '../../streams/stream.ts'
+import { readState } from '../../streams/stream-state.ts'
 
 /** What one event becomes when it is read again. */
 export interface ReadEvent {
@@ -27,24 +27,24 @@ export interface ReadEvent {
  * neighbour is asked.
  */
 export function eventReader(
-  streams: { readonly 'room-events': QueueStream; readonly 'app-events': FeedStream },
+  streams: { readonly 'room-events': LogStream; readonly 'app-events': FeedStream },
   { room, incarnation }: Incarnation,
-  settings: HarvestSettings,
+  settings: ReadingSettings,
   onReject: (reject: Reject) => void,
 ): (event: StoredEvent) => ReadEvent {
-  let carry: Json = { incarnation }
+  let streamState: Json = { incarnation }
   let cursor: string | null = null
 
   function readLog(page: Page): RowSet {
-    const harvest = streams['room-events'].harvest({ ...page, series: room, cursor }, carry)
-    carry = withoutTime(harvest.carry)
+    const toRows = streams['room-events'].toRows({ ...page, series: room, cursor }, streamState)
+    streamState = withoutTime(toRows.streamState)
     cursor = onwards
-    harvest.rejects.forEach(onReject)
-    return harvest.rows
+    toRows.rejects.forEach(onReject)
+    return toRows.rows
   }
 
   function readFeed(page: Page): RowSet {
-    const { rows, rejects } = streams['app-events'].harvest(page, null)
+    const { rows, rejects } = streams['app-events'].toRows(page, null)
     rejects.forEach(onReject)
     return rows
   }
@@ -61,7 +61,7 @@ export function eventReader(
 /** There is always more to come, or else the log would take the page for its end and wait at it. */
 const onwards = 'onwards'
 
-function pageOf(event: StoredEvent, room: string, settings: HarvestSettings): Page {
+function pageOf(event: StoredEvent, room: string, settings: ReadingSettings): Page {
   return {
     series: '',
     cursor: null,
@@ -81,8 +81,8 @@ function recordOf({ sequence, cmd, version, data, extra }: StoredEvent, room: st
   return { roomUuid: room, cmd, sequence, data, ...(version !== null && { version }), ...others }
 }
 
-function withoutTime(carry: Json): Json {
-  const { fold, ...log } = readCarry(LogCarry, carry)
+function withoutTime(streamState: Json): Json {
+  const { fold, ...log } = readState(LogState, streamState)
   return { ...log, fold: fold && { ...fold, lastTime: null } }
 }
 

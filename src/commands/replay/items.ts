@@ -1,10 +1,10 @@
 import { type Incarnation, type StoredItem, untold } from '../../postgres/replay.ts'
 import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
-import { readCarry } from '../../streams/carry.ts'
 import { after } from '../../streams/sequence.ts'
-import type { HarvestSettings, Page, QueueStream, Reject } from '../../streams/stream.ts'
-import { beginning, WidgetCarry } from '../../streams/widgets/widget-carry.ts'
+import type { LogStream, Page, ReadingSettings, Reject } from '../../streams/stream.ts'
+import { readState } from '../../streams/stream-state.ts'
+import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
 
 /**
  * Reads stored items of one widget of one incarnation of a room again, in the order of the log, with all that the
@@ -15,12 +15,12 @@ import { beginning, WidgetCarry } from '../../streams/widgets/widget-carry.ts'
  * a page of their own, with the rows of one page together, wherever a place is left out.
  */
 export function itemReader(
-  stream: QueueStream,
+  stream: LogStream,
   { room, incarnation }: Incarnation,
-  settings: HarvestSettings,
+  settings: ReadingSettings,
   onReject: (reject: Reject) => void,
 ): (items: readonly StoredItem[]) => readonly RowSet[] {
-  let carry = WidgetCarry.parse({ incarnation })
+  let streamState = WidgetState.parse({ incarnation })
 
   function readRun(run: readonly StoredItem[]): RowSet {
     const page: Page = {
@@ -36,15 +36,15 @@ export function itemReader(
     const first = run[0]!.position
     // A place beyond 2^53 is a number that the item has itself.
     const position = Number.isSafeInteger(first) ? Number(first) : 0
-    const known: WidgetCarry = { ...carry, fold: { ...(carry.fold ?? beginning), position } }
+    const known: WidgetState = { ...streamState, fold: { ...(streamState.fold ?? beginning), position } }
     // On the last page of a log that had been read to its end everything is new and told at once; but only a page
     // that others follow counts among what came before them.
-    const { rows, rejects } = stream.harvest(
+    const { rows, rejects } = stream.toRows(
       { ...page, nextId: undefined },
       { ...known, caughtUp: true, seen: null },
     )
     rejects.forEach(onReject)
-    carry = readCarry<WidgetCarry & Json>(WidgetCarry, stream.harvest(page, known).carry)
+    streamState = readState<WidgetState & Json>(WidgetState, stream.toRows(page, known).streamState)
     const { 'classroom.widget_event': _, ...derived } = rows
     return derived
   }

@@ -1,7 +1,7 @@
 import type { Rebuild } from '../../postgres/replay.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { mergeRows } from '../../streams/row-sets.ts'
-import type { FeedStream, HarvestSettings, QueueStream, Reject } from '../../streams/stream.ts'
+import type { FeedStream, LogStream, ReadingSettings, Reject } from '../../streams/stream.ts'
 import { eventReader } from './events.ts'
 import { itemReader } from './items.ts'
 import { watchLife } from './life.ts'
@@ -10,9 +10,9 @@ import { judgeRoom } from './room.ts'
 /** The streams whose rows are rebuilt. */
 export interface ReplayStreams {
   readonly 'app-events': FeedStream
-  readonly 'room-events': QueueStream
-  readonly 'popup-quiz': QueueStream
-  readonly poll: QueueStream
+  readonly 'room-events': LogStream
+  readonly 'popup-quiz': LogStream
+  readonly poll: LogStream
 }
 
 const widgets = [
@@ -29,7 +29,7 @@ export interface Volume {
 /** Rebuilds one incarnation of a room, a batch at a time; `onRead` hears of every batch, `onReject` of what cannot be read. */
 export function rebuildWith(
   streams: ReplayStreams,
-  settings: HarvestSettings,
+  settings: ReadingSettings,
   onRead: (volume: Volume) => void,
   onReject: (reject: Reject) => void = () => {},
 ): Rebuild {

@@ -1,6 +1,6 @@
 import {
   analyticsLimitReadings,
-  defaultSeriesWords,
+  defaultParameterNames,
   type Granularity,
   granularities,
   type SeriesParameter,
@@ -10,7 +10,7 @@ import { section } from './leaf.ts'
 import { service } from './service.ts'
 import { baseUrl, oneOf, text } from './values.ts'
 
-const { parameters: names, granularities: words } = defaultSeriesWords
+const { parameters: names, granularities: words } = defaultParameterNames
 
 /** What each parameter says, as people read it. */
 const parameterMeanings: Readonly<Record<SeriesParameter, string>> = {

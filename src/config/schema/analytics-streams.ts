@@ -8,7 +8,7 @@ import {
   usageGranularities,
   usageMetrics,
 } from '../../provider/analytics/index.ts'
-import type { DetailStreamName, WindowStreamName } from '../../streams/stream.ts'
+import type { SubstreamName, WindowStreamName } from '../../streams/stream.ts'
 import { formatDuration } from '../duration.ts'
 import { listOf, section } from './leaf.ts'
 import { channelName, count, duration, oneOf, text } from './values.ts'
@@ -17,7 +17,7 @@ import { channelName, count, duration, oneOf, text } from './values.ts'
 export interface CallsSettings {
   readonly every: number
   /** How long after its end a range is read again for calls that turn up late. */
-  readonly finalAfter: number
+  readonly allowedLateness: number
   readonly revisitEvery: number
 }
 
@@ -37,7 +37,7 @@ export interface SessionMetricsSettings {
 
 export interface UsageInsightSettings {
   readonly every: number
-  readonly finalAfter: number
+  readonly allowedLateness: number
   readonly metrics: readonly string[]
   readonly granularities: readonly Granularity[]
 }
@@ -77,36 +77,35 @@ const hour = 60 * minute
  * The values of a day are computed again about two days after its end, so those of its first hour are three days old
  * by then. What is older than the delay and this has been computed again, in every plan.
  */
-const restatedUsage = { every: 6 * hour, finalAfter: 60 * hour } as const
-const restatedQuality = { every: 6 * hour, finalAfter: 64 * hour } as const
+const restatedUsage = { every: 6 * hour, allowedLateness: 60 * hour } as const
+const restatedQuality = { every: 6 * hour, allowedLateness: 64 * hour } as const
 
-export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName | DetailStreamName, object> =
-  {
-    calls: { every: minute, finalAfter: hour, revisitEvery: 10 * minute },
-    'call-sessions': { serverUsers: 'include' },
-    'call-metrics': { select: { channels: [], everyNth: 1, minUsers: 0 } },
-    'usage-insight': { ...restatedUsage, metrics: usageMetrics, granularities: ['hour', 'day'] },
-    'quality-insight': {
-      ...restatedQuality,
-      products: ['Native'],
-      metrics: qualityMetrics,
-      granularities: ['hour', 'day'],
-    },
-    'realtime-usage': {
-      every: 5 * minute,
-      products: ['Native'],
-      metrics: realtimeUsageMetrics,
-      channels: [],
-    },
-    'realtime-quality': {
-      every: 5 * minute,
-      products: ['Native'],
-      metrics: qualityMetrics,
-      channels: [],
-      uids: [],
-      usersOf: 'channels',
-    },
-  }
+export const defaultAnalyticsStreams: AnalyticsStreams & Record<WindowStreamName | SubstreamName, object> = {
+  calls: { every: minute, allowedLateness: hour, revisitEvery: 10 * minute },
+  'call-sessions': { serverUsers: 'include' },
+  'call-metrics': { select: { channels: [], everyNth: 1, minUsers: 0 } },
+  'usage-insight': { ...restatedUsage, metrics: usageMetrics, granularities: ['hour', 'day'] },
+  'quality-insight': {
+    ...restatedQuality,
+    products: ['Native'],
+    metrics: qualityMetrics,
+    granularities: ['hour', 'day'],
+  },
+  'realtime-usage': {
+    every: 5 * minute,
+    products: ['Native'],
+    metrics: realtimeUsageMetrics,
+    channels: [],
+  },
+  'realtime-quality': {
+    every: 5 * minute,
+    products: ['Native'],
+    metrics: qualityMetrics,
+    channels: [],
+    uids: [],
+    usersOf: 'channels',
+  },
+}
 
 function time(least: string, most: string, fallback: number, meaning: string) {
   return duration(least, most)
@@ -137,7 +136,7 @@ function granularity<const G extends Granularity>(allowed: readonly G[], fallbac
 }
 
 const every = 'How often the newest values are asked for.'
-const finalAfter =
+const allowedLateness =
   'How long after its time a value is read again, because the provider computes it again; then it is complete.'
 
 const channels = z
@@ -164,10 +163,10 @@ export const analyticsStreamShapes = {
     meaning: 'Call records.',
     settings: {
       every: time('10s', '1h', calls.every, 'How often new calls are looked for.'),
-      finalAfter: time(
+      allowedLateness: time(
         '0s',
         '1d',
-        calls.finalAfter,
+        calls.allowedLateness,
         'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
       ),
       revisitEvery: time('1m', '1d', calls.revisitEvery, 'How often calls that go on are looked at again.'),
@@ -204,7 +203,7 @@ export const analyticsStreamShapes = {
     meaning: 'Numbers of users, channels and minutes, by hour and day.',
     settings: {
       every: time('10m', '7d', usage.every, every),
-      finalAfter: time('0s', '30d', usage.finalAfter, finalAfter),
+      allowedLateness: time('0s', '30d', usage.allowedLateness, allowedLateness),
       metrics: metrics(usage.metrics),
       granularities: granularity(usageGranularities, usage.granularities),
     },
@@ -213,7 +212,7 @@ export const analyticsStreamShapes = {
     meaning: 'Rates of success, freezing and delay, by hour and day.',
     settings: {
       every: time('10m', '7d', quality.every, every),
-      finalAfter: time('0s', '30d', quality.finalAfter, finalAfter),
+      allowedLateness: time('0s', '30d', quality.allowedLateness, allowedLateness),
       products: products(quality.products),
       metrics: metrics(quality.metrics),
       granularities: granularity(granularities, quality.granularities),
@@ -246,7 +245,7 @@ export const analyticsStreamShapes = {
   },
 } as const satisfies Readonly<
   Record<
-    WindowStreamName | DetailStreamName,
+    WindowStreamName | SubstreamName,
     { readonly meaning: string; readonly settings: z.core.$ZodLooseShape }
   >
 >

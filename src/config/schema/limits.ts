@@ -16,9 +16,9 @@ export interface PlanOverride {
   readonly perSecond?: number | undefined
   readonly perMinute?: number | undefined
   readonly perDay?: number | undefined
-  readonly reach?: number | undefined
-  readonly span?: number | undefined
-  readonly delay?: number | undefined
+  readonly availableData?: number | undefined
+  readonly timeFrame?: number | undefined
+  readonly dataDelay?: number | undefined
   readonly concurrency: number
 }
 
@@ -87,13 +87,13 @@ function planLimits(group: AnalyticsGroup, meaning: string) {
     perDay: count(1, 10_000_000)
       .optional()
       .describe('Requests in any 24 hours, at most. Left out: as documented.'),
-    reach: duration('1m', '3650d')
+    availableData: duration('1m', '3650d')
       .optional()
       .describe('How far back data are served. Left out: as documented.'),
-    span: duration('1m', '3650d')
+    timeFrame: duration('1m', '3650d')
       .optional()
       .describe('Longest range of one request. Left out: as documented.'),
-    delay: duration('0s', '30d').optional().describe('How old data must be. Left out: as documented.'),
+    dataDelay: duration('0s', '30d').optional().describe('How old data must be. Left out: as documented.'),
     concurrency: concurrency(defaultLimits[group].concurrency),
   }
   return section(shape, { noun: 'limit' }).optional().describe(meaning)

@@ -11,9 +11,9 @@ export interface Debit {
   /** What the request is for; kept as evidence. */
   readonly purpose: Purpose
   /** What this process knows of the time that has passed, against jumps of the database's clock. */
-  readonly evidence: Evidence
+  readonly clockBounds: ClockBounds
   /** The request's total deadline plus ten seconds, ms: how long an unsettled debit may still reach the provider. */
-  readonly reach: number
+  readonly arrivesWithin: number
 }
 
 /** Whose counter it is of an app that is in several regions: the servers of each count by themselves. */
@@ -29,7 +29,7 @@ export type Purpose = (typeof purposes)[number]
  * Between these moments, ms since the epoch, the database's clock is believed; outside, the nearer one stands for
  * it: budget time never runs ahead of what the process saw pass, nor stands still when the clock was put back.
  */
-export interface Evidence {
+export interface ClockBounds {
   readonly floor: number
   readonly ceiling: number
 }
@@ -52,7 +52,7 @@ export interface Grant {
   /** Number of the debit, without gaps within (scope, group). */
   readonly n: number
   /** What is known of the time: when the debit was asked for, then when the answer had arrived. */
-  readonly evidence: Evidence
+  readonly clockBounds: ClockBounds
 }
 
 /**
@@ -76,7 +76,7 @@ export interface Ledger {
   /** Debits one request durably, or says how long to wait. Throws StoreUnavailable. */
   readonly take: (debit: Debit) => Promise<TakeResult>
   /** It is over without a page to commit. Throws StoreUnavailable. */
-  readonly settle: (grant: Grant, outcome: Settlement, evidence: Evidence) => Promise<void>
+  readonly settle: (grant: Grant, outcome: Settlement, clockBounds: ClockBounds) => Promise<void>
   /** How much of a window of `window` seconds is used. Throws StoreUnavailable. */
   readonly budget: (scope: string, group: string, window: number, recent: number) => Promise<BudgetState>
 }

@@ -5,7 +5,7 @@ export type CommitResult =
       readonly stored: Readonly<Record<string, number>>
       readonly diverged: number
       /** Dead letters that were new, by reason. */
-      readonly setAside: Readonly<Record<string, number>>
+      readonly deadLetters: Readonly<Record<string, number>>
     }
   /** Someone else moved this series first, or the outcome of an earlier commit was not known: read progress again. */
   | { readonly outcome: 'stale' }

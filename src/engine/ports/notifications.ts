@@ -13,7 +13,7 @@ export interface PlayerNotice {
   readonly payload: Json
 }
 
-export interface NoticeBook {
+export interface NotificationStore {
   /** Keeps a notice once. Throws RefusedRows when Postgres refuses a value, StoreUnavailable when it is away. */
   readonly keep: (notice: PlayerNotice) => Promise<'stored' | 'repeated'>
 }

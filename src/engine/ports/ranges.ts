@@ -2,12 +2,12 @@ import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/range.ts'
 import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
-import type { DetailStreamName, Reject, StreamName, WorkItem } from '../../streams/stream.ts'
+import type { Reject, StreamName, SubstreamName, WorkItem } from '../../streams/stream.ts'
 import type { Grant } from './budget.ts'
 import type { CommitResult } from './commit-result.ts'
 import type { Fence } from './ownership.ts'
 
-/** Progress over ranges of time, and the worklist. Every method throws StoreUnavailable. */
+/** Progress over ranges of time, and the work queue. Every method throws StoreUnavailable. */
 export interface RangeStore {
   /** How far each series of a window stream has come that is asked for. */
   readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
@@ -33,7 +33,7 @@ export interface RangeStore {
   /** Channels in which a room or call goes on, or went on since a moment (Unix seconds): the newest first. */
   readonly liveChannels: (app: string, since: number) => Promise<readonly LiveChannel[]>
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
-  readonly rehearseWindow: (page: WindowCommit) => Promise<boolean>
+  readonly dryRunWindow: (page: WindowCommit) => Promise<boolean>
   /**
    * What is owed of a series before `edge` (Unix seconds) has left the provider's reach: it becomes rows of the gap
    * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
@@ -43,32 +43,32 @@ export interface RangeStore {
     app: string,
     stream: StreamName,
     series: string,
-    edge: number,
+    upperBound: number,
   ) => Promise<{ readonly lost: number; readonly absent: number }>
   /** Items that may be fetched now, the oldest in front, which expire first, or the newest. */
   readonly items: (
     app: string,
-    stream: DetailStreamName,
+    stream: SubstreamName,
     bounds: ItemBounds,
     limit: number,
     first?: 'oldest' | 'newest',
   ) => Promise<readonly OpenItem[]>
   /** What the calls that began since a moment, Unix seconds, ask for their details, and what is owed of all. */
-  readonly detailDemand: (app: string, since: number) => Promise<DetailDemand>
+  readonly substreamDemand: (app: string, since: number) => Promise<SubstreamDemand>
   /**
    * In how many ms the first of the items may be fetched that had to wait `ago` ms before now: for another try, or until
    * the provider serves it. 0 where one came due since, null where none had to.
    */
   readonly itemDueIn: (
     app: string,
-    stream: DetailStreamName,
+    stream: SubstreamName,
     bounds: ItemBounds,
     ago: number,
   ) => Promise<number | null>
   /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
-  readonly owedItems: (app: string, stream: DetailStreamName) => Promise<OwedItems>
+  readonly backlogItems: (app: string, stream: SubstreamName) => Promise<BacklogItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
-  readonly rehearseItem: (page: ItemCommit) => Promise<boolean>
+  readonly dryRunItem: (page: ItemCommit) => Promise<boolean>
   /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it leave the reach before it is had. */
   readonly deferItem: (
     fence: Fence,
@@ -84,19 +84,24 @@ export interface RangeStore {
   /** Gives an item up: a row of the gap ledger. */
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
   /** The same for items that begin before `edge`, Unix seconds; answers how many. */
-  readonly expireItems: (fence: Fence, app: string, stream: DetailStreamName, edge: number) => Promise<number>
+  readonly expireItems: (
+    fence: Fence,
+    app: string,
+    stream: SubstreamName,
+    upperBound: number,
+  ) => Promise<number>
 }
 
 export type { LiveChannel }
 
 /** In seconds; `oldest` is a Unix time, null when nothing is owed. */
-export interface OwedItems {
+export interface BacklogItems {
   readonly seconds: number
   readonly oldest: number | null
 }
 
 /** What the details of calls ask of a budget. */
-export interface DetailDemand {
+export interface SubstreamDemand {
   /** Calls that began in the time that was asked about. */
   readonly calls: number
   /**
@@ -152,12 +157,12 @@ export interface LostRange extends Range {
   readonly reason: 'overflow' | 'refused'
 }
 
-/** An item of the worklist with where it stands. */
+/** An item of the work queue with where it stands. */
 export interface OpenItem extends WorkItem {
   readonly version: number
   /** Page to ask for, from 1. */
   readonly page: number
-  readonly carry: Json
+  readonly streamState: Json
   /** Someone asked for it again. */
   readonly origin: 'live' | 'backfill'
   /** Failures so far in a row. */
@@ -173,7 +178,7 @@ export interface ItemCommit {
   readonly item: OpenItem
   /** Null when there is none: then the item is done, unless something of it was set aside. */
   readonly nextPage: number | null
-  readonly carry: Json
+  readonly streamState: Json
   readonly rows: RowSet
   readonly rejects: readonly Reject[]
   /** An item of which something was set aside is not asked for again for so long, ms. */

@@ -11,7 +11,7 @@ export interface Progress {
   /** Raised by every commit; a commit with another version than the stored one writes nothing. */
   readonly version: number
   readonly cursor: string | null
-  readonly carry: Json
+  readonly streamState: Json
   /** The roomUuid certainly still means the room that the rows belong to; of a series without a room, false. */
   readonly certain: boolean
   /** Someone wants the series read again from its beginning; the next commit takes that away. */
@@ -50,7 +50,7 @@ export interface PageCommit {
   /** Version that was read; the commit is void if it is no longer the stored one. */
   readonly version: number
   readonly cursor: string | null
-  readonly carry: Json
+  readonly streamState: Json
   /** The log or list was read to its end. */
   readonly caughtUp: boolean
   readonly source: 'feed' | 'log' | 'list'
@@ -122,10 +122,10 @@ export interface Store extends RangeStore {
   /** Writes one page in one statement. Throws RefusedRows when Postgres refuses a value. */
   readonly commit: (page: PageCommit) => Promise<CommitResult>
   /** Tries the same statement and rolls it back: true when Postgres would take it. */
-  readonly rehearse: (page: PageCommit) => Promise<boolean>
+  readonly dryRun: (page: PageCommit) => Promise<boolean>
   /** Keeps bytes that could not be used as a page; the same letter again only raises a count. */
-  readonly setAside: (letter: DeadLetter) => Promise<'new' | 'again'>
-  /** The series needs no more visits until a hint comes. */
+  readonly deadLetter: (letter: DeadLetter) => Promise<'new' | 'again'>
+  /** The series needs no more syncs until a hint comes. */
   readonly closeSeries: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
   /** The provider no longer knows the room: its log is final, and what is missing in it is lost. */
   readonly forgetRoom: (fence: Fence, app: string, room: string) => Promise<void>
@@ -175,7 +175,7 @@ export interface DeadLetter {
 }
 
 /** What the gauges need that only the database knows. */
-export interface StoreFigures {
+export interface StoreGauges {
   readonly gaps: readonly {
     readonly app: string
     readonly stream: string
@@ -192,15 +192,15 @@ export interface StoreFigures {
   /** Rows that wait for a partition of their own. */
   readonly leftBehind?: readonly { readonly table: string; readonly rows: number }[]
   /** What is owed of streams whose progress is time, and of those that read details. */
-  readonly owed?: readonly OwedFigure[]
+  readonly owed?: readonly BacklogFigure[]
 }
 
-export interface OwedFigure {
+export interface BacklogFigure {
   readonly app: string
   readonly stream: string
   /** Not final up to now, what is still too young to be asked for included. */
   readonly seconds: number
-  /** Items of the worklist; 0 of a stream whose progress is time. */
+  /** Items of the work queue; 0 of a stream whose progress is time. */
   readonly items: number
   /** Begin of the oldest that is owed, ms since the epoch; null when nothing is. */
   readonly oldest: number | null

@@ -25,7 +25,7 @@ export interface Meter {
   /** Values that nobody asked for. */
   readonly ignored: (labels: StreamLabels, count: number) => void
   readonly divergences: (labels: StreamLabels, count: number) => void
-  readonly refusal: (app: string, operation: string, kind: FailureKind) => void
+  readonly limitViolation: (app: string, operation: string, kind: FailureKind) => void
   readonly debit: (app: string, group: string) => void
   /** Series that are due and how late the latest of them is, in ms. */
   readonly schedule: (

@@ -6,11 +6,11 @@ import { encodeJson, encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, type Values } from '../statement.ts'
 import { classroomTables } from '../tables/classroom.ts'
 import { playersTables } from '../tables/players.ts'
+import { debitValues, encodeRows, parameterName, rejectedValues } from './ctes.ts'
 import { commitFeed, commitLog } from './events.ts'
 import { commitPoll, commitQuiz, commitRecordings, commitResources } from './lists.ts'
-import { encodeRows, parameterName, rejectedValues, settledValues } from './pieces.ts'
 import { commitPlayers } from './players.ts'
-import { rehearseCommit, runCommit } from './run.ts'
+import { dryRunCommit, runCommit } from './run.ts'
 
 /** What the statements need to know besides the page. */
 export interface CommitSettings {
@@ -40,8 +40,8 @@ export function commitPage(pool: pg.Pool, settings: CommitSettings, page: PageCo
 }
 
 /** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export function rehearsePage(pool: pg.Pool, settings: CommitSettings, page: PageCommit): Promise<boolean> {
-  return rehearseCommit(pool, bindPage(page, settings))
+export function dryRunPage(pool: pg.Pool, settings: CommitSettings, page: PageCommit): Promise<boolean> {
+  return dryRunCommit(pool, bindPage(page, settings))
 }
 
 function bindPage(page: PageCommit, settings: CommitSettings): BoundStatement {
@@ -59,7 +59,7 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     ...page.fence,
     version: page.version,
     cursor: page.cursor === null ? null : encodeText(page.cursor),
-    carry: encodeJson(page.carry),
+    stream_state: encodeJson(page.streamState),
     caught_up: page.caughtUp,
     memory: `${settings.roomMemory} milliseconds`,
     room_streams: settings.roomStreams,
@@ -70,7 +70,7 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     complete: page.holes !== undefined,
     dense: settings.sequenceScope === 'room',
     ...rejectedValues(page.rejects),
-    ...settledValues(settles, page.source === 'feed' ? page.caughtUp : null),
+    ...debitValues(settles, page.source === 'feed' ? page.caughtUp : null),
     ...rowValues(page),
   }
 }

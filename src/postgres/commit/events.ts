@@ -2,7 +2,7 @@ import { lose } from '../missing.ts'
 import { type Statement, statement } from '../statement.ts'
 import { eventTables } from '../tables/classroom.ts'
 import { tables } from '../tables.ts'
-import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
+import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
 import { isOfOther, replacedEvents, takenBack } from './replaced.ts'
 import { followed, reopened, storedRooms, toldChanges } from './room-life.ts'
 
@@ -168,7 +168,7 @@ const opening = `
     returning r.incarnation
   ), ${lose(':series', 'room_reused')}, restarted as (
     update ingest.progress p
-    set version = p.version + 1, cursor = null, carry = jsonb_build_object('incarnation', :incarnation::int),
+    set version = p.version + 1, cursor = null, stream_state = jsonb_build_object('incarnation', :incarnation::int),
         caught_up_at = null, closed_at = null
     where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[]) and p.stream <> :stream
       and :opens::boolean and exists (select from moved)
@@ -203,7 +203,7 @@ export const commitFeed: Statement = statement(
   'commit_feed',
   `with ${[
     fence('alone'),
-    moved('true'),
+    advanced('true'),
     event,
     feedPlaces,
     judged('feed', feedFresh),
@@ -222,7 +222,7 @@ export const commitLog: Statement = statement(
   'commit_log',
   `with ${[
     fence('together'),
-    moved('true'),
+    advanced('true'),
     event,
     logPlaces,
     judged('log', logFresh),

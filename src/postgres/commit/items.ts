@@ -4,6 +4,7 @@ import type { TableName } from '../../rows/rows.ts'
 import { encodeJson, encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
 import {
+  debitValues,
   encodeRows,
   fence,
   none,
@@ -11,11 +12,10 @@ import {
   rejected,
   rejectedValues,
   settled,
-  settledValues,
   storeOfApp,
   verdict,
-} from './pieces.ts'
-import { rehearseCommit, runCommit } from './run.ts'
+} from './ctes.ts'
+import { dryRunCommit, runCommit } from './run.ts'
 import { encodeSamples, slicesOf, storedSamples } from './samples.ts'
 import { refuseOthers } from './windows.ts'
 import { worked, workValues } from './work.ts'
@@ -24,17 +24,17 @@ import { worked, workValues } from './work.ts'
 const aside = `(case when w.page > 1 then w.set_aside else 0 end + :set_aside::int)`
 
 /**
- * Commits a page of an item of the worklist. An item that has grown since it was read is read again, and so is one of
+ * Commits a page of an item of the work queue. An item that has grown since it was read is read again, and so is one of
  * which something was set aside: the next answer may be one that can be read.
  */
-const moved = `
+const advanced = `
   moved as (
-    update ingest.worklist w
+    update ingest.work_item w
     set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
         state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'owed' end,
         falls_back_to = case when :next_page::int is not null or ${aside} > 0 then w.falls_back_to end,
         page = coalesce(:next_page::int, case when ${aside} > 0 then 1 else w.page end),
-        carry = case when :next_page::int is not null then :carry::jsonb end,
+        stream_state = case when :next_page::int is not null then :stream_state::jsonb end,
         failures = case when :next_page::int is not null then w.failures when ${aside} > 0 then w.failures + 1 else 0 end,
         not_before = case when :next_page::int is null and ${aside} > 0 then ingest.clock() + :again::interval end
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
@@ -50,14 +50,14 @@ const repaired = `
     where m.state = 'done' and g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time'
       and g.range_from = m.range_from and g.state = 'lost'
       and not exists (
-        select from ingest.worklist w
+        select from ingest.work_item w
         where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
           and (w.state = 'lost' or w.state = 'owed' and w.part <> :part))
     returning 1
   )`
 
 function itemStatement(name: string, table: TableName, stored: string): Statement {
-  const pieces = [fence('apart'), moved, stored, repaired, worked(`'live'`), rejected, settled]
+  const pieces = [fence('apart'), advanced, stored, repaired, worked(`'live'`), rejected, settled]
   return statement(name, `with ${pieces.join(',')} ${verdict([table], { diverged: '0', verified: 'true' })}`)
 }
 
@@ -71,7 +71,7 @@ const metrics = itemStatement('commit_metrics', 'analytics.session_metric', stor
 /** The item as it was read, and still ours: what a slice of a page needs before its last one moves the item. */
 const held = `
   moved as (
-    select w.version from ingest.worklist w
+    select w.version from ingest.work_item w
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
       and w.state = 'owed' and exists (select from fence)
   )`
@@ -106,8 +106,8 @@ function withMore(result: CommitResult, before: number): CommitResult {
 }
 
 /** Runs the same statements and rolls each back: true when Postgres would take every value. */
-export async function rehearseItem(pool: pg.Pool, page: ItemCommit): Promise<boolean> {
-  for (const bound of bindItem(page)) if (!(await rehearseCommit(pool, bound))) return false
+export async function dryRunItem(pool: pg.Pool, page: ItemCommit): Promise<boolean> {
+  for (const bound of bindItem(page)) if (!(await dryRunCommit(pool, bound))) return false
   return true
 }
 
@@ -133,7 +133,7 @@ function* bindItem(page: ItemCommit): Generator<BoundStatement> {
   }
 }
 
-function values({ app, fence, item, nextPage, carry, work, rejects, again, settles }: ItemCommit) {
+function values({ app, fence, item, nextPage, streamState, work, rejects, again, settles }: ItemCommit) {
   return {
     ...{ app, stream: item.stream, series: encodeText(item.key), part: encodeText(item.part) },
     ...fence,
@@ -141,9 +141,9 @@ function values({ app, fence, item, nextPage, carry, work, rejects, again, settl
     next_page: nextPage,
     set_aside: rejects.length,
     again: `${again} milliseconds`,
-    carry: encodeJson(carry),
+    stream_state: encodeJson(streamState),
     ...workValues(work),
     ...rejectedValues(rejects),
-    ...settledValues(settles),
+    ...debitValues(settles),
   }
 }

@@ -1,6 +1,6 @@
 import type { TableName } from '../../rows/rows.ts'
 import { type Statement, statement } from '../statement.ts'
-import { fence, incoming, moved, rejected, settled, store, verdict } from './pieces.ts'
+import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
 
 /**
  * Commits a page of a room's widget log or list. It counts only while the room is certainly still the incarnation
@@ -38,7 +38,7 @@ function listStatement(name: string, written: readonly TableName[]): Statement {
   const pieces = [
     fence('apart'),
     verified,
-    moved('exists (select from verified)'),
+    advanced('exists (select from verified)'),
     ...stores,
     ...(watched ? [diverged] : []),
   ]

@@ -1,5 +1,5 @@
 import { type Statement, statement } from '../statement.ts'
-import { cteName, fence, incoming, moved, rejected, settled, storeOfApp, verdict } from './pieces.ts'
+import { advanced, cteName, fence, incoming, rejected, settled, storeOfApp, verdict } from './ctes.ts'
 
 const tables = ['players.cloud_player', 'players.cloud_player_change'] as const
 const [playerTable, changeTable] = tables
@@ -30,7 +30,7 @@ export const commitPlayers: Statement = statement(
   'commit_players',
   `with ${[
     fence('apart'),
-    moved('true'),
+    advanced('true'),
     storeOfApp(playerTable, [['region', region]]),
     changes,
     rejected,

@@ -1,7 +1,7 @@
 import { eventTables } from '../tables/classroom.ts'
 import type { TableSpec } from '../tables/spec.ts'
 import { tables } from '../tables.ts'
-import { incoming } from './pieces.ts'
+import { incoming } from './ctes.ts'
 
 /**
  * What the log takes back of what the feed said of a room. Most often both say the same; where a feed served what

@@ -1,4 +1,4 @@
-import { incoming } from './pieces.ts'
+import { incoming } from './ctes.ts'
 import { others, unlessRestated, validFrom } from './replaced.ts'
 
 /**
@@ -106,7 +106,7 @@ export function storedRooms(source: 'feed' | 'log'): string {
 /** A room that is seen for the first time is followed by every stream that follows rooms. */
 export const followed = `
   followed as (
-    insert into ingest.progress (app_id, stream, series, carry)
+    insert into ingest.progress (app_id, stream, series, stream_state)
     select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
     from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
     on conflict (app_id, stream, series) do nothing
@@ -114,7 +114,7 @@ export const followed = `
   )`
 
 /**
- * Of a room whose visits had ended, news have its log read again, and a class that begins again has all of it read
+ * Of a room whose syncs had ended, news have its log read again, and a class that begins again has all of it read
  * again: also by a process that was not there to hear it.
  */
 export function reopened(source: 'feed' | 'log'): string {

@@ -40,7 +40,7 @@ export async function runCommit(pool: pg.Pool, bound: BoundStatement): Promise<C
 }
 
 /** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export async function rehearseCommit(pool: pg.Pool, bound: BoundStatement): Promise<boolean> {
+export async function dryRunCommit(pool: pg.Pool, bound: BoundStatement): Promise<boolean> {
   const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
   try {
     await client.query('begin')
@@ -66,7 +66,7 @@ function result(verdict: Verdict): CommitResult {
       version: verdict.version,
       stored: verdict.stored,
       diverged: verdict.diverged,
-      setAside: verdict.set_aside,
+      deadLetters: verdict.set_aside,
     }
   }
   if (!verdict.owned) return { outcome: 'fenced' }

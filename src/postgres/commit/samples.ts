@@ -3,7 +3,7 @@ import { encodeJson } from '../encode.ts'
 import type { TableSpec } from '../tables/spec.ts'
 import { tables } from '../tables.ts'
 import { resolution } from './conflict.ts'
-import { cteName, parameterName } from './pieces.ts'
+import { cteName, parameterName } from './ctes.ts'
 
 const table = 'analytics.session_metric'
 

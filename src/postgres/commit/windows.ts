@@ -4,17 +4,17 @@ import type { TableName } from '../../rows/rows.ts'
 import { encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
 import {
+  debitValues,
   encodeRows,
   fence,
   parameterName,
   rejected,
   rejectedValues,
   settled,
-  settledValues,
   storeOfApp,
   verdict,
-} from './pieces.ts'
-import { rehearseCommit, runCommit } from './run.ts'
+} from './ctes.ts'
+import { dryRunCommit, runCommit } from './run.ts'
 import { worked, workValues } from './work.ts'
 
 /**
@@ -31,7 +31,7 @@ const page = `
            ${ranges('misses')} as misses
   )`
 
-const moved = `
+const advanced = `
   moved as (
     update ingest.progress p
     set version = p.version + 1, epoch = :epoch, updated_at = ingest.clock(),
@@ -69,7 +69,7 @@ const repaired = `
 
 function windowStatement(table: TableName): { readonly table: TableName; readonly prepared: Statement } {
   const pieces = [
-    ...[fence('apart'), page, moved, storeOfApp(table), lost, repaired],
+    ...[fence('apart'), page, advanced, storeOfApp(table), lost, repaired],
     ...[worked(`'live'`), rejected, settled],
   ]
   const text = `with ${pieces.join(',')} ${verdict([table], { diverged: '0', verified: 'true' })}`
@@ -90,8 +90,8 @@ export function commitWindow(pool: pg.Pool, page: WindowCommit): Promise<CommitR
 }
 
 /** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export function rehearseWindow(pool: pg.Pool, page: WindowCommit): Promise<boolean> {
-  return rehearseCommit(pool, bindWindow(page))
+export function dryRunWindow(pool: pg.Pool, page: WindowCommit): Promise<boolean> {
+  return dryRunCommit(pool, bindWindow(page))
 }
 
 function bindWindow(page: WindowCommit): BoundStatement {
@@ -109,7 +109,7 @@ function bindWindow(page: WindowCommit): BoundStatement {
     [parameterName(table)]: encodeRows(page.rows[table]),
     ...workValues(page.work),
     ...rejectedValues(page.rejects),
-    ...settledValues(page.settles),
+    ...debitValues(page.settles),
   })
 }
 

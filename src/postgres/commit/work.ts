@@ -3,13 +3,13 @@ import { encodeJson } from '../encode.ts'
 import type { Values } from '../statement.ts'
 
 /**
- * Puts new items on the worklist. An item that is there stays as it is, also when it is done, unless more is asked
+ * Puts new items on the work queue. An item that is there stays as it is, also when it is done, unless more is asked
  * of it now: a longer range, or another question. `origin` is an SQL expression.
  */
 export function worked(origin: string): string {
   return `
   worked as (
-    insert into ingest.worklist as w (app_id, stream, item, part, range_from, range_to, ask, origin, created_at, updated_at)
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, origin, created_at, updated_at)
     select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
            to_timestamp(r.first), to_timestamp(r.last), r.ask, ${origin}, ingest.clock(), ingest.clock()
     from json_to_recordset(:work::json)
@@ -21,7 +21,7 @@ export function worked(origin: string): string {
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
       set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
-          carry = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
+          stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
       where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask
     returning 1

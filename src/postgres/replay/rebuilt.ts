@@ -1,6 +1,6 @@
 import type { RowSet } from '../../rows/rows.ts'
 import { resolution } from '../commit/conflict.ts'
-import { encodeRows, incoming, parameterName } from '../commit/pieces.ts'
+import { encodeRows, incoming, parameterName } from '../commit/ctes.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import type { Ask } from './session.ts'
 import { type DerivedTable, derived, derivedTables, placeColumns } from './tables.ts'

@@ -7,13 +7,23 @@ import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
 /** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
 export const callDetailsLimits: LimitsByPlan = {
-  standard: { rates: [perSecond(1), perDay(1_000)], reach: days(1), span: hours(1), delay: seconds(300) },
-  premium: { rates: [perSecond(3), perDay(2_000)], reach: days(7), span: hours(3), delay: seconds(300) },
+  standard: {
+    rates: [perSecond(1), perDay(1_000)],
+    availableData: days(1),
+    timeFrame: hours(1),
+    dataDelay: seconds(300),
+  },
+  premium: {
+    rates: [perSecond(3), perDay(2_000)],
+    availableData: days(7),
+    timeFrame: hours(3),
+    dataDelay: seconds(300),
+  },
   enterprise: {
     rates: [perSecond(10), perDay(10_000)],
-    reach: days(15),
-    span: hours(6),
-    delay: seconds(300),
+    availableData: days(15),
+    timeFrame: hours(6),
+    dataDelay: seconds(300),
   },
 }
 

@@ -7,13 +7,23 @@ import { appid, callRange, paging } from './parameters.ts'
 
 /** The document's table of limits of this endpoint. */
 export const callSearchLimits: LimitsByPlan = {
-  standard: { rates: [perSecond(1), perDay(1_000)], reach: days(3), span: hours(8), delay: seconds(60) },
-  premium: { rates: [perSecond(3), perDay(2_000)], reach: days(7), span: hours(16), delay: seconds(60) },
+  standard: {
+    rates: [perSecond(1), perDay(1_000)],
+    availableData: days(3),
+    timeFrame: hours(8),
+    dataDelay: seconds(60),
+  },
+  premium: {
+    rates: [perSecond(3), perDay(2_000)],
+    availableData: days(7),
+    timeFrame: hours(16),
+    dataDelay: seconds(60),
+  },
   enterprise: {
     rates: [perSecond(10), perDay(10_000)],
-    reach: days(15),
-    span: hours(24),
-    delay: seconds(60),
+    availableData: days(15),
+    timeFrame: hours(24),
+    dataDelay: seconds(60),
   },
 }
 

@@ -3,7 +3,7 @@ import type { Operation } from '../operation.ts'
 import { callDetailsLimits, callMetrics, callSessions } from './call-details.ts'
 import { callSearch, callSearchLimits } from './call-search.ts'
 import { qualityInsight, qualityInsightLimits, usageInsight, usageInsightLimits } from './insights.ts'
-import type { SeriesParameter, SeriesWords } from './parameters.ts'
+import type { ParameterNames, SeriesParameter } from './parameters.ts'
 import { realtimeLimits, realtimeQuality, realtimeUsage } from './realtime.ts'
 
 export * from './answers.ts'
@@ -70,7 +70,7 @@ export function countersOf(group: AnalyticsGroup, reading: AnalyticsLimitReading
 }
 
 /** An insight or real-time operation with the parameter names that a deployment uses. */
-export function withParameterNames(operation: Operation, { parameters }: SeriesWords): Operation {
+export function withParameterNames(operation: Operation, { parameters }: ParameterNames): Operation {
   const named = Object.entries(operation.queryParams).map(([name, rule]) => [
     parameters[name as SeriesParameter] ?? name,
     rule,

@@ -7,14 +7,34 @@ import { appid, type Granularity, knownProducts, seriesRange, word } from './par
 
 /** The document's table of limits of usage insights. */
 export const usageInsightLimits: LimitsByPlan = {
-  premium: { rates: [perMinute(3), perDay(40)], reach: days(14), span: days(3), delay: hours(12) },
-  enterprise: { rates: [perMinute(10), perDay(60)], reach: days(30), span: days(7), delay: hours(6) },
+  premium: {
+    rates: [perMinute(3), perDay(40)],
+    availableData: days(14),
+    timeFrame: days(3),
+    dataDelay: hours(12),
+  },
+  enterprise: {
+    rates: [perMinute(10), perDay(60)],
+    availableData: days(30),
+    timeFrame: days(7),
+    dataDelay: hours(6),
+  },
 }
 
 /** The document's table of limits of quality insights. */
 export const qualityInsightLimits: LimitsByPlan = {
-  premium: { rates: [perMinute(3), perDay(40)], reach: days(14), span: days(3), delay: hours(6) },
-  enterprise: { rates: [perMinute(10), perDay(60)], reach: days(30), span: days(7), delay: hours(6) },
+  premium: {
+    rates: [perMinute(3), perDay(40)],
+    availableData: days(14),
+    timeFrame: days(3),
+    dataDelay: hours(6),
+  },
+  enterprise: {
+    rates: [perMinute(10), perDay(60)],
+    availableData: days(30),
+    timeFrame: days(7),
+    dataDelay: hours(6),
+  },
 }
 
 /** Granularities that both plans with access allow. */

@@ -49,7 +49,7 @@ export function listOf(most: number) {
  * Names and words that the document leaves open, as services of this kind are known to have them. Operators may
  * set others.
  */
-export interface SeriesWords {
+export interface ParameterNames {
   readonly parameters: Readonly<Record<SeriesParameter, string>>
   readonly granularities: Readonly<Record<Granularity, string>>
 }
@@ -77,7 +77,7 @@ export const granularitySeconds: Readonly<Record<Granularity, number>> = {
   day: 86_400,
 }
 
-export const defaultSeriesWords: SeriesWords = {
+export const defaultParameterNames: ParameterNames = {
   parameters: Object.fromEntries(seriesParameters.map(name => [name, name])) as Record<
     SeriesParameter,
     string

@@ -11,12 +11,17 @@ export const realtimeWindow = 20
 
 /** The document's table of limits of both endpoints; whether they share a counter is not said, so they do. */
 export const realtimeLimits: LimitsByPlan = {
-  premium: { rates: [perMinute(3), perDay(480)], reach: minutes(40), span: minutes(40), delay: seconds(40) },
+  premium: {
+    rates: [perMinute(3), perDay(480)],
+    availableData: minutes(40),
+    timeFrame: minutes(40),
+    dataDelay: seconds(40),
+  },
   enterprise: {
     rates: [perMinute(10), perDay(1_440)],
-    reach: minutes(60),
-    span: minutes(60),
-    delay: seconds(20),
+    availableData: minutes(60),
+    timeFrame: minutes(60),
+    dataDelay: seconds(20),
   },
 }
 

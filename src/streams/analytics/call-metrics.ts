@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { CallMetricsAnswer, callMetrics as operation } from '../../provider/analytics/index.ts'
 import { readMetrics } from '../calls/session-metrics.ts'
 import { halveTime } from '../calls/split.ts'
-import type { DetailHarvest, DetailPage, DetailStream, WorkItem } from '../stream.ts'
+import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../stream.ts'
 
 /**
  * The quality metrics of some sessions of a call, in one answer. What an answer leaves out has no metrics: a
  * session may be too short to have any.
  */
-export const callMetrics: DetailStream = {
-  kind: 'detail',
+export const callMetrics: Substream = {
+  kind: 'substream',
   part: 'completes',
   name: 'call-metrics',
   title: 'Quality metrics of each session',
@@ -22,7 +22,7 @@ export const callMetrics: DetailStream = {
     call_id: item.key,
     sids: sidsOf(item).join(),
   }),
-  harvest,
+  toRows,
   split,
   several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
@@ -34,9 +34,15 @@ function sidsOf({ ask }: WorkItem): readonly string[] {
   return Ask.parse(ask).sids
 }
 
-function harvest({ items, item }: DetailPage): DetailHarvest {
+function toRows({ items, item }: SubstreamPage): SubstreamResult {
   const { rows, rejects } = readMetrics(items, item.key)
-  return { rows: { 'analytics.session_metric': rows }, rejects, carry: null, reading: 'whole', work: [] }
+  return {
+    rows: { 'analytics.session_metric': rows },
+    rejects,
+    streamState: null,
+    reading: 'whole',
+    work: [],
+  }
 }
 
 /** Fewer sessions first, for that costs nothing that was not to be asked for anyway; then less time. */

@@ -11,12 +11,12 @@ import type { Json } from '../../rows/json.ts'
 import { metricWork, type Session } from '../calls/metric-work.ts'
 import { type CallSelection, everyCall, isSelected } from '../calls/selection.ts'
 import { halveTime } from '../calls/split.ts'
-import { readCarry } from '../carry.ts'
 import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
 import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { DetailHarvest, DetailPage, DetailStream } from '../stream.ts'
+import type { Substream, SubstreamPage, SubstreamResult } from '../stream.ts'
+import { readState } from '../stream-state.ts'
 import { secondsTimestamp } from '../times.ts'
 
 /** Whether users on Linux, which are servers as a rule, are listed with the others. */
@@ -26,8 +26,8 @@ export type ServerUsers = 'include' | 'exclude'
  * The sessions of a call, or of a slice of a long one. The last page makes the work of fetching the metrics of
  * those that lie in the slice.
  */
-export const callSessions: DetailStream = {
-  kind: 'detail',
+export const callSessions: Substream = {
+  kind: 'substream',
   part: 'begins',
   name: 'call-sessions',
   title: 'Sessions of the users of each call',
@@ -35,13 +35,13 @@ export const callSessions: DetailStream = {
   pageSize: maxima.pageSize,
   read,
   request: askSessions(() => 'include'),
-  harvest: harvestSessions(() => everyCall),
+  toRows: rowsOfSessions(() => everyCall),
   split: halveTime,
   shorten: halveTime,
 }
 
 /** Asks for sessions as each app wants it. */
-export function askSessions(serverUsers: (app: string) => ServerUsers): DetailStream['request'] {
+export function askSessions(serverUsers: (app: string) => ServerUsers): Substream['request'] {
   return (appid, { key, from, to }, page) => ({
     start_ts: from,
     end_ts: to,
@@ -53,7 +53,7 @@ export function askSessions(serverUsers: (app: string) => ServerUsers): DetailSt
   })
 }
 
-function read(answer: unknown): Pick<DetailPage, 'items' | 'isFull'> {
+function read(answer: unknown): Pick<SubstreamPage, 'items' | 'isFull'> {
   const { call_info: items, ...counts } = CallSessionsAnswer.parse(answer)
   return { items, isFull: isFullPage(items, counts) }
 }
@@ -65,7 +65,7 @@ const time = z.number().nullable()
 /** sid, join and leave of a session; null where a time is not known. */
 const CarriedSession = z.tuple([z.string(), time, time]).readonly()
 /** The sessions of the pages so far, and whose they are where it matters. */
-const Carry = z.object({
+const State = z.object({
   sessions: z.array(CarriedSession).readonly().default([]),
   users: z.array(z.string()).readonly().default([]),
 })
@@ -73,14 +73,14 @@ const Carry = z.object({
 const columns = new Set(Object.keys(SessionItem.shape))
 
 /** Makes work of fetching metrics for the calls that each app selects. */
-export function harvestSessions(selectionOf: (app: string) => CallSelection): DetailStream['harvest'] {
-  return (page, stored) => harvest(page, stored, selectionOf(String(page.asked.appid)))
+export function rowsOfSessions(selectionOf: (app: string) => CallSelection): Substream['toRows'] {
+  return (page, stored) => toRows(page, stored, selectionOf(String(page.asked.appid)))
 }
 
-function harvest(page: DetailPage, stored: Json, selection: CallSelection): DetailHarvest {
+function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): SubstreamResult {
   const { good, rejects } = judgeEach(Item, page.items.map(redact))
   const listed = lastByKey(good, ({ value }) => value.sid)
-  const { sessions: before, users: known } = readCarry(Carry, stored)
+  const { sessions: before, users: known } = readState(State, stored)
   const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
@@ -88,19 +88,25 @@ function harvest(page: DetailPage, stored: Json, selection: CallSelection): Deta
   const isOver = isRepeated || !mayBeFollowed(page)
   const users = selection.minUsers > 0 ? usersIn(listed, known) : []
   if (!isOver) {
-    const carry = users.length > 0 ? { sessions, users } : { sessions }
-    return { rows, rejects, carry, reading: 'next', work: [] }
+    const streamState = users.length > 0 ? { sessions, users } : { sessions }
+    return { rows, rejects, streamState, reading: 'next', work: [] }
   }
   const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
   if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
-    return { rows, rejects, carry: null, reading: 'whole', work: [] }
+    return { rows, rejects, streamState: null, reading: 'whole', work: [] }
   }
   const work = metricWork(page.item, sessions)
-  return { rows, rejects: [...rejects, ...work.rejects], carry: null, reading: 'whole', work: work.items }
+  return {
+    rows,
+    rejects: [...rejects, ...work.rejects],
+    streamState: null,
+    reading: 'whole',
+    work: work.items,
+  }
 }
 
 /** Servers may be left out of a page when it has been cut: then only one without any sessions is the last. */
-function mayBeFollowed({ asked, items, isFull }: DetailPage): boolean {
+function mayBeFollowed({ asked, items, isFull }: SubstreamPage): boolean {
   return isFull === true || (asked.exclude_server_user === true && items.length > 0)
 }
 
@@ -113,7 +119,7 @@ function sessionOf({ sid, join_ts, leave_ts, finished }: Item): Session {
   return [sid, join_ts || null, (finished !== false && leave_ts) || null]
 }
 
-function sessionRow({ value, raw }: Read<Item>, { item }: DetailPage): CallSessionRow {
+function sessionRow({ value, raw }: Read<Item>, { item }: SubstreamPage): CallSessionRow {
   return {
     call_id: item.key,
     sid: value.sid,

@@ -6,7 +6,7 @@ import { isObject, judgeEach, type Read } from '../items.ts'
 import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { Reject, WindowHarvest, WindowPage, WindowSeries, WindowStream } from '../stream.ts'
+import type { Reject, WindowPage, WindowResult, WindowSeries, WindowStream } from '../stream.ts'
 import {
   believedAhead,
   fieldsBeside,
@@ -34,7 +34,7 @@ export const calls: WindowStream = {
     page_no: page,
     page_size: maxima.pageSize,
   }),
-  harvest,
+  toRows,
 }
 
 /** All calls of the app, the only series of the stream. */
@@ -55,7 +55,7 @@ function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore' | 'isFull'>
   return { items, hasMore: has_more ?? false, isFull: isFullPage(items, counts) }
 }
 
-function harvest(page: WindowPage): WindowHarvest {
+function toRows(page: WindowPage): WindowResult {
   const { range, now, details } = page
   const { good, rejects } = judgeEach(believedBy(now), page.items.map(redact))
   const listed = lastByKey(good, ({ value }) => value.call_id)
@@ -79,7 +79,7 @@ function harvest(page: WindowPage): WindowHarvest {
  * leaves open whether calls of the pages to come are left out, so a full page is followed by the next whatever it says,
  * and what is left out behind the last one is on no page.
  */
-function readingOf({ isFull, hasMore, range }: WindowPage, oldest: number): WindowHarvest['reading'] {
+function readingOf({ isFull, hasMore, range }: WindowPage, oldest: number): WindowResult['reading'] {
   if (oldest < range.from) return 'whole'
   if (isFull) return 'next'
   return hasMore ? 'narrow' : 'whole'

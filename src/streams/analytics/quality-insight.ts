@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import {
-  defaultSeriesWords,
+  defaultParameterNames,
   granularities,
   qualityInsight as operation,
   word,
 } from '../../provider/analytics/index.ts'
 import type { QualityInsightRow } from '../../rows/analytics.ts'
+import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
-import { askIn } from '../series/words.ts'
-import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */
@@ -18,13 +18,13 @@ export const qualityInsight: WindowStream = {
   title: 'Call quality of the project, by hour and day',
   operation,
   read: readData,
-  request: askIn(defaultSeriesWords),
-  harvest,
+  request: askIn(defaultParameterNames),
+  toRows,
 }
 
 const Ask = z.object({ productType: word, metric: word, aggregateGranularity: z.enum(granularities) })
 
-function harvest(page: WindowPage): WindowHarvest {
+function toRows(page: WindowPage): WindowResult {
   const { productType: product, metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { defaultSeriesWords, realtimeQuality as operation, word } from '../../provider/analytics/index.ts'
+import { defaultParameterNames, realtimeQuality as operation, word } from '../../provider/analytics/index.ts'
 import type { QualityRealtimeRow } from '../../rows/analytics.ts'
+import { askIn } from '../series/parameter-names.ts'
 import { readUserValues } from '../series/user-values.ts'
 import { readData, wholeWindow } from '../series/values.ts'
-import { askIn } from '../series/words.ts'
-import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */
 export const realtimeQuality: WindowStream = {
@@ -13,13 +13,13 @@ export const realtimeQuality: WindowStream = {
   title: 'Call quality in windows of 20 seconds',
   operation,
   read: readData,
-  request: askIn(defaultSeriesWords),
-  harvest,
+  request: askIn(defaultParameterNames),
+  toRows,
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
 
-function harvest(page: WindowPage): WindowHarvest {
+function toRows(page: WindowPage): WindowResult {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
   const read = readUserValues(page, metric)
   const rows = read.values.map(({ uid, at, value, extra }): QualityRealtimeRow => {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { defaultSeriesWords, realtimeUsage as operation, word } from '../../provider/analytics/index.ts'
+import { defaultParameterNames, realtimeUsage as operation, word } from '../../provider/analytics/index.ts'
 import type { UsageRealtimeRow } from '../../rows/analytics.ts'
+import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
-import { askIn } from '../series/words.ts'
-import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */
 export const realtimeUsage: WindowStream = {
@@ -12,13 +12,13 @@ export const realtimeUsage: WindowStream = {
   title: 'Usage in windows of 20 seconds',
   operation,
   read: readData,
-  request: askIn(defaultSeriesWords),
-  harvest,
+  request: askIn(defaultParameterNames),
+  toRows,
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
 
-function harvest(page: WindowPage): WindowHarvest {
+function toRows(page: WindowPage): WindowResult {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
   const rows = read.values.map(

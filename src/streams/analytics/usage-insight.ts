@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import {
-  defaultSeriesWords,
+  defaultParameterNames,
   granularities,
   usageInsight as operation,
   word,
 } from '../../provider/analytics/index.ts'
 import type { UsageInsightRow } from '../../rows/analytics.ts'
+import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
-import { askIn } from '../series/words.ts'
-import type { WindowHarvest, WindowPage, WindowStream } from '../stream.ts'
+import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */
@@ -18,13 +18,13 @@ export const usageInsight: WindowStream = {
   title: 'Usage of the project, by hour and day',
   operation,
   read: readData,
-  request: askIn(defaultSeriesWords),
-  harvest,
+  request: askIn(defaultParameterNames),
+  toRows,
 }
 
 const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities) })
 
-function harvest(page: WindowPage): WindowHarvest {
+function toRows(page: WindowPage): WindowResult {
   const { metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
   const read = readValues(page, metric)
   const fetched_at = arrivalTime(page)

@@ -42,16 +42,17 @@ export function sessionWork(call: Call, now: number, limits: RangeLimits | undef
   const to = isOngoing(call) ? now : endOf(call, limits)
   if (!key.isWellFormed()) return refuse(call, 'call_id: half a character in it cannot be sent')
   if (endsAhead(call, now)) return refuse(call, 'destroyed_ts: more than a day ahead')
-  if (to - from > MOST_SLICES * limits.span) return refuse(call, 'created_ts: too long ago for such a call')
+  if (to - from > MOST_SLICES * limits.timeFrame)
+    return refuse(call, 'created_ts: too long ago for such a call')
   const ranges = isOngoing(call)
     ? closedSlices(from, limits, now, REACH_SHARE)
-    : slices({ from, to }, limits.span)
+    : slices({ from, to }, limits.timeFrame)
   return { items: ranges.map(range => itemOf(key, range)), rejects: [] }
 }
 
 /** A call that has ended, but nobody says when, is asked for in one slice. */
-function endOf({ created_ts, destroyed_ts }: Call, { span }: RangeLimits): number {
-  return destroyed_ts || created_ts + span - 1
+function endOf({ created_ts, destroyed_ts }: Call, { timeFrame }: RangeLimits): number {
+  return destroyed_ts || created_ts + timeFrame - 1
 }
 
 function itemOf(key: string, { from, to }: Slice): WorkItem {

@@ -8,7 +8,7 @@ import { type EventPlace, type RoomEvent, readEvents } from '../events/read-even
 import { toldState } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
-import type { CursorStreamName, FeedStream, Harvest, Hint, Page, Reject, ToldState } from '../stream.ts'
+import type { CursorStreamName, FeedStream, Hint, Page, PageResult, Reject, ToldState } from '../stream.ts'
 import { latestBelieved, notAfter } from '../times.ts'
 
 /**
@@ -24,7 +24,7 @@ export const appEvents: FeedStream = {
   read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
   source: 'feed',
   scope: 'app',
-  harvest,
+  toRows,
 }
 
 /** Types of event that are news for one stream more than the log. */
@@ -33,7 +33,7 @@ const told: ReadonlyMap<number, CursorStreamName> = new Map([
   [cmds.recordingState, 'recordings'],
 ])
 
-function harvest(page: Page): Harvest {
+function toRows(page: Page): PageResult {
   const { events, places, rejects } = readEvents(page.items)
   const answered = answerTime(page)
   const placed = events.map(event => place(event, answered, latestBelieved(page)))
@@ -44,7 +44,7 @@ function harvest(page: Page): Harvest {
   const rooms = new Map(rows['classroom.room']?.map(room => [room.room_uuid, room]))
   return {
     rows,
-    carry: null,
+    streamState: null,
     room: { kind: 'current' },
     follow: 'next',
     rejects,

@@ -6,11 +6,11 @@ import {
   recordingStatuses,
 } from '../../provider/classroom/index.ts'
 import type { RecordingFileRow, RecordingRow } from '../../rows/classroom.ts'
-import { type HarvestWith, withCarry } from '../carry.ts'
 import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Page, SnapshotStream } from '../stream.ts'
+import { type ToRowsWith, withState } from '../stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
 
 /**
@@ -26,7 +26,7 @@ export const recordings: SnapshotStream = {
   source: 'list',
   scope: 'room',
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
-  harvest: withCarry(z.object({ incarnation: z.int().min(1).default(1) }), harvest),
+  toRows: withState(z.object({ incarnation: z.int().min(1).default(1) }), toRows),
 }
 
 /** Files are judged one by one, so that a bad one spoils neither its recording nor the others. */
@@ -47,7 +47,7 @@ const columns = new Set([
 ])
 const fileColumns = new Set(['url'])
 
-function harvest(page: Page, carry: { readonly incarnation: number }): HarvestWith<typeof carry> {
+function toRows(page: Page, streamState: { readonly incarnation: number }): ToRowsWith<typeof streamState> {
   const listed = judgeEach(Item, page.items.map(redact))
   const items = lastByKey(listed.good, ({ value }) => value.recordId)
   const files = items.map(item => readFiles(item, page))
@@ -57,8 +57,8 @@ function harvest(page: Page, carry: { readonly incarnation: number }): HarvestWi
   }
   return {
     rows,
-    carry,
-    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    streamState,
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...listed.rejects, ...files.flatMap(file => file.rejects)],
     hints: [],

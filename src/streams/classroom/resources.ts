@@ -2,23 +2,23 @@ import { z } from 'zod'
 import { resources as operation, ResourceItem, resourceBatch } from '../../provider/classroom/index.ts'
 import type { ResourceRow } from '../../rows/classroom.ts'
 import type { Json } from '../../rows/json.ts'
-import { type HarvestWith, withCarry } from '../carry.ts'
 import { receivedTime } from '../events/event-time.ts'
 import { isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { resourceColumns, resourceFields } from '../resource-fields.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Page, RoomScope, SnapshotStream } from '../stream.ts'
+import { type ToRowsWith, withState } from '../stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
 
-const Carry = z.object({
+const State = z.object({
   incarnation: z.int().min(1).default(1),
   /** What the last complete listing named. */
   known: z.array(z.string()).readonly().default([]),
   /** How many answers in a row had no data. */
   silent: z.int().min(0).default(0),
 })
-type Carry = z.infer<typeof Carry>
+type State = z.infer<typeof State>
 
 /**
  * The public resources of a room (operation 8), all in one answer. What a complete listing no longer names has
@@ -33,7 +33,7 @@ export const resources: SnapshotStream = {
   source: 'list',
   scope: 'room',
   request: () => ({}),
-  harvest: withCarry(Carry, harvest),
+  toRows: withState(State, toRows),
 }
 
 const columns = new Set([...resourceColumns, 'updateTime'])
@@ -49,18 +49,18 @@ function read(answer: unknown): ReturnType<SnapshotStream['read']> {
   return hasList ? { ...batch, total: batch.items.length } : batch
 }
 
-function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
-  const silent = page.items.length === 0 && page.total === undefined ? carry.silent + 1 : 0
-  if (silent > 0 && silent < silentUntilBelieved && carry.known.length > 0) {
-    return { ...nothing, carry: { ...carry, silent }, room: roomOf(carry) }
+function toRows(page: Page, streamState: State): ToRowsWith<State> {
+  const silent = page.items.length === 0 && page.total === undefined ? streamState.silent + 1 : 0
+  if (silent > 0 && silent < silentUntilBelieved && streamState.known.length > 0) {
+    return { ...nothing, streamState: { ...streamState, silent }, room: roomOf(streamState) }
   }
   const items = page.items.map(redact)
   const { good, rejects } = judgeEach(ResourceItem, items)
   const listed = lastByKey(good, ({ value }) => value.resourceUuid)
   const named = new Set(items.map(nameOf))
   const isComplete = page.nextId === undefined && !named.has(undefined)
-  const gone = isComplete ? carry.known.filter(id => !named.has(id)) : []
-  const known = new Set([...carry.known, ...listed.map(({ value }) => value.resourceUuid)])
+  const gone = isComplete ? streamState.known.filter(id => !named.has(id)) : []
+  const known = new Set([...streamState.known, ...listed.map(({ value }) => value.resourceUuid)])
   return {
     rows: {
       'classroom.resource': [
@@ -68,8 +68,8 @@ function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
         ...gone.map(id => removedRow(id, page)),
       ],
     },
-    carry: { ...carry, silent, known: [...known].filter(id => !gone.includes(id)) },
-    room: roomOf(carry),
+    streamState: { ...streamState, silent, known: [...known].filter(id => !gone.includes(id)) },
+    room: roomOf(streamState),
     follow: 'next',
     rejects,
     hints: [],
@@ -81,7 +81,7 @@ function harvest(page: Page, carry: Carry): HarvestWith<Carry> {
 
 const nothing = { rows: {}, follow: 'stay', rejects: [], hints: [], unfinished: true } as const
 
-function roomOf({ incarnation }: Carry): RoomScope {
+function roomOf({ incarnation }: State): RoomScope {
   return { kind: 'incarnation', incarnation, opens: false }
 }
 

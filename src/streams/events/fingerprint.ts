@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../canonical-json.ts'
-import type { LogCarry } from './log-carry.ts'
+import type { LogState } from './log-state.ts'
 import type { RoomEvent } from './read-events.ts'
 
-type Fingerprint = LogCarry['fingerprint']
+type Fingerprint = LogState['fingerprint']
 type Mark = Fingerprint[number]
 
 const fingerprintLength = 10

@@ -1,13 +1,13 @@
 import type { Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
-import type { HarvestWith } from '../carry.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
 import type { CursorStreamName, Hint, Page } from '../stream.ts'
+import type { ToRowsWith } from '../stream-state.ts'
 import { latestBelieved, notAfter } from '../times.ts'
 import { eventRows } from './event-rows.ts'
 import { answerTime, lastOf, type PlacedEvent } from './event-time.ts'
-import type { LogCarry, LogFold } from './log-carry.ts'
+import type { LogFold, LogState } from './log-state.ts'
 import type { EventPage, EventPlace, RoomEvent } from './read-events.ts'
 import { assignStops } from './recording-state.ts'
 import { toldState } from './room-rows.ts'
@@ -19,29 +19,31 @@ const besides: readonly CursorStreamName[] = ['popup-quiz', 'poll', 'resources',
 export function readLog(
   page: Page,
   { events, places, rejects }: EventPage,
-  carry: LogCarry,
+  streamState: LogState,
   fold: LogFold,
-): HarvestWith<LogCarry> {
-  const { placed, lastTime } = place(events, page, carry, fold)
+): ToRowsWith<LogState> {
+  const { placed, lastTime } = place(events, page, streamState, fold)
   const { rows, recordId } = rowsOf(placed, page, fold.recordId)
-  const walk = walkPage(places, page, carry, fold)
-  const seen = highest(carry.seen, walk.last)
-  const read = { ...carry, seen, sparse: carry.sparse || walk.holes.length > mostHoles }
+  const walk = walkPage(places, page, streamState, fold)
+  const seen = highest(streamState.seen, walk.last)
+  const read = { ...streamState, seen, sparse: streamState.sparse || walk.holes.length > mostHoles }
   const common = {
     rows,
     rejects,
-    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
-    hints: hintsOf(rows, placed, page, carry.seen),
+    hints: hintsOf(rows, placed, page, streamState.seen),
   } as const
   if (page.nextId !== undefined) {
     const onwards = { lastTime, lastSequence: walk.last, recordId, holes: read.sparse ? [] : walk.holes }
-    return { ...common, carry: { ...read, fold: onwards }, unfinished: false }
+    return { ...common, streamState: { ...read, fold: onwards }, unfinished: false }
   }
-  const tally = read.sparse ? [] : tallyHoles(walk.holes, carry.tally, carry.rereading ? 'again' : 'same')
+  const tally = read.sparse
+    ? []
+    : tallyHoles(walk.holes, streamState.tally, streamState.rereading ? 'again' : 'same')
   return {
     ...common,
-    carry: {
+    streamState: {
       ...read,
       fold: page.cursor === null ? null : fold,
       caughtUp: true,
@@ -70,7 +72,7 @@ export function isDoubtful(tally: readonly Tally[]): boolean {
 function place(
   events: readonly RoomEvent[],
   page: Page,
-  { caughtUp, seen }: LogCarry,
+  { caughtUp, seen }: LogState,
   fold: LogFold,
 ): { readonly placed: readonly PlacedEvent[]; readonly lastTime: Timestamp | null } {
   const answered = answerTime(page)
@@ -103,10 +105,10 @@ function rowsOf(
 }
 
 /** Where one numbering runs over all rooms, or this log is known to be sparse, a hole means nothing. */
-function walkPage(places: readonly EventPlace[], page: Page, carry: LogCarry, fold: LogFold): Walk {
+function walkPage(places: readonly EventPlace[], page: Page, streamState: LogState, fold: LogFold): Walk {
   const sequences = places.map(({ sequence }) => sequence)
   const walk = walkOn({ last: fold.lastSequence, holes: fold.holes }, sequences)
-  const isDense = page.settings.sequenceScope === 'room' && !carry.sparse
+  const isDense = page.settings.sequenceScope === 'room' && !streamState.sparse
   return isDense ? walk : { ...walk, holes: [] }
 }
 

@@ -8,12 +8,12 @@ import {
 } from '../../provider/players/index.ts'
 import type { Json, Timestamp } from '../../rows/json.ts'
 import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../rows/players.ts'
-import { type HarvestWith, withCarry } from '../carry.ts'
 import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
+import { destroyed, KnownPlayers, type Loss, miss, type Seen, see } from '../known-players/known-players.ts'
+import { readOn } from '../known-players/listing.ts'
 import { redactPlayer } from '../redact.ts'
-import { readOn } from '../roster/listing.ts'
-import { destroyed, type Loss, miss, Roster, type Seen, see } from '../roster/roster.ts'
 import type { Hint, Page, SnapshotStream } from '../stream.ts'
+import { type ToRowsWith, withState } from '../stream-state.ts'
 import { arrivalTime, fieldsBeside, latestBelieved, notAfter, secondsTimestamp, timestamp } from '../times.ts'
 
 /**
@@ -30,7 +30,7 @@ export const cloudPlayers: SnapshotStream = {
   source: 'list',
   scope: 'app',
   request: cursor => ({ pageSize: largestPage, ...(cursor !== null && { pageToken: cursor }) }),
-  harvest: withCarry(Roster, harvest),
+  toRows: withState(KnownPlayers, toRows),
 }
 
 /** An ID that is longer than any key of the database is none. */
@@ -48,22 +48,22 @@ function read(answer: unknown): Pick<Page, 'items' | 'nextId' | 'total'> {
   return { items: players ?? [], nextId: nextPageToken || undefined, total: totalSize ?? undefined }
 }
 
-function harvest(page: Page, roster: Roster): HarvestWith<Roster> {
+function toRows(page: Page, knownPlayers: KnownPlayers): ToRowsWith<KnownPlayers> {
   const items = page.items.map(redactPlayer)
   const { good, rejects } = judgeEach(Item, items)
   const listed = oneEach(good)
   const ids = items.flatMap(idOf)
-  const spoilt = namesOnly(ids, listed, roster)
+  const spoilt = namesOnly(ids, listed, knownPlayers)
   const moment = {
     now: Math.floor((page.answeredAt ?? page.receivedAt) / 1_000),
     receivedAt: Math.trunc(page.receivedAt),
   }
   const seen = see(
-    roster.players,
+    knownPlayers.players,
     [...listed.map(item => sighting(item, page)), ...spoilt.map(bareSighting)],
     moment,
   )
-  const progress = readOn(roster.listing, page, ids)
+  const progress = readOn(knownPlayers.listing, page, ids)
   const { players, losses } = miss(seen.players, progress, moment)
   const seenAt = arrivalTime(page)
   return {
@@ -78,7 +78,7 @@ function harvest(page: Page, roster: Roster): HarvestWith<Roster> {
         ...losses.map(loss => changeRow(loss, timestamp(loss.at)!)),
       ],
     },
-    carry: { players, listing: progress.listing },
+    streamState: { players, listing: progress.listing },
     room: { kind: 'current' },
     follow: 'next',
     rejects,
@@ -113,7 +113,11 @@ function idOf(item: Json): readonly string[] {
 }
 
 /** Players that are known and stand in the list with something that cannot be read. */
-function namesOnly(ids: readonly string[], listed: readonly Item[], { players }: Roster): readonly string[] {
+function namesOnly(
+  ids: readonly string[],
+  listed: readonly Item[],
+  { players }: KnownPlayers,
+): readonly string[] {
   const readable = new Set(listed.map(({ value }) => value.id))
   const known = new Set(players.map(({ id }) => id))
   return [...new Set(ids)].filter(id => known.has(id) && !readable.has(id))

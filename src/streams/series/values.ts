@@ -3,7 +3,7 @@ import type { Json, Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { Reject, WindowHarvest, WindowPage } from '../stream.ts'
+import type { Reject, WindowPage, WindowResult } from '../stream.ts'
 import { timestamp } from '../times.ts'
 import { type Point, type Problem, readPoint } from './point.ts'
 
@@ -38,7 +38,7 @@ export function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'>
   return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }
 
-export function wholeWindow(rows: RowSet, told: Omit<Values, 'values'>): WindowHarvest {
+export function wholeWindow(rows: RowSet, told: Omit<Values, 'values'>): WindowResult {
   const { rejects, received, ignored } = told
   return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [], received, ignored }
 }

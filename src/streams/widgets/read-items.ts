@@ -10,7 +10,7 @@ import { redact } from '../redact.ts'
 import { normalSequence, type Sequence } from '../sequence.ts'
 import type { Page, Reject } from '../stream.ts'
 import { latestBelieved, notAfter, timestamp } from '../times.ts'
-import type { WidgetCarry } from './widget-carry.ts'
+import type { WidgetState } from './widget-state.ts'
 
 /** One change of a quiz or poll. */
 export interface Change<T> {
@@ -50,7 +50,7 @@ export function readItems<T>(
   widget: Widget,
   schema: z.ZodType<T>,
   first: number,
-  carry: WidgetCarry,
+  streamState: WidgetState,
 ): WidgetPage<T> {
   const latest = latestBelieved(page)
   const events = new Map<Sequence, WidgetEventRow>()
@@ -77,8 +77,8 @@ export function readItems<T>(
       changes.push({
         ...change,
         position,
-        isKnown: isKnown(position, carry),
-        at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, carry),
+        isKnown: isKnown(position, streamState),
+        at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, streamState),
       })
   }
   return { events: [...events.values()], changes, rejects }
@@ -123,11 +123,11 @@ function ownTime(item: Json): Timestamp | null {
 }
 
 /** What is new on the last page of a log that had been read to its end has just happened. */
-function liveTime(page: Page, position: Sequence, carry: WidgetCarry): Timestamp | null {
-  const isLive = carry.caughtUp && page.nextId === undefined && !isKnown(position, carry)
+function liveTime(page: Page, position: Sequence, streamState: WidgetState): Timestamp | null {
+  const isLive = streamState.caughtUp && page.nextId === undefined && !isKnown(position, streamState)
   return isLive ? timestamp(page.answeredAt) : null
 }
 
-function isKnown(position: Sequence, { seen }: WidgetCarry): boolean {
+function isKnown(position: Sequence, { seen }: WidgetState): boolean {
   return seen !== null && position <= seen
 }

@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import type { Widget, WidgetEventRow } from '../../rows/classroom.ts'
 import type { Timestamp } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
-import type { HarvestWith } from '../carry.ts'
 import { restart } from '../restart.ts'
 import { mergeRows } from '../row-sets.ts'
 import { highest, type Sequence } from '../sequence.ts'
-import type { HarvestSettings, Page, Reject } from '../stream.ts'
+import type { Page, ReadingSettings, Reject } from '../stream.ts'
+import type { ToRowsWith } from '../stream-state.ts'
 import { latestBelieved } from '../times.ts'
 import { type Change, readItems } from './read-items.ts'
-import { beginning, type WidgetCarry } from './widget-carry.ts'
+import { beginning, type WidgetState } from './widget-state.ts'
 
 /** What a widget makes of the changes of one page. */
 export interface WidgetReading {
@@ -21,7 +21,7 @@ export interface WidgetReading {
 
 export interface WidgetContext {
   readonly room: string
-  readonly settings: HarvestSettings
+  readonly settings: ReadingSettings
   /** The quiz or poll last started before the page. */
   readonly question: string | null
   /** No time after it is believed. */
@@ -38,18 +38,18 @@ export interface WidgetLog<T> {
  * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
  * the fold is what was known before it, so that the page can be read again and shows what was appended.
  */
-export function harvestWidget<T>(
+export function rowsOfWidget<T>(
   { widget, schema, read }: WidgetLog<T>,
   page: Page,
-  carry: WidgetCarry,
-): HarvestWith<WidgetCarry> {
-  const fold = page.cursor === null ? beginning : carry.fold
-  if (fold === null) return restart(carry)
-  const { events, changes, rejects } = readItems(page, widget, schema, fold.position, carry)
+  streamState: WidgetState,
+): ToRowsWith<WidgetState> {
+  const fold = page.cursor === null ? beginning : streamState.fold
+  if (fold === null) return restart(streamState)
+  const { events, changes, rejects } = readItems(page, widget, schema, fold.position, streamState)
   const latest = latestBelieved(page)
   const context = { room: page.series, settings: page.settings, question: fold.question, latest }
   const reading = read(changes, context)
-  const seen = highest(carry.seen, lastPosition(events))
+  const seen = highest(streamState.seen, lastPosition(events))
   const onwards = {
     position: fold.position + page.items.length,
     question: reading.question,
@@ -58,8 +58,14 @@ export function harvestWidget<T>(
   const before = page.cursor === null ? null : fold
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
-    carry: { ...carry, lost: false, seen, caughtUp: carry.caughtUp || isEnd, fold: isEnd ? before : onwards },
-    room: { kind: 'incarnation', incarnation: carry.incarnation, opens: false },
+    streamState: {
+      ...streamState,
+      lost: false,
+      seen,
+      caughtUp: streamState.caughtUp || isEnd,
+      fold: isEnd ? before : onwards,
+    },
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...rejects, ...reading.rejects],
     hints: [],

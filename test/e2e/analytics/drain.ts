@@ -77,7 +77,7 @@ async function isSettled(stage: CallStage, cut: Cut): Promise<boolean> {
     databaseUrl,
     `select coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call), '{}') as listed,
             coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call where finished), '{}') as ended,
-            (select count(*)::int from ingest.worklist
+            (select count(*)::int from ingest.work_item
              where state = 'owed' and set_aside = 0 and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
             (select count(*)::int from ingest.progress
              where owed_from is not null and stream <> all ('{${without.join()}}') and case

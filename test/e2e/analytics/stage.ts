@@ -21,7 +21,7 @@ export interface CallWorld {
   readonly apps?: number
   readonly load?: Partial<Omit<CallsProfile, 'kind'>>
   readonly switches?: Partial<Switches>
-  readonly oddities?: Partial<Oddities>
+  readonly quirks?: Partial<Oddities>
   readonly faults?: readonly FaultRule[]
   /** Seconds of a call that one request may ask for, where the contract has another number than the document. */
   readonly detailSpan?: number
@@ -75,7 +75,7 @@ export async function openCallStage(
     const insights = { rates: [perMinute(10), perDay(insightsADay)] }
     const limits = {
       ...{ 'usage-insight': insights, 'quality-insight': insights },
-      ...(world.detailSpan ? { 'call-details': { span: world.detailSpan } } : {}),
+      ...(world.detailSpan ? { 'call-details': { timeFrame: world.detailSpan } } : {}),
     }
     return { id, uid: 'penstock', token: `token-${canary}`, plan: world.plan ?? 'enterprise', rest, limits }
   })
@@ -86,7 +86,7 @@ export async function openCallStage(
         ...{ clock, seed: world.name, apps, faults: world.faults ?? [] },
         profile: { ...load, ...world.load },
         switches: { metricSeconds: 60, restatementHours: 4, ...world.switches },
-        ...(world.oddities ? { oddities: world.oddities } : {}),
+        ...(world.quirks ? { quirks: world.quirks } : {}),
       }),
     ...(serve ? { serve } : {}),
     configOf: (addresses, sandbox) => {
@@ -132,7 +132,7 @@ function configOf(
     },
     streams: {
       ...Object.fromEntries(off.map(stream => [stream, 'off'])),
-      calls: { every: '10s', finalAfter: '1m', revisitEvery: '1m' },
+      calls: { every: '10s', allowedLateness: '1m', revisitEvery: '1m' },
       'call-sessions': { serverUsers: servers },
       'usage-insight': { metrics: ['userCount'], granularities: ['hour'] },
       'quality-insight': { metrics: ['networkDelay'], granularities: [qualityBy] },
@@ -154,6 +154,6 @@ function limitsOf(detailSpan: number | undefined): object {
   return {
     'usage-insight': { perDay: insightsADay },
     'quality-insight': { perDay: insightsADay },
-    ...(detailSpan ? { 'call-details': { span: `${detailSpan}s` } } : {}),
+    ...(detailSpan ? { 'call-details': { timeFrame: `${detailSpan}s` } } : {}),
   }
 }

@@ -1,0 +1,91 @@
+import type { Draw } from './draw.ts'
+
+/**
+ * Strange content that a provider may serve: where nothing else is said, shares (0 to 1) of the chat messages.
+ * They belong to the world, not to the wire: the truth holds them as they are served.
+ */
+export interface Quirks {
+  /** An event type that no document names. */
+  readonly unknownCmd: number
+  /** A NUL character in a message. */
+  readonly nul: number
+  /** Half of a surrogate pair in a message. */
+  readonly loneSurrogate: number
+  /** A record whose cmd is no integer. */
+  readonly malformedRecord: number
+  /** A record in order whose message is no string. */
+  readonly malformedData: number
+  /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
+  readonly malformedWidgetItem: number
+  /** Rooms whose sequences begin above 2^53. */
+  readonly bigSequence: number
+  /** Calls that are said to end before they start. */
+  readonly backwardCall: number
+  /** Sessions that have a metric which no document names. */
+  readonly unknownMid: number
+  /** Of the values of metrics: those that are words. */
+  readonly malformedValue: number
+  /** Sessions that are listed and have no entry among the metrics. */
+  readonly vanishingSid: number
+  /** Not a share: calls that all start in the same second, two hours before the sandbox is made. */
+  readonly burstOfCalls: number
+  /** Not a share: hours of one call that starts two hours before the sandbox is made. */
+  readonly longCallHours: number
+  /** Not a share: sessions of one call that starts ninety minutes before the sandbox is made. */
+  readonly crowd: number
+}
+
+export const noQuirks: Quirks = {
+  unknownCmd: 0,
+  nul: 0,
+  loneSurrogate: 0,
+  malformedRecord: 0,
+  malformedData: 0,
+  malformedWidgetItem: 0,
+  bigSequence: 0,
+  backwardCall: 0,
+  unknownMid: 0,
+  malformedValue: 0,
+  vanishingSid: 0,
+  burstOfCalls: 0,
+  longCallHours: 0,
+  crowd: 0,
+}
+
+/** What may befall a chat message. */
+export type Oddity = 'unknownCmd' | 'nul' | 'loneSurrogate' | 'malformedRecord' | 'malformedData'
+
+export interface Content {
+  readonly cmd: number
+  readonly data: object
+  /** Fields of the served record that replace the right ones. */
+  readonly spoilt?: object
+  readonly oddity?: Oddity
+}
+
+const unknownCmd = 7001
+
+/** Perhaps makes something strange of a chat message. */
+export function spoil(content: Content, quirks: Quirks, draw: Draw): Content {
+  const oddity = kinds.find(kind => quirks[kind] > 0 && draw.chance(quirks[kind]))
+  return oddity ? { ...spoilers[oddity](content), oddity } : content
+}
+
+const spoilers: Readonly<Record<Oddity, (content: Content) => Content>> = {
+  unknownCmd: () => ({ cmd: unknownCmd, data: { novelty: { since: 'next version' } } }),
+  nul: content => withMessage(content, 'before\u0000after'),
+  loneSurrogate: content => withMessage(content, 'half of a pair: \ud83d'),
+  malformedRecord: content => ({ ...content, spoilt: { cmd: 'chat' } }),
+  malformedData: content => withMessage(content, 42),
+}
+
+const kinds = Object.keys(spoilers) as Oddity[]
+
+function withMessage(content: Content, message: unknown): Content {
+  return { ...content, data: { ...content.data, message } }
+}
+
+/** Whether a client cannot read the record, and must set it aside. */
+export function isMalformed(oddity: Oddity | undefined): boolean {
+  return oddity === 'malformedRecord' || oddity === 'malformedData'
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Oddities } from '../src/index.ts'
+import { at, play } from './play.ts'
+
+function odd(quirks: Partial<Oddities>) {
+  const stage = play({ quirks })
+  const { roomUuid } = stage.running()
+  return { ...stage, path: at(roomUuid).events, events: stage.linesOf('event', roomUuid) }
+}
+
+describe('an oddity', () => {
+  it('unknownCmd is an event type that no document names', () => {
+    const { events } = odd({ unknownCmd: 0.2 })
+    const novel = events.filter(event => event.oddity === 'unknownCmd')
+    expect(novel.length).toBeGreaterThan(0)
+    expect(novel.every(event => event.cmd === 7001 && !event.malformed)).toBe(true)
+  })
+
+  it.each([
+    ['nul', '\\u0000'],
+    ['loneSurrogate', '\\ud83d"'],
+  ] as const)('%s stands in messages, escaped in the JSON', async (oddity, escaped) => {
+    const { get, path } = odd({ [oddity]: 1 })
+    const { text } = await get(`${path}?cmd=3`)
+    expect(text.split(escaped).length - 1).toBe(100)
+  })
+
+  it('malformedRecord is a record whose cmd is a word; the truth marks it and the rest of the page is whole', async () => {
+    const { drain, path, events } = odd({ malformedRecord: 0.1 })
+    const { items } = await drain(path)
+    const broken = items.filter(item => item.cmd === 'chat').map(item => item.sequence)
+    expect(broken.length).toBeGreaterThan(0)
+    expect(broken).toEqual(events.filter(event => event.malformed).map(event => event.sequence))
+    expect(items.length).toBe(events.length)
+  })
+
+  it('malformedData is a message that is no string', () => {
+    const { events } = odd({ malformedData: 0.1 })
+    const malformed = events.filter(event => event.malformed)
+    expect(malformed.length).toBeGreaterThan(0)
+    for (const { data } of malformed) expect(data).toMatchObject({ message: 42 })
+  })
+
+  it('malformedWidgetItem is a submission without properties that can be read', () => {
+    const { linesOf } = play({ quirks: { malformedWidgetItem: 0.2 } })
+    const malformed = linesOf('widget').filter(line => line.malformed)
+    expect(malformed.length).toBeGreaterThan(0)
+    for (const { step, item } of malformed) {
+      expect(step).toBe('submission')
+      expect(item).toMatchObject({ changeProperties: 'none' })
+    }
+  })
+
+  it('bigSequence numbers a room above 2^53 without losing a digit', async () => {
+    const { get, path, events } = odd({ bigSequence: 1 })
+    const { text } = await get(path)
+    const digits = [...text.matchAll(/"sequence":(\d+)/g)].map(([, number]) => BigInt(number!))
+    expect(digits).toEqual(events.slice(0, 100).map(event => event.sequence))
+    expect(digits.slice(0, 3)).toEqual([2n ** 53n + 1n, 2n ** 53n + 2n, 2n ** 53n + 3n])
+  })
+
+  it('changes nothing else in the school', () => {
+    const plain = play().linesOf('event')
+    const strange = play({ quirks: { nul: 0.5, malformedRecord: 0.2 } }).linesOf('event')
+    expect(strange.map(event => [event.cmd, event.at])).toEqual(plain.map(event => [event.cmd, event.at]))
+  })
+})

@@ -1,0 +1,70 @@
+import { redact } from '../streams/redact.ts'
+import type { Reject } from '../streams/stream.ts'
+import type { PageContext } from './context.ts'
+import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
+import type { PageItems, Task, TaskResult } from './task.ts'
+
+/** A page that may lack its items, and the same one with them. */
+export interface Readable<P> {
+  readonly page: P
+  readonly whole: () => Promise<P>
+}
+
+/**
+ * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
+ * bad ones are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
+ */
+export async function commitPage<P extends PageItems, H extends TaskResult>(
+  { app, clock, meter, log }: PageContext,
+  task: Task<P, H>,
+  { page, whole }: Readable<P>,
+  pageResult: H,
+  grant: Grant | undefined,
+): Promise<CommitResult> {
+  const began = clock.monotonic()
+  try {
+    return await task.commit(page, pageResult, grant)
+  } catch (error) {
+    if (!(error instanceof RefusedRows)) throw error
+    log.warn('the database refused a row; looking for the item', {
+      app: app.id,
+      stream: task.stream,
+      code: error.code,
+      statement: error.statement,
+    })
+    return await task.commit(page, await withoutRefused(task, await whole(), pageResult, grant), grant)
+  } finally {
+    meter.commit(clock.monotonic() - began)
+  }
+}
+
+/**
+ * The same result without the rows of items that Postgres refuses. What the whole page says of the series stands:
+ * a refused item was served, and its place is taken.
+ */
+async function withoutRefused<P extends PageItems, H extends TaskResult>(
+  task: Task<P, H>,
+  page: P,
+  pageResult: H,
+  grant: Grant | undefined,
+): Promise<H> {
+  const kept: unknown[] = []
+  const refused: Reject[] = []
+  for (const item of page.items) {
+    const { rows, rejects, work } = task.toRows({ ...page, items: [item] })
+    const isTaken = await task.dryRun(page, { ...pageResult, rows, rejects, ...(work && { work }) }, grant)
+    kept.push(isTaken ? item : blank)
+    if (!isTaken) {
+      refused.push({
+        reason: 'store_refused',
+        detail: 'the database refused a value of it',
+        item: redact(item),
+      })
+    }
+  }
+  const { rows, work } = task.toRows({ ...page, items: kept })
+  return { ...pageResult, rows, ...(work && { work }), rejects: [...pageResult.rejects, ...refused] }
+}
+
+/** Stands where a refused item was, so that the others keep their places: no stream makes rows of it. */
+const blank = null

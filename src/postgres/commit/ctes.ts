@@ -1,0 +1,185 @@
+import type { Grant, PageCommit } from '../../engine/ports.ts'
+import type { TableName } from '../../rows/rows.ts'
+import { encodeJson, writeJson } from '../encode.ts'
+import type { Values } from '../statement.ts'
+import type { TableSpec } from '../tables/spec.ts'
+import { tables } from '../tables.ts'
+import { resolution } from './conflict.ts'
+
+/**
+ * Pieces of the one statement that commits a page. Every piece is a common table expression; all of them see the
+ * same snapshot, and all but the first two do nothing unless `moved` has a row.
+ */
+
+/**
+ * The owner's epoch, locked until the statement ends, so that nobody can take the shard in between. A feed touches
+ * many rooms at once and would deadlock with their logs, so it goes alone among the commits of its app that touch
+ * rooms, and these go together.
+ */
+export function fence(company: 'alone' | 'together' | 'apart'): string {
+  const key = `hashtextextended('penstock rooms of ' || :app, 0)`
+  const locks = {
+    alone: `pg_advisory_xact_lock(${key})`,
+    together: `pg_advisory_xact_lock_shared(${key})`,
+    apart: 'null',
+  }
+  return `
+  fence as materialized (
+    select ${locks[company]} from ingest.ownership o
+    where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
+  )`
+}
+
+/** Progress by compare-and-set. `condition` is what else must hold. */
+export function advanced(condition: string): string {
+  return `
+  moved as (
+    update ingest.progress p
+    set version = p.version + 1, cursor = :cursor, stream_state = :stream_state::jsonb, epoch = :epoch, updated_at = ingest.clock(),
+        caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null, wanted = '{}'
+    where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
+      and exists (select from fence) and ${condition}
+    returning p.version
+  )`
+}
+
+/** What is kept already only counts again; of what is new there is room for so many a day, the rest is counted alone. */
+export const rejected = `
+  offered as materialized (
+    select r.*, exists (select from ingest.dead_letter t
+                        where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason
+                          and t.content_hash = sha256(r.bytes)) as known
+    from (select distinct on (r.reason, r.body) r.reason, r.detail, convert_to(r.body, 'UTF8') as bytes
+          from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)) r
+    where exists (select from moved)
+  ),
+  weighed as materialized (
+    select o.*, o.known or row_number() over (partition by o.reason, o.known) <= s.places as kept
+    from offered o
+    join (select reason, ingest.letters_left(:app, :stream, reason) as places from offered group by reason) s using (reason)
+  ),
+  letters as (
+    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
+    select :app, :stream, :series, w.reason, w.detail, w.bytes from weighed w where w.kept
+    on conflict (app_id, stream, series, reason, content_hash) do update
+      set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+    returning t.reason, (xmax = 0) as fresh
+  ),
+  unkept as (
+    insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
+    select :app, :stream, :series, w.reason, count(*), ingest.clock() from weighed w where not w.kept group by w.reason
+    on conflict (app_id, stream, series, reason) do update
+      set letters = u.letters + excluded.letters, last_seen_at = excluded.last_seen_at
+  ),
+  rejected as (
+    select reason, fresh from letters
+    union all select w.reason, true from weighed w where not w.kept
+  )`
+
+/** In the place of `rejected` where nothing is set aside. */
+export const none = `
+  rejected as (select null::text as reason, false as fresh where false)`
+
+export const settled = `
+  settled as (
+    update ingest.debit d
+    set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(),
+          to_timestamp(:time_floor::double precision / 1000), to_timestamp(:time_ceiling::double precision / 1000))),
+        outcome = 'committed', told_all = :told_all::boolean
+    from ingest.budget b
+    where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint
+      and b.scope = d.scope and b.limit_group = d.limit_group and exists (select from moved)
+    returning 1
+  )`
+
+/** Parameters of `settled`; of a page that settles nothing they name no debit. `toldAll` is said of a feed alone. */
+export function debitValues(grant: Grant | undefined, toldAll: boolean | null = null): Values {
+  const { floor, ceiling } = grant?.clockBounds ?? { floor: 0, ceiling: 0 }
+  const { scope, group, n } = grant ?? { scope: '', group: '', n: 0 }
+  const debit = { debit_scope: scope, debit_group: group, debit_n: n, told_all: toldAll }
+  return { ...debit, time_floor: floor, time_ceiling: ceiling }
+}
+
+/** Parameters of `rejected`. */
+export function rejectedValues(rejects: PageCommit['rejects']): Values {
+  const body = (item: unknown) => writeJson(item ?? null)
+  return { rejects: encodeJson(rejects.map(({ item, ...why }) => ({ ...why, body: body(item) }))) }
+}
+
+/** Name of the expression that writes a table, and of the parameter that brings its rows. */
+export function cteName(table: TableName): string {
+  return `stored_${withoutSchema(table)}`
+}
+
+export function parameterName(table: TableName): string {
+  return `rows_${withoutSchema(table)}`
+}
+
+function withoutSchema(table: TableName): string {
+  return table.slice(table.indexOf('.') + 1)
+}
+
+/** Rows as the parameter takes them. */
+export function encodeRows(rows: readonly object[] | undefined): string {
+  return rows && rows.length > 0 ? encodeJson(rows) : '[]'
+}
+
+/** The rows of a table as a relation named `d`. */
+export function incoming(table: TableName): string {
+  const columns = Object.entries(tables[table].columns).map(([name, type]) => `${name} ${type}`)
+  return `json_to_recordset(:${parameterName(table)}::json) as d(${columns.join(', ')})`
+}
+
+type Conflict = 'keep' | Readonly<Record<string, string>>
+
+/**
+ * Writes the rows of a table whose facts are in a room. `incarnation` is an SQL expression; `from` joins `d` to
+ * whatever decides which rows count; `conflict` says whether stored rows may change, and what columns become of which
+ * the table's own rule does not know enough.
+ */
+export function store(
+  table: TableName,
+  parts: { readonly incarnation: string; readonly from: string; readonly conflict: Conflict },
+): string {
+  return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
+}
+
+/** Writes all rows of a table whose facts are of an app; `extra` are columns of new rows that no stream brings. */
+export function storeOfApp(
+  table: TableName,
+  extra: readonly (readonly [column: string, expression: string])[] = [],
+): string {
+  return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: {} })
+}
+
+/** `extra` are columns that no stream brings; `prefix` begins the key after the app. */
+export function insertion(
+  table: TableName,
+  extra: readonly (readonly [column: string, expression: string])[],
+  prefix: readonly string[],
+  { from, conflict }: { readonly from: string; readonly conflict: Conflict },
+): string {
+  const spec = tables[table] as TableSpec
+  const columns = Object.keys(spec.columns)
+  const names = ['app_id', ...extra.map(([column]) => column), ...columns]
+  const values = [':app', ...extra.map(([, expression]) => expression), ...columns.map(name => `d.${name}`)]
+  return `
+  ${cteName(table)} as (
+    insert into ${table} as t (${names.join(', ')})
+    select ${values.join(', ')}
+    from ${incoming(table)} ${from}
+    on conflict (${['app_id', ...prefix, ...spec.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(spec, conflict)}
+    returning ${spec.partitioned ? 'true' : '(xmax = 0)'} as fresh
+  )`
+}
+
+/** The verdict: how far it came, and how many rows each table gained. */
+export function verdict(written: readonly TableName[], extra: Readonly<Record<string, string>>): string {
+  const counts = written.map(table => `'${table}', (select count(*) from ${cteName(table)} where fresh)`)
+  const more = Object.entries(extra).map(([name, expression]) => `, ${expression} as ${name}`)
+  return `
+  select (select version from moved)::int as version, exists (select from fence) as owned,
+         json_build_object(${counts.join(', ')}) as stored,
+         (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside${more.join('')}`
+}

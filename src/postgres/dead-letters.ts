@@ -1,0 +1,193 @@
+import type pg from 'pg'
+import type { RowSet, TableName } from '../rows/rows.ts'
+import { encodeRows, incoming, insertion, parameterName, storeOfApp } from './commit/ctes.ts'
+import { encodeSamples, storedSamples } from './commit/samples.ts'
+import { query } from './connect.ts'
+import { decodeText, encodeText } from './encode.ts'
+import { bind, statement } from './statement.ts'
+import { LONGEST_LETTER } from './store.ts'
+import type { TableSpec } from './tables/spec.ts'
+import { tables } from './tables.ts'
+
+/** Bytes that could not be used when they came. */
+export interface StoredDeadLetter {
+  readonly id: string
+  readonly app: string
+  readonly stream: string
+  readonly series: string
+  readonly reason: string
+  readonly detail: string
+  readonly body: Buffer
+  /** ms since the epoch. */
+  readonly receivedAt: number
+  /** Its body is not all that came. */
+  readonly isCut: boolean
+}
+
+const list = statement(
+  'letters',
+  `select d.id::text, d.app_id as app, d.stream, d.series, d.reason, coalesce(d.detail, '') as detail, d.body,
+          (extract(epoch from d.received_at) * 1000)::double precision as "receivedAt",
+          d.reason in ('malformed', 'too_large') and octet_length(d.body) >= ${LONGEST_LETTER} as "isCut"
+   from ingest.dead_letter d
+   where d.app_id = any(:apps) and (:room::text is null or d.series = :room) and d.id > :after::bigint
+   order by d.id limit 100`,
+)
+
+/** The letters of some apps in the order in which they came. Throws StoreUnavailable. */
+export async function* readDeadLetters(
+  pool: pg.Pool,
+  apps: readonly string[],
+  room: string | undefined,
+): AsyncGenerator<StoredDeadLetter> {
+  const values = { apps, room: room === undefined ? null : encodeText(room) }
+  for (let after = '0'; ; ) {
+    const letters = await query<StoredDeadLetter & pg.QueryResultRow>(pool, bind(list, { ...values, after }))
+    for (const letter of letters) yield { ...letter, series: decodeText(letter.series) }
+    const last = letters.at(-1)
+    if (!last) return
+    after = last.id
+  }
+}
+
+/** The room as it was used when the letter came. */
+const incarnation = `coalesce((
+  select max(r.incarnation) from classroom.room r
+  where r.app_id = :app and r.room_uuid = d.room_uuid
+    and r.first_seen_at <= to_timestamp(:received_at::double precision / 1000) + interval '1 minute'), 1)`
+
+const sameKey = (...columns: readonly string[]) =>
+  ['room_uuid', ...columns].map(column => `s.${column} = d.${column}`).join(' and ')
+
+/** Raw rows by which it is told that they are stored: another one may have their place. */
+const raw: Readonly<Partial<Record<TableName, string>>> = {
+  'classroom.room_event': `${sameKey('sequence', 'cmd')} and s.data is not distinct from d.data`,
+  'classroom.widget_event': sameKey('widget', 'content_hash'),
+}
+
+function storing(table: TableName): string {
+  if (table === 'analytics.session_metric') return storedSamples
+  if ((tables[table] as TableSpec).within === 'app') return storeOfApp(table)
+  const place = ['incarnation', incarnation] as const
+  const extra = table === 'classroom.room_event' ? [place, ['source', ':source'] as const] : [place]
+  const same = table === 'classroom.widget_event' ? raw[table] : 'false'
+  const from = `where not exists (select from ${table} s where s.app_id = :app and ${same})`
+  return insertion(table, extra, ['room_uuid', 'incarnation'], { from, conflict: 'keep' })
+}
+
+/**
+ * Stores what a letter says, beside what is stored; what has no place in its log is only looked for. Answers whether it is
+ * there: false where the place of something kept raw is taken by another. Throws RefusedRows and StoreUnavailable.
+ */
+export async function storeDeadLetter(
+  pool: pg.Pool,
+  letter: StoredDeadLetter,
+  rows: RowSet,
+  hasPlace: boolean,
+): Promise<boolean> {
+  let isThere = true
+  for (const table of Object.keys(rows) as TableName[]) {
+    const list = rows[table] ?? []
+    if (list.length === 0) continue
+    const encoded = table === 'analytics.session_metric' ? encodeSamples(rows[table]) : encodeRows(list)
+    const values = {
+      app: letter.app,
+      received_at: letter.receivedAt,
+      source: letter.stream === 'app-events' ? 'feed' : 'log',
+      [parameterName(table)]: encoded,
+    }
+    const store = statement(
+      `letter_${parameterName(table)}`,
+      `with moved as (select 1), ${storing(table)} select 1`,
+    )
+    if (hasPlace) await query(pool, bind(store, values))
+    if (raw[table]) isThere &&= await isStored(pool, table, values)
+  }
+  return isThere
+}
+
+async function isStored(pool: pg.Pool, table: TableName, values: Readonly<Record<string, unknown>>) {
+  const check = statement(
+    `letter_stored_${parameterName(table)}`,
+    `select bool_and(exists (select from ${table} s where s.app_id = :app and ${raw[table]})) as stored
+     from ${incoming(table)}`,
+  )
+  const [row] = await query<{ stored: boolean }>(pool, bind(check, values))
+  return row!.stored
+}
+
+/** Where what a letter is about stands: `read` since; `owed`; to be asked for `again`; or `gone`. */
+export type Standing = 'read' | 'owed' | 'again' | 'gone'
+
+/** How long what is asked about can be had, ms. */
+export interface Reach {
+  readonly rooms: number
+  readonly ranges: number
+}
+
+const standing = statement(
+  'letter_standing',
+  `with letter as materialized (
+     select d.*, ingest.clock() - :ranges::interval as earliest,
+            tstzmultirange(tstzrange(least(ingest.clock() - :ranges::interval, d.last_seen_at), d.last_seen_at)) as near
+     from ingest.dead_letter d where d.id = :id::bigint
+   )
+   select case ingest.progress_kind(d.stream)
+     when 'window' then (
+       select case when p.covered @> tstzrange(least(p.owed_from, d.last_seen_at), d.last_seen_at) then 'read'
+                   when not isempty(d.near * p.lost - p.wanted) then 'again'
+                   when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost - p.unasked)) then 'owed' end
+       from ingest.progress p
+       where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series and p.owed_from is not null and p.closed_at is null)
+     when 'detail' then (
+       select case when bool_and(w.state in ('done', 'split')) and max(w.updated_at) > d.last_seen_at then 'read'
+                   when bool_or(w.state = 'owed') then 'owed'
+                   when max(w.range_to) > d.earliest and exists (
+                     select from analytics.call c where c.app_id = d.app_id and c.call_id = d.series) then 'again' end
+       from ingest.work_item w where w.app_id = d.app_id and w.stream = d.stream and w.item = d.series having count(*) > 0)
+     else (
+       select case when d.stream = 'app-events' then null
+                   when p.caught_up_at > d.last_seen_at + interval '1 minute' and not exists (
+                     select from classroom.room r
+                     where r.app_id = d.app_id and r.room_uuid = d.series and r.first_seen_at > d.last_seen_at) then 'read'
+                   when p.wanted <> '{}' or p.series = '' then 'owed'
+                   when exists (
+                     select from classroom.room r
+                     where r.app_id = d.app_id and r.room_uuid = d.series and r.valid_to is null and r.forgotten_at is null
+                       and greatest(r.verified_at, r.first_seen_at) > ingest.clock() - :rooms::interval) then 'again' end
+       from ingest.progress p where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series)
+   end as standing from letter d`,
+)
+
+export async function deadLetterStanding(
+  pool: pg.Pool,
+  { id }: StoredDeadLetter,
+  reach: Reach,
+): Promise<Standing> {
+  const [rooms, ranges] = [`${reach.rooms} milliseconds`, `${reach.ranges} milliseconds`]
+  const [row] = await query<{ standing: Standing | null }>(pool, bind(standing, { id, rooms, ranges }))
+  return row?.standing ?? 'gone'
+}
+
+const asking = statement(
+  'letter_again',
+  `select case ingest.progress_kind(d.stream)
+     when 'window' then ingest.mark_wanted(d.stream, d.app_id, d.series,
+       greatest(lower(p.lost), ingest.clock() - :ranges::interval), least(upper(p.lost), d.last_seen_at))
+     when 'detail' then ingest.mark_wanted(d.stream, d.app_id, d.series, c.created_at, c.created_at + interval '1 second')
+   end
+   from ingest.dead_letter d
+   left join ingest.progress p on p.app_id = d.app_id and p.stream = d.stream and p.series = d.series
+   left join analytics.call c on c.app_id = d.app_id and c.call_id = d.series
+   where d.id = :id::bigint`,
+)
+
+/** Has a range of time or the details of a call asked for once more, where the standing is `again`. */
+export async function askAgain(pool: pg.Pool, { id }: StoredDeadLetter, { ranges }: Reach): Promise<void> {
+  await query(pool, bind(asking, { id, ranges: `${ranges} milliseconds` }))
+}
+
+/** Takes letters away whose contents are stored. */
+export async function closeDeadLetters(pool: pg.Pool, ids: readonly string[]): Promise<void> {
+  await query(pool, { text: 'delete from ingest.dead_letter where id = any($1::bigint[])', values: [ids] })
+}

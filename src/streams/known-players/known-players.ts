@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { blindSeconds } from '../../provider/players/index.ts'
+import { Listing, mostListed, type Progress } from './listing.ts'
+
+/** What is remembered of a player while it lives, and for one listing longer. */
+const Player = z.object({
+  id: z.string(),
+  /** As last listed; null while no entry told it. */
+  status: z.string().nullable(),
+  /** When it was created, else first seen, Unix seconds. */
+  since: z.number(),
+  /** How many complete listings in a row lacked it, and when the first of them ended, ms since the epoch. */
+  missed: z.object({ lists: z.int(), at: z.int().min(0).max(253_402_300_799_999) }).nullable(),
+})
+export type Player = z.infer<typeof Player>
+
+/** The players of a project between two pages. */
+export const KnownPlayers = z.object({
+  players: z.array(Player).readonly().default([]),
+  listing: Listing.nullable().default(null),
+})
+export type KnownPlayers = z.infer<typeof KnownPlayers>
+
+/** The status of a player that is gone. */
+export const destroyed = 'destroyed'
+
+/** A player that so many complete listings in a row lacked is gone. */
+const listsUntilDestroyed = 2
+
+/** What one page names. */
+export interface Sighting {
+  readonly id: string
+  /** Undefined of an entry that does not tell it. */
+  readonly status: string | undefined
+  /** Unix seconds. */
+  readonly since: number | undefined
+}
+
+export interface Change {
+  readonly id: string
+  readonly from: string | null
+  readonly to: string
+}
+
+/** A player that is gone. */
+export interface Loss extends Change {
+  /** When it was first known to be missing, ms since the epoch. */
+  readonly at: number
+}
+
+export interface Moment {
+  /** The provider's clock, Unix seconds. */
+  readonly now: number
+  /** Our clock, ms since the epoch. */
+  readonly receivedAt: number
+}
+
+export interface Seen {
+  readonly players: ReadonlyMap<string, Player>
+  readonly changes: readonly Change[]
+  /** Players of which a page told where they play for the first time, as far as is remembered. */
+  readonly fresh: ReadonlySet<string>
+}
+
+/** Who is seen is not missing. A status that an entry leaves out is as it was, unless the player had been gone. */
+export function see(before: readonly Player[], sightings: readonly Sighting[], { now }: Moment): Seen {
+  const players = new Map(before.map(player => [player.id, player]))
+  const changes: Change[] = []
+  const fresh = new Set<string>()
+  for (const { id, status, since } of sightings) {
+    const known = players.get(id)
+    const from = known?.status ?? null
+    const kept = from === destroyed ? null : from
+    players.set(id, {
+      id,
+      status: status ?? kept,
+      since: since ?? known?.since ?? now,
+      missed: null,
+    })
+    if (status !== undefined && status !== from) changes.push({ id, from, to: status })
+    if (!known || (from === null && status !== undefined)) fresh.add(id)
+  }
+  return { players, changes, fresh }
+}
+
+export interface Missed {
+  readonly players: readonly Player[]
+  readonly losses: readonly Loss[]
+}
+
+/**
+ * Counts who is missing from a complete listing. A player that was created so lately that it may be invisible stays.
+ * One that is gone is told once more by the next complete listing before it is forgotten, so that it is not lost with
+ * a page of which Postgres refused an entry.
+ */
+export function miss(seen: Seen['players'], { state, ...progress }: Progress, moment: Moment): Missed {
+  const all = [...seen.values()]
+  if (state !== 'complete') return { players: bounded(all, progress.seen), losses: [] }
+  const players: Player[] = []
+  const losses: Loss[] = []
+  for (const player of all) {
+    if (progress.seen.has(player.id)) {
+      players.push(player)
+      continue
+    }
+    const missed = { lists: (player.missed?.lists ?? 0) + 1, at: player.missed?.at ?? moment.receivedAt }
+    const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > blindSeconds
+    const isTold = player.status === destroyed
+    if (isGone)
+      losses.push({ id: player.id, from: isTold ? null : player.status, to: destroyed, at: missed.at })
+    if (isTold) continue
+    players.push({ ...player, status: isGone ? destroyed : player.status, missed })
+  }
+  return { players: bounded(players, progress.seen), losses }
+}
+
+/** Where listings are never complete, players that are long gone are not remembered without end. */
+function bounded(players: readonly Player[], seen: ReadonlySet<string>): readonly Player[] {
+  if (players.length <= mostListed) return players
+  return players.toSorted((a, b) => Number(seen.has(b.id)) - Number(seen.has(a.id))).slice(0, mostListed)
+}

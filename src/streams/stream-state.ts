@@ -1,0 +1,32 @@
+import type { z } from 'zod'
+import type { Json } from '../rows/json.ts'
+import type { Page, PageResult } from './stream.ts'
+
+export type ToRowsWith<Carry> = Omit<PageResult, 'carry'> & { readonly streamState: Carry }
+
+/**
+ * Turns a result over a typed stream state into one over the stored form. Every field of the schema has a default,
+ * so `{}` is the stream state of a series that was never read.
+ */
+export function withState<Carry extends Json>(
+  schema: z.ZodType<Carry>,
+  toRows: (page: Page, streamState: Carry) => ToRowsWith<Carry>,
+): (page: Page, streamState: Json) => PageResult {
+  return (page, stored) => toRows(page, readState(schema, stored))
+}
+
+/**
+ * A stored stream state; what cannot be read begins anew, which is safe because rows are idempotent. Only the
+ * incarnation is kept even then: without it rows would land in an earlier room of the same name.
+ */
+export function readState<Carry extends Json>(schema: z.ZodType<Carry>, stored: Json): Carry {
+  const whole = schema.safeParse(stored)
+  if (whole.success) return whole.data
+  const incarnation = schema.safeParse({ incarnation: incarnationOf(stored) })
+  return incarnation.success ? incarnation.data : schema.parse({})
+}
+
+function incarnationOf(stored: Json): Json | undefined {
+  if (typeof stored !== 'object' || stored === null || !('incarnation' in stored)) return undefined
+  return stored.incarnation
+}
