@@ -40,7 +40,7 @@ describe('docs/sql.md', () => {
 
   it.each(questions)('$number: $title', async ({ query, result }) => {
     const answer = await ask(reader, query)
-    expect(answer, 'npm run answers writes the answers anew').toBe(result)
+    expect(answer, 'npm run docs:sql writes the answers anew').toBe(result)
     expect(answer, 'an answer that says nothing explains nothing').not.toMatch(/\(0 rows\)$/)
   })
 
