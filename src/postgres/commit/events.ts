@@ -17,17 +17,23 @@ import { followed, reopened, storedRooms, toldChanges } from './room-life.ts'
  * where they differ in their data alone.
  */
 
-/** A feed names many rooms; the database knows their incarnations. */
+/**
+ * A feed names many rooms; the database knows their incarnations. One that is behind tells of a roomUuid what was of the
+ * room before, which the log of the present one will never tell: so what has no time, or one before it began, waits.
+ */
 const feedPlaces = `
   place as materialized (
     select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
-           r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted
+           r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted,
+           r.valid_from as begun
     from (select distinct e.room_uuid from event e) i
     left join lateral (
-      select r.incarnation, r.verified_at from classroom.room r
+      select r.incarnation, r.verified_at, r.valid_from from classroom.room r
       where r.app_id = :app and r.room_uuid = i.room_uuid order by r.incarnation desc limit 1
     ) r on true
   )`
+
+const trustedOfFeed = '(p.trusted and (p.incarnation = 1 or coalesce(e.event_time >= p.begun, false)))'
 
 const logPlaces = `
   place as materialized (
@@ -44,15 +50,16 @@ const event = `
  * differently, so that type and time decide; the log tells an event in the same words each time.
  */
 function judged(source: 'feed' | 'log', fresh: string): string {
+  const trusted = source === 'feed' ? trustedOfFeed : 'p.trusted'
   const reworded = `s.source = 'log' and s.data is distinct from e.data`
   return `
   judged as materialized (
-    select e.*, p.incarnation, p.trusted, s.source as stored_source, s.cmd as stored_cmd,
+    select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data,
-           case when s.source is null then not p.trusted
+           case when s.source is null then not ${trusted}
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 ${source === 'log' ? `when ${reworded} then true` : ''}
-                else not p.trusted and e.event_time is null end as contradicts,
+                else not ${trusted} and e.event_time is null end as contradicts,
            ${fresh} as fresh
     from event e
     join place p using (room_uuid)
@@ -65,7 +72,7 @@ function judged(source: 'feed' | 'log', fresh: string): string {
   )`
 }
 
-const feedFresh = 'p.trusted and s.source is null'
+const feedFresh = `${trustedOfFeed} and s.source is null`
 const logFresh = `s.source is null or s.source = 'feed'`
 
 /** The first sight of an event is nearest to when it happened, if it was this event that was seen. */
