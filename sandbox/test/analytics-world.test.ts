@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Oddities, truthJson } from '../src/index.ts'
+import { type Quirks, truthJson } from '../src/index.ts'
 import {
   type AnalyticsStage,
   appOf,
@@ -145,7 +145,7 @@ describe('a load of calls', () => {
 })
 
 describe('an oddity of calls', () => {
-  const odd = (quirks: Partial<Oddities>, apps = [appOf('premium')]) => {
+  const odd = (quirks: Partial<Quirks>, apps = [appOf('premium')]) => {
     return playAnalytics({ profile: quiet, switches: real, quirks, apps })
   }
   const named = async (stage: AnalyticsStage, cname: string) => {

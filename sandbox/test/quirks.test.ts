@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Oddities } from '../src/index.ts'
+import type { Quirks } from '../src/index.ts'
 import { at, play } from './play.ts'
 
-function odd(quirks: Partial<Oddities>) {
+function odd(quirks: Partial<Quirks>) {
   const stage = play({ quirks })
   const { roomUuid } = stage.running()
   return { ...stage, path: at(roomUuid).events, events: stage.linesOf('event', roomUuid) }

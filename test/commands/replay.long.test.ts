@@ -2,13 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  createSandbox,
-  demoApp,
-  type Oddities,
-  type Sandbox,
-  type Switches,
-} from '../../sandbox/src/index.ts'
+import { createSandbox, demoApp, type Quirks, type Sandbox, type Switches } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { progressLine } from '../../src/commands/replay/format.ts'
 import { openSetting, type Setting } from '../e2e/setting.ts'
@@ -25,7 +19,7 @@ const memory = 16
 interface School {
   readonly name: string
   readonly switches: Partial<Switches>
-  readonly quirks?: Partial<Oddities>
+  readonly quirks?: Partial<Quirks>
   readonly provider?: object
 }
 

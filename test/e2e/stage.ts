@@ -3,7 +3,7 @@ import {
   createSandbox,
   demoApp,
   type FaultRule,
-  type Oddities,
+  type Quirks,
   type Sandbox,
   type SchoolProfile,
   type Switches,
@@ -28,7 +28,7 @@ const short = 36
 export interface StageOptions {
   readonly seed: string
   readonly switches?: Partial<Switches>
-  readonly quirks?: Partial<Oddities>
+  readonly quirks?: Partial<Quirks>
   readonly faults?: readonly FaultRule[]
   readonly school?: Partial<SchoolProfile>
   readonly apps?: readonly AppOptions[]

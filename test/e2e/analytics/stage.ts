@@ -3,7 +3,7 @@ import {
   type CallsProfile,
   createSandbox,
   type FaultRule,
-  type Oddities,
+  type Quirks,
   type Sandbox,
   type Switches,
 } from '../../../sandbox/src/index.ts'
@@ -21,7 +21,7 @@ export interface CallWorld {
   readonly apps?: number
   readonly load?: Partial<Omit<CallsProfile, 'kind'>>
   readonly switches?: Partial<Switches>
-  readonly quirks?: Partial<Oddities>
+  readonly quirks?: Partial<Quirks>
   readonly faults?: readonly FaultRule[]
   /** Seconds of a call that one request may ask for, where the contract has another number than the document. */
   readonly detailSpan?: number
