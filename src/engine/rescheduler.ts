@@ -139,8 +139,8 @@ export function createRescheduler({
   }
 
   /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
-  async function showsRoom(room: string, { end, failure, region }: SyncResult): Promise<boolean> {
-    if (end === 'looped') return true
+  async function showsRoom(room: string, { end, failure, region, isShown }: SyncResult): Promise<boolean> {
+    if (end === 'looped' || isShown) return true
     if (!failure || !unreadable.has(failure.kind) || rooms.isVerified(room)) return false
     return store.vouchFor(context.fence(), app.id, room, region)
   }

@@ -34,6 +34,8 @@ export interface SyncResult {
   readonly hints: readonly Hint[]
   /** Pages were read beyond those of the syncs before. */
   readonly isFurther: boolean
+  /** A page was read, and what was read tells whose it is. */
+  readonly isShown: boolean
 }
 
 /**
@@ -97,7 +99,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   const goesOn = isUnderWay(place)
   const found = {
     region: context.app.region,
-    ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false },
+    ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false, isShown: false },
     ...{ life, hints: [] as Hint[] },
   }
   const why = unaskable(context)
@@ -139,6 +141,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
     found.unfinished = result.pageResult.unfinished
     found.undecided = result.pageResult.isUndecided === true
+    found.isShown = !found.undecided
     found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
     found.hints.push(...result.pageResult.hints)
     const next = result.page.looping ? undefined : follow(place, result)

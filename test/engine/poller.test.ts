@@ -106,6 +106,21 @@ describe('what is visited when', () => {
     await stop()
   })
 
+  it.each(['malformed', 'server_error'] as const)(
+    'a log of which a page was read before one that is %s shows whose room it is',
+    async kind => {
+      const { clock, transport, store, stop } = startApp(['algebra'])
+      store.isAnother = true
+      transport.answers = ({ operation, nextId }) => {
+        if (operation !== 'roomEvents') return { items: [] }
+        return nextId === null ? { items: [{ id: 1 }], nextId: '2' } : kind
+      }
+      await clock.advance(minute)
+      expect(transport.of('popupQuiz').length).toBeGreaterThan(0)
+      await stop()
+    },
+  )
+
   it('a page that does not tell whose it is lets no other stream in', async () => {
     const { clock, transport, stop } = startApp(['algebra'])
     transport.answers = ({ operation }) =>
