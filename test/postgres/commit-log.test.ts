@@ -243,19 +243,21 @@ describe('a room that is used again', () => {
   it('takes nothing that the feed tells late of the former one, until its own log tells the same', async () => {
     const room = await freshRoom(db)
     const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
-    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    const silent = event(room, 8, { own: null, at: 50 })
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1), silent]) }))
     const first = eventRows([event(room, 1, { own: 90 })], [roomRow(room, { first: 90, last: 90 })])
     await db.store.commit(logPage(room, 1, { room: opens, rows: first }))
     const late = [event(room, 7, { own: 50 }), event(room, 8, { own: null, at: 95 })]
-    await feed(db, { rows: eventRows([...late, event(room, 2, { own: 95 })]) })
+    const present = [event(room, 2, { own: 95 }), event(room, 3, { own: null, at: 96 })]
+    await feed(db, { rows: eventRows([...late, ...present]) })
     const stored = `select sequence::int from classroom.room_event where room_uuid = $1 and incarnation = 2 order by 1`
     const numbers = async () => (await db.rows(stored, [room])).map(({ sequence }) => sequence)
-    expect(await numbers()).toEqual([1, 2])
+    expect(await numbers()).toEqual([1, 2, 3])
     const waiting = `select key::int from ingest.divergence where series = $1 and resolved_at is null order by 1`
     expect(await db.rows(waiting, [room])).toEqual([{ key: 7 }, { key: 8 }])
-    const told = eventRows([event(room, 2, { own: 95 }), event(room, 8, { own: null, at: 95 })])
+    const told = eventRows([...present, event(room, 8, { own: null, at: 95 })])
     await db.store.commit(logPage(room, 2, { room: { ...opens, opens: false }, rows: told }))
-    expect(await numbers()).toEqual([1, 2, 8])
+    expect(await numbers()).toEqual([1, 2, 3, 8])
     expect(await db.rows(waiting, [room])).toEqual([{ key: 7 }])
   })
 })

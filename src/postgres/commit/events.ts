@@ -19,7 +19,7 @@ import { followed, reopened, storedRooms, toldChanges } from './room-life.ts'
 
 /**
  * A feed names many rooms; the database knows their incarnations. One that is behind tells of a roomUuid what was of the
- * room before, which the log of the present one will never tell: so what has no time, or one before it began, waits.
+ * room before, which the log of the present one will never tell: so what is of a time before it began waits.
  */
 const feedPlaces = `
   place as materialized (
@@ -33,7 +33,13 @@ const feedPlaces = `
     ) r on true
   )`
 
-const trustedOfFeed = '(p.trusted and (p.incarnation = 1 or coalesce(e.event_time >= p.begun, false)))'
+/** What has no time is known to be of the room before by standing there in the same words. */
+const trustedOfFeed = `(p.trusted and (p.incarnation = 1 or case
+      when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
+      else not exists (
+        select from classroom.room_event f
+        where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
+          and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end))`
 
 const logPlaces = `
   place as materialized (
