@@ -8,16 +8,18 @@ import type { Given } from './arguments.ts'
  */
 export function rangeProblem(
   given: Given,
-  { availableData: reach, timeFrame: span, dataDelay: delay }: RangeLimits,
+  { availableData, timeFrame, dataDelay }: RangeLimits,
   now: number,
 ): string | undefined {
   const [startName, endName] = 'start_ts' in given ? ['start_ts', 'end_ts'] : ['startTs', 'endTs']
   const [start, end] = [given[startName], given[endName]]
   if (typeof start !== 'number' || typeof end !== 'number') return undefined
   if (end < start) return `${endName} must not be before ${startName}`
-  if (start <= now - reach) return `${startName}: the plan serves the last ${formatDuration(reach)} only`
-  if (end >= now - delay)
-    return `${endName}: the plan serves what is older than ${formatDuration(delay)} only`
-  if (end - start >= span) return `${startName} to ${endName} must be shorter than ${formatDuration(span)}`
+  if (start <= now - availableData)
+    return `${startName}: the plan serves the last ${formatDuration(availableData)} only`
+  if (end >= now - dataDelay)
+    return `${endName}: the plan serves what is older than ${formatDuration(dataDelay)} only`
+  if (end - start >= timeFrame)
+    return `${startName} to ${endName} must be shorter than ${formatDuration(timeFrame)}`
   return undefined
 }

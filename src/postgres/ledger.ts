@@ -51,8 +51,8 @@ export function createLedger(pool: pg.Pool): Ledger {
       const [taken] = await query<Taken>(pool, bind(take, takeValues(debit)))
       return takeResult(taken!, debit)
     },
-    settle: async ({ scope, group, n }, outcome, evidence) => {
-      await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(evidence) }))
+    settle: async ({ scope, group, n }, outcome, clockBounds) => {
+      await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(clockBounds) }))
     },
     budget: async (scope, group, window, recent) => {
       const values = { scope, group, window, recent: `${recent} milliseconds` }
@@ -63,19 +63,9 @@ export function createLedger(pool: pg.Pool): Ledger {
 }
 
 function takeValues(debit: Debit): Values {
-  const {
-    scope,
-    group,
-    app,
-    operation,
-    purpose,
-    fence,
-    rates,
-    arrivesWithin: reach,
-    clockBounds: evidence,
-  } = debit
+  const { scope, group, app, operation, purpose, fence, rates, arrivesWithin: reach, clockBounds } = debit
   return {
-    ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(evidence) },
+    ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(clockBounds) },
     requests: rates.map(rate => rate.requests),
     windows: rates.map(rate => rate.window),
     reach: `${reach} milliseconds`,
@@ -86,10 +76,10 @@ function timeValues({ floor, ceiling }: ClockBounds): Values {
   return { time_floor: floor, time_ceiling: ceiling }
 }
 
-function takeResult(taken: Taken, { scope, group, clockBounds: evidence }: Debit): TakeResult {
+function takeResult(taken: Taken, { scope, group, clockBounds }: Debit): TakeResult {
   switch (taken.verdict) {
     case 'granted': {
-      const grant: Grant = { scope, group, n: Number(taken.n), clockBounds: evidence }
+      const grant: Grant = { scope, group, n: Number(taken.n), clockBounds: clockBounds }
       return { granted: true, grant, now: taken.now_ms, ahead: taken.ahead_ms }
     }
     case 'wait':

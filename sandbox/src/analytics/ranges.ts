@@ -26,13 +26,13 @@ export function servedRange(
   { seed, switches }: Settings,
   app: string,
   group: string,
-  { availableData: reach, timeFrame: span, dataDelay: delay }: RangeLimits,
+  { availableData, timeFrame, dataDelay }: RangeLimits,
   now: number,
 ): RangeLimits {
   const isTight = isTightHour({ seed, switches }, app, group, now)
   return isTight
-    ? { availableData: reach / 2, timeFrame: span / 2, dataDelay: delay * 2 }
-    : { availableData: reach, timeFrame: span, dataDelay: delay }
+    ? { availableData: availableData / 2, timeFrame: timeFrame / 2, dataDelay: dataDelay * 2 }
+    : { availableData, timeFrame, dataDelay }
 }
 
 /** Whether an app meets narrower bounds at `now`, Unix milliseconds, than its plan says. */
@@ -51,13 +51,13 @@ export function isTightHour(
  */
 export function ruleRange(
   { start, end }: Asked,
-  { dataDelay: delay, availableData: reach, timeFrame: span }: RangeLimits,
+  { dataDelay, availableData, timeFrame }: RangeLimits,
   now: number,
 ): RangeRuling {
   const broken = [
-    ...(end < Math.floor(now / 1_000) - delay ? [] : (['delay'] as const)),
-    ...(start > now / 1_000 - reach ? [] : (['reach'] as const)),
-    ...(end - start < span ? [] : (['span'] as const)),
+    ...(end < Math.floor(now / 1_000) - dataDelay ? [] : (['delay'] as const)),
+    ...(start > now / 1_000 - availableData ? [] : (['reach'] as const)),
+    ...(end - start < timeFrame ? [] : (['span'] as const)),
   ]
   return { refusal: broken[0] && messages[broken[0]], broken }
 }

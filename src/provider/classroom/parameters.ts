@@ -6,7 +6,7 @@ export const nextId = z
   .nullish()
   .describe('Where the batch begins: nextId of the answer before; left out for the first')
 
-/** The reason of a change, handed on to the clients; its inner structure is not documented. */
+/** The reason of an update or a deletion; its inner structure is not documented. */
 export const cause = z
   .looseObject({})
-  .describe('Reason of the change: any object; clients receive it unchanged')
+  .describe('Reason of the update or deletion: an object of any structure')
