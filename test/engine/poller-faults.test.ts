@@ -25,7 +25,7 @@ describe('faults', () => {
     await stop()
   })
 
-  it('a database that answers but takes nothing is tried by one visit of each stream', async () => {
+  it('a database that answers but takes nothing is tried by one sync of each stream', async () => {
     const rooms = Array.from({ length: 20 }, (_, i) => `room-${i}`)
     const { clock, transport, store, health, poller, stop } = startApp(rooms, [roomLog])
     await clock.advance(9 * second)
@@ -79,7 +79,7 @@ describe('faults', () => {
     await stop()
   })
 
-  it('a stream that hangs holds only its own lane', async () => {
+  it('a stream that hangs holds only its own schedule', async () => {
     const rooms = ['a', 'b', 'c', 'd', 'e']
     const { clock, transport, controller } = startApp(rooms)
     transport.answers = ({ operation }) => (operation === 'popupQuiz' ? new Promise(() => {}) : { items: [] })
@@ -133,7 +133,7 @@ describe('faults', () => {
     await stop()
   })
 
-  it('a shard that was lost is said once a visit, and asked no more for a while', async () => {
+  it('a shard that was lost is said once a sync, and asked no more for a while', async () => {
     const { clock, transport, store, fenced, stop } = startApp(['algebra'], [roomLog])
     store.answerNextCommit({ outcome: 'fenced' })
     await clock.advance(2 * second)

@@ -6,8 +6,8 @@ import { hour, minute, second } from './rig.ts'
 
 import { startApp } from './start-app.ts'
 
-describe('what is visited when', () => {
-  it('a hint of the feed makes an unknown room visited at once', async () => {
+describe('what is synced when', () => {
+  it('a hint of the feed makes an unknown room synced at once', async () => {
     const { clock, transport, stop } = startApp()
     transport.answers = ({ operation, at }) =>
       operation === 'appEvents' && at > 30 * second
@@ -131,7 +131,7 @@ describe('what is visited when', () => {
     await stop()
   })
 
-  it('a room of which nothing is heard is visited ever more seldom', async () => {
+  it('a room of which nothing is heard is synced ever more seldom', async () => {
     const { clock, transport, stop } = startApp(['algebra'], [roomLog])
     await clock.advance(hour)
     const gaps = transport.asked
@@ -141,7 +141,7 @@ describe('what is visited when', () => {
     await stop()
   })
 
-  it('news heard during a visit cause another visit', async () => {
+  it('news heard during a sync cause another sync', async () => {
     const { clock, transport, stop } = startApp(['algebra'])
     const log = Promise.withResolvers<{ items: [] }>()
     transport.answers = ({ operation, at }) => {
@@ -158,7 +158,7 @@ describe('what is visited when', () => {
     await stop()
   })
 
-  it('an ended room is visited once more before the provider forgets it, and then no more', async () => {
+  it('an ended room is synced once more before the provider forgets it, and then no more', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'], [feed, roomLog, quiz])
     transport.answers = ({ operation, at }) =>
       operation === 'appEvents' && at === 0

@@ -1,43 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { Admission } from '../../src/engine/admission.ts'
-import { createHeard } from '../../src/engine/heard.ts'
-import { type Progress, RefusedRows } from '../../src/engine/ports.ts'
-import { type SyncOptions, syncSeries } from '../../src/engine/sync.ts'
-import { type Failure, failureKinds } from '../../src/provider/errors.ts'
-import type { CursorStream, Page, PageResult } from '../../src/streams/stream.ts'
+import { RefusedRows } from '../../src/engine/ports.ts'
 import { thingsOf } from './fake-store.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
-import { appOf, createRig, fence, hour, minute, settingsOf } from './rig.ts'
-
-function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
-  const rig = createRig(['room-events', 'popup-quiz'])
-  const app = appOf('a1', ['app-events', 'room-events', 'popup-quiz'])
-  const settings = settingsOf([app])
-  const controller = new AbortController()
-  const series = stream.scope === 'app' ? '' : 'algebra'
-  if (progress) rig.store.put(stream.name, series, progress)
-  const heard = createHeard()
-  const learnt = { refusedTails: 0, heard: () => heard }
-  const context = {
-    ...rig,
-    ...{ app, settings, stream, series, fence },
-    purpose: 'live' as const,
-    signal: controller.signal,
-    admission: new Admission(rig, settings.deadline),
-  }
-  const go = async (occasion: Partial<SyncOptions> = {}) => {
-    const result = syncSeries(context, { tailMemory: learnt, room: 'known', asked: new Set(), ...occasion })
-    result.catch(() => {})
-    await rig.clock.advance(minute)
-    return result
-  }
-  const asked = () => rig.transport.asked.map(({ nextId }) => nextId)
-  return { ...rig, go, learnt, controller, asked }
-}
+import { rigged } from './sync-rig.ts'
 
 const refused = { kind: 'bad_request', text: '', status: 400 } as const
 
-describe('where a visit begins', () => {
+describe('where a sync begins', () => {
   it('a series that nobody knows is made known and read from its beginning', async () => {
     const { go, asked, store } = rigged()
     expect(await go()).toMatchObject({ end: 'done' })
@@ -99,31 +68,31 @@ describe('where a visit begins', () => {
 
 describe('a nextId that is refused after the end', () => {
   it('has the log read from its beginning', async () => {
-    const { go, asked, transport, learnt } = rigged(roomLog, { cursor: 'end', certain: true })
+    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
     transport.answers = ({ nextId }) => (nextId === null ? { items: [{ id: 1 }] } : refused)
     expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
     expect(asked()).toEqual(['end', null])
-    expect(learnt.refusedTails).toBe(1)
+    expect(tailMemory.refusedTails).toBe(1)
   })
 
   it('teaches nothing while the beginning of the log is refused too', async () => {
-    const { go, asked, transport, learnt } = rigged(roomLog, { cursor: 'end', certain: true })
+    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
     transport.answers = () => refused
     expect(await go()).toMatchObject({ end: 'failed' })
     expect(asked()).toEqual(['end', null])
-    expect(learnt.refusedTails).toBe(0)
+    expect(tailMemory.refusedTails).toBe(0)
   })
 
   it('is forgiven as soon as another one is accepted', async () => {
-    const { go, learnt } = rigged(roomLog, { cursor: 'p7', certain: true })
-    learnt.refusedTails = 2
+    const { go, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    tailMemory.refusedTails = 2
     await go()
-    expect(learnt.refusedTails).toBe(0)
+    expect(tailMemory.refusedTails).toBe(0)
   })
 
   it('three times in a row is not asked any more', async () => {
-    const { go, asked, learnt } = rigged(roomLog, { cursor: 'p7', certain: true })
-    learnt.refusedTails = 3
+    const { go, asked, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    tailMemory.refusedTails = 3
     await go()
     expect(asked()).toEqual([null])
   })
@@ -136,106 +105,7 @@ describe('a nextId that is refused after the end', () => {
   })
 })
 
-describe('a reading that is broken off', () => {
-  /** A log of four pages, one of which is answered with a failure; nextIds are refused after an end. */
-  function broken(failure: Failure | 'throws', stream = roomLog) {
-    const rig = rigged(stream, { cursor: 'end', certain: true })
-    const asked = new Set<string | null>()
-    const next: Record<string, string> = { null: 'b', b: 'c', c: 'd' }
-    let isWell = false
-    rig.learnt.refusedTails = 3
-    rig.transport.answers = ({ nextId }) => {
-      const page = { items: [{ id: Number(nextId === 'd') }], nextId: next[String(nextId)]! }
-      if (nextId !== 'c' || isWell) return page
-      if (failure !== 'throws') return failure
-      rig.store.fail('commit', new TypeError('a bug'))
-      return page
-    }
-    const go = async (occasion: Partial<SyncOptions> = {}) => {
-      // Whatever the failure had wait, its pause is over.
-      await rig.clock.advance(2 * hour)
-      return rig.go({ asked, ...occasion })
-    }
-    const heal = () => {
-      isWell = true
-    }
-    return { ...rig, go, heal, reading: asked }
-  }
-
-  it.each(failureKinds.filter(kind => kind !== 'bad_request' && kind !== 'not_found'))(
-    'by %s goes on at the page that failed',
-    async kind => {
-      const { go, heal, asked, reading } = broken({ kind, text: '' })
-      expect(await go()).toMatchObject({ end: 'failed', isFurther: true })
-      expect(await go()).toMatchObject({ end: 'failed', isFurther: false })
-      heal()
-      expect(await go()).toMatchObject({ end: 'done', isFurther: true })
-      expect(asked()).toEqual([null, 'b', 'c', 'c', 'c', 'd'])
-      expect(reading.size).toBe(0)
-      await go()
-      expect(asked().slice(6)).toEqual([null, 'b', 'c', 'd'])
-    },
-  )
-
-  it('by a fault of this program likewise', async () => {
-    const { go, heal, asked } = broken('throws')
-    await expect(go()).rejects.toThrow('a bug')
-    heal()
-    expect(await go()).toMatchObject({ end: 'done' })
-    expect(asked()).toEqual([null, 'b', 'c', 'c', 'd'])
-  })
-
-  it('goes on although the log is to be read once more', async () => {
-    const { go, heal, asked } = broken({ kind: 'malformed', text: '' }, { ...roomLog, rereads: () => true })
-    await go()
-    heal()
-    await go()
-    expect(asked()).toEqual([null, 'b', 'c', 'c', 'd'])
-  })
-
-  it.each(['bad_request', 'not_found'] as const)('by %s begins anew: its nextId is at fault', async kind => {
-    const { go, asked, learnt } = broken({ kind, text: '' })
-    expect(await go()).toMatchObject({ end: 'failed' })
-    expect(await go()).toMatchObject({ end: 'failed', isFurther: false })
-    learnt.refusedTails = 0
-    await go()
-    expect(asked()).toEqual([null, 'b', 'c', null, 'b', 'c', 'c', null, 'b', 'c'])
-  })
-
-  it('probes a room that has become doubtful before it goes on', async () => {
-    const { go, heal, asked } = broken({ kind: 'server_error', text: '' })
-    await go()
-    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'failed', isFurther: false })
-    heal()
-    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done', isFurther: true })
-    expect(asked()).toEqual([null, 'b', 'c', null, 'c', null, 'c', 'd'])
-  })
-
-  it('ends where the probe shows another room, whose log may have the same nextIds', async () => {
-    let isAnother = false
-    const follow = (page: Page): PageResult => {
-      const pageResult = roomLog.toRows(page, null)
-      return isAnother ? { ...pageResult, follow: 'next' } : pageResult
-    }
-    const { go, heal, asked } = broken({ kind: 'server_error', text: '' }, { ...roomLog, toRows: follow })
-    await go()
-    heal()
-    isAnother = true
-    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done' })
-    expect(asked()).toEqual([null, 'b', 'c', null, 'b', 'c', 'd'])
-  })
-
-  it('begins anew where the series was set back meanwhile', async () => {
-    const { go, heal, asked, store } = broken({ kind: 'server_error', text: '' })
-    await go()
-    heal()
-    store.put('room-events', 'algebra', { cursor: null, certain: true })
-    expect(await go()).toMatchObject({ end: 'done' })
-    expect(asked().slice(3)).toEqual([null, 'b', 'c', 'd'])
-  })
-})
-
-describe('where a visit ends', () => {
+describe('where a sync ends', () => {
   it('a nextId that comes round again is not followed and moves nothing on', async () => {
     const { go, asked, transport, store, counts } = rigged()
     const next: Record<string, string> = { null: 'b', b: 'c', c: 'b' }
@@ -302,7 +172,7 @@ describe('where a visit ends', () => {
     expect(counts.pages).toEqual(['room-events gone'])
   })
 
-  it('the feed is asked once a visit, so that what it tells is heeded before it is asked again', async () => {
+  it('the feed is asked once a sync, so that what it tells is applied before it is asked again', async () => {
     const { go, asked, transport, store } = rigged(feed)
     transport.answers = () => ({ items: [{ id: 1, unfinished: true }] })
     expect(await go()).toMatchObject({ end: 'more', fresh: 1, unfinished: true })
@@ -321,7 +191,7 @@ describe('where a visit ends', () => {
     expect(asked()).toEqual([null, 'b'])
   })
 
-  it.each(['stale', 'fenced', 'unverified'] as const)('a page that is %s ends the visit', async outcome => {
+  it.each(['stale', 'fenced', 'unverified'] as const)('a page that is %s ends the sync', async outcome => {
     const { go, store, transport } = rigged()
     transport.answers = () => ({ items: [], nextId: 'b' })
     store.answerNextCommit({ outcome })

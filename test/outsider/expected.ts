@@ -1,7 +1,8 @@
 import type { App } from './app.ts'
 import type { Reading } from './readings.ts'
 import type { Family } from './routes.ts'
-import { filesTold, pollShare, quizOptions, sequenceOf } from './tell-classroom.ts'
+import { filesTold, sequenceOf } from './tell-classroom.ts'
+import { pollShare, quizOptions } from './tell-widgets.ts'
 import {
   type Call,
   type Counts,

@@ -9,8 +9,9 @@ import {
   tellRealtime,
   tellSessions,
 } from './tell-analytics.ts'
-import { type Told, tellEvents, tellFile, tellPoll, tellQuiz, tellRecordings } from './tell-classroom.ts'
+import { type Told, tellEvents, tellFile, tellRecordings } from './tell-classroom.ts'
 import { createPlayer, deletePlayer, playersOf, tellPlayers } from './tell-players.ts'
+import { tellPoll, tellQuiz } from './tell-widgets.ts'
 import { openRoom } from './world.ts'
 
 /** The operations that are polled, and two that are asked for by hand, by their paths. */

@@ -4,7 +4,7 @@ import { connect } from '../../src/postgres/connect.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { at, commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
-import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
+import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
 
 let db: TestStore
 let opened: Promise<TestStore> | undefined
@@ -31,7 +31,7 @@ async function only(): Promise<OpenItem> {
   return item!
 }
 
-describe('the worklist', () => {
+describe('the work queue', () => {
   it('gives back what was put there, to the last character and digit', async () => {
     const ask = { sids: ['a\u0000', '\ud800'], big: 2n ** 60n }
     await add(work('call\u0000', { part: '1/2', from: 5, to: 9, ask }))
@@ -291,83 +291,7 @@ describe('what calls ask for their details', () => {
   })
 })
 
-describe('items that leave the reach', () => {
-  it('are gaps from then on: those that begin before the edge, and no others', async () => {
-    await add(
-      ...[work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 30 }), work('c', { from: 6, to: 7 })],
-      work('m', { stream: 'call-metrics', from: 0, to: 1 }),
-    )
-    expect(await db.store.backlogItems(app, 'call-sessions')).toEqual({ seconds: 11 + 26 + 2, oldest: at(0) })
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
-    expect(await db.store.backlogItems(app, 'call-sessions')).toEqual({ seconds: 2, oldest: at(6) })
-    expect(await gaps()).toMatchObject([
-      { series: 'a', from: 0, to: 10, reason: 'expired', state: 'lost' },
-      { series: 'b', from: 5, to: 30, reason: 'expired', state: 'lost' },
-    ])
-    expect(await only()).toMatchObject({ key: 'c' })
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
-    expect(await openItems(db, 'call-metrics')).toHaveLength(1)
-    expect(await db.store.backlogItems('another app', 'call-metrics')).toEqual({ seconds: 0, oldest: null })
-  })
-
-  it('that the provider refused to the end are told as refused, unless it failed otherwise since', async () => {
-    await add(...['a', 'b', 'c'].map(name => work(name, { from: 0, to: 10 })))
-    const [a, b] = await openItems(db)
-    await db.store.deferItem(me, app, a!, 0, 'vanished')
-    await db.store.deferItem(me, app, b!, 0, 'refused')
-    await db.store.deferItem(me, app, { ...b!, version: b!.version + 1 }, 0)
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(3)
-    expect((await gaps()).map(({ series, reason }) => [series, reason])).toEqual([
-      ['a', 'vanished'],
-      ['b', 'expired'],
-      ['c', 'expired'],
-    ])
-  })
-
-  it('that were fetched, and should be once more, are as they were before', async () => {
-    await add(work('had', { from: 0, to: 10 }), work('grown', { from: 0, to: 10 }))
-    for (const item of await openItems(db)) await db.store.commitItem(itemPage(item))
-    await db.rows(
-      `insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
-       select $1, c, 'c', $2, true, $2, $2 from unnest(array['had', 'grown']) c`,
-      [app, iso(0)],
-    )
-    await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
-    expect(await openItems(db)).toHaveLength(2)
-    // It goes on longer than it was when it was fetched: that was never had.
-    await add(work('grown', { from: 0, to: 20 }))
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(1)
-    expect(await gaps()).toMatchObject([
-      { series: 'grown', from: 0, to: 20, reason: 'expired', state: 'lost' },
-    ])
-    expect(await db.rows('select item, state from ingest.work_item order by item')).toEqual([
-      { item: 'grown', state: 'lost' },
-      { item: 'had', state: 'done' },
-    ])
-    // What was lost before is not lost once more.
-    await db.advance(hour)
-    await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
-    expect(await db.value(`select count(*)::int from ingest.work_item where state = 'owed'`)).toBe(0)
-  })
-
-  it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {
-    const part = (name: string) => work('a', { stream: 'call-metrics', part: name, from: 0, to: 10 })
-    await add(part('0/0'), part('0/1'))
-    expect(await db.store.expireItems(me, app, 'call-metrics', at(6))).toBe(2)
-    expect(await gaps()).toMatchObject([
-      { stream: 'call-metrics', series: 'a', from: 0, to: 10, state: 'lost' },
-    ])
-    await db.rows(`update ingest.work_item set state = 'owed'`)
-    const [first, second] = await openItems(db, 'call-metrics')
-    await db.store.commitItem(itemPage(first!))
-    expect(await gaps()).toMatchObject([{ state: 'lost' }])
-    await db.store.commitItem(itemPage(second!))
-    expect(await gaps()).toMatchObject([{ state: 'repaired' }])
-  })
-})
-
-describe('a worklist of which nearly all is done', () => {
+describe('a work queue of which nearly all is done', () => {
   it('finds what is owed and what is lost without reading what is done', async () => {
     await db.rows(
       `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)

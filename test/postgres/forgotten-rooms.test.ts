@@ -1,0 +1,118 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  logPage,
+  me,
+  openStore,
+  start,
+  type TestStore,
+  time,
+} from './harness.ts'
+
+const minute = 60_000
+const db: TestStore = await openStore()
+beforeEach(async () => {
+  await db.setTime(start)
+  await db.rows(
+    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence`,
+  )
+  await db.store.follow(me, app, 'app-events', '')
+})
+afterAll(() => db.close())
+
+const minutes = (n: number) => new Date(time(n))
+
+describe('a room that the provider forgot', () => {
+  const holes = () =>
+    db.rows(
+      `select sequence_from::int as a, sequence_to::int as b, reason, state from ingest.gap where unit = 'sequence' order by 1`,
+    )
+  const told = (...sequences: number[]) => eventRows(sequences.map(sequence => event('r', sequence)))
+  async function feed(...sequences: number[]): Promise<void> {
+    const { version } = (await db.store.progress(app, 'app-events', ''))!
+    await db.store.commit(feedPage(version, { rows: told(...sequences) }))
+  }
+
+  it('takes its open holes with it, and what lies around events of the feed', async () => {
+    await feed(1)
+    const open = [
+      { from: 3, to: 4, state: 'open' },
+      { from: 6, to: 6, state: 'absent' },
+    ] as const
+    await db.store.commit(logPage('r', 0, { rows: told(1, 2, 5, 7), holes: open }))
+    await feed(10, 11, 15)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toEqual([
+      { a: 3, b: 4, reason: 'hole', state: 'lost' },
+      { a: 6, b: 6, reason: 'hole', state: 'absent' },
+      { a: 8, b: 9, reason: 'room_forgotten', state: 'lost' },
+      { a: 12, b: 14, reason: 'room_forgotten', state: 'lost' },
+    ])
+  })
+
+  it('is lost from its beginning when its log was never read', async () => {
+    await feed(4, 5)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toEqual([{ a: 1, b: 3, reason: 'room_forgotten', state: 'lost' }])
+  })
+
+  it('leaves what the feed told of it afterwards to the divergences, and tells where', async () => {
+    await feed(1, 2)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(5, 6, 9)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await db.value('select count(*)::int from ingest.divergence where resolved_at is null')).toBe(3)
+    expect(await holes()).toEqual([{ a: 3, b: 9, reason: 'room_forgotten', state: 'lost' }])
+  })
+
+  it('goes on when its log is served again, and what that tells is missing no more', async () => {
+    await feed(1, 4)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(6)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toMatchObject([
+      { a: 2, b: 3 },
+      { a: 5, b: 6, state: 'lost' },
+    ])
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { rows: told(1, 2, 3, 4), caughtUp: false }))
+    expect(await db.value('select forgotten_at from classroom.room')).toBeNull()
+    expect(await holes()).toMatchObject([{ state: 'lost' }, { state: 'lost' }])
+    await db.store.commit(logPage('r', version + 1, { rows: told(5), holes: [] }))
+    expect(await holes()).toMatchObject([{ state: 'repaired' }, { state: 'lost' }])
+    await db.store.commit(logPage('r', version + 2, { rows: told(6), holes: [] }))
+    expect(await holes()).toMatchObject([{ state: 'repaired' }, { state: 'repaired' }])
+  })
+
+  it('is followed again by a configuration that lists it', async () => {
+    await feed(1)
+    await db.store.forgetRoom(me, app, 'r')
+    await db.store.discoverRooms(me, app, ['r'])
+    const open = await db.store.openSeries(app, 'room-events')
+    expect(open.map(({ series }) => series)).toEqual(['r'])
+  })
+
+  it('is followed by no stream any more, and forgetting it again changes nothing', async () => {
+    await feed(1, 3)
+    await db.store.forgetRoom(me, app, 'r')
+    await db.advance(minute)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(
+      await db.value(`select count(*)::int from ingest.progress where series = 'r' and closed_at is null`),
+    ).toBe(0)
+    expect(await db.value('select forgotten_at from classroom.room')).toEqual(minutes(0))
+    expect(await holes()).toHaveLength(1)
+  })
+
+  it('has no holes where one numbering runs over all rooms', async () => {
+    const other = await openStore({ sequenceScope: 'app' })
+    await other.store.follow(me, app, 'app-events', '')
+    await other.store.commit(feedPage(0, { rows: told(4, 9) }))
+    await other.store.forgetRoom(me, app, 'r')
+    expect(await other.value('select count(*)::int from ingest.gap')).toBe(0)
+    await other.close()
+  })
+})
