@@ -82,8 +82,8 @@ export function createInstruments(registry: Registry) {
       'Connections closed because a listener had as many as it takes; those go first whose request is not whole',
       ['listener'],
     ),
-    due: gauge('due_series', 'Series whose next visit is due', ['stream']),
-    lag: gauge('lag_seconds', 'How late the latest visit is that is due, over all apps, in seconds', [
+    due: gauge('due_series', 'Series whose next sync is due', ['stream']),
+    lag: gauge('lag_seconds', 'How late the latest sync is that is due, over all apps, in seconds', [
       'stream',
     ]),
     lastSuccess: gauge(
