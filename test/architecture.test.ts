@@ -73,7 +73,7 @@ const modules: Readonly<Record<string, Module>> = {
   engine: { imports: ['streams', 'provider', 'planning', 'clock', 'rows'], node: [] },
   client: { imports: ['engine', 'provider', 'planning', 'clock', 'rows'], node: ['node:crypto'] },
   postgres: {
-    imports: ['engine/ports.ts', 'type:client/players/intents.ts', 'provider', 'planning', 'clock', 'rows'],
+    imports: ['engine/ports.ts', 'type:client/ports.ts', 'provider', 'planning', 'clock', 'rows'],
   },
   http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },

@@ -1,13 +1,12 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { Admission, type Sent } from '../engine/admission.ts'
-import type { Answer, Fence, Ledger, Transport } from '../engine/ports.ts'
+import type { Answer, Fence, Ledger, Meter, Transport } from '../engine/ports.ts'
 import type { Queue } from '../engine/queue.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import { formatDuration } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { RequestLine } from '../provider/operation.ts'
 import { CallError, callError } from './errors.ts'
-import { silentMeter } from './meter.ts'
 import type { Fences } from './ports.ts'
 
 /** Sends requests one by one through the same admission as the daemon: in its turn, debited, paced, never twice. */
@@ -122,4 +121,25 @@ function forgiving(ledger: Ledger): Ledger {
 /** Too many requests: the breaker of the group waits as long as it must, and then it is tried again. */
 function isWorthWaiting({ kind, retryAfter = 0 }: Failure, left: number): boolean {
   return (kind === 'rate_limited' || kind === 'qps_limit') && retryAfter * 1_000 < left
+}
+
+const nothing = () => {}
+
+/** A client measures nothing: the ledger shows what it has spent. */
+const silentMeter: Meter = {
+  request: nothing,
+  page: nothing,
+  rows: nothing,
+  commit: nothing,
+  deadLetters: nothing,
+  divergences: nothing,
+  ignored: nothing,
+  limitViolation: nothing,
+  debit: nothing,
+  schedule: nothing,
+  owned: nothing,
+  owed: nothing,
+  budget: nothing,
+  quality: nothing,
+  clockDoubt: nothing,
 }

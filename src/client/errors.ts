@@ -1,7 +1,7 @@
 import type { Failure, FailureKind, Trace } from '../provider/errors.ts'
 import { called, type Operation } from '../provider/operation.ts'
 import type { PlayerItem } from '../provider/players/index.ts'
-import type { Named } from './answers.ts'
+import type { Named } from './types.ts'
 
 /** Why a call failed where no answer of the provider says it, or says it only in words. */
 export const clientKinds = [
@@ -14,7 +14,7 @@ export const clientKinds = [
 
 export type CallErrorKind = FailureKind | (typeof clientKinds)[number]
 
-export interface CallErrorFacts {
+interface CallErrorFacts {
   readonly kind: CallErrorKind
   /** A clause for people; no secret, nothing of a payload. */
   readonly text: string
@@ -74,3 +74,15 @@ const uncertain: ReadonlySet<CallErrorKind> = new Set<CallErrorKind>([
   // It answered, with something that cannot be read.
   ...(['malformed', 'too_large'] as const),
 ])
+
+/** The IDs by which the provider finds a request, in brackets; empty where nothing was sent. */
+export function formatTrace(trace: Trace | undefined): string {
+  if (!trace) return ''
+  const { requestId, answeredId, resourceId } = trace
+  const parts = [
+    `request ${requestId}`,
+    ...(answeredId ? [`answered as ${answeredId}`] : []),
+    ...(resourceId ? [`resource ${resourceId}`] : []),
+  ]
+  return ` (${parts.join(', ')})`
+}

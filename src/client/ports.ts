@@ -1,8 +1,9 @@
+import type { Clock, Random } from '../clock/clock.ts'
 import type { Fence } from '../engine/ports.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import type { Operation } from '../provider/operation.ts'
 import type { PlayerQuestion } from '../provider/players/index.ts'
-import type { Project } from './arguments.ts'
+import type { Given, Project } from './arguments.ts'
 
 /** What tells the counters of one operation apart. */
 export interface Question extends PlayerQuestion {
@@ -16,7 +17,7 @@ export interface Fences {
   readonly acquire: (app: string) => Promise<AcquiredFence | undefined>
 }
 
-export interface AcquiredFence {
+interface AcquiredFence {
   readonly fence: Fence
   readonly giveBack: () => Promise<void>
 }
@@ -44,4 +45,50 @@ export interface Note {
   readonly operation: string
   /** A sentence for people, with the IDs by which the provider finds the request. */
   readonly text: string
+}
+
+/** What the making and the destroying of players needs of the world. */
+export interface PlayerPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly intents: IntentStore
+  /** Sends one request of the app in its turn. Rejects with CallError. */
+  readonly ask: (operation: Operation, given: Given) => Promise<unknown>
+  /** The provider's clock as far as it is known, ms since the epoch. */
+  readonly providerNow: () => number
+  readonly tell: (note: Note) => void
+}
+
+/** A player that somebody wants, written down before it is asked for, so that no kill leaves one that nobody knows. */
+export interface Intent {
+  readonly app: string
+  /** Name of the player: unique in the project. */
+  readonly name: string
+  readonly channel: string
+  /** Region in which it is asked for. */
+  readonly region: string
+  /** Digest of what it is to be like, secrets left out. */
+  readonly requestHash: string
+}
+
+/** An intent of which nobody knows how it ended. */
+export interface OpenIntent {
+  readonly requestHash: string
+  /** Requests that were sent, or were about to be. */
+  readonly attempts: number
+  /** How long ago it was first written down, ms. */
+  readonly age: number
+  /** How long ago the last attempt was about to be sent, ms. */
+  readonly lastAttempt: number
+}
+
+/** Every method throws StoreUnavailable when the database cannot be reached. */
+export interface IntentStore {
+  /** What is open under this name. */
+  readonly find: (app: string, name: string) => Promise<OpenIntent | undefined>
+  /** Writes one more attempt down, before it is sent. */
+  readonly attempt: (intent: Intent) => Promise<void>
+  readonly done: (app: string, name: string, playerId: string) => Promise<void>
+  /** It was refused: there is no player of this intent. What is done stays done. */
+  readonly failed: (app: string, name: string) => Promise<void>
 }

@@ -1,9 +1,17 @@
 import type { z } from 'zod'
+import type {
+  CallItem,
+  MetricSeries,
+  MetricsItem,
+  qualityMetrics,
+  realtimeUsageMetrics,
+  SessionItem,
+  usageMetrics,
+} from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/index.ts'
 import type { Operation } from '../provider/operation.ts'
-import type { Named, Unchecked } from './answers.ts'
+import type { CreateAnswer, PlayerItem } from '../provider/players/index.ts'
 import type { Operations } from './operations.ts'
-import type { Created } from './players/created.ts'
 
 /* What an operation takes and answers, derived from its contract. */
 
@@ -61,4 +69,52 @@ type Calls<F extends Readonly<Record<string, Operation>>> = { readonly [N in key
 /** The operations of one app, by family. Each rejects with ParameterError before anything is sent, or with CallError. */
 export type AppClient = { readonly id: string } & {
   readonly [F in keyof Operations]: Calls<Operations[F]>
+}
+
+/** What the contract names: unknown fields pass at run time and stand in no type. */
+export type Named<T> = T extends readonly (infer Item)[]
+  ? Named<Item>[]
+  : T extends object
+    ? { [K in keyof T as string extends K ? never : number extends K ? never : K]: Named<T[K]> }
+    : T
+
+interface About {
+  message?: string | null
+  requestId?: string | null
+}
+
+interface Paged extends About {
+  total_size?: number | null
+  page_no?: number | null
+  page_size?: number | null
+}
+
+type Measured = Omit<Named<MetricsItem>, 'data'> & { data: Named<MetricSeries>[] }
+
+type Point<M extends string> = { ts: number } & { [K in M]?: number | null }
+
+/** Only what is asked for by user ID has these fields, and the points in them. */
+type UserPoints<M extends string> = Partial<Point<M>> & { uid?: number | string; values?: Point<M>[] }
+
+/**
+ * What the answers of some operations hold besides, by the contract. Lists are handed on as they came, so that one bad
+ * item spoils no page: nobody has checked what stands in them.
+ */
+export interface Unchecked {
+  callSearch: Paged & { call_lists: Named<CallItem>[] }
+  callSessions: Paged & { call_info: Named<SessionItem>[] }
+  callMetrics: About & { metrics: Measured[] }
+  usageInsight: About & { data: Point<(typeof usageMetrics)[number]>[] }
+  qualityInsight: About & { data: Point<(typeof qualityMetrics)[number]>[] }
+  realtimeUsage: About & { data: Point<(typeof realtimeUsageMetrics)[number]>[] }
+  realtimeQuality: About & { data: UserPoints<(typeof qualityMetrics)[number]>[] }
+  listPlayers: { players?: Named<PlayerItem>[] | null }
+}
+
+/** A player that was made, or found again after an answer was lost. */
+export interface Created extends Named<CreateAnswer> {
+  /** Its name, made up where none was given. */
+  readonly name: string
+  /** Found again: the request that made it was answered to nobody. */
+  readonly adopted: boolean
 }

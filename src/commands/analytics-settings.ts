@@ -22,7 +22,7 @@ import {
   type WindowStreamName,
   windowStreamNames,
 } from '../streams/stream.ts'
-import type { QualityQuestion } from '../telemetry/quality.ts'
+import type { QualityQuestion } from '../telemetry/gauges.ts'
 import { analyticsScope, sharedRates } from './counters.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>

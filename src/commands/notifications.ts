@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Log, NotificationStore, Store } from '../engine/ports.ts'
-import { createNotificationHandler, noticeOutcomes } from '../http/notification-handler.ts'
-import type { Signer } from '../http/notifications.ts'
+import { createNotificationHandler, noticeOutcomes, type Signer } from '../http/notifications.ts'
 import type { PrometheusMeter } from '../telemetry/metrics.ts'
 import { type Notifications, turnedAway } from '../telemetry/notifications.ts'
 

@@ -1,5 +1,5 @@
 import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
-import type { Region } from '../provider/classroom/identifiers.ts'
+import type { Region } from '../provider/classroom/fields.ts'
 import type { Plan } from '../provider/limits.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
 import type { StreamName, SubstreamName, WindowStreamName } from '../streams/stream.ts'

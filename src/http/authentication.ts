@@ -23,7 +23,7 @@ export interface AppCredentials {
   readonly rest?: { readonly key: TokenSource; readonly secret: TokenSource }
 }
 
-export interface CredentialOptions {
+interface CredentialOptions {
   readonly apps: Readonly<Record<string, AppCredentials>>
   /** Names differ between deployments of the classroom service. */
   readonly tokenHeader?: string
@@ -73,7 +73,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
   }
 }
 
-export interface RereadOptions {
+interface RereadOptions {
   /** Reads the token, for example from a file or a command. */
   readonly read: () => Promise<string>
   readonly clock: Clock

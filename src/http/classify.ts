@@ -1,14 +1,15 @@
-import { successCodes as analyticsSuccess } from '../provider/analytics/answers.ts'
-import { kindOfLimitMessage, limitCode } from '../provider/analytics/errors.ts'
-import { successCode } from '../provider/classroom/errors.ts'
+import {
+  successCodes as analyticsSuccess,
+  kindOfLimitMessage,
+  limitCode,
+} from '../provider/analytics/answers.ts'
+import { successCode } from '../provider/classroom/answers.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
-import { isQuotaRefusal } from '../provider/players/errors.ts'
+import { isQuotaRefusal } from '../provider/players/answers.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
-import { parseHttpDate } from './http-date.ts'
-import { decodeJson, decodeSteps, JsonError, JsonTooLarge } from './json.ts'
-import { retryAfterSeconds } from './retry-after.ts'
-import { atOnce, type Steps } from './steps.ts'
+import { parseHttpDate, retryAfterSeconds } from './headers.ts'
+import { atOnce, decodeJson, decodeSteps, JsonError, JsonTooLarge, type Steps } from './json.ts'
 
 export type Verdict =
   | { readonly ok: true; readonly body: unknown; readonly answeredAt: number | undefined }

@@ -1,5 +1,7 @@
-import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
+import type { Failure } from '../provider/errors.ts'
 import type { Method } from '../provider/operation.ts'
+import { CredentialError } from './authentication.ts'
 
 export interface ConnectionLimits {
   /** Until the connection stands, TLS included, ms. */
@@ -12,7 +14,7 @@ export interface ConnectionLimits {
   readonly headerBytes: number
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly origin: string
   readonly path: string
   readonly method: Method
@@ -127,4 +129,90 @@ function larger(
 
 function firstValue(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
+}
+
+/** Why a request was given up before its answer was complete. */
+type GivenUp = 'deadline' | 'cancelled'
+
+export interface Deadline {
+  readonly signal: AbortSignal
+  /** Undefined as long as the request may go on. */
+  readonly givenUp: () => GivenUp | undefined
+  /** Must be called when the request is over. */
+  readonly clear: () => void
+}
+
+/**
+ * One signal for the total deadline of a request (`ms` from now) and for the caller's own signal. Unlike
+ * AbortSignal.any and AbortSignal.timeout it leaves nothing behind on a signal that outlives the request.
+ */
+export function startDeadline(ms: number, outer: AbortSignal | undefined): Deadline {
+  const controller = new AbortController()
+  let givenUp: GivenUp | undefined
+  const giveUp = (reason: GivenUp) => {
+    givenUp ??= reason
+    controller.abort()
+  }
+  const cancel = () => giveUp('cancelled')
+  const timer = setTimeout(() => giveUp('deadline'), ms)
+  if (outer?.aborted) cancel()
+  outer?.addEventListener('abort', cancel, { once: true })
+  return {
+    signal: controller.signal,
+    givenUp: () => givenUp,
+    clear() {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', cancel)
+    },
+  }
+}
+
+/** Settles as `work` does, or rejects as soon as `signal` aborts. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const abort = () => reject(new DOMException('given up', 'AbortError'))
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  return promise
+}
+
+const timeouts: Readonly<Record<string, string>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within the time allowed',
+  UND_ERR_HEADERS_TIMEOUT: 'no headers within the time allowed',
+  UND_ERR_BODY_TIMEOUT: 'the body stood still for too long',
+}
+
+/** Nothing else of undici ends a request that nobody has given up. */
+const proxyRefused = 'UND_ERR_ABORTED'
+
+const givenUpTexts: Readonly<Record<GivenUp, string>> = {
+  deadline: 'no whole answer within the total deadline',
+  cancelled: 'the request was cancelled',
+}
+
+/**
+ * The failure that an exception while connecting, sending or reading stands for. The text holds at most the
+ * error's code: messages may quote addresses, headers or what was received.
+ */
+export function breakdown(error: unknown, givenUp: GivenUp | undefined): Failure {
+  if (givenUp) return { kind: 'timeout', text: givenUpTexts[givenUp] }
+  if (error instanceof CredentialError) {
+    return { kind: 'unauthorized', text: `nothing was sent: ${error.message}` }
+  }
+  const code = codeOf(error)
+  const timeout = timeouts[code]
+  if (timeout) return { kind: 'timeout', text: timeout }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too_large', text: 'the headers passed their cap' }
+  if (error instanceof errors.HTTPParserError) return { kind: 'malformed', text: 'the answer is not HTTP' }
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return { kind: 'bad_request', text: 'the request cannot be written as HTTP' }
+  }
+  if (code === proxyRefused) return { kind: 'network', text: 'the proxy refused to connect' }
+  return { kind: 'network', text: `the connection failed (${code})` }
+}
+
+function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'no code'
 }

@@ -1,7 +1,5 @@
-import { exactNumber } from './json-number.ts'
-import { type JsonCaps, JsonError, type Part, scanJson } from './json-scan.ts'
-import { putBack } from './marks.ts'
-import { atOnce, type Steps } from './steps.ts'
+import { setImmediate } from 'node:timers/promises'
+import { exactNumber, type JsonCaps, JsonError, type Part, scanJson } from './json-scan.ts'
 
 export { type JsonCaps, JsonError, JsonTooLarge } from './json-scan.ts'
 
@@ -86,5 +84,51 @@ function decodeUtf8(bytes: Uint8Array): string {
     return utf8.decode(bytes)
   } catch {
     throw new JsonError('the body is not UTF-8')
+  }
+}
+
+/**
+ * Marks in a text of JSON stand for values that are kept beside it: `[1e999,n]` for the n-th of them. JSON.parse reads
+ * 1e999 as Infinity, and every number that it would read so is itself kept beside, so that nothing else in a body can
+ * look like a mark. A reviver would find them too, but calls a function for every value, and builds each array twice.
+ */
+function putBack(parsed: unknown, values: readonly unknown[], hasMarks: boolean): unknown {
+  return hasMarks && typeof parsed === 'object' && parsed !== null ? back(parsed, values) : parsed
+}
+
+/** Only what is there already is replaced, so that a key `__proto__` stays a plain one. */
+function back(parsed: object, values: readonly unknown[]): unknown {
+  if (Array.isArray(parsed)) {
+    if (parsed.length === 2 && parsed[0] === Number.POSITIVE_INFINITY) return values[parsed[1]]
+    for (let i = 0; i < parsed.length; i++) {
+      const inner: unknown = parsed[i]
+      if (typeof inner === 'object' && inner !== null) parsed[i] = back(inner, values)
+    }
+    return parsed
+  }
+  for (const [key, inner] of Object.entries(parsed)) {
+    if (typeof inner !== 'object' || inner === null) continue
+    const value = back(inner, values)
+    if (value !== inner) Object.defineProperty(parsed, key, { value })
+  }
+  return parsed
+}
+
+/** Work that takes long: it yields after each few milliseconds of it. */
+export type Steps<T> = Generator<undefined, T, void>
+
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** Lets everything else that waits have its turn between two steps. */
+export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    await setImmediate()
   }
 }

@@ -3,14 +3,21 @@ import type { Reply, Timing, Transport } from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
 import type { Family, Operation, RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
-import { breakdown } from './breakdown.ts'
 import { classifySteps, errorBody } from './classify.ts'
-import { type Deadline, startDeadline, unlessAborted } from './deadline.ts'
 import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
-import { type Arrival, type ConnectionLimits, createAgent, exchange } from './exchange.ts'
+import {
+  type Arrival,
+  breakdown,
+  type ConnectionLimits,
+  createAgent,
+  type Deadline,
+  exchange,
+  startDeadline,
+  unlessAborted,
+} from './exchange.ts'
+import { traceOf } from './headers.ts'
+import { inTurns } from './json.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
-import { inTurns } from './steps.ts'
-import { traceOf } from './trace.ts'
 
 export interface ProviderSettings {
   readonly url: string
@@ -20,7 +27,7 @@ export interface ProviderSettings {
   readonly bodyBytes?: number
 }
 
-export interface TransportLimits extends ConnectionLimits {
+interface TransportLimits extends ConnectionLimits {
   /** From the call to the last byte, ms: the only limit that stops a server that drips. */
   readonly total: number
 }
@@ -38,7 +45,7 @@ export interface TransportOptions {
   readonly onUnframed?: (operation: Operation) => void
 }
 
-export interface HttpTransport extends Transport {
+interface HttpTransport extends Transport {
   /** Lets running requests end (each has its total deadline) and closes all connections. */
   readonly close: () => Promise<void>
 }

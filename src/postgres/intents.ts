@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { IntentStore, OpenIntent } from '../client/players/intents.ts'
+import type { IntentStore, OpenIntent } from '../client/ports.ts'
 import { query } from './connect.ts'
 import { bind, statement } from './statement.ts'
 

@@ -1,15 +1,12 @@
 import pino from 'pino'
 import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../engine/ports.ts'
-import { asciiLine } from './escape.ts'
-import { createLogDeduplication, type LeftOut } from './log-deduplication.ts'
-import { fields, type SanitizeOptions } from './sanitize.ts'
-import { type SecretFilter, secretFilter } from './secrets.ts'
+import { fields, type SanitizeOptions, type SecretFilter, secretFilter } from './sanitize.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel
   readonly clock: Clock
   /** Every secret known by now: as `user:password` too, where it is sent as basic authentication. */
@@ -96,4 +93,78 @@ function rememberFilter(secrets: () => readonly string[]): () => SecretFilter {
     }
     return filter
   }
+}
+
+/** Messages that were left out within one window. */
+interface LeftOut<Level> {
+  readonly level: Level
+  readonly message: string
+  readonly count: number
+}
+
+interface LogDeduplication<Level> {
+  /** Whether one more of this message may be written. */
+  readonly admit: (level: Level, message: string) => 'write' | 'leave_out'
+  /** What was left out in windows that have ended; each is told once. */
+  readonly ended: () => readonly LeftOut<Level>[]
+  /** What was left out so far, in windows that go on as well. */
+  readonly all: () => readonly LeftOut<Level>[]
+}
+
+const window = 60_000
+
+/** Messages are constants of the program, so more than this many would be a mistake somewhere. */
+const mostMessages = 1_000
+
+interface Count<Level> {
+  readonly level: Level
+  readonly message: string
+  readonly since: number
+  readonly written: number
+  readonly leftOut: number
+}
+
+/** Lets at most `limit` equal messages a minute through and counts the others. Starts no timer. */
+function createLogDeduplication<Level extends string>(clock: Clock, limit: number): LogDeduplication<Level> {
+  const counts = new Map<string, Count<Level>>()
+  let nextSweep = clock.monotonic() + window
+
+  const take = (which: (count: Count<Level>) => boolean): readonly LeftOut<Level>[] => {
+    const taken = [...counts].filter(([, count]) => which(count))
+    for (const [key] of taken) counts.delete(key)
+    return taken.flatMap(([, { level, message, leftOut }]) => {
+      return leftOut > 0 ? [{ level, message, count: leftOut }] : []
+    })
+  }
+
+  return {
+    admit(level, message) {
+      const key = `${level} ${message}`
+      const count = counts.get(key) ?? { level, message, since: clock.monotonic(), written: 0, leftOut: 0 }
+      const write = count.written < limit
+      counts.set(key, {
+        ...count,
+        written: count.written + (write ? 1 : 0),
+        leftOut: count.leftOut + (write ? 0 : 1),
+      })
+      return write ? 'write' : 'leave_out'
+    },
+    ended() {
+      const now = clock.monotonic()
+      if (now < nextSweep && counts.size < mostMessages) return []
+      const ended = take(({ since }) => now - since >= window || counts.size >= mostMessages)
+      nextSweep = Math.min(now + window, ...[...counts.values()].map(({ since }) => since + window))
+      return ended
+    },
+    all: () => take(() => true),
+  }
+}
+
+/**
+ * Writes everything but printable ASCII as `\uXXXX`. On a line of JSON that changes no value, for such
+ * characters stand only inside strings there; and no line can hold a second line, a colour, or text that a
+ * terminal would show backwards.
+ */
+function asciiLine(json: string): string {
+  return json.replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

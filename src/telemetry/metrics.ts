@@ -3,14 +3,20 @@ import type { Clock } from '../clock/clock.ts'
 import type { Meter, PageOutcome, StoreGauges, StreamLabels } from '../engine/ports.ts'
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Operation } from '../provider/operation.ts'
-import { type BacklogGauge, createBacklogGauge } from './backlog.ts'
-import { type BudgetGauge, createBudgetGauge } from './budgets.ts'
 import { watchEventLoop } from './event-loop.ts'
-import { createInstruments, type Instruments } from './instruments.ts'
-import { cappedLabel, closedLabel } from './labels.ts'
-import { createLagGauge, type LagGauge } from './lag.ts'
+import {
+  type BacklogGauge,
+  type BudgetGauge,
+  createBacklogGauge,
+  createBudgetGauge,
+  createLagGauge,
+  createQualityGauge,
+  type LagGauge,
+  type QualityGauge,
+  type QualityQuestion,
+} from './gauges.ts'
+import { cappedLabel, closedLabel, createInstruments, type Instruments } from './instruments.ts'
 import { setPlayers } from './player-gauges.ts'
-import { createQualityGauge, type QualityGauge, type QualityQuestion } from './quality.ts'
 import { createReading, type Reading } from './reading.ts'
 
 type StreamName = StreamLabels['stream']

@@ -1,7 +1,6 @@
 import type { StoreGauges } from '../engine/ports.ts'
 import { playerStatuses } from '../provider/players/index.ts'
-import type { Instruments } from './instruments.ts'
-import { closedLabel } from './labels.ts'
+import { closedLabel, type Instruments } from './instruments.ts'
 
 /** Those of the provider, and that of a player of which no list told one. */
 const statuses = [...playerStatuses, 'unknown']

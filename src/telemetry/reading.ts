@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 
-export interface ReadingOptions<T> {
+interface ReadingOptions<T> {
   readonly clock: Clock
   readonly read: () => Promise<T>
   /** How long an answer serves, ms. */

@@ -8,10 +8,9 @@ import {
   say,
   startListener,
 } from './listener.ts'
-import { statusPage } from './page.ts'
-import { toJson } from './to-json.ts'
+import { statusPage, toJson } from './status.ts'
 
-export interface Health {
+interface Health {
   /** Whether the process works at all: a false here is a reason to kill it. */
   readonly alive: () => boolean
   /** Why no work is done now (database, migrations, ownership, draining); empty when all is well. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createPlayer, named } from '../../src/client/create-player.ts'
 import { CallError } from '../../src/client/errors.ts'
-import { createPlayer, named } from '../../src/client/players/create.ts'
-import type { Created } from '../../src/client/players/created.ts'
+import type { Created } from '../../src/client/types.ts'
 import { errorOf, outcomeOf } from './rig.ts'
 import { type Fate, fates, Killed, PlayerWorld } from './world.ts'
 

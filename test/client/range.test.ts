@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rangeProblem } from '../../src/client/range.ts'
+import { rangeProblem } from '../../src/client/arguments.ts'
 
 const now = 1_000_000
 const limits = { availableData: 604_800, timeFrame: 57_600, dataDelay: 60 }

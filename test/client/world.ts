@@ -1,6 +1,5 @@
 import { CallError, callError } from '../../src/client/errors.ts'
-import type { Intent, IntentStore, OpenIntent } from '../../src/client/players/intents.ts'
-import type { PlayerPorts } from '../../src/client/players/ports.ts'
+import type { Intent, IntentStore, OpenIntent, PlayerPorts } from '../../src/client/ports.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
 import { createPlayer, deletePlayer, listPlayers } from '../../src/provider/players/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'

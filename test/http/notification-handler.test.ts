@@ -1,10 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type DeadLetter, type PlayerNotice, RefusedRows, StoreUnavailable } from '../../src/engine/ports.ts'
-import {
-  createNotificationHandler,
-  type NotificationHandlerOptions,
-} from '../../src/http/notification-handler.ts'
+import { createNotificationHandler, type NotificationHandlerOptions } from '../../src/http/notifications.ts'
 
 const sign = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex')
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { longestRetryAfter, retryAfterSeconds } from '../../src/http/retry-after.ts'
+import { longestRetryAfter, retryAfterSeconds } from '../../src/http/headers.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 

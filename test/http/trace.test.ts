@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { traceOf } from '../../src/http/trace.ts'
+import { traceOf } from '../../src/http/headers.ts'
 
 function trace(headers: Readonly<Record<string, string>>, body?: unknown) {
   const header = (name: string) => headers[name]

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TableSpec } from '../../src/postgres/tables/spec.ts'
 import { tables } from '../../src/postgres/tables.ts'
-import { sessionMetrics } from '../../src/provider/analytics/metrics.ts'
+import { sessionMetrics } from '../../src/provider/analytics/call-details.ts'
 import { openStore, type TestStore } from './harness.ts'
 
 let db: TestStore

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { maskAddress } from '../../src/provider/addresses.ts'
-import { maskSecrets, redactBytes } from '../../src/provider/redaction.ts'
+import { maskAddress, maskSecrets, redactBytes } from '../../src/provider/redaction.ts'
 
 describe('an address', () => {
   it.each([

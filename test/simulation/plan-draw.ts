@@ -1,5 +1,5 @@
 import type { FaultRule, Switches } from '../../sandbox/src/index.ts'
-import { limitMessages } from '../../src/provider/analytics/errors.ts'
+import { limitMessages } from '../../src/provider/analytics/answers.ts'
 import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
 const minute = 60_000

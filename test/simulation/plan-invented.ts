@@ -1,5 +1,5 @@
 import type { Arrival, FaultRule } from '../../sandbox/src/index.ts'
-import { kindOfLimitMessage } from '../../src/provider/analytics/errors.ts'
+import { kindOfLimitMessage } from '../../src/provider/analytics/answers.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
 import { concerns, type Played } from './plan-world.ts'
 

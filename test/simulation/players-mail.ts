@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Deliver, Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { NotificationHandler } from '../../src/http/notification-handler.ts'
+import type { NotificationHandler } from '../../src/http/notifications.ts'
 import type { Kernel } from './kernel.ts'
 
 /** What a daemon that runs offers to whoever brings notifications. */

@@ -3,7 +3,7 @@ import { deploymentOf, engineSettings } from '../../src/commands/engine-settings
 import { readConfig } from '../../src/config/load.ts'
 import type { Store } from '../../src/engine/ports.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
-import { createNotificationHandler, type NotificationHandler } from '../../src/http/notification-handler.ts'
+import { createNotificationHandler, type NotificationHandler } from '../../src/http/notifications.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createNotificationStore } from '../../src/postgres/notifications.ts'
 import { createStore } from '../../src/postgres/store.ts'

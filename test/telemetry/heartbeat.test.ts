@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startHeartbeat } from '../../src/telemetry/heartbeat.ts'
+import { startHeartbeat } from '../../src/telemetry/event-loop.ts'
 import { handClock } from './hand-clock.ts'
 
 it('a process is alive as long as its event loop turns', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { statusPage } from '../../src/telemetry/page.ts'
+import { statusPage } from '../../src/telemetry/status.ts'
 
 describe('the status page', () => {
   it('makes lines of fields, tables of lists and sections of objects', () => {

@@ -1,5 +1,4 @@
-import { CallError } from '../../client/errors.ts'
-import { formatTrace } from '../../client/format.ts'
+import { CallError, formatTrace } from '../../client/errors.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../exit.ts'

@@ -1,4 +1,4 @@
-import { regions } from '../../provider/classroom/identifiers.ts'
+import { regions } from '../../provider/classroom/fields.ts'
 import { plans } from '../../provider/limits.ts'
 import { analyticsStreamShapes } from './analytics-streams.ts'
 import { listOf, section } from './leaf.ts'

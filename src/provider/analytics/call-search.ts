@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { CallListAnswer } from './answers.ts'
-import { analyticsErrors } from './errors.ts'
+import { analyticsErrors, CallListAnswer } from './answers.ts'
 import { appid, callRange, paging } from './parameters.ts'
 
 /** The document's table of limits of this endpoint. */

@@ -1,8 +1,6 @@
 import { days, hours, type LimitsByPlan, perDay, perMinute } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { SeriesAnswer } from './answers.ts'
-import { analyticsErrors } from './errors.ts'
-import { qualityMetrics, usageMetrics } from './metrics.ts'
+import { analyticsErrors, SeriesAnswer } from './answers.ts'
 import { appid, type Granularity, knownProducts, seriesRange, word } from './parameters.ts'
 
 /** The document's table of limits of usage insights. */
@@ -40,6 +38,26 @@ export const qualityInsightLimits: LimitsByPlan = {
 /** Granularities that both plans with access allow. */
 export const usageGranularities: readonly Granularity[] = ['hour', 'day']
 export const qualityGranularities: readonly Granularity[] = ['minute', 'hour', 'day']
+
+/** Values of the lists that the document does not show, known from services of this kind. */
+export const usageMetrics = [
+  'userCount',
+  'sessionCount',
+  'channelCount',
+  'peakCurrentChannels',
+  'peakCurrentUsers',
+  'totalDuration',
+  'totalVideoDuration',
+  'totalAudioDuration',
+] as const
+
+export const qualityMetrics = [
+  'joinSuccessRate',
+  'joinSuccessIn5sRate',
+  'audioFreezeRate',
+  'videoFreezeRate',
+  'networkDelay',
+] as const
 
 const frame = { ...seriesRange, appid } as const
 

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { SeriesAnswer } from './answers.ts'
-import { analyticsErrors } from './errors.ts'
-import { qualityMetrics, realtimeUsageMetrics } from './metrics.ts'
+import { analyticsErrors, SeriesAnswer } from './answers.ts'
+import { qualityMetrics } from './insights.ts'
 import { appid, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
 
 /** Length of the windows that real-time values stand for, in seconds; they are aligned to midnight UTC. */
@@ -24,6 +23,8 @@ export const realtimeLimits: LimitsByPlan = {
     dataDelay: seconds(20),
   },
 }
+
+export const realtimeUsageMetrics = ['userCount', 'channelCount'] as const
 
 const series = {
   ...seriesRange,

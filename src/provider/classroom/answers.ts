@@ -1,11 +1,161 @@
 import { z } from 'zod'
+import type { BusinessError } from '../operation.ts'
 
 /** Most items in one batch of recordings, room events or (by default) widget data. */
 export const batchSize = 100
 
 /** Fields of every answer. */
-export const envelope = { code: z.int(), msg: z.string().nullish(), ts: z.number().nullish() }
+const envelope = { code: z.int(), msg: z.string().nullish(), ts: z.number().nullish() }
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
 export const Envelope = z.looseObject(envelope)
 export type Envelope = z.infer<typeof Envelope>
+
+/** `code` of an answer that succeeded. */
+export const successCode = 0
+
+export const classroomCodes = {
+  badRequest: 400,
+  muted: 30_403_200,
+  noRoom: 20_404_100,
+  noUser: 20_404_200,
+  recordingNotStarted: 30_409_410,
+  recordingNotEnded: 30_409_411,
+  classStarted: 30_409_100,
+  classEnded: 30_409_101,
+  internal: 500,
+} as const
+
+/** The classroom document's table of errors. It belongs to every operation: the document assigns none. */
+export const classroomErrors: readonly BusinessError[] = [
+  { status: 400, code: classroomCodes.badRequest, meaning: 'a request parameter is incorrect' },
+  { status: 401, meaning: 'x-svc-uid or x-svc-token is missing or wrong' },
+  {
+    status: 403,
+    code: classroomCodes.muted,
+    meaning: 'the classroom is muted, users cannot send chat messages',
+    // It tells of one room, and not of what the app may do.
+    kind: 'conflict',
+  },
+  { status: 404, meaning: 'there is no such resource' },
+  { status: 404, code: classroomCodes.noRoom, meaning: 'there is no such classroom' },
+  { status: 404, code: classroomCodes.noUser, meaning: 'there is no such user' },
+  { status: 409, code: classroomCodes.recordingNotStarted, meaning: 'the recording has not been started' },
+  { status: 409, code: classroomCodes.recordingNotEnded, meaning: 'the recording has not been ended' },
+  { status: 409, code: classroomCodes.classStarted, meaning: 'the class has been started' },
+  { status: 409, code: classroomCodes.classEnded, meaning: 'the class has been ended' },
+  { status: 500, code: classroomCodes.internal, meaning: 'the server failed' },
+  { status: 503, meaning: 'a gateway got no timely reply from upstream' },
+]
+
+const NextId = z.union([z.string(), z.number(), z.bigint()]).nullish()
+type NextId = z.infer<typeof NextId>
+
+/** `data` as an array, or as an object of whatever fields; the nextId stands inside it or beside it. */
+const Answer = z.looseObject({
+  ...envelope,
+  data: z.union([z.array(z.unknown()), z.looseObject({ nextId: NextId })]).nullish(),
+  nextId: NextId,
+})
+type BatchAnswer = z.infer<typeof Answer>
+
+interface Batch {
+  /** Unchecked: each is parsed alone, so that a bad one does not spoil its page. */
+  readonly items: readonly unknown[]
+  /** What the next call passes on; undefined where the listing ends. */
+  readonly nextId: string | undefined
+}
+
+interface BatchShape {
+  /** Refuses an answer of which cannot be told what it holds: that one is not empty. */
+  readonly answer: z.ZodType<BatchAnswer>
+  /** Items and nextId of an answer, whichever way its data is shaped. Throws where `answer` refuses it. */
+  readonly read: (answer: unknown) => Batch
+}
+
+/**
+ * The answers of an operation that serves items. The document says of most no more than that `data` is an object
+ * which holds the items and the nextId: a list of any name, several items by name, or the item itself with the nextId
+ * beside its fields. `marks` are fields that only an item has, any one of them.
+ */
+export function batchOf(...marks: readonly string[]): BatchShape {
+  const isItem = (value: unknown) => isObject(value) && marks.some(mark => isSaid(value[mark]))
+  const answer = Answer.refine(({ data }) => itemsOf(data, isItem) !== undefined, {
+    path: ['data'],
+    error: 'cannot be told what it holds',
+  })
+  return {
+    answer,
+    read: unread => {
+      const { data, nextId } = answer.parse(unread)
+      const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
+      return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }
+    },
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+type IsItem = (value: unknown) => boolean
+
+/** Fields that belong to the batch, not to an item or a list in it. */
+const batchFields: ReadonlySet<string> = new Set(['nextId', 'total', 'count'])
+
+function itemsOf(data: BatchAnswer['data'], isItem: IsItem): readonly unknown[] | undefined {
+  if (!isSaid(data)) return []
+  if (Array.isArray(data)) return data
+  if (Array.isArray(data.list)) return data.list
+  if (isObject(data.list)) return [data.list]
+  const own = Object.entries(data).filter(([name]) => !batchFields.has(name))
+  const members = own.map(([, value]) => value)
+  const lists = members.filter(isListOfObjects)
+  const ofItems = lists.filter(list => list.some(isItem))
+  if (ofItems.length > 0) return onlyOf(ofItems)
+  if (isItem(data)) return [Object.fromEntries(own)]
+  if (lists.length > 0) return onlyOf(lists)
+  const items = members.filter(isItem)
+  if (items.length > 0) return items
+  return isEmpty(data, members) ? [] : undefined
+}
+
+/** Holds nothing for certain. Where a list is there and empty, a total may count what other batches hold. */
+function isEmpty({ list, total, count }: Fields, members: readonly unknown[]): boolean {
+  const said = members.filter(isSaid)
+  const hasList = list === null || said.some(isVoid)
+  if (!hasList && said.length > 0) return false
+  return !said.some(mayHoldItems) && !isAboveNone(count) && (hasList || !isAboveNone(total))
+}
+
+function onlyOf<T>(values: readonly T[]): T | undefined {
+  return values.length === 1 ? values[0] : undefined
+}
+
+function isListOfObjects(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.some(isObject)
+}
+
+/** Beside an empty list plain values tell of the batch, as the size of a page does. */
+function mayHoldItems(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return isObject(value) && Object.values(value).some(inner => typeof inner === 'object' && inner !== null)
+}
+
+/** An empty list; some servers write it as an object. */
+function isVoid(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function isAboveNone(count: unknown): boolean {
+  return isSaid(count) && Number(count) > 0
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isSaid<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null
+}
+
+function readNextId(nextId: NextId): string | undefined {
+  return isSaid(nextId) && nextId !== '' ? String(nextId) : undefined
+}

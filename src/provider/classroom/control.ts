@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { Envelope } from './answers.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject } from './fields.ts'
-import { room, userUuid } from './identifiers.ts'
-import { roomStates } from './states.ts'
+import { classroomErrors, Envelope } from './answers.ts'
+import { anyObject, room, userUuid } from './fields.ts'
+
+export const roomStates = { notStarted: 0, started: 1, ended: 2, closed: 3 } as const
 
 /** The server then tells the room that the user left (cmd 20). */
 export const kickUser = {

@@ -1,12 +1,32 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf } from './batches.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject, instant, open, Person, personId, sequence } from './fields.ts'
-import { appId, identifier, region, room } from './identifiers.ts'
-import { nextId } from './parameters.ts'
+import { batchOf, classroomErrors } from './answers.ts'
+import {
+  anyObject,
+  appId,
+  identifier,
+  instant,
+  nextId,
+  open,
+  Person,
+  personId,
+  region,
+  room,
+  sequence,
+} from './fields.ts'
 import { ResourceItem } from './resources.ts'
-import { cmds } from './states.ts'
+
+/** Event types whose data the document describes. Others exist and pass. */
+export const cmds = {
+  roomState: 1,
+  chat: 3,
+  attendance: 20,
+  recordingState: 1001,
+  resources: 1003,
+  rewards: 1101,
+  stage: 1501,
+  hands: 1502,
+} as const
 
 /** Events come with the room that they are of, or without it where it is asked for. */
 export const eventBatch = batchOf('cmd', 'sequence')

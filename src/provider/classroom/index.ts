@@ -14,17 +14,12 @@ import { deleteResources, resources, uploadResource } from './resources.ts'
 import { poll, popupQuiz } from './widgets.ts'
 
 export * from './answers.ts'
-export * from './batches.ts'
 export * from './control.ts'
-export * from './errors.ts'
 export * from './events.ts'
-export { Person } from './fields.ts'
-export * from './identifiers.ts'
+export * from './fields.ts'
 export * from './properties.ts'
 export * from './recordings.ts'
 export * from './resources.ts'
-export * from './states.ts'
-export * from './widget-change.ts'
 export * from './widgets.ts'
 
 /** The eighteen operations in the order of the document's table. */

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { Envelope } from './answers.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject } from './fields.ts'
-import { identifier, room, userUuid } from './identifiers.ts'
-import { cause } from './parameters.ts'
-import { extAppStates } from './states.ts'
+import { classroomErrors, Envelope } from './answers.ts'
+import { anyObject, cause, identifier, room, userUuid } from './fields.ts'
+
+export const extAppStates = { disabled: 0, enabled: 1 } as const
 
 const ofRoom = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/properties'
 const ofUser = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/properties'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { Envelope } from './answers.ts'
-import { batchOf } from './batches.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject, instant } from './fields.ts'
-import { room } from './identifiers.ts'
-import { nextId } from './parameters.ts'
-import { recordingStates } from './states.ts'
+import { batchOf, classroomErrors, Envelope } from './answers.ts'
+import { anyObject, instant, nextId, room } from './fields.ts'
+
+export const recordingStates = { stopped: 0, started: 1 } as const
+
+/** Status of an item of the recording list; the document does not show it, services of this kind use these. */
+export const recordingStatuses = { recording: 1, ended: 2 } as const
 
 const state = z
   .literal(Object.values(recordingStates), 'must be 0 or 1')

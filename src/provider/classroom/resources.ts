@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { Envelope } from './answers.ts'
-import { batchOf } from './batches.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject, instant } from './fields.ts'
-import { identifier, room } from './identifiers.ts'
+import { batchOf, classroomErrors, Envelope } from './answers.ts'
+import { anyObject, identifier, instant, room } from './fields.ts'
+
+export const resourceActions = { changed: 1, deleted: 2 } as const
 
 export const resourceBatch = batchOf('resourceUuid')
 

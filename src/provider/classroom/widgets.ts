@@ -1,10 +1,15 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf } from './batches.ts'
-import { classroomErrors } from './errors.ts'
-import { anyObject, instant, open, Person, sequence } from './fields.ts'
-import { appId, region, roomUuid } from './identifiers.ts'
-import { nextId } from './parameters.ts'
+import { batchOf, classroomErrors } from './answers.ts'
+import { anyObject, appId, instant, nextId, open, Person, region, roomUuid, sequence } from './fields.ts'
+
+/** State of the quiz and poll widgets themselves. */
+export const widgetStates = { inactive: 0, active: 1 } as const
+
+/** `answerState` of a quiz and `pollingState` of a poll. */
+export const questionStates = { ended: 0, inProgress: 1 } as const
+
+export const pollModes = { singleChoice: 1, multipleChoice: 2 } as const
 
 /** Every item has a cause and an operator, and says what changed. */
 export const widgetBatch = batchOf('sequence', 'action', 'changeProperties', 'cause', 'operator', 'fromUser')
@@ -115,3 +120,75 @@ export const PollChange = z.looseObject({
   selectIndex: open(z.array(optionIndex)),
 })
 export type PollChange = z.infer<typeof PollChange>
+
+type Properties = Readonly<Record<string, unknown>>
+type Tree = Map<string, Tree | Leaf>
+interface Leaf {
+  readonly value: unknown
+}
+
+interface WidgetChange {
+  /** State of the widget (widgetStates), where the change says it. */
+  readonly state: unknown
+  /** All that changed besides, whether it came inside `extra` or beside it. */
+  readonly extra: Properties
+}
+
+/** A key with more dots than any documented one has is a name, not a path. */
+const deepestPath = 8
+
+/**
+ * Reads `changeProperties` in each way it is known to come: nested or with dotted keys
+ * (`"extra.correctItems"`), a student's data inside `extra` or beside it. A field inside `extra` wins.
+ */
+export function widgetChange(changeProperties: Properties): WidgetChange {
+  const { state, extra, ...beside } = nestKeys(changeProperties)
+  if (extra === undefined) return { state, extra: beside }
+  if (!isProperties(extra)) return { state, extra: { ...beside, extra } }
+  return { state, extra: { ...beside, ...extra } }
+}
+
+/** `{"a.b": 1, "a": {"c": 2}}` becomes `{a: {b: 1, c: 2}}`. Only keys of the outermost object are paths. */
+export function nestKeys(properties: Properties): Properties {
+  const root: Tree = new Map()
+  for (const [key, value] of Object.entries(properties)) {
+    const path = key.split('.')
+    plant(root, path.length > deepestPath ? [key] : path, value)
+  }
+  return objectFrom(root)
+}
+
+function plant(tree: Tree, path: readonly string[], value: unknown): void {
+  const [key, ...rest] = path
+  if (key === undefined) return
+  if (rest.length > 0) {
+    plant(branch(tree, key), rest, value)
+    return
+  }
+  const there = tree.get(key)
+  if (!(there instanceof Map) || !isProperties(value)) {
+    tree.set(key, { value })
+    return
+  }
+  for (const [name, inner] of Object.entries(value)) there.set(name, { value: inner })
+}
+
+function branch(tree: Tree, key: string): Tree {
+  const there = tree.get(key)
+  if (there instanceof Map) return there
+  const entries = isProperties(there?.value) ? Object.entries(there.value) : []
+  const grown: Tree = new Map(entries.map(([name, value]) => [name, { value }]))
+  tree.set(key, grown)
+  return grown
+}
+
+/** Object.fromEntries defines own properties only, so a key `__proto__` stays a harmless name. */
+function objectFrom(tree: Tree): Properties {
+  return Object.fromEntries(
+    [...tree].map(([key, node]) => [key, node instanceof Map ? objectFrom(node) : node.value]),
+  )
+}
+
+function isProperties(value: unknown): value is Properties {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

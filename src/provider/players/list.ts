@@ -1,12 +1,17 @@
 import { z } from 'zod'
-import { appId } from '../classroom/identifiers.ts'
+import { appId } from '../classroom/fields.ts'
 import type { Operation } from '../operation.ts'
-import { ListAnswer } from './answers.ts'
-import { playerErrors } from './errors.ts'
-import { channelName } from './fields.ts'
+import { ListAnswer, playerErrors } from './answers.ts'
+import { channelName } from './create.ts'
 
 /** Players on one page: as many as may be asked for. */
 export const largestPage = 500
+
+/** A new player may be missing from a list for this long, seconds. */
+export const blindSeconds = 10
+
+export const playerStatuses = ['idle', 'connecting', 'running', 'failed'] as const
+export type PlayerStatus = (typeof playerStatuses)[number]
 
 const filterShape = /^channelName eq (.+)$/s
 

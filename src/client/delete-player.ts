@@ -1,8 +1,7 @@
-import { blindSeconds, deletePlayer as operation } from '../../provider/players/index.ts'
-import type { Given } from '../arguments.ts'
-import { CallError, isUncertain } from '../errors.ts'
-import { formatTrace } from '../format.ts'
-import { listAll } from './listing.ts'
+import { blindSeconds, deletePlayer as operation } from '../provider/players/index.ts'
+import type { Given } from './arguments.ts'
+import { CallError, formatTrace, isUncertain } from './errors.ts'
+import { listAll } from './list-players.ts'
 import type { PlayerPorts } from './ports.ts'
 
 /** Looks and requests for one player in one go. */

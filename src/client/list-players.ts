@@ -4,8 +4,8 @@ import {
   largestPage,
   listPlayers,
   PlayerItem,
-} from '../../provider/players/index.ts'
-import { CallError } from '../errors.ts'
+} from '../provider/players/index.ts'
+import { CallError } from './errors.ts'
 import type { PlayerPorts } from './ports.ts'
 
 /** More pages than any quota fills; a list that goes on for ever is cut. */

@@ -5,14 +5,12 @@ import {
   createPlayer as operation,
   type PlayerItem,
   secretPlayerFields,
-} from '../../provider/players/index.ts'
-import type { Given, Project } from '../arguments.ts'
-import { CallError, isUncertain } from '../errors.ts'
-import { formatTrace } from '../format.ts'
-import { adopted, type Created } from './created.ts'
-import type { Intent, OpenIntent } from './intents.ts'
-import { listAll } from './listing.ts'
-import type { PlayerPorts } from './ports.ts'
+} from '../provider/players/index.ts'
+import type { Given, Project } from './arguments.ts'
+import { CallError, formatTrace, isUncertain } from './errors.ts'
+import { listAll } from './list-players.ts'
+import type { Intent, OpenIntent, PlayerPorts } from './ports.ts'
+import type { Created } from './types.ts'
 
 /** Requests for one intent in one go; after the last, nobody knows, and the caller is told so. */
 const mostAttempts = 4
@@ -204,4 +202,14 @@ function hashOf(given: Given): string {
     .filter(([name, value]) => value !== undefined && name !== 'playTs' && !secretPlayerFields.has(name))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
   return createHash('sha256').update(JSON.stringify(kept)).digest('hex')
+}
+
+/** A player of a list as if its Create had been answered. */
+function adopted(name: string, player: Pick<PlayerItem, 'id'> & Partial<PlayerItem>): Created {
+  const { uid, account, createTs, status } = player
+  const told = Object.entries({ uid, account, createTs, status }).filter(
+    ([, value]) => value !== undefined && value !== null,
+  )
+  const fields = ['id', ...told.map(([field]) => field)].join(',')
+  return { player: { id: player.id, ...Object.fromEntries(told) }, fields, name, adopted: true }
 }
