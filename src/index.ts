@@ -1,10 +1,10 @@
 /** The provider's operations as a library: typed, and through the same admission as the daemon's requests. */
 // The check comes before all that fails without it.
-import './commands/node-version.ts'
+import './commands/wiring/node-version.ts'
 import type { Client } from './client/client.ts'
 import type { Note } from './client/ports.ts'
 import { systemClock, systemRandom } from './clock/system.ts'
-import { openConfigured } from './commands/client.ts'
+import { openConfigured } from './commands/wiring/client.ts'
 import { loadConfig, readConfig } from './config/load.ts'
 import { assertSafeEnvironment } from './http/egress.ts'
 

@@ -161,12 +161,12 @@ describe('the modules', () => {
       .filter(({ file, target }) => moduleOf(target) !== moduleOf(file) && isWorkspace(moduleOf(target)))
       .filter(({ isTypeOnly }) => !isTypeOnly)
       .map(({ file, target }) => `${file} imports ${target}`)
-    expect(finders, 'load it through src/commands/workspaces.ts').toEqual([
-      'src/commands/workspaces.ts imports sandbox/src/index.ts',
-      'src/commands/workspaces.ts imports embedded-postgres/src/index.ts',
+    expect(finders, 'load it through src/commands/wiring/installation.ts').toEqual([
+      'src/commands/wiring/installation.ts imports sandbox/src/index.ts',
+      'src/commands/wiring/installation.ts imports embedded-postgres/src/index.ts',
     ])
     const statically = /^import\s(?!type)[^\n]*(sandbox|embedded-postgres)\/src/m
-    expect(codes.get('src/commands/workspaces.ts')).not.toMatch(statically)
+    expect(codes.get('src/commands/wiring/installation.ts')).not.toMatch(statically)
   })
 
   it('no import leads in a circle', () => {

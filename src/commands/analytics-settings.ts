@@ -23,7 +23,7 @@ import {
   windowStreamNames,
 } from '../streams/stream.ts'
 import type { QualityQuestion } from '../telemetry/gauges.ts'
-import { analyticsScope, sharedRates } from './counters.ts'
+import { analyticsScope, sharedRates } from './wiring/counters.ts'
 
 type Windows = Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
 type Details = Readonly<Partial<Record<SubstreamName, SubstreamSettings>>>

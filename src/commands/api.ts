@@ -17,8 +17,8 @@ import { type Format, failWith, printValue } from './api/print.ts'
 import { type ApiWords, readWords } from './api/read-arguments.ts'
 import { apiUsage } from './api/usage.ts'
 import { readValues } from './api/values.ts'
-import { clientApps } from './client-apps.ts'
-import { CommandError, exitUsage } from './exit.ts'
+import { CommandError, exitUsage } from './cli/exit.ts'
+import { clientApps } from './wiring/client-apps.ts'
 
 /** Performs one operation of the provider by hand, or tells what there is. Throws where it does not end well. */
 export async function api(words: readonly string[]): Promise<void> {
@@ -48,7 +48,7 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
   const app = appOf(config, words.app)
   if (words.wants.has('dry-run')) return show(config, app, operation, given, words, format)
   // What help and --dry-run never need.
-  const { openConfigured } = await import('./client.ts')
+  const { openConfigured } = await import('./wiring/client.ts')
   const client = await openConfigured(config, {
     ...{ clock: systemClock, random: systemRandom },
     tell: note => tellNote(note, format),

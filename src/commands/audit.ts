@@ -5,11 +5,10 @@ import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { strictest } from '../provider/limits.ts'
-import { connectOptions } from './daemon.ts'
-import { openDatabase } from './database.ts'
+import { CommandError } from './cli/exit.ts'
+import { countText, textTable } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
-import { CommandError } from './exit.ts'
-import { countText, textTable } from './text-table.ts'
+import { connectOptions, openDatabase } from './wiring/database.ts'
 
 interface AuditOptions {
   readonly config: string

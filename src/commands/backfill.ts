@@ -16,9 +16,8 @@ import { analyticsSettings } from './analytics-settings.ts'
 import { formatOutside, formatRange, type Marked, say, tellDetails, tellWindows } from './backfill/format.ts'
 import { leadOf } from './backfill/lead.ts'
 import { cutToReach, type Reach } from './backfill/reach.ts'
-import { connectOptions } from './daemon.ts'
-import { openDatabase } from './database.ts'
-import { CommandError, exitUsage } from './exit.ts'
+import { CommandError, exitUsage } from './cli/exit.ts'
+import { connectOptions, openDatabase } from './wiring/database.ts'
 
 export interface BackfillOptions {
   readonly config: string

@@ -5,10 +5,10 @@ import { assertSafeEnvironment } from '../http/egress.ts'
 import { checkDatabase } from './check/database.ts'
 import type { Finding } from './check/finding.ts'
 import { checkProvider } from './check/provider.ts'
-import { openDatabase } from './database.ts'
-import { CommandError } from './exit.ts'
-import { textTable } from './text-table.ts'
+import { CommandError } from './cli/exit.ts'
+import { textTable } from './cli/output.ts'
 import { contents } from './validate.ts'
+import { openDatabase } from './wiring/database.ts'
 
 interface CheckOptions {
   readonly config: string

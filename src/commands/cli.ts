@@ -3,9 +3,8 @@ import { addConfiguration, addDatabase } from './cli/configuration.ts'
 import { addDaemon } from './cli/daemon.ts'
 import { addApi, addReplay } from './cli/data.ts'
 import { addDemo } from './cli/demo.ts'
-import { exitCodeOf, exitFailed, exitOk, exitUsage, Told } from './exit.ts'
-import { outputLost, watchOutput } from './output.ts'
-import { version } from './version.ts'
+import { exitCodeOf, exitFailed, exitOk, exitUsage, outputLost, Told, watchOutput } from './cli/exit.ts'
+import { version } from './wiring/installation.ts'
 
 /** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
 export async function main(argv: readonly string[]): Promise<number> {

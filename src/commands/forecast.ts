@@ -2,10 +2,10 @@ import { appsText, offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { findingsOf } from '../planning/forecast-format.ts'
-import { mixedPlans } from './counters.ts'
-import { CommandError } from './exit.ts'
+import { CommandError } from './cli/exit.ts'
 import { forecastLines } from './forecast/lines.ts'
 import { type Outlook, outlooksOf } from './forecast/outlook.ts'
+import { mixedPlans } from './wiring/counters.ts'
 
 interface ForecastOptions {
   readonly config: string

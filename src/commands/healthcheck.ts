@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../clock/system.ts'
 import { loadListen } from '../config/listen.ts'
-import { CommandError, exitUsage } from './exit.ts'
+import { CommandError, exitUsage } from './cli/exit.ts'
 
 interface HealthcheckOptions {
   readonly config: string

@@ -3,9 +3,9 @@ import { systemClock } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrateUp, migrationStates } from '../postgres/migrate.ts'
-import { openDatabase } from './database.ts'
-import { CommandError } from './exit.ts'
-import { textTable } from './text-table.ts'
+import { CommandError } from './cli/exit.ts'
+import { textTable } from './cli/output.ts'
+import { openDatabase } from './wiring/database.ts'
 
 interface MigrateOptions {
   readonly config: string

@@ -3,7 +3,7 @@ import type { AppConfig, Config } from '../config/config.ts'
 import type { GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { perMinute, perSecond } from '../provider/limits.ts'
 import { type PlayerGroup, playerGroups } from '../provider/players/index.ts'
-import { counterScope } from './counters.ts'
+import { counterScope } from './wiring/counters.ts'
 
 /** How the cloud players of an app are listed; undefined where they are not. */
 export function playerStream(config: Config, app: AppConfig): StreamSettings | undefined {

@@ -2,11 +2,10 @@ import { systemClock, systemRandom } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import { migrateUp } from '../postgres/migrate.ts'
-import { startDaemon } from './daemon.ts'
-import { openDatabase } from './database.ts'
+import { untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
-import { assertMigratedOrAway } from './migrated.ts'
-import { untilToldToStop } from './signals.ts'
+import { startDaemon } from './wiring/daemon.ts'
+import { assertMigratedOrAway, openDatabase } from './wiring/database.ts'
 
 /**
  * The daemon, until SIGTERM, SIGINT or SIGHUP. An embedded database is migrated; any other must have been. It also ends

@@ -5,9 +5,8 @@ import { appEvents } from '../provider/classroom/index.ts'
 import type { Plan } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
 import { listPlayers } from '../provider/players/index.ts'
-import { CommandError, exitUsage } from './exit.ts'
-import { untilToldToStop } from './signals.ts'
-import { loadSandbox } from './workspaces.ts'
+import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
+import { loadSandbox } from './wiring/installation.ts'
 
 type SandboxModule = Awaited<ReturnType<typeof loadSandbox>>
 

@@ -3,10 +3,9 @@ import { loadConfig } from '../config/load.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { readStatus, type StoreStatus } from '../postgres/status.ts'
-import { connectOptions } from './daemon.ts'
-import { openDatabase } from './database.ts'
-import { CommandError } from './exit.ts'
-import { countText, textTable } from './text-table.ts'
+import { CommandError } from './cli/exit.ts'
+import { countText, textTable } from './cli/output.ts'
+import { connectOptions, openDatabase } from './wiring/database.ts'
 
 interface StatusOptions {
   readonly config: string

@@ -2,8 +2,8 @@ import { isDrained, offTexts } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { streamNames } from '../streams/stream.ts'
-import { mixedPlans } from './counters.ts'
 import { liveTexts } from './forecast/live.ts'
+import { mixedPlans } from './wiring/counters.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */
 export async function validate({ config: path }: { readonly config: string }): Promise<void> {

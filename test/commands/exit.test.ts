@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CommandError, exitCodeOf } from '../../src/commands/exit.ts'
+import { CommandError, exitCodeOf } from '../../src/commands/cli/exit.ts'
 import { ConfigError } from '../../src/config/problem.ts'
 
 it.each([

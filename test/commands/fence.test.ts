@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { systemRandom } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
-import { openFences } from '../../src/commands/fence.ts'
+import { openFences } from '../../src/commands/wiring/fence.ts'
 import { shardOf } from '../../src/planning/shard.ts'
 import { openStore, session, type TestStore } from '../postgres/harness.ts'
 

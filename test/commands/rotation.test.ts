@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { credentialsOf, databasePassword } from '../../src/commands/services.ts'
+import { credentialsOf, databasePassword } from '../../src/commands/wiring/services.ts'
 import { readConfig } from '../../src/config/load.ts'
 
 /** A configuration whose secrets lie in files, and a clock that is moved by hand. */

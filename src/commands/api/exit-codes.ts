@@ -9,7 +9,7 @@ import {
   exitProvider,
   exitRefused,
   exitUnknown,
-} from '../exit.ts'
+} from '../cli/exit.ts'
 
 /** The exit code of each way in which a call may fail. */
 const codes: Readonly<Record<CallErrorKind, ExitCode>> = {

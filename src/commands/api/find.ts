@@ -1,7 +1,7 @@
 import { allOperations } from '../../client/operations.ts'
 import { nearest } from '../../config/suggest.ts'
 import { called, type Operation } from '../../provider/operation.ts'
-import { CommandError, exitUsage } from '../exit.ts'
+import { CommandError, exitUsage } from '../cli/exit.ts'
 
 /** The operation of a name, however its letters are written. Throws CommandError with the name that may be meant. */
 export function findOperation(name: string): Operation {

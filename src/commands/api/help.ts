@@ -14,7 +14,7 @@ import {
   type PlayerGroup,
   playerRates,
 } from '../../provider/players/index.ts'
-import { textTable } from '../text-table.ts'
+import { textTable } from '../cli/output.ts'
 import { exitCodeOfKind } from './exit-codes.ts'
 
 /** The operations by family, one line each. */

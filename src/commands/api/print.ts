@@ -1,7 +1,7 @@
 import { CallError, formatTrace } from '../../client/errors.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
-import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../exit.ts'
+import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../cli/exit.ts'
 import { exitCodeOfKind } from './exit-codes.ts'
 
 export type Format = 'json' | 'text'

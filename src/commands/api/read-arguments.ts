@@ -1,5 +1,5 @@
 import { parseDuration } from '../../config/duration.ts'
-import { CommandError, exitUsage } from '../exit.ts'
+import { CommandError, exitUsage } from '../cli/exit.ts'
 
 /** What the words of a command line ask for, before the operation is known. */
 export interface ApiWords {

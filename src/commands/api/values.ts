@@ -5,7 +5,7 @@ import type { Environment } from '../../config/environment.ts'
 import { reasonOf } from '../../config/secret-source.ts'
 import { nearest } from '../../config/suggest.ts'
 import { called, type Operation } from '../../provider/operation.ts'
-import { CommandError, exitUsage } from '../exit.ts'
+import { CommandError, exitUsage } from '../cli/exit.ts'
 
 type Given = Readonly<Record<string, unknown>>
 

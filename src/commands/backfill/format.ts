@@ -2,8 +2,8 @@ import { formatDuration } from '../../planning/forecast-format.ts'
 import type { Range } from '../../planning/range.ts'
 import { longestWindow } from '../../planning/windows.ts'
 import type { PlanLimits } from '../../provider/limits.ts'
-import { CommandError } from '../exit.ts'
-import { countText } from '../text-table.ts'
+import { CommandError } from '../cli/exit.ts'
+import { countText } from '../cli/output.ts'
 import type { Outside } from './reach.ts'
 
 /** What was marked of series whose values stand for `step` seconds each. */

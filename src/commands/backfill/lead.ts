@@ -5,7 +5,7 @@ import { LOOK_EVERY_MS } from '../../engine/window-source.ts'
 import type { AnalyticsGroup } from '../../provider/analytics/index.ts'
 import { windowStreamNames } from '../../streams/stream.ts'
 import { analyticsSettings } from '../analytics-settings.ts'
-import { analyticsScope } from '../counters.ts'
+import { analyticsScope } from '../wiring/counters.ts'
 
 /**
  * Seconds from a mark until the daemon has certainly asked for what the mark begins with: it looks for marks now and

@@ -4,7 +4,7 @@ import type { AppConfig, Config } from '../../config/config.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
-import { analyticsScope, sharedRates } from '../counters.ts'
+import { analyticsScope, sharedRates } from '../wiring/counters.ts'
 import type { CountedCheck } from './counted.ts'
 
 /** The request that is asked to see whether the credentials are taken: the calls of one minute, at most one of them. */

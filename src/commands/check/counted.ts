@@ -6,9 +6,9 @@ import { createLedger } from '../../postgres/ledger.ts'
 import type { Failure } from '../../provider/errors.ts'
 import type { Rate } from '../../provider/limits.ts'
 import { called, type RequestLine } from '../../provider/operation.ts'
-import { connectOptions } from '../daemon.ts'
 import { engineSettings } from '../engine-settings.ts'
-import { type OpenFences, openFences } from '../fence.ts'
+import { connectOptions } from '../wiring/database.ts'
+import { type OpenFences, openFences } from '../wiring/fence.ts'
 import type { Finding } from './finding.ts'
 
 /** A request that must wait longer than this for its budget, ms, is not sent. */

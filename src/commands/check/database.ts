@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Config } from '../../config/config.ts'
 import { connect, connectionProblem } from '../../postgres/connect.ts'
 import { migrationStates } from '../../postgres/migrate.ts'
-import { connectOptions } from '../daemon.ts'
+import { connectOptions } from '../wiring/database.ts'
 import type { Finding } from './finding.ts'
 
 const oldestVersion = 15

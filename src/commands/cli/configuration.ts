@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { configOption } from './flags.ts'
+import { configOption } from './options.ts'
 
 export function addConfiguration(program: Command): void {
   program

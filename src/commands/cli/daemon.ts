@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { streamNames } from '../../streams/stream.ts'
-import { durationOption, timeOption } from '../arguments.ts'
-import { configOption } from './flags.ts'
+import { configOption, durationOption, timeOption } from './options.ts'
 
 export function addDaemon(program: Command): void {
   program

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { apiUsage } from '../api/usage.ts'
-import { configOption } from './flags.ts'
+import { configOption } from './options.ts'
 
 /** Each operation has parameters of its own: the command reads its words by itself. */
 export function addApi(program: Command): void {

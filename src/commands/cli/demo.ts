@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { plans } from '../../provider/limits.ts'
-import { durationOption, portOption, repeatedOption, urlOption } from '../arguments.ts'
-import { seedFlag, speedFlag } from './flags.ts'
+import { durationOption, portOption, repeatedOption, seedFlag, speedFlag, urlOption } from './options.ts'
 
 export function addDemo(program: Command): void {
   program

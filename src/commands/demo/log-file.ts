@@ -1,6 +1,6 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandError } from '../exit.ts'
+import { CommandError } from '../cli/exit.ts'
 
 /** Where the daemon's log goes while a person reads the screen. */
 export interface LogFile {

@@ -1,4 +1,4 @@
-import { countText, textTable } from '../text-table.ts'
+import { countText, textTable } from '../cli/output.ts'
 import type { Figures } from './figures.ts'
 import type { Summary } from './summary.ts'
 

@@ -14,7 +14,7 @@ import { plans } from '../../provider/limits.ts'
 import { streams } from '../../streams/index.ts'
 import type { WindowStreamName } from '../../streams/stream.ts'
 import { type AnalyticsSettings, analyticsSettings, shareWindows } from '../analytics-settings.ts'
-import { analyticsScope, sharedRates } from '../counters.ts'
+import { analyticsScope, sharedRates } from '../wiring/counters.ts'
 
 /** What is looked up once of each app. */
 interface Drained {

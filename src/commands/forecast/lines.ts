@@ -1,7 +1,7 @@
 import { appsText } from '../../config/availability.ts'
 import type { GroupForecast, StreamForecast } from '../../planning/forecast.ts'
 import { findingsOf, formatDuration, formatShare } from '../../planning/forecast-format.ts'
-import { countText, textTable } from '../text-table.ts'
+import { countText, textTable } from '../cli/output.ts'
 import type { Outlook } from './outlook.ts'
 
 const header = ['stream', 'series', 'needed a day', 'allowed', 'asked every', 'stored within', 'lost']

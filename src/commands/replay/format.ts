@@ -1,4 +1,4 @@
-import { countText, textTable } from '../text-table.ts'
+import { countText, textTable } from '../cli/output.ts'
 import type { DeadLetterReport } from './dead-letters.ts'
 import type { LoopResult } from './loop.ts'
 import type { Volume } from './rebuild.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts'
 import { RefusedRows } from '../../engine/ports.ts'
 import { beforeAll, type Incarnation, type Rebuild, type Replay } from '../../postgres/replay.ts'
-import { CommandError } from '../exit.ts'
+import { CommandError } from '../cli/exit.ts'
 import { createTally, type Tally } from './tally.ts'
 
 export interface LoopOptions {

@@ -1,20 +1,20 @@
-import type { ClientApp, Deployed, Question } from '../client/ports.ts'
-import { reasonText } from '../config/availability.ts'
-import type { AppConfig, Config } from '../config/config.ts'
-import type { GroupLimit } from '../engine/settings.ts'
+import type { ClientApp, Deployed, Question } from '../../client/ports.ts'
+import { reasonText } from '../../config/availability.ts'
+import type { AppConfig, Config } from '../../config/config.ts'
+import type { GroupLimit } from '../../engine/settings.ts'
 import {
   countedBy,
   defaultParameterNames,
   type ParameterNames,
   type SeriesParameter,
   withParameterNames,
-} from '../provider/analytics/index.ts'
-import { poll, popupQuiz, withRegion } from '../provider/classroom/index.ts'
-import type { Operation } from '../provider/operation.ts'
-import { createPlayer, deletePlayer, playerGroupOf } from '../provider/players/index.ts'
-import { analyticsGroupLimits } from './analytics-settings.ts'
-import { classroomLimits } from './engine-settings.ts'
-import { playerLimits } from './player-settings.ts'
+} from '../../provider/analytics/index.ts'
+import { poll, popupQuiz, withRegion } from '../../provider/classroom/index.ts'
+import type { Operation } from '../../provider/operation.ts'
+import { createPlayer, deletePlayer, playerGroupOf } from '../../provider/players/index.ts'
+import { analyticsGroupLimits } from '../analytics-settings.ts'
+import { classroomLimits } from '../engine-settings.ts'
+import { playerLimits } from '../player-settings.ts'
 
 /** The apps of a configuration, as the client needs them: what each may ask, and how the deployment wants it asked. */
 export function clientApps(config: Config): readonly ClientApp[] {

@@ -1,4 +1,5 @@
-import { CommandError, type ExitCode, exitBadConfig, exitUsage } from './exit.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { CommandError, type ExitCode, exitBadConfig, exitUsage } from '../cli/exit.ts'
 
 /*
  * The sandbox and the embedded Postgres stand beside `src`, each a workspace with packages of its own. A clone has
@@ -9,7 +10,7 @@ const elsewhere = 'run it from a clone of the project (npm start), or from the i
 
 /** Throws a CommandError where this installation has no sandbox. */
 export function loadSandbox() {
-  return load(() => import('../../sandbox/src/index.ts'), {
+  return load(() => import('../../../sandbox/src/index.ts'), {
     absent: 'sandbox/src/index.',
     sentence: `this installation has no sandbox: ${elsewhere}`,
     exitCode: exitUsage,
@@ -24,7 +25,7 @@ export function loadEmbeddedPostgres(
   },
 ) {
   const absent = 'embedded-postgres/src/index.'
-  return load(() => import('../../embedded-postgres/src/index.ts'), { absent, sentence, exitCode })
+  return load(() => import('../../../embedded-postgres/src/index.ts'), { absent, sentence, exitCode })
 }
 
 /** For a configuration that asks for it. */
@@ -50,3 +51,5 @@ async function load<Module>(
     throw new CommandError(sentence, exitCode, { cause: error })
   }
 }
+
+export const version: string = manifest.version

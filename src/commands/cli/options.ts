@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from 'commander'
-import { parseDuration } from '../config/duration.ts'
+import { InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../../config/duration.ts'
 
 /* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
 
@@ -23,13 +23,13 @@ export function timeOption(text: string): number {
   )
 }
 
-export function speedOption(text: string): number {
+function speedOption(text: string): number {
   const speed = Number(text)
   if (!(speed >= 0.1 && speed <= 200)) throw new InvalidArgumentError('Write a number from 0.1 to 200.')
   return speed
 }
 
-export function seedOption(text: string): number {
+function seedOption(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number of up to nine digits.')
   return Number(text)
 }
@@ -53,3 +53,15 @@ export const repeatedOption = (text: string, before: readonly string[]): readonl
   ...before,
   text,
 ]
+
+/** Flags that several commands have. */
+export const configOption = () =>
+  new Option('--config <file>', 'configuration file (YAML)').default('penstock.yaml')
+
+export const speedFlag = (factor: number) =>
+  new Option('--speed <factor>', 'seconds of the played world in one second')
+    .argParser(speedOption)
+    .default(factor)
+
+export const seedFlag = () =>
+  new Option('--seed <number>', 'equal seeds play equal worlds').argParser(seedOption).default(1)

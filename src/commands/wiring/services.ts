@@ -1,15 +1,15 @@
-import type { Clock } from '../clock/clock.ts'
-import type { AppConfig, Config } from '../config/config.ts'
-import type { Secret } from '../config/secret.ts'
+import type { Clock } from '../../clock/clock.ts'
+import type { AppConfig, Config } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
 import {
   type AppCredentials,
   type Credentials,
   createCredentials,
   rereadToken,
   type TokenSource,
-} from '../http/authentication.ts'
-import type { ProviderSettings } from '../http/transport.ts'
-import type { Family } from '../provider/operation.ts'
+} from '../../http/authentication.ts'
+import type { ProviderSettings } from '../../http/transport.ts'
+import type { Family } from '../../provider/operation.ts'
 
 /** What is read from outside is read again at this age at the latest; a token lasts a day at most. */
 const MAX_AGE_MS = 3_600_000

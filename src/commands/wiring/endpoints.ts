@@ -1,8 +1,9 @@
-import type { Config } from '../config/config.ts'
-import type { Log, NotificationStore, Store } from '../engine/ports.ts'
-import { createNotificationHandler, noticeOutcomes, type Signer } from '../http/notifications.ts'
-import type { PrometheusMeter } from '../telemetry/metrics.ts'
-import { type Notifications, turnedAway } from '../telemetry/notifications.ts'
+import type { Config } from '../../config/config.ts'
+import type { Log, NotificationStore, Store } from '../../engine/ports.ts'
+import type { Signer } from '../../http/notifications.ts'
+import { createNotificationHandler, noticeOutcomes } from '../../http/notifications.ts'
+import type { PrometheusMeter } from '../../telemetry/metrics.ts'
+import { type Notifications, turnedAway } from '../../telemetry/notifications.ts'
 
 /** Everything that may become of a notification, for its metric. */
 export const allNoticeOutcomes = [...noticeOutcomes, ...turnedAway] as const

@@ -1,41 +1,42 @@
 import { hostname } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import type pg from 'pg'
-import type { Clock, Random } from '../clock/clock.ts'
-import { offTexts } from '../config/availability.ts'
-import type { Config } from '../config/config.ts'
-import { knownSecrets } from '../config/known-secrets.ts'
-import { createLoad } from '../engine/load.ts'
-import { type Ownership, StoreUnavailable } from '../engine/ports.ts'
-import { createQueue } from '../engine/queue.ts'
-import { type Engine, startEngine } from '../engine/supervisor.ts'
-import { createTransport } from '../http/transport.ts'
-import { type ConnectOptions, connect, connectionProblem } from '../postgres/connect.ts'
-import { storeError } from '../postgres/errors.ts'
-import { createLedger } from '../postgres/ledger.ts'
-import { createNotificationStore } from '../postgres/notifications.ts'
-import { createOwnership, isAnyShardOwned } from '../postgres/ownership.ts'
-import { readStatus } from '../postgres/status.ts'
-import { createStore } from '../postgres/store.ts'
-import { readStoreGauges } from '../postgres/store-gauges.ts'
-import { called } from '../provider/operation.ts'
-import { configuredStreams } from '../streams/index.ts'
-import { rejectReasons } from '../streams/stream.ts'
-import { startHeartbeat } from '../telemetry/event-loop.ts'
-import type { RunningServer } from '../telemetry/listener.ts'
-import { createLog, type FlushableLog } from '../telemetry/log.ts'
-import { createMeter } from '../telemetry/metrics.ts'
-import { startNotifications } from '../telemetry/notifications.ts'
-import { startServer } from '../telemetry/server.ts'
-import { createStatus } from '../telemetry/status.ts'
-import { qualityAsked } from './analytics-settings.ts'
-import { deploymentOf, engineSettings, ownershipTtl, shards } from './engine-settings.ts'
-import { CommandError, exitFailed } from './exit.ts'
-import { roomForAnswers } from './memory.ts'
-import { missingMigrations } from './migrated.ts'
-import { allNoticeOutcomes, notificationsOf, signersIn } from './notifications.ts'
+import type { Clock, Random } from '../../clock/clock.ts'
+import { offTexts } from '../../config/availability.ts'
+import type { Config } from '../../config/config.ts'
+import { knownSecrets } from '../../config/known-secrets.ts'
+import { createLoad } from '../../engine/load.ts'
+import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
+import { createQueue } from '../../engine/queue.ts'
+import { type Engine, startEngine } from '../../engine/supervisor.ts'
+import { createTransport } from '../../http/transport.ts'
+import { connect, connectionProblem } from '../../postgres/connect.ts'
+import { storeError } from '../../postgres/errors.ts'
+import { createLedger } from '../../postgres/ledger.ts'
+import { createNotificationStore } from '../../postgres/notifications.ts'
+import { createOwnership, isAnyShardOwned } from '../../postgres/ownership.ts'
+import { readStatus } from '../../postgres/status.ts'
+import { createStore } from '../../postgres/store.ts'
+import { readStoreGauges } from '../../postgres/store-gauges.ts'
+import { called } from '../../provider/operation.ts'
+import { configuredStreams } from '../../streams/index.ts'
+import { rejectReasons } from '../../streams/stream.ts'
+import { startHeartbeat } from '../../telemetry/event-loop.ts'
+import type { RunningServer } from '../../telemetry/listener.ts'
+import type { FlushableLog } from '../../telemetry/log.ts'
+import { createLog } from '../../telemetry/log.ts'
+import { createMeter } from '../../telemetry/metrics.ts'
+import { startNotifications } from '../../telemetry/notifications.ts'
+import { startServer } from '../../telemetry/server.ts'
+import { createStatus } from '../../telemetry/status.ts'
+import { qualityAsked } from '../analytics-settings.ts'
+import type { Ending } from '../cli/exit.ts'
+import { CommandError, exitFailed } from '../cli/exit.ts'
+import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-settings.ts'
+import { connectOptions, missingMigrations } from './database.ts'
+import { allNoticeOutcomes, notificationsOf, signersIn } from './endpoints.ts'
+import { version } from './installation.ts'
 import { credentialsOf, databasePassword, providersOf } from './services.ts'
-import type { Ending } from './signals.ts'
-import { version } from './version.ts'
 
 /** A running daemon with its endpoints. */
 export interface Daemon {
@@ -193,11 +194,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 /** How long the database may take for one statement of what is read for people and for metrics, ms. */
 const readingTimeout = 3_000
 
-export function connectOptions(config: Config, url: string): ConnectOptions {
-  const { poolSize, statementTimeout, lockTimeout, role } = config.database
-  return { url, poolSize, statementTimeout, lockTimeout, role }
-}
-
 /** Tells processes apart, also on one machine and after a restart. */
 function ownerName(random: Random): string {
   return `${hostname()}/${process.pid}/${random.uuid().slice(0, 8)}`
@@ -249,4 +245,15 @@ async function notReady(pool: pg.Pool, draining: boolean): Promise<readonly stri
   const missing = await missingMigrations(pool)
   if (missing.length > 0) return [`migrations are missing: ${missing.join(', ')}`]
   return (await isAnyShardOwned(pool)) ? [] : ['nobody owns the apps']
+}
+
+/** Bytes of heap, and of buffers beside it, that a page takes for each byte of its body before it is stored. */
+const COPIES = 18
+
+/** Share of the heap that may be pages; the rest is the program, and what has not been collected yet. */
+const SHARE = 0.5
+
+/** Bytes of answers that may be under way and being worked on together, as the heap of this process allows. */
+function roomForAnswers(): number {
+  return Math.floor((getHeapStatistics().heap_size_limit * SHARE) / COPIES)
 }

@@ -1,7 +1,46 @@
 import type pg from 'pg'
-import { connect, connectionProblem, findConnectionProblem } from '../postgres/connect.ts'
-import { migrationStates } from '../postgres/migrate.ts'
-import { CommandError } from './exit.ts'
+import type { Clock } from '../../clock/clock.ts'
+import type { Config } from '../../config/config.ts'
+import {
+  type ConnectOptions,
+  connect,
+  connectionProblem,
+  findConnectionProblem,
+} from '../../postgres/connect.ts'
+import { migrationStates } from '../../postgres/migrate.ts'
+import { CommandError } from '../cli/exit.ts'
+import { loadConfiguredPostgres } from './installation.ts'
+
+/** The database of a configuration, with what must be stopped when it is no longer needed. */
+export interface Database {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Opens the database that the configuration names; an embedded one is started. `join` uses an embedded one that
+ * another process of ours has started, and leaves it running.
+ */
+export async function openDatabase(
+  config: Config,
+  options: {
+    readonly clock: Clock
+    readonly whenOwned: 'refuse' | 'join'
+    readonly onProgress?: (line: string) => void
+  },
+): Promise<Database> {
+  const url = await config.database.url.reveal()
+  if (url !== 'embedded') return { url, stop: async () => {} }
+  const { clock, whenOwned, onProgress = () => {} } = options
+  const { startEmbedded } = await loadConfiguredPostgres()
+  return startEmbedded({ dataDir: config.database.dataDir, clock, whenOwned, onProgress })
+}
+
+/** How the configuration wants its database at `url` connected to. */
+export function connectOptions(config: Config, url: string): ConnectOptions {
+  const { poolSize, statementTimeout, lockTimeout, role } = config.database
+  return { url, poolSize, statementTimeout, lockTimeout, role }
+}
 
 /** Throws CommandError unless the database can be reached and has every migration of this release. */
 export async function assertMigrated(url: string): Promise<void> {

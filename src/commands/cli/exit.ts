@@ -1,3 +1,5 @@
+import { systemClock } from '../../clock/system.ts'
+
 /** How a command ends, as the shell sees it. */
 export const exitOk = 0
 export const exitFailed = 1
@@ -58,4 +60,53 @@ function isExitCode(value: unknown): value is ExitCode {
 export function exitCodeOf(error: unknown): ExitCode {
   if (!(error instanceof Error) || !('exitCode' in error)) return exitFailed
   return isExitCode(error.exitCode) ? error.exitCode : exitFailed
+}
+
+/** A repetition this soon is the same key press: npm passes on to its script what the terminal has sent it already. */
+const ECHO_MS = 500
+
+/** Why a command that goes on until it is told to stop does stop. */
+export type Ending = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'output lost' | 'time is up'
+
+/**
+ * Resolves when a command should end: at SIGTERM, SIGINT or SIGHUP, when nobody reads its output any more, or when
+ * `timeUp` aborts. A second SIGTERM or SIGINT ends the process at once, for whoever cannot wait for the drain. A hang-up
+ * never does: the terminal and the shell in it both send one.
+ */
+export function untilToldToStop(timeUp?: AbortSignal): Promise<Ending> {
+  return new Promise(resolve => {
+    let askedAt: number | undefined
+    const onSignal = (signal: NodeJS.Signals) => {
+      const now = systemClock.monotonic()
+      if (askedAt !== undefined && now - askedAt > ECHO_MS) process.exit(1)
+      askedAt ??= now
+      resolve(signal as 'SIGTERM' | 'SIGINT')
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+    process.on('SIGHUP', () => resolve('SIGHUP'))
+    const onAbort = (signal: AbortSignal | undefined, ending: Ending) => {
+      if (signal?.aborted) resolve(ending)
+      signal?.addEventListener('abort', () => resolve(ending), { once: true })
+    }
+    onAbort(outputLost, 'output lost')
+    onAbort(timeUp, 'time is up')
+  })
+}
+
+const lost = new AbortController()
+
+/** Aborted once standard output leads nowhere: `head` has seen enough, or the terminal is gone. */
+export const outputLost: AbortSignal = lost.signal
+
+/**
+ * Lets a command outlive whoever reads it. What it has begun (a database, a migration, pages in hand) must be brought
+ * to an end all the same, so it is not cut off; it only ends as failed. Nobody is left to be told why.
+ */
+export function watchOutput(): void {
+  process.stdout.on('error', () => {
+    process.exitCode ||= exitFailed
+    lost.abort()
+  })
+  process.stderr.on('error', () => {})
 }

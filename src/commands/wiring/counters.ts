@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { allowanceOf } from '../config/allowance.ts'
-import { appsText } from '../config/availability.ts'
-import type { AppConfig, Config } from '../config/config.ts'
-import { type AnalyticsGroup, analyticsGroups } from '../provider/analytics/index.ts'
-import { type Rate, strictest } from '../provider/limits.ts'
-import { countText } from './text-table.ts'
+import { allowanceOf } from '../../config/allowance.ts'
+import { appsText } from '../../config/availability.ts'
+import type { AppConfig, Config } from '../../config/config.ts'
+import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
+import { type Rate, strictest } from '../../provider/limits.ts'
+import { countText } from '../cli/output.ts'
 
 /** The apps that draw on one counter of call analytics, with what the plan of each allows. */
 interface Counter {

@@ -1,11 +1,11 @@
-import type { Random } from '../clock/clock.ts'
-import type { Fence } from '../engine/ports.ts'
-import { shardOf } from '../planning/shard.ts'
-import type { ConnectOptions } from '../postgres/connect.ts'
-import { connect } from '../postgres/connect.ts'
-import { storeError } from '../postgres/errors.ts'
-import { createOwnership, type OwnershipSession } from '../postgres/ownership.ts'
-import { ownershipTtl, shards } from './engine-settings.ts'
+import type { Random } from '../../clock/clock.ts'
+import type { Fence } from '../../engine/ports.ts'
+import { shardOf } from '../../planning/shard.ts'
+import type { ConnectOptions } from '../../postgres/connect.ts'
+import { connect } from '../../postgres/connect.ts'
+import { storeError } from '../../postgres/errors.ts'
+import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
+import { ownershipTtl, shards } from '../engine-settings.ts'
 
 /** The right to debit requests without being the daemon. */
 export interface OpenFences {
