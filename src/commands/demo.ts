@@ -7,15 +7,18 @@ import { systemClock, systemRandom } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
-import { compareWith } from './demo/compare.ts'
-import { comparePlayers } from './demo/compare-players.ts'
-import { freshDatabase } from './demo/database.ts'
-import { add, type Difference, none } from './demo/difference.ts'
-import { readFigures, readLag, readTotals } from './demo/figures.ts'
-import { type LogFile, openLogFile } from './demo/log-file.ts'
-import { head, openScreen, progressLine, type Screen, summaryLines } from './demo/screen.ts'
-import { demoConfig, type Service, services, type World } from './demo/setting.ts'
-import { type Summary, summarise } from './demo/summary.ts'
+import { add, comparePlayers, compareWith, type Difference, none } from './demo/compare.ts'
+import { readFigures, readLag, readTotals, type Summary, summarise } from './demo/figures.ts'
+import {
+  head,
+  type LogFile,
+  openLogFile,
+  openScreen,
+  progressLine,
+  type Screen,
+  summaryLines,
+} from './demo/screen.ts'
+import { demoConfig, freshDatabase, type Service, services, type World } from './demo/setting.ts'
 import { type Daemon, startDaemon } from './wiring/daemon.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'
 

@@ -8,7 +8,7 @@ import { everyCall } from '../streams/calls/selection.ts'
 import type { Deployment } from '../streams/index.ts'
 import { type CursorStreamName, cursorStreamNames } from '../streams/stream.ts'
 import { analyticsSettings, type ReadWindows, shareWindows } from './analytics-settings.ts'
-import { livePlaces } from './forecast/live.ts'
+import { livePlaces } from './forecast/outlook.ts'
 import { playerLimits, playerStream } from './player-settings.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */

@@ -16,8 +16,8 @@ import { engineSettings } from './engine-settings.ts'
 import { deadLetterReaders, deadLetterStore } from './replay/dead-letter-ports.ts'
 import { nameOfPart, replayDeadLetters } from './replay/dead-letters.ts'
 import { deadLetterLines, progressLine, type ReplayReport, replayLines } from './replay/format.ts'
-import { type LoopProgress, replayRooms } from './replay/loop.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
+import { type LoopProgress, replayRooms } from './replay/rooms.ts'
 import { connectOptions, openDatabase } from './wiring/database.ts'
 
 export interface ReplayOptions {

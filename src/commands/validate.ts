@@ -2,7 +2,7 @@ import { isDrained, offTexts } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { streamNames } from '../streams/stream.ts'
-import { liveTexts } from './forecast/live.ts'
+import { liveTexts } from './forecast/outlook.ts'
 import { mixedPlans } from './wiring/counters.ts'
 
 /** Reads and checks a configuration without asking anything of the network. */

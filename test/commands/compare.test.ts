@@ -1,9 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { TruePlayer, TruthLine } from '../../sandbox/src/index.ts'
-import { compareWith } from '../../src/commands/demo/compare.ts'
-import { comparePlayers } from '../../src/commands/demo/compare-players.ts'
-import type { Difference } from '../../src/commands/demo/difference.ts'
+import { comparePlayers, compareWith, type Difference } from '../../src/commands/demo/compare.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 

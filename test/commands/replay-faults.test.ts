@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock/system.ts'
-import { replayRooms } from '../../src/commands/replay/loop.ts'
 import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
+import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { openReplay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'

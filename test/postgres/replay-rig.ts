@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock/system.ts'
-import { replayRooms } from '../../src/commands/replay/loop.ts'
 import { type ReplayStreams, rebuildWith } from '../../src/commands/replay/rebuild.ts'
+import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
 import { derivedTables } from '../../src/postgres/replay/tables.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'

@@ -1,8 +1,21 @@
-import { CallError, formatTrace } from '../../client/errors.ts'
+import { CallError, type CallErrorKind, formatTrace } from '../../client/errors.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
-import { CommandError, type ExitCode, exitCodeOf, exitUsage, Told } from '../cli/exit.ts'
-import { exitCodeOfKind } from './exit-codes.ts'
+import {
+  CommandError,
+  type ExitCode,
+  exitCodeOf,
+  exitConflict,
+  exitFailed,
+  exitLimited,
+  exitNoAccess,
+  exitNotFound,
+  exitProvider,
+  exitRefused,
+  exitUnknown,
+  exitUsage,
+  Told,
+} from '../cli/exit.ts'
 
 export type Format = 'json' | 'text'
 
@@ -55,4 +68,41 @@ function factsOf(error: unknown): object {
   if (!(error instanceof CallError)) return { kind: error instanceof ParameterError ? 'parameter' : 'failed' }
   const { operation, kind, status, code, retryAfter, trace } = error
   return { operation, kind, status, code, retryAfter, ...trace }
+}
+
+/** The exit code of each way in which a call may fail. */
+const codes: Readonly<Record<CallErrorKind, ExitCode>> = {
+  bad_request: exitRefused,
+  not_found: exitNotFound,
+  conflict: exitConflict,
+  unauthorized: exitNoAccess,
+  forbidden: exitNoAccess,
+  no_access: exitNoAccess,
+  off: exitNoAccess,
+  rate_limited: exitLimited,
+  qps_limit: exitLimited,
+  qpd_limit: exitLimited,
+  latency_limit: exitLimited,
+  time_range_limit: exitLimited,
+  time_length_limit: exitLimited,
+  limit_exceeded: exitLimited,
+  quota: exitLimited,
+  budget: exitLimited,
+  busy: exitLimited,
+  server_error: exitProvider,
+  unavailable: exitProvider,
+  redirect: exitProvider,
+  too_large: exitProvider,
+  malformed: exitProvider,
+  unexpected_status: exitProvider,
+  unexpected_code: exitProvider,
+  network: exitUnknown,
+  timeout: exitUnknown,
+  gateway_timeout: exitUnknown,
+  unsettled: exitUnknown,
+  closed: exitFailed,
+}
+
+export function exitCodeOfKind(kind: CallErrorKind): ExitCode {
+  return codes[kind]
 }

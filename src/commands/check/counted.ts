@@ -9,7 +9,6 @@ import { called, type RequestLine } from '../../provider/operation.ts'
 import { engineSettings } from '../engine-settings.ts'
 import { connectOptions } from '../wiring/database.ts'
 import { type OpenFences, openFences } from '../wiring/fence.ts'
-import type { Finding } from './finding.ts'
 
 /** A request that must wait longer than this for its budget, ms, is not sent. */
 const timeout = 5_000
@@ -130,4 +129,12 @@ function verdict(app: AppConfig, { service, advice }: CountedCheck, reply: Reply
 
 function finding({ id }: AppConfig, result: Finding['result'], text: string): Finding {
   return { subject: `app ${id}`, result, text }
+}
+
+/** What one check found. The text holds no secret. */
+export interface Finding {
+  /** What was looked at: the database, an app. */
+  readonly subject: string
+  readonly result: 'ok' | 'warning' | 'failed'
+  readonly text: string
 }

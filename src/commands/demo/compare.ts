@@ -1,7 +1,5 @@
 import type pg from 'pg'
-import type { TruthLine } from '../../../sandbox/src/index.ts'
-import { type CallComparison, compareCalls } from './compare-calls.ts'
-import { add, type Difference, none } from './difference.ts'
+import type { TruePlayer, TruthLine } from '../../../sandbox/src/index.ts'
 
 export interface Comparison {
   /** Compares the rows of now with the truth. */
@@ -153,4 +151,98 @@ async function countUnheardOf(pool: pg.Pool, isHeardOf: (key: string) => boolean
 
 function nameOf(app: string, room: string, incarnation: number): string {
   return JSON.stringify([app, room, incarnation])
+}
+
+type CallLine = Extract<TruthLine, { kind: 'call' }>
+
+/** The calls of all apps, held against schema `analytics`. */
+export interface CallComparison {
+  readonly add: (line: CallLine) => void
+  readonly check: () => Promise<Difference>
+}
+
+interface StoredCall {
+  readonly app: string
+  readonly call: string
+  readonly state: string
+}
+
+const storedCalls = `
+  select app_id as app, call_id as call, coalesce(cname, '') || ' ' || extract(epoch from created_at)::bigint as state
+  from analytics.call`
+
+/**
+ * Calls that began before `until` (ms) could be had all the time and must be stored; later ones may be. A call that
+ * never was must not.
+ */
+function compareCalls(pool: pg.Pool, until: number): CallComparison {
+  const states = new Map<string, string>()
+  const due = new Set<string>()
+  return {
+    add: ({ app, call: { item } }) => {
+      const key = callKey(app, item.call_id)
+      states.set(key, `${item.cname} ${item.created_ts}`)
+      if (item.created_ts * 1_000 < until) due.add(key)
+    },
+    check: async () => {
+      const { rows } = await pool.query<StoredCall>(storedCalls)
+      const found = new Map(rows.map(({ app, call, state }) => [callKey(app, call), state]))
+      const lost = [...due].filter(key => found.get(key) !== states.get(key)).length
+      const unheardOf = [...found.keys()].filter(key => !states.has(key)).length
+      return { lost, duplicates: unheardOf }
+    },
+  }
+}
+
+function callKey(app: string, call: string): string {
+  return JSON.stringify([app, call])
+}
+
+interface StoredPlayer {
+  readonly id: string
+  readonly place: string
+  readonly destroyed: boolean
+}
+
+const storedPlayers = `
+  select player_id as id, channel_name || ' ' || coalesce(name, '') as place, destroyed_at is not null as destroyed
+  from players.cloud_player where app_id = $1`
+
+/**
+ * The cloud players of an app that stand still, held against what is stored: whoever was made before `until` (ms) and
+ * lives must be there and alive, whoever was gone by then must not be alive, and none may be there that never was.
+ */
+export async function comparePlayers(
+  pool: pg.Pool,
+  app: string,
+  players: readonly TruePlayer[],
+  until: number,
+): Promise<Difference> {
+  const { rows } = await pool.query<StoredPlayer>(storedPlayers, [app])
+  const found = new Map(rows.map(row => [row.id, row]))
+  const isRight = ({ id, name, channelName, createdAt, destroyedAt }: TruePlayer) => {
+    const row = found.get(id)
+    if (destroyedAt !== undefined) return destroyedAt > until || !row || row.destroyed
+    if (createdAt > until && !row) return true
+    return row?.place === `${channelName} ${name ?? ''}` && !row.destroyed
+  }
+  const known = new Set(players.map(({ id }) => id))
+  return {
+    lost: players.filter(player => !isRight(player)).length,
+    duplicates: rows.filter(({ id }) => !known.has(id)).length,
+  }
+}
+
+/** How the rows in Postgres differ from what happened. */
+export interface Difference {
+  /** Things that happened and are not stored, or not as they are by now. */
+  readonly lost: number
+  /** Rows beyond the first for one thing, or for nothing that ever happened. */
+  readonly duplicates: number
+}
+
+export const none: Difference = { lost: 0, duplicates: 0 }
+
+export function add(one: Difference, other: Difference): Difference {
+  return { lost: one.lost + other.lost, duplicates: one.duplicates + other.duplicates }
 }

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Difference } from './compare.ts'
 import type { World } from './setting.ts'
 
 /** What is told while the demo runs. */
@@ -60,7 +61,7 @@ const tablesOfPeople = `
   where n.nspname in ('classroom', 'analytics', 'players') and c.relkind in ('r', 'p') and not c.relispartition
     and c.oid <> to_regclass('analytics.metric') order by 1`
 
-const counts = `
+const ledgerCounts = `
   select (select coalesce(sum(occurrences), 0)::int from ingest.dead_letter) as "deadLetters",
          (select count(*)::int from ingest.gap where state in ('open', 'lost')) as gaps`
 
@@ -78,6 +79,36 @@ export async function readTotals(pool: pg.Pool): Promise<Totals> {
     const counted = await pool.query<{ rows: number }>(`select count(*)::int as rows from ${name}`)
     rows[name] = counted.rows[0]!.rows
   }
-  const rest = await pool.query<{ deadLetters: number; gaps: number }>(counts)
+  const rest = await pool.query<{ deadLetters: number; gaps: number }>(ledgerCounts)
   return { rows, ...rest.rows[0]! }
+}
+
+/** What a demo comes to; printed as it is by --json. */
+export interface Summary {
+  readonly rows: Readonly<Record<string, number>>
+  readonly requests: number
+  readonly violations: number
+  readonly lost: number
+  readonly duplicates: number
+  readonly dead_letters: number
+  readonly gaps: number
+  /** From an event to its arrival, 95 % being faster; null when none happened. */
+  readonly lag_seconds: number | null
+}
+
+export function summarise(
+  totals: Totals,
+  difference: Difference,
+  sandbox: { readonly requests: number; readonly violations: number },
+  lag: number | undefined,
+): Summary {
+  return {
+    rows: totals.rows,
+    requests: sandbox.requests,
+    violations: sandbox.violations,
+    ...{ lost: difference.lost, duplicates: difference.duplicates },
+    dead_letters: totals.deadLetters,
+    gaps: totals.gaps,
+    lag_seconds: lag ?? null,
+  }
 }

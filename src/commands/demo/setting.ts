@@ -1,6 +1,8 @@
 import type { DemoWorld } from '../../../sandbox/src/index.ts'
 import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/load.ts'
+import { connect } from '../../postgres/connect.ts'
+import { migrateUp } from '../../postgres/migrate.ts'
 
 export const services = ['classroom', 'analytics', 'players'] as const
 export type Service = (typeof services)[number]
@@ -63,3 +65,20 @@ const analyticsStreams = {
   'realtime-usage': { every: '2m', metrics: ['userCount'] },
   'realtime-quality': { every: '2m', metrics: ['audioFreezeRate', 'networkDelay'] },
 } as const
+
+const name = 'demo'
+
+/** Makes a migrated database anew on the server at `url`, dropping the one of an earlier demo. Answers its address. */
+export async function freshDatabase(url: string): Promise<string> {
+  const pool = connect({ url, poolSize: 1, statementTimeout: 60_000, lockTimeout: 30_000, role: '' })
+  try {
+    await pool.query(`drop database if exists ${name} with (force)`)
+    await pool.query(`create database ${name}`)
+  } finally {
+    await pool.end()
+  }
+  const fresh = new URL(url)
+  fresh.pathname = `/${name}`
+  await migrateUp({ url: fresh.href })
+  return fresh.href
+}

@@ -1,7 +1,7 @@
 import { countText, textTable } from '../cli/output.ts'
 import type { DeadLetterReport } from './dead-letters.ts'
-import type { LoopResult } from './loop.ts'
 import type { Volume } from './rebuild.ts'
+import type { LoopResult } from './rooms.ts'
 
 export interface ReplayReport extends Volume {
   readonly rooms: number

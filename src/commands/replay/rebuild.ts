@@ -1,11 +1,21 @@
-import type { Rebuild } from '../../postgres/replay.ts'
+import { isoTime } from '../../planning/time.ts'
+import {
+  type Incarnation,
+  type Rebuild,
+  type StoredEvent,
+  type StoredItem,
+  untold,
+} from '../../postgres/replay.ts'
+import type { RoomEventRow } from '../../rows/classroom.ts'
+import type { Json } from '../../rows/json.ts'
 import type { RowSet } from '../../rows/rows.ts'
+import { LogState } from '../../streams/events/log-state.ts'
 import { mergeRows } from '../../streams/row-sets.ts'
-import type { FeedStream, LogStream, ReadingSettings, Reject } from '../../streams/stream.ts'
-import { eventReader } from './events.ts'
-import { itemReader } from './items.ts'
-import { watchLife } from './life.ts'
-import { judgeRoom } from './room.ts'
+import { after } from '../../streams/sequence.ts'
+import type { FeedStream, LogStream, Page, ReadingSettings, Reject } from '../../streams/stream.ts'
+import { readState } from '../../streams/stream-state.ts'
+import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
+import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
 
 /** The streams whose rows are rebuilt. */
 export interface ReplayStreams {
@@ -55,4 +65,141 @@ export function rebuildWith(
     }
     return judgeRoom(raw.stored, life.evidence(), raw.next)
   }
+}
+
+/**
+ * Reads stored events of one incarnation of a room one by one, in the order of the log, as the streams read them when
+ * they came: what the log has shown as its log, with all that this remembers, what only the feed has shown as the feed.
+ *
+ * When an event without a time of its own happened was told by the answer in which it was first seen, or by its
+ * neighbours then. That stands in the raw row, so each event comes in an answer of its own, given at that time, and no
+ * neighbour is asked.
+ */
+function eventReader(
+  streams: { readonly 'room-events': LogStream; readonly 'app-events': FeedStream },
+  { room, incarnation }: Incarnation,
+  settings: ReadingSettings,
+  onReject: (reject: Reject) => void,
+): (event: StoredEvent) => ReadEvent {
+  let streamState: Json = { incarnation }
+  let cursor: string | null = null
+
+  function readLog(page: Page): RowSet {
+    const toRows = streams['room-events'].toRows({ ...page, series: room, cursor }, streamState)
+    streamState = withoutTime(toRows.streamState)
+    cursor = onwards
+    toRows.rejects.forEach(onReject)
+    return toRows.rows
+  }
+
+  function readFeed(page: Page): RowSet {
+    const { rows, rejects } = streams['app-events'].toRows(page, null)
+    rejects.forEach(onReject)
+    return rows
+  }
+
+  return event => {
+    const page = pageOf(event, room, settings)
+    const rows = event.source === 'log' ? readLog(page) : readFeed(page)
+    const { 'classroom.room': rooms, 'classroom.room_event': raws, ...derived } = rows
+    const ownTime = timeOf(raws?.[0])
+    return { event, rows: firstSeen(derived, event, ownTime), room: rooms?.[0], ownTime }
+  }
+}
+
+/** There is always more to come, or else the log would take the page for its end and wait at it. */
+const onwards = 'onwards'
+
+function pageOf(event: StoredEvent, room: string, settings: ReadingSettings): Page {
+  return {
+    series: '',
+    cursor: null,
+    purpose: 'read',
+    items: [recordOf(event, room)],
+    nextId: onwards,
+    answeredAt: event.at,
+    receivedAt: event.receivedAt,
+    // Holes were counted when the log was read.
+    settings: { ...settings, sequenceScope: 'app' },
+  }
+}
+
+/** The record as it came. A version that was no number stands among the other fields. */
+function recordOf({ sequence, cmd, version, data, extra }: StoredEvent, room: string): Json {
+  const others = typeof extra === 'object' && extra !== null ? extra : {}
+  return { roomUuid: room, cmd, sequence, data, ...(version !== null && { version }), ...others }
+}
+
+function withoutTime(streamState: Json): Json {
+  const { fold, ...log } = readState(LogState, streamState)
+  return { ...log, fold: fold && { ...fold, lastTime: null } }
+}
+
+function timeOf(raw: RoomEventRow | undefined): number | null {
+  return raw === undefined || raw.event_time === null ? null : Date.parse(raw.event_time)
+}
+
+/** An event keeps the time at which it was first seen, unless its own time is now read as another one. */
+function firstSeen(rows: RowSet, event: StoredEvent, ownTime: number | null): RowSet {
+  if (ownTime === null || ownTime !== event.ownTime || ownTime === event.at) return rows
+  const at = isoTime(event.at)
+  const tables = Object.entries(rows).map(([table, list]) => [table, list.map(row => ({ ...row, at }))])
+  return Object.fromEntries(tables) as RowSet
+}
+
+/**
+ * Reads stored items of one widget of one incarnation of a room again, in the order of the log, with all that the
+ * stream remembers from the beginning. An item that tells no time got that of the answer in which it was first heard
+ * of, if the log had been read to its end before; neither is kept. Its rows say `untold` instead.
+ *
+ * An item without a number has its place in the log, counted with those that were set aside and not kept: so items make
+ * a page of their own, with the rows of one page together, wherever a place is left out.
+ */
+function itemReader(
+  stream: LogStream,
+  { room, incarnation }: Incarnation,
+  settings: ReadingSettings,
+  onReject: (reject: Reject) => void,
+): (items: readonly StoredItem[]) => readonly RowSet[] {
+  let streamState = WidgetState.parse({ incarnation })
+
+  function readRun(run: readonly StoredItem[]): RowSet {
+    const page: Page = {
+      series: room,
+      cursor: onwards,
+      purpose: 'read',
+      items: run.map(({ data }) => data),
+      nextId: onwards,
+      answeredAt: untold,
+      receivedAt: run[0]!.receivedAt,
+      settings,
+    }
+    const first = run[0]!.position
+    // A place beyond 2^53 is a number that the item has itself.
+    const position = Number.isSafeInteger(first) ? Number(first) : 0
+    const known: WidgetState = { ...streamState, fold: { ...(streamState.fold ?? beginning), position } }
+    // On the last page of a log that had been read to its end everything is new and told at once; but only a page
+    // that others follow counts among what came before them.
+    const { rows, rejects } = stream.toRows(
+      { ...page, nextId: undefined },
+      { ...known, caughtUp: true, seen: null },
+    )
+    rejects.forEach(onReject)
+    streamState = readState<WidgetState & Json>(WidgetState, stream.toRows(page, known).streamState)
+    const { 'classroom.widget_event': _, ...derived } = rows
+    return derived
+  }
+
+  return items => runsOf(items).map(readRun)
+}
+
+/** Items whose places follow each other. */
+function runsOf(items: readonly StoredItem[]): readonly (readonly StoredItem[])[] {
+  const runs: StoredItem[][] = []
+  for (const item of items) {
+    const last = runs.at(-1)?.at(-1)
+    if (last && after(last.position) === item.position) runs.at(-1)!.push(item)
+    else runs.push([item])
+  }
+  return runs
 }

@@ -1,7 +1,8 @@
 import { isOfProject } from '../../client/arguments.ts'
 import { describeOperation, type FieldFacts } from '../../client/describe.ts'
 import { isUncertain } from '../../client/errors.ts'
-import { operations } from '../../client/operations.ts'
+import { allOperations, operations } from '../../client/operations.ts'
+import { nearest } from '../../config/suggest.ts'
 import { type AnalyticsGroup, analyticsLimits } from '../../provider/analytics/index.ts'
 import { appEvents } from '../../provider/classroom/index.ts'
 import { kindOfStatus } from '../../provider/errors.ts'
@@ -14,8 +15,9 @@ import {
   type PlayerGroup,
   playerRates,
 } from '../../provider/players/index.ts'
+import { CommandError, exitUsage } from '../cli/exit.ts'
 import { textTable } from '../cli/output.ts'
-import { exitCodeOfKind } from './exit-codes.ts'
+import { exitCodeOfKind } from './print.ts'
 
 /** The operations by family, one line each. */
 export function listLines(): readonly string[] {
@@ -114,4 +116,23 @@ function errorLines({ errors, method }: Operation): readonly string[] {
     ]
   })
   return textTable(['Errors', 'code', 'exit', 'meaning'], rows)
+}
+
+/** The operation of a name, however its letters are written. Throws CommandError with the name that may be meant. */
+export function findOperation(name: string): Operation {
+  const found = allOperations.find(each => called(each).toLowerCase() === name.toLowerCase())
+  if (found) return found
+  const meant = nearest(name, allOperations.map(called)) ?? ofOwnName(name)
+  const hint = meant ? `did you mean ${meant}?` : '`penstock api` lists what there is'
+  throw new CommandError(`there is no operation ${name.slice(0, 80)}; ${hint}`, exitUsage)
+}
+
+/** For who left the family out. */
+function ofOwnName(name: string): string | undefined {
+  const meant = nearest(
+    name,
+    allOperations.map(each => each.name),
+  )
+  const found = allOperations.find(each => each.name === meant)
+  return found && called(found)
 }
