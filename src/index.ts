@@ -10,10 +10,10 @@ import { assertSafeEnvironment } from './http/egress.ts'
 
 export type { Client } from './client/client.ts'
 export { CallError, type CallErrorKind } from './client/errors.ts'
-export type { Operations } from './client/operations.ts'
 export type { Note } from './client/ports.ts'
 export type { Answer, AppClient, Arguments, CallOptions, Created } from './client/types.ts'
 export type { FailureKind, Trace } from './provider/errors.ts'
+export type { Operations } from './provider/index.ts'
 export { ParameterError } from './provider/operation.ts'
 
 export interface ClientOptions {

@@ -1,3 +1,4 @@
+import { operations } from '../provider/index.ts'
 import { called, type Operation, ParameterError } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
 import { type Given, rangeProblem, requestOf } from './arguments.ts'
@@ -5,7 +6,6 @@ import * as creating from './create-player.ts'
 import * as deleting from './delete-player.ts'
 import { createDispatcher, type Dispatcher, type DispatcherPorts } from './dispatcher.ts'
 import { CallError } from './errors.ts'
-import { operations } from './operations.ts'
 import type { ClientApp, IntentStore, Note, PlayerPorts } from './ports.ts'
 import type { AppClient, CallOptions } from './types.ts'
 

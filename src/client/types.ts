@@ -1,17 +1,8 @@
 import type { z } from 'zod'
-import type {
-  CallItem,
-  MetricSeries,
-  MetricsItem,
-  qualityMetrics,
-  realtimeUsageMetrics,
-  SessionItem,
-  usageMetrics,
-} from '../provider/analytics/index.ts'
 import type { Region } from '../provider/classroom/index.ts'
+import type { Operations } from '../provider/index.ts'
 import type { Operation } from '../provider/operation.ts'
-import type { CreateAnswer, PlayerItem } from '../provider/players/index.ts'
-import type { Operations } from './operations.ts'
+import type { CreateAnswer } from '../provider/players/index.ts'
 
 /* What an operation takes and answers, derived from its contract. */
 
@@ -43,14 +34,36 @@ export type Arguments<O extends Operation> = Merged<
     ('region' extends keyof O['pathParams'] ? { readonly region?: Region } : unknown)
 >
 
-/** What comes back: the checked answer, as the contract names its fields. Of a player that is created, also its name and how it was found. */
+/**
+ * What comes back: the checked answer, as the contract names its fields. Lists are handed on as they came, so that one
+ * bad item spoils no page: nobody has checked what stands in them. Of a player that is created, also its name and how
+ * it was found.
+ */
 export type Answer<O extends Operation> = O extends Operations['players']['createPlayer']
   ? Created
-  : O extends Operations['players']['deletePlayer']
-    ? undefined
-    : O['name'] extends keyof Unchecked
-      ? Omit<Named<z.output<O['answer']>>, keyof Unchecked[O['name']]> & Unchecked[O['name']]
-      : Named<z.output<O['answer']>>
+  : Listed<Named<z.output<O['answer']>>, Items<O>> & About<O>
+
+type Items<O> = O extends { readonly items: infer I extends Rules } ? I : Record<never, never>
+
+type Listed<A, I extends Rules> = {
+  [K in keyof A]: K extends keyof I ? Named<z.output<I[K]>>[] | Extract<A[K], null | undefined> : A[K]
+}
+
+/** What answers of call analytics say beside their lists, by the contract; it is not checked either. */
+type About<O extends Operation> = O['family'] extends 'analytics'
+  ? Said & ('page_no' extends keyof O['queryParams'] ? Page : unknown)
+  : unknown
+
+interface Said {
+  message?: string | null
+  requestId?: string | null
+}
+
+interface Page {
+  total_size?: number | null
+  page_no?: number | null
+  page_size?: number | null
+}
 
 export interface CallOptions {
   /** How long the request may wait for its turn, ms; 60,000 unless told. */
@@ -77,39 +90,6 @@ export type Named<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { [K in keyof T as string extends K ? never : number extends K ? never : K]: Named<T[K]> }
     : T
-
-interface About {
-  message?: string | null
-  requestId?: string | null
-}
-
-interface Paged extends About {
-  total_size?: number | null
-  page_no?: number | null
-  page_size?: number | null
-}
-
-type Measured = Omit<Named<MetricsItem>, 'data'> & { data: Named<MetricSeries>[] }
-
-type Point<M extends string> = { ts: number } & { [K in M]?: number | null }
-
-/** Only what is asked for by user ID has these fields, and the points in them. */
-type UserPoints<M extends string> = Partial<Point<M>> & { uid?: number | string; values?: Point<M>[] }
-
-/**
- * What the answers of some operations hold besides, by the contract. Lists are handed on as they came, so that one bad
- * item spoils no page: nobody has checked what stands in them.
- */
-export interface Unchecked {
-  callSearch: Paged & { call_lists: Named<CallItem>[] }
-  callSessions: Paged & { call_info: Named<SessionItem>[] }
-  callMetrics: About & { metrics: Measured[] }
-  usageInsight: About & { data: Point<(typeof usageMetrics)[number]>[] }
-  qualityInsight: About & { data: Point<(typeof qualityMetrics)[number]>[] }
-  realtimeUsage: About & { data: Point<(typeof realtimeUsageMetrics)[number]>[] }
-  realtimeQuality: About & { data: UserPoints<(typeof qualityMetrics)[number]>[] }
-  listPlayers: { players?: Named<PlayerItem>[] | null }
-}
 
 /** A player that was made, or found again after an answer was lost. */
 export interface Created extends Named<CreateAnswer> {

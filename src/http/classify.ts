@@ -6,7 +6,7 @@ import {
 import { successCode } from '../provider/classroom/answers.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
-import { isQuotaRefusal } from '../provider/players/answers.ts'
+import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
 import { parseHttpDate, retryAfterSeconds } from './headers.ts'
 import { atOnce, decodeJson, decodeSteps, JsonError, JsonTooLarge, type Steps } from './json.ts'

@@ -6,6 +6,7 @@ import {
   type PlayerNotice,
   RefusedRows,
   type Store,
+  type StreamLabels,
 } from '../engine/ports.ts'
 import { Notification } from '../provider/players/index.ts'
 import { maskSecrets, redactBytes } from '../provider/redaction.ts'
@@ -29,6 +30,8 @@ export interface NotificationHandlerOptions {
   readonly headers: Readonly<Record<keyof Signatures, string>>
   readonly notifications: NotificationStore
   readonly store: Pick<Store, 'deadLetter'>
+  /** Name of the stream that lists the players. */
+  readonly stream: StreamLabels['stream']
   /** Lets the players of an app be listed at once. */
   readonly want: (app: string) => void
   readonly meter: Pick<Meter, 'deadLetters'> & {
@@ -109,12 +112,12 @@ async function keep(
 }
 
 async function deadLetter(
-  { store, meter, log }: NotificationHandlerOptions,
+  { stream, store, meter, log }: NotificationHandlerOptions,
   app: string,
   detail: string,
   body: Uint8Array,
 ): Promise<'malformed'> {
-  const labels = { app, stream: 'cloud-players' } as const
+  const labels = { app, stream }
   const reason = 'malformed'
   const kept = redactBytes(body, 'in addresses too')
   const letter = { ...labels, series: '', reason, detail, body: kept, alike: 'by body' } as const

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { FailureKind } from './errors.ts'
+import type { LimitsByPlan } from './limits.ts'
 
 /**
  * One operation of the provider's contract as data: everything that is needed to build a request, check it
@@ -33,9 +34,15 @@ export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.
   readonly body?: Body
   /** Shape of the whole successful body; unknown fields pass. */
   readonly answer: Answer
+  /** Lists of the answer by their field, and the shape of one item: each is parsed alone, so that a bad one does not spoil its page. */
+  readonly items?: Readonly<Record<string, z.ZodType>>
   readonly errors: readonly BusinessError[]
   /** Operations that may share a counter of the provider share a group. */
   readonly limitGroup: string
+  /** The counter of this operation alone, where a deployment counts each of its group by itself. */
+  readonly ownLimitGroup?: string
+  /** The document's table of limits of the group, where they follow from the pricing plan. */
+  readonly limits?: LimitsByPlan
 }
 
 /** Answer of an operation whose success has an empty body; bytes that come all the same are not looked at. */
@@ -82,7 +89,7 @@ export function requestLine(operation: Operation, parameters: Parameters, body?:
   return { operation, method, target, body: checked(operation, operation.body, 'body', body) }
 }
 
-/** The name by which people call an operation, for example `classroom.roomEvents`. */
+/** The name by which people call an operation, for example `classroom.kickUser`. */
 export function called(operation: Operation): string {
   return `${operation.family}.${operation.name}`
 }

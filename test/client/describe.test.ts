@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { describeOperation, type FieldFacts } from '../../src/client/describe.ts'
-import { allOperations, operations } from '../../src/client/operations.ts'
+import { allOperations, operations } from '../../src/provider/index.ts'
 import { called } from '../../src/provider/operation.ts'
 
 const byName = (facts: readonly FieldFacts[]) => Object.fromEntries(facts.map(fact => [fact.name, fact]))

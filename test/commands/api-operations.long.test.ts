@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allOperations } from '../../src/client/operations.ts'
 import { systemClock } from '../../src/clock/system.ts'
+import { allOperations } from '../../src/provider/index.ts'
 import { called } from '../../src/provider/operation.ts'
 import { type ApiStage, openApiStage } from './api-stage.ts'
 

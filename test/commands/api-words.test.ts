@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { namesOf } from '../../src/client/arguments.ts'
 import { clientKinds } from '../../src/client/errors.ts'
-import { allOperations, operations } from '../../src/client/operations.ts'
 import { ownOptions, readValues, readWords } from '../../src/commands/api/arguments.ts'
 import { findOperation } from '../../src/commands/api/operations.ts'
 import { exitCodeOfKind } from '../../src/commands/api/print.ts'
 import { failureKinds } from '../../src/provider/errors.ts'
+import { allOperations, operations } from '../../src/provider/index.ts'
 import { called, type Operation } from '../../src/provider/operation.ts'
 
 let folder: string

@@ -13,6 +13,7 @@ function open(parts: Partial<NotificationHandlerOptions> = {}) {
   const lines: unknown[] = []
   const line = (...said: unknown[]) => void lines.push(said)
   const take = createNotificationHandler({
+    stream: 'cloud-players',
     signers: [
       { app: 'a', secret: 'secret-a' },
       { app: 'b', secret: 'secret-b' },

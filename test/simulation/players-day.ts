@@ -305,6 +305,7 @@ class PlayersDay {
         broken: async () => new StoreUnavailable(undefined),
       })
     return createNotificationHandler({
+      stream: 'cloud-players',
       signers: this.#config.apps.map(({ id }) => ({ app: id, secret: secretOf(id) })),
       headers: { sha1: players!.signatureHeader, sha256: players!.signatureHeaderV2 },
       notifications: { keep: notice => perform(`keep ${notice.noticeId}`, () => book.keep(notice)) },

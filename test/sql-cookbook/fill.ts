@@ -99,6 +99,7 @@ async function drain(database: VirtualDatabase): Promise<void> {
     })
     const silent = () => {}
     desk = createNotificationHandler({
+      stream: 'cloud-players',
       signers: config.apps.map(({ id }) => ({
         app: id,
         secret: apps.find(app => app.id === id)!.notifications!.secret,

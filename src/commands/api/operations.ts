@@ -1,11 +1,11 @@
 import { isOfProject } from '../../client/arguments.ts'
 import { describeOperation, type FieldFacts } from '../../client/describe.ts'
 import { isUncertain } from '../../client/errors.ts'
-import { allOperations, operations } from '../../client/operations.ts'
 import { nearest } from '../../config/suggest.ts'
 import { type AnalyticsGroup, analyticsLimits } from '../../provider/analytics/index.ts'
 import { appEvents } from '../../provider/classroom/index.ts'
 import { kindOfStatus } from '../../provider/errors.ts'
+import { allOperations, operations } from '../../provider/index.ts'
 import type { Rate } from '../../provider/limits.ts'
 import { called, type Operation } from '../../provider/operation.ts'
 import {

@@ -9,7 +9,7 @@ import {
   type SeriesParameter,
   withParameterNames,
 } from '../../provider/analytics/index.ts'
-import { poll, popupQuiz, withRegion } from '../../provider/classroom/index.ts'
+import { widgetOperations, withRegion } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
 import { createPlayer, deletePlayer, playerGroupOf } from '../../provider/players/index.ts'
 import { analyticsGroupLimits } from '../analytics-settings.ts'
@@ -48,7 +48,7 @@ function ofClassroom(
 ): Deployed {
   if (!provider.classroom) return { off: reasonText('service', app, 'classroom') }
   if (!app.classroom) return { off: reasonText('credentials', app, 'classroom') }
-  const isWidget = operation === popupQuiz || operation === poll
+  const isWidget = widgetOperations.some(each => each === operation)
   const deployed =
     isWidget && provider.classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
   // What the feed hands out by hand must be missed by the series of that region.

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import type { Log, NotificationStore, Store } from '../../engine/ports.ts'
 import type { Signer } from '../../http/notifications.ts'
 import { createNotificationHandler, noticeOutcomes } from '../../http/notifications.ts'
+import { cloudPlayers } from '../../streams/players/cloud-players.ts'
 import type { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { type Notifications, turnedAway } from '../../telemetry/notifications.ts'
 
@@ -34,7 +35,7 @@ export function notificationsOf(parts: NotificationParts): Notifications | undef
   if (!players || signers.length === 0) return undefined
   const { signatureHeader: sha1, signatureHeaderV2: sha256 } = players
   const take = createNotificationHandler({
-    ...{ signers, notifications, store, want, meter, log },
+    ...{ signers, notifications, store, want, meter, log, stream: cloudPlayers.name },
     headers: { sha1, sha256 },
   })
   return { take, turnAway: why => meter.notification(undefined, why) }

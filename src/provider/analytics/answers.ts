@@ -7,10 +7,10 @@ import { maxima } from './parameters.ts'
 export const successCodes: readonly number[] = [200, 0]
 
 /** What every answer begins with; what else it says beside its list is for people, and may have any type. */
-const Envelope = z.looseObject({ code: z.number() })
+export const Envelope = z.looseObject({ code: z.number() })
 
 /** A list as it came: what reads its items judges them, and another copy of a long one takes its memory. */
-const list = z.unknown().transform((value, context): unknown[] => {
+export const list = z.unknown().transform((value, context): unknown[] => {
   if (Array.isArray(value)) return value
   context.addIssue({ code: 'invalid_type', expected: 'array' })
   return z.NEVER
@@ -22,7 +22,7 @@ type Counts = Readonly<Record<string, unknown>>
  * The list of one page. null stands for an empty list as long as the answer does not count something in it. An answer
  * without the list is another one than the document shows, so only the count itself can say that there is nothing.
  */
-function listOfPage(value: unknown[] | null | undefined, said: Counts): unknown[] | undefined {
+export function listOfPage(value: unknown[] | null | undefined, said: Counts): unknown[] | undefined {
   if (value) return value
   const { total_size: total } = said
   const isEmpty = value === undefined ? total === 0 : isNoMoreThan(total, before(said))
@@ -38,7 +38,7 @@ function isNoMoreThan(total: unknown, most: number): boolean {
   return total === undefined || total === null || (typeof total === 'number' && total <= most)
 }
 
-function notEmpty(context: z.RefinementCtx, name: string): never {
+export function notEmpty(context: z.RefinementCtx, name: string): never {
   context.addIssue({
     code: 'custom',
     path: [name],
@@ -53,27 +53,8 @@ export function isFullPage(items: readonly unknown[], { page_size: size }: Count
   return items.length >= (takesFewer ? size : maxima.pageSize)
 }
 
-/** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */
-export const CallListAnswer = Envelope.extend({
-  /** Some matching calls are not listed, so the search should be narrowed. */
-  has_more: z.boolean().nullish(),
-  call_lists: list.nullish(),
-}).transform((answer, context) => {
-  const call_lists = listOfPage(answer.call_lists, answer) ?? notEmpty(context, 'call_lists')
-  return { ...answer, call_lists }
-})
-
-export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() }).transform(
-  (answer, context) => {
-    const call_info = listOfPage(answer.call_info, answer) ?? notEmpty(context, 'call_info')
-    return { ...answer, call_info }
-  },
-)
-
 /** A list that nothing counts: null says that it is empty, without it the answer is another one. */
 export const uncounted = list.nullable().transform(items => items ?? [])
-
-export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
 
 /** Answer of the insights and of the real-time endpoints. */
 export const SeriesAnswer = Envelope.extend({ data: uncounted })
@@ -106,4 +87,11 @@ export type LimitMessage = keyof typeof limitMessages
 export function kindOfLimitMessage(message: unknown): FailureKind {
   const text = typeof message === 'string' ? message.trim().toLowerCase() : ''
   return Object.hasOwn(limitMessages, text) ? limitMessages[text as LimitMessage] : 'limit_exceeded'
+}
+
+/** Item of `data`: when its time begins, and a value under the name of the metric that was asked for. */
+export function seriesValue<M extends string>(metrics: readonly M[]) {
+  const value = z.number().nullish()
+  const values = Object.fromEntries(metrics.map(metric => [metric, value])) as Record<M, typeof value>
+  return z.looseObject({ ts: z.number(), ...values })
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, CallMetricsAnswer, CallSessionsAnswer, uncounted } from './answers.ts'
+import { analyticsErrors, Envelope, list, listOfPage, notEmpty, uncounted } from './answers.ts'
 import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
 /** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
@@ -64,6 +64,31 @@ const call = {
   call_id: z.string().min(1, 'must not be empty').describe('ID of the call, as the search tells it'),
 } as const
 
+const user = z.union([z.number(), z.bigint(), z.string()])
+
+/** Item of `call_info`. */
+export const SessionItem = z.looseObject({
+  sid: z.string().min(1),
+  cname: z.string().nullish(),
+  uid: user.nullish(),
+  network: z.string().nullish(),
+  platform: z.string().nullish(),
+  speaker: z.boolean().nullish(),
+  sdk_version: z.string().nullish(),
+  device_type: z.string().nullish(),
+  join_ts: z.int().nullish(),
+  leave_ts: z.int().nullish(),
+  finished: z.boolean().nullish(),
+})
+export type SessionItem = z.infer<typeof SessionItem>
+
+export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() }).transform(
+  (answer, context) => {
+    const call_info = listOfPage(answer.call_info, answer) ?? notEmpty(context, 'call_info')
+    return { ...answer, call_info }
+  },
+)
+
 export const callSessions = {
   name: 'callSessions',
   family: 'analytics',
@@ -83,43 +108,11 @@ export const callSessions = {
       .describe('true leaves out users on Linux servers, false shows them; true unless told'),
   },
   answer: CallSessionsAnswer,
+  items: { call_info: SessionItem },
   errors: analyticsErrors,
   limitGroup: 'call-details',
+  limits: callDetailsLimits,
 } as const satisfies Operation
-
-export const callMetrics = {
-  name: 'callMetrics',
-  family: 'analytics',
-  summary: 'Reads the quality metrics of sessions of a call',
-  method: 'GET',
-  path: '/beta/analytics/call/metrics',
-  pathParams: {},
-  queryParams: {
-    ...call,
-    sids: listOf(maxima.sids).describe(`IDs of sessions: 1 to ${maxima.sids} with commas between`),
-  },
-  answer: CallMetricsAnswer,
-  errors: analyticsErrors,
-  limitGroup: 'call-details',
-} as const satisfies Operation
-
-const user = z.union([z.number(), z.bigint(), z.string()])
-
-/** Item of `call_info`. */
-export const SessionItem = z.looseObject({
-  sid: z.string().min(1),
-  cname: z.string().nullish(),
-  uid: user.nullish(),
-  network: z.string().nullish(),
-  platform: z.string().nullish(),
-  speaker: z.boolean().nullish(),
-  sdk_version: z.string().nullish(),
-  device_type: z.string().nullish(),
-  join_ts: z.int().nullish(),
-  leave_ts: z.int().nullish(),
-  finished: z.boolean().nullish(),
-})
-export type SessionItem = z.infer<typeof SessionItem>
 
 /** Item of `metrics`. Pairs of `kvs` are arrays of Unix seconds and a value; objects are read too. */
 export const MetricsItem = z.looseObject({
@@ -135,3 +128,26 @@ export const MetricSeries = z.looseObject({
   kvs: uncounted,
 })
 export type MetricSeries = z.infer<typeof MetricSeries>
+
+export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
+
+export const callMetrics = {
+  name: 'callMetrics',
+  family: 'analytics',
+  summary: 'Reads the quality metrics of sessions of a call',
+  method: 'GET',
+  path: '/beta/analytics/call/metrics',
+  pathParams: {},
+  queryParams: {
+    ...call,
+    sids: listOf(maxima.sids).describe(`IDs of sessions: 1 to ${maxima.sids} with commas between`),
+  },
+  answer: CallMetricsAnswer,
+  items: { metrics: MetricsItem.extend({ data: z.array(MetricSeries) }) },
+  errors: analyticsErrors,
+  limitGroup: 'call-details',
+  ownLimitGroup: 'call-metrics',
+  limits: callDetailsLimits,
+} as const satisfies Operation
+
+export const callDetailOperations = [callSessions, callMetrics] as const

@@ -1,30 +1,28 @@
 import { z } from 'zod'
-import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
+import { days, hours, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, CallListAnswer } from './answers.ts'
+import { analyticsErrors, Envelope, list, listOfPage, notEmpty } from './answers.ts'
 import { appid, callRange, paging } from './parameters.ts'
 
-/** The document's table of limits of this endpoint. */
-export const callSearchLimits: LimitsByPlan = {
-  standard: {
-    rates: [perSecond(1), perDay(1_000)],
-    availableData: days(3),
-    timeFrame: hours(8),
-    dataDelay: seconds(60),
-  },
-  premium: {
-    rates: [perSecond(3), perDay(2_000)],
-    availableData: days(7),
-    timeFrame: hours(16),
-    dataDelay: seconds(60),
-  },
-  enterprise: {
-    rates: [perSecond(10), perDay(10_000)],
-    availableData: days(15),
-    timeFrame: hours(24),
-    dataDelay: seconds(60),
-  },
-}
+/** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */
+export const CallListAnswer = Envelope.extend({
+  /** Some matching calls are not listed, so the search should be narrowed. */
+  has_more: z.boolean().nullish(),
+  call_lists: list.nullish(),
+}).transform((answer, context) => {
+  const call_lists = listOfPage(answer.call_lists, answer) ?? notEmpty(context, 'call_lists')
+  return { ...answer, call_lists }
+})
+
+/** Item of `call_lists`. */
+export const CallItem = z.looseObject({
+  call_id: z.string().min(1),
+  cname: z.string().nullish(),
+  created_ts: z.int(),
+  destroyed_ts: z.int().nullish(),
+  finished: z.boolean().nullish(),
+})
+export type CallItem = z.infer<typeof CallItem>
 
 export const callSearch = {
   name: 'callSearch',
@@ -40,16 +38,27 @@ export const callSearch = {
     ...paging,
   },
   answer: CallListAnswer,
+  items: { call_lists: CallItem },
   errors: analyticsErrors,
   limitGroup: 'call-search',
+  limits: {
+    standard: {
+      rates: [perSecond(1), perDay(1_000)],
+      availableData: days(3),
+      timeFrame: hours(8),
+      dataDelay: seconds(60),
+    },
+    premium: {
+      rates: [perSecond(3), perDay(2_000)],
+      availableData: days(7),
+      timeFrame: hours(16),
+      dataDelay: seconds(60),
+    },
+    enterprise: {
+      rates: [perSecond(10), perDay(10_000)],
+      availableData: days(15),
+      timeFrame: hours(24),
+      dataDelay: seconds(60),
+    },
+  },
 } as const satisfies Operation
-
-/** Item of `call_lists`. */
-export const CallItem = z.looseObject({
-  call_id: z.string().min(1),
-  cname: z.string().nullish(),
-  created_ts: z.int(),
-  destroyed_ts: z.int().nullish(),
-  finished: z.boolean().nullish(),
-})
-export type CallItem = z.infer<typeof CallItem>

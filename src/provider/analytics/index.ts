@@ -1,10 +1,10 @@
 import type { LimitsByPlan } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { callDetailsLimits, callMetrics, callSessions } from './call-details.ts'
-import { callSearch, callSearchLimits } from './call-search.ts'
-import { qualityInsight, qualityInsightLimits, usageInsight, usageInsightLimits } from './insights.ts'
+import { callDetailOperations } from './call-details.ts'
+import { callSearch } from './call-search.ts'
+import { insightOperations } from './insights.ts'
 import type { ParameterNames, SeriesParameter } from './parameters.ts'
-import { realtimeLimits, realtimeQuality, realtimeUsage } from './realtime.ts'
+import { realtimeOperations } from './realtime.ts'
 
 export * from './answers.ts'
 export * from './call-details.ts'
@@ -14,33 +14,23 @@ export * from './parameters.ts'
 export * from './realtime.ts'
 
 /** The seven operations in the order of the document. */
-export const analyticsOperations: readonly Operation[] = [
+export const analyticsOperations = [
   callSearch,
-  callSessions,
-  callMetrics,
-  usageInsight,
-  qualityInsight,
-  realtimeUsage,
-  realtimeQuality,
+  ...callDetailOperations,
+  ...insightOperations,
+  ...realtimeOperations,
+] as const
+
+export type AnalyticsGroup = (typeof analyticsOperations)[number]['limitGroup']
+
+export const analyticsGroups: readonly AnalyticsGroup[] = [
+  ...new Set(analyticsOperations.map(({ limitGroup }) => limitGroup)),
 ]
 
-export const analyticsGroups = [
-  'call-search',
-  'call-details',
-  'usage-insight',
-  'quality-insight',
-  'realtime',
-] as const
-export type AnalyticsGroup = (typeof analyticsGroups)[number]
-
 /** What each plan allows, by limit group. */
-export const analyticsLimits: Readonly<Record<AnalyticsGroup, LimitsByPlan>> = {
-  'call-search': callSearchLimits,
-  'call-details': callDetailsLimits,
-  'usage-insight': usageInsightLimits,
-  'quality-insight': qualityInsightLimits,
-  realtime: realtimeLimits,
-}
+export const analyticsLimits = Object.fromEntries(
+  analyticsOperations.map(({ limitGroup, limits }) => [limitGroup, limits]),
+) as Readonly<Record<AnalyticsGroup, LimitsByPlan>>
 
 /**
  * How the tables of limits that hold for two endpoints are read. `joint`: both share a counter, which is inside either
@@ -49,22 +39,16 @@ export const analyticsLimits: Readonly<Record<AnalyticsGroup, LimitsByPlan>> = {
 export const analyticsLimitReadings = ['joint', 'split'] as const
 export type AnalyticsLimitReading = (typeof analyticsLimitReadings)[number]
 
-/** Counters that the second of two endpoints has where each has its own; the first keeps the name of their table. */
-const ownCounters: Readonly<Record<string, string>> = {
-  [callMetrics.name]: 'call-metrics',
-  [realtimeQuality.name]: 'realtime-quality',
-}
-
 /** The operation with the counter that its requests are debited to. */
 export function countedBy<O extends Operation>(operation: O, reading: AnalyticsLimitReading): O {
-  const own = reading === 'split' ? ownCounters[operation.name] : undefined
-  return own === undefined ? operation : { ...operation, limitGroup: own }
+  const { ownLimitGroup } = operation
+  return reading === 'joint' || !ownLimitGroup ? operation : { ...operation, limitGroup: ownLimitGroup }
 }
 
 /** The counters of a table of limits. */
 export function countersOf(group: AnalyticsGroup, reading: AnalyticsLimitReading): readonly string[] {
-  const second = { 'call-details': callMetrics, realtime: realtimeQuality }[group as string]
-  return second && reading === 'split' ? [group, ownCounters[second.name]!] : [group]
+  const operations: readonly Operation[] = analyticsOperations.filter(each => each.limitGroup === group)
+  return [...new Set(operations.map(each => countedBy(each, reading).limitGroup))]
 }
 
 /** An insight or real-time operation with the parameter names that a deployment uses. */

@@ -1,39 +1,7 @@
-import { days, hours, type LimitsByPlan, perDay, perMinute } from '../limits.ts'
+import { days, hours, perDay, perMinute } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, SeriesAnswer } from './answers.ts'
+import { analyticsErrors, SeriesAnswer, seriesValue } from './answers.ts'
 import { appid, type Granularity, knownProducts, seriesRange, word } from './parameters.ts'
-
-/** The document's table of limits of usage insights. */
-export const usageInsightLimits: LimitsByPlan = {
-  premium: {
-    rates: [perMinute(3), perDay(40)],
-    availableData: days(14),
-    timeFrame: days(3),
-    dataDelay: hours(12),
-  },
-  enterprise: {
-    rates: [perMinute(10), perDay(60)],
-    availableData: days(30),
-    timeFrame: days(7),
-    dataDelay: hours(6),
-  },
-}
-
-/** The document's table of limits of quality insights. */
-export const qualityInsightLimits: LimitsByPlan = {
-  premium: {
-    rates: [perMinute(3), perDay(40)],
-    availableData: days(14),
-    timeFrame: days(3),
-    dataDelay: hours(6),
-  },
-  enterprise: {
-    rates: [perMinute(10), perDay(60)],
-    availableData: days(30),
-    timeFrame: days(7),
-    dataDelay: hours(6),
-  },
-}
 
 /** Granularities that both plans with access allow. */
 export const usageGranularities: readonly Granularity[] = ['hour', 'day']
@@ -74,8 +42,23 @@ export const usageInsight = {
     aggregateGranularity: word.describe('Time that one value stands for: 1d or 1h'),
   },
   answer: SeriesAnswer,
+  items: { data: seriesValue(usageMetrics) },
   errors: analyticsErrors,
   limitGroup: 'usage-insight',
+  limits: {
+    premium: {
+      rates: [perMinute(3), perDay(40)],
+      availableData: days(14),
+      timeFrame: days(3),
+      dataDelay: hours(12),
+    },
+    enterprise: {
+      rates: [perMinute(10), perDay(60)],
+      availableData: days(30),
+      timeFrame: days(7),
+      dataDelay: hours(6),
+    },
+  },
 } as const satisfies Operation
 
 export const qualityInsight = {
@@ -92,6 +75,23 @@ export const qualityInsight = {
     productType: word.describe(`Product: ${knownProducts.join(', ')}`),
   },
   answer: SeriesAnswer,
+  items: { data: seriesValue(qualityMetrics) },
   errors: analyticsErrors,
   limitGroup: 'quality-insight',
+  limits: {
+    premium: {
+      rates: [perMinute(3), perDay(40)],
+      availableData: days(14),
+      timeFrame: days(3),
+      dataDelay: hours(6),
+    },
+    enterprise: {
+      rates: [perMinute(10), perDay(60)],
+      availableData: days(30),
+      timeFrame: days(7),
+      dataDelay: hours(6),
+    },
+  },
 } as const satisfies Operation
+
+export const insightOperations = [usageInsight, qualityInsight] as const

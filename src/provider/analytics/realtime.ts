@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, SeriesAnswer } from './answers.ts'
+import { analyticsErrors, SeriesAnswer, seriesValue } from './answers.ts'
 import { qualityMetrics } from './insights.ts'
 import { appid, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
 
@@ -9,7 +9,7 @@ import { appid, knownProducts, listOf, maxima, seriesRange, word } from './param
 export const realtimeWindow = 20
 
 /** The document's table of limits of both endpoints; whether they share a counter is not said, so they do. */
-export const realtimeLimits: LimitsByPlan = {
+const realtimeLimits: LimitsByPlan = {
   premium: {
     rates: [perMinute(3), perDay(480)],
     availableData: minutes(40),
@@ -45,9 +45,19 @@ export const realtimeUsage = {
     metric: word.describe(`What is measured: ${realtimeUsageMetrics.join(', ')}`),
   },
   answer: SeriesAnswer,
+  items: { data: seriesValue(realtimeUsageMetrics) },
   errors: analyticsErrors,
   limitGroup: 'realtime',
+  limits: realtimeLimits,
 } as const satisfies Operation
+
+/** Only what is asked for by user ID has these fields, and the values in them. */
+const UserValues = seriesValue(qualityMetrics)
+  .partial()
+  .extend({
+    uid: z.union([z.number(), z.string()]).optional(),
+    values: z.array(seriesValue(qualityMetrics)).optional(),
+  })
 
 export const realtimeQuality = {
   name: 'realtimeQuality',
@@ -66,6 +76,11 @@ export const realtimeQuality = {
       ),
   },
   answer: SeriesAnswer,
+  items: { data: UserValues },
   errors: analyticsErrors,
   limitGroup: 'realtime',
+  ownLimitGroup: 'realtime-quality',
+  limits: realtimeLimits,
 } as const satisfies Operation
+
+export const realtimeOperations = [realtimeUsage, realtimeQuality] as const

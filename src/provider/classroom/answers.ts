@@ -66,7 +66,7 @@ interface Batch {
   readonly nextId: string | undefined
 }
 
-interface BatchShape {
+export interface BatchShape {
   /** Refuses an answer of which cannot be told what it holds: that one is not empty. */
   readonly answer: z.ZodType<BatchAnswer>
   /** Items and nextId of an answer, whichever way its data is shaped. Throws where `answer` refuses it. */

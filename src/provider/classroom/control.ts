@@ -49,3 +49,5 @@ export const setRoomState = {
   errors: classroomErrors,
   limitGroup: 'classroom',
 } as const satisfies Operation
+
+export const controlOperations = [kickUser, setRoomState] as const

@@ -67,6 +67,8 @@ export const appEvents = {
   limitGroup: 'classroom-feed',
 } as const satisfies Operation
 
+export const eventOperations = [roomEvents, appEvents] as const
+
 export const EventRecord = z.looseObject({
   roomUuid: identifier,
   cmd: z.int32(),

@@ -1,17 +1,9 @@
-import type { Operation } from '../operation.ts'
-import { kickUser, setRoomState } from './control.ts'
-import { appEvents, roomEvents } from './events.ts'
-import {
-  deleteExtAppProperties,
-  deleteRoomProperties,
-  deleteUserProperties,
-  updateExtAppProperties,
-  updateRoomProperties,
-  updateUserProperties,
-} from './properties.ts'
-import { recordings, setRecordingState, updateRecordingConfig } from './recordings.ts'
-import { deleteResources, resources, uploadResource } from './resources.ts'
-import { poll, popupQuiz } from './widgets.ts'
+import { controlOperations } from './control.ts'
+import { eventOperations } from './events.ts'
+import { propertyOperations } from './properties.ts'
+import { recordingOperations } from './recordings.ts'
+import { resourceOperations } from './resources.ts'
+import { widgetOperations } from './widgets.ts'
 
 export * from './answers.ts'
 export * from './control.ts'
@@ -23,23 +15,11 @@ export * from './resources.ts'
 export * from './widgets.ts'
 
 /** The eighteen operations in the order of the document's table. */
-export const classroomOperations: readonly Operation[] = [
-  kickUser,
-  setRoomState,
-  setRecordingState,
-  updateRecordingConfig,
-  recordings,
-  uploadResource,
-  deleteResources,
-  resources,
-  roomEvents,
-  appEvents,
-  updateRoomProperties,
-  deleteRoomProperties,
-  updateUserProperties,
-  deleteUserProperties,
-  updateExtAppProperties,
-  deleteExtAppProperties,
-  popupQuiz,
-  poll,
-]
+export const classroomOperations = [
+  ...controlOperations,
+  ...recordingOperations,
+  ...resourceOperations,
+  ...eventOperations,
+  ...propertyOperations,
+  ...widgetOperations,
+] as const

@@ -99,3 +99,12 @@ export const deleteExtAppProperties = {
   pathParams: extApp,
   body: removal,
 } as const satisfies Operation
+
+export const propertyOperations = [
+  updateRoomProperties,
+  deleteRoomProperties,
+  updateUserProperties,
+  deleteUserProperties,
+  updateExtAppProperties,
+  deleteExtAppProperties,
+] as const

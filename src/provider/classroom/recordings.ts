@@ -83,6 +83,8 @@ export const recordings = {
   limitGroup: 'classroom',
 } as const satisfies Operation
 
+export const recordingOperations = [setRecordingState, updateRecordingConfig, recordings] as const
+
 /** The document does not show the item; these fields are known from services of this kind. */
 export const RecordingItem = z.looseObject({
   recordId: z.string().min(1),

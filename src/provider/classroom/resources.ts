@@ -65,6 +65,8 @@ export const resources = {
   limitGroup: 'classroom',
 } as const satisfies Operation
 
+export const resourceOperations = [uploadResource, deleteResources, resources] as const
+
 /** Progress of a document's conversion, as services of this kind show it. */
 const TaskProgress = z.looseObject({
   totalPageSize: z.number().nullish(),

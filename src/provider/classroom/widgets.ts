@@ -47,6 +47,8 @@ export const poll = {
   path: '/edu/apps/{appId}/v2/rooms/{roomUuid}/widgets/poll/sequences',
 } as const satisfies Operation
 
+export const widgetOperations = [popupQuiz, poll] as const
+
 /**
  * The same widget operation behind a region segment. The document's path has none; some deployments serve
  * these paths only with it.

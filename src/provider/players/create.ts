@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { appId, region } from '../classroom/fields.ts'
 import type { Operation } from '../operation.ts'
-import { CreateAnswer, playerErrors } from './answers.ts'
+import { playerErrors } from './errors.ts'
 
 /** Longest values, in bytes of UTF-8, as the document's table of fields has them. */
 const playerBytes = { streamUrl: 1_024, channelName: 64, account: 255, name: 64 } as const
@@ -177,6 +177,26 @@ const NewPlayer = z
 
 /** Fields of a new player whose values must never be seen. */
 export const secretPlayerFields: ReadonlySet<string> = new Set(['token', 'encryptKey', 'encryptKdfSalt'])
+
+export const id = z.string().min(1)
+export const user = z.union([z.number(), z.bigint(), z.string()])
+
+/** A player as Create answers it; unknown fields pass. */
+const CreatedPlayer = z.looseObject({
+  id,
+  uid: user.nullish(),
+  account: z.string().nullish(),
+  /** Unix seconds. */
+  createTs: z.number().nullish(),
+  status: z.string().nullish(),
+})
+
+export const CreateAnswer = z.looseObject({
+  player: CreatedPlayer,
+  /** Names the fields that the player carries, with commas between. */
+  fields: z.string().nullish(),
+})
+export type CreateAnswer = z.infer<typeof CreateAnswer>
 
 export const createPlayer = {
   name: 'createPlayer',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { appId, region } from '../classroom/fields.ts'
 import { emptyAnswer, type Operation } from '../operation.ts'
-import { playerErrors } from './answers.ts'
+import { playerErrors } from './errors.ts'
 
 /** A player that is gone already is answered with 404, and so is one of another region, which runs on. */
 export const deletePlayer = {

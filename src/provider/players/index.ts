@@ -4,13 +4,13 @@ import { createPlayer } from './create.ts'
 import { deletePlayer } from './delete.ts'
 import { listPlayers } from './list.ts'
 
-export * from './answers.ts'
 export * from './create.ts'
 export * from './delete.ts'
+export * from './errors.ts'
 export * from './list.ts'
 
 /** The three operations of the document. */
-export const playerOperations: readonly Operation[] = [createPlayer, deletePlayer, listPlayers]
+export const playerOperations = [createPlayer, deletePlayer, listPlayers] as const
 
 export const playerGroups = [
   'players-create',

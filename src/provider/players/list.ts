@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { appId } from '../classroom/fields.ts'
 import type { Operation } from '../operation.ts'
-import { ListAnswer, playerErrors } from './answers.ts'
-import { channelName } from './create.ts'
+import { channelName, id, user } from './create.ts'
+import { playerErrors } from './errors.ts'
 
 /** Players on one page: as many as may be asked for. */
 export const largestPage = 500
@@ -12,6 +12,38 @@ export const blindSeconds = 10
 
 export const playerStatuses = ['idle', 'connecting', 'running', 'failed'] as const
 export type PlayerStatus = (typeof playerStatuses)[number]
+
+/** An entry of a list. It may hold the ID, the name and the time of creation alone. */
+export const PlayerItem = z.looseObject({
+  id,
+  name: z.string().nullish(),
+  streamUrl: z.string().nullish(),
+  channelName: z.string().nullish(),
+  uid: user.nullish(),
+  account: z.string().nullish(),
+  /** Unix seconds. */
+  createTs: z.int().min(0).max(253_402_300_799).nullish(),
+  status: z.string().nullish(),
+})
+export type PlayerItem = z.infer<typeof PlayerItem>
+
+/**
+ * Entries are parsed one by one, so that a bad one does not spoil its page. An answer without the list is another one
+ * than the document shows, unless it says that there is nothing to list.
+ */
+export const ListAnswer = z
+  .looseObject({
+    totalSize: z.int().min(0).nullish(),
+    players: z.array(z.unknown()).nullish(),
+    fields: z.string().nullish(),
+    /** Empty where no more players follow. */
+    nextPageToken: z.string().nullish(),
+  })
+  .refine(({ players, totalSize }) => players !== undefined || totalSize === 0, {
+    path: ['players'],
+    error: 'must be there, for the answer may hold something',
+  })
+export type ListAnswer = z.infer<typeof ListAnswer>
 
 const filterShape = /^channelName eq (.+)$/s
 
@@ -41,6 +73,7 @@ export const listPlayers = {
     pageToken: z.string().min(1, 'must not be empty').optional().describe('nextPageToken of the page before'),
   },
   answer: ListAnswer,
+  items: { players: PlayerItem },
   errors: playerErrors,
   limitGroup: 'players-list',
 } as const satisfies Operation
@@ -49,3 +82,17 @@ export const listPlayers = {
 export function inChannel(channel: string): string {
   return `channelName eq ${channel}`
 }
+
+/** Kinds of notifications that are known from elsewhere; the document shows none. */
+export const notificationTypes = { created: 1, destroyed: 3, statusChanged: 4 } as const
+
+/** What the provider tells of a player: may be lost, repeated and late, so it is a hint and never the truth. */
+export const Notification = z.looseObject({
+  noticeId: z.union([z.string().min(1).max(200), z.number(), z.bigint()]).transform(String),
+  productId: z.unknown().optional(),
+  eventType: z.int(),
+  /** Unix ms. */
+  notifyMs: z.number().min(0).max(253_402_300_799_999).nullish(),
+  payload: z.looseObject({}).nullish(),
+})
+export type Notification = z.infer<typeof Notification>
