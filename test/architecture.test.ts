@@ -69,7 +69,8 @@ const modules: Readonly<Record<string, Module>> = {
   rows: { imports: [], node: [] },
   provider: { imports: ['type:planning'], node: [] },
   planning: { imports: [], node: [] },
-  streams: { imports: ['provider', 'planning', 'rows'], node: ['node:crypto'] },
+  settings: { imports: [], node: [] },
+  streams: { imports: ['provider', 'planning', 'rows', 'settings'], node: ['node:crypto'] },
   engine: { imports: ['streams', 'provider', 'planning', 'clock', 'rows'], node: [] },
   client: { imports: ['engine', 'provider', 'planning', 'clock', 'rows'], node: ['node:crypto'] },
   postgres: {
@@ -79,11 +80,11 @@ const modules: Readonly<Record<string, Module>> = {
   telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
   sandbox: { imports: ['provider', 'clock'] },
   'embedded-postgres': { imports: ['clock'] },
-  config: { imports: ['provider', 'type:streams/stream.ts'] },
+  config: { imports: ['provider', 'settings', 'type:streams/stream.ts'] },
   commands: {
     imports: [
       ...['clock', 'rows', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
-      ...['config', 'client', 'sandbox', 'embedded-postgres'],
+      ...['settings', 'config', 'client', 'sandbox', 'embedded-postgres'],
     ],
   },
   main: { imports: ['commands'] },
@@ -93,7 +94,7 @@ const modules: Readonly<Record<string, Module>> = {
 
 /** Who may use a package from outside. */
 const owners: Readonly<Record<string, readonly string[]>> = {
-  zod: ['src/provider/', 'src/streams/', 'src/config/', 'src/client/'],
+  zod: ['src/provider/', 'src/settings/', 'src/streams/', 'src/config/', 'src/client/'],
   undici: ['src/http/'],
   // Commands hand a pool on and never look inside.
   pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/'],

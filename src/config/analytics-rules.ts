@@ -1,10 +1,10 @@
 import type { AnalyticsGroup } from '../provider/analytics/index.ts'
 import { analyticsGroups, analyticsLimits } from '../provider/analytics/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
+import { formatDuration } from '../settings/duration.ts'
 import { allowanceOf, groupOfStream, missingFrom } from './allowance.ts'
 import { analyticsStreamsOn } from './availability.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from './config.ts'
-import { formatDuration } from './duration.ts'
 import type { Path, Problem } from './problem.ts'
 import type { Tree } from './tree.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { boundsOf, leafOf, sectionOf } from '../settings/leaf.ts'
+import { bare, keysOf, mappingOf, schemaAt } from '../settings/walk.ts'
 import { type Path, type Problem, shorten } from './problem.ts'
-import { boundsOf, leafOf, sectionOf } from './schema/leaf.ts'
-import { bare, keysOf, mappingOf, schemaAt } from './schema/walk.ts'
 import { nearest } from './suggest.ts'
 import { isMapping, type Tree, valueAt } from './tree.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { type Alternatives, type Leaf, leafOf, sectionOf } from '../settings/leaf.ts'
+import { bare, defaultOf } from '../settings/walk.ts'
 import { configSchema } from './schema/index.ts'
-import { type Alternatives, type Leaf, leafOf, sectionOf } from './schema/leaf.ts'
-import { bare, defaultOf } from './schema/walk.ts'
 
 /** The JSON schema for editors, as the text of its file. Wherever a value may stand, `${ENV}` may stand as well. */
 export function jsonSchemaText(): string {

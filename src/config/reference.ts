@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { boundsOf, leafOf } from '../settings/leaf.ts'
+import { bare, type KeyInfo, keysOf, listIn, mappingOf } from '../settings/walk.ts'
 import { configSchema } from './schema/index.ts'
-import { boundsOf, leafOf } from './schema/leaf.ts'
-import { bare, type KeyInfo, keysOf, listIn, mappingOf } from './schema/walk.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
 export function configReference(): string {

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
+import { sectionOf } from '../settings/leaf.ts'
+import { bare, childOf, mappingOf } from '../settings/walk.ts'
 import type { Environment } from './environment.ts'
 import { isLoopback } from './loopback.ts'
 import type { Path, Problem } from './problem.ts'
-import { sectionOf } from './schema/leaf.ts'
-import { bare, childOf, mappingOf } from './schema/walk.ts'
 import { namedInVain, parentStreams, repeated } from './stream-rules.ts'
 import { isMapping, type Tree } from './tree.ts'
 

@@ -6,7 +6,7 @@ import { jsonSchemaText } from '../../src/config/json-schema.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { configReference } from '../../src/config/reference.ts'
 import { configSchema } from '../../src/config/schema/index.ts'
-import { keysOf } from '../../src/config/schema/walk.ts'
+import { keysOf } from '../../src/settings/walk.ts'
 
 const path = new URL('../../config/penstock.example.yaml', import.meta.url).pathname
 const example = await readFile(path, 'utf8')

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the references that are tested
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDuration, parseDuration } from '../../src/config/duration.ts'
 import { substitute } from '../../src/config/environment.ts'
 import { isLoopback } from '../../src/config/loopback.ts'
 import { baseUrl, cron, listen } from '../../src/config/schema/values.ts'
 import { nearest } from '../../src/config/suggest.ts'
+import { formatDuration, parseDuration } from '../../src/settings/duration.ts'
 
 describe('a duration', () => {
   it.each([

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { isOfProject } from '../../client/arguments.ts'
 import { describeOperation, type ParameterFacts } from '../../client/describe.ts'
-import { parseDuration } from '../../config/duration.ts'
 import type { Environment } from '../../config/environment.ts'
 import { reasonOf } from '../../config/secret-source.ts'
 import { nearest } from '../../config/suggest.ts'
 import { called, type Operation } from '../../provider/operation.ts'
+import { parseDuration } from '../../settings/duration.ts'
 import { CommandError, exitUsage } from '../cli/exit.ts'
 
 type Given = Readonly<Record<string, unknown>>

@@ -6,9 +6,10 @@ import {
   type SeriesParameter,
   seriesParameters,
 } from '../../provider/analytics/index.ts'
-import { section } from './leaf.ts'
+import { section } from '../../settings/leaf.ts'
+import { oneOf, text } from '../../settings/values.ts'
 import { service } from './service.ts'
-import { baseUrl, oneOf, text } from './values.ts'
+import { baseUrl } from './values.ts'
 
 const { parameters: names, granularities: words } = defaultParameterNames
 

@@ -8,10 +8,10 @@ import {
   usageGranularities,
   usageMetrics,
 } from '../../provider/analytics/index.ts'
+import { formatDuration } from '../../settings/duration.ts'
+import { listOf, section } from '../../settings/leaf.ts'
+import { channelName, count, duration, oneOf, text } from '../../settings/values.ts'
 import type { SubstreamName, WindowStreamName } from '../../streams/stream.ts'
-import { formatDuration } from '../duration.ts'
-import { listOf, section } from './leaf.ts'
-import { channelName, count, duration, oneOf, text } from './values.ts'
 
 /** Call records; all durations in ms. */
 export interface CallsSettings {

@@ -1,10 +1,11 @@
 import { regions } from '../../provider/classroom/fields.ts'
 import { plans } from '../../provider/limits.ts'
+import { listOf, section } from '../../settings/leaf.ts'
+import { count, identifier, oneOf, oneOrMoreOf, text } from '../../settings/values.ts'
 import { analyticsStreamShapes } from './analytics-streams.ts'
-import { listOf, section } from './leaf.ts'
 import { limits } from './limits.ts'
 import { streams } from './streams.ts'
-import { count, identifier, oneOf, oneOrMoreOf, secret, secretCommand, secretFile, text } from './values.ts'
+import { secret, secretCommand, secretFile } from './values.ts'
 
 const rest = section(
   {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { section } from '../../settings/leaf.ts'
 import { apps } from './apps.ts'
-import { section } from './leaf.ts'
 import { limits } from './limits.ts'
 import { database, http, log, notifications, provider, retention, schedule } from './sections.ts'
 import { streams } from './streams.ts'

@@ -1,7 +1,7 @@
 import type { AnalyticsGroup } from '../../provider/analytics/index.ts'
 import { type PlayerGroup, playerGroups, playerRates } from '../../provider/players/index.ts'
-import { section } from './leaf.ts'
-import { count, duration } from './values.ts'
+import { section } from '../../settings/leaf.ts'
+import { count, duration } from '../../settings/values.ts'
 
 /** How much may be asked of one limit group of the provider. */
 export interface GroupLimit {

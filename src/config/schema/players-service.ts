@@ -1,7 +1,8 @@
 import { createPlayer, deletePlayer, listPlayers, playerLimitReadings } from '../../provider/players/index.ts'
-import { section } from './leaf.ts'
+import { section } from '../../settings/leaf.ts'
+import { oneOf } from '../../settings/values.ts'
 import { service } from './service.ts'
-import { baseUrl, headerName, oneOf, pathOf } from './values.ts'
+import { baseUrl, headerName, pathOf } from './values.ts'
 
 export const playersService = section({
   url: baseUrl().describe('Address of the cloud player service.'),

@@ -1,22 +1,10 @@
+import { section } from '../../settings/leaf.ts'
+import { count, duration, oneOf, text } from '../../settings/values.ts'
 import { usualListen } from '../listen.ts'
 import { analyticsService } from './analytics-service.ts'
-import { section } from './leaf.ts'
 import { playersService } from './players-service.ts'
 import { service } from './service.ts'
-import {
-  baseUrl,
-  count,
-  cron,
-  duration,
-  headerName,
-  listen,
-  oneOf,
-  path,
-  retentionTime,
-  secret,
-  secretFile,
-  text,
-} from './values.ts'
+import { baseUrl, cron, headerName, listen, path, retentionTime, secret, secretFile } from './values.ts'
 
 /** `database.url` when the file does not say: a variable, else the Postgres that Penstock brings along. */
 export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`

@@ -1,4 +1,4 @@
-import { count, duration, flag } from './values.ts'
+import { count, duration, flag } from '../../settings/values.ts'
 
 /** What every service of the provider has besides its address. */
 export function service({

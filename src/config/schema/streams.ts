@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { formatDuration } from '../../settings/duration.ts'
+import { section } from '../../settings/leaf.ts'
+import { duration, oneOf } from '../../settings/values.ts'
 import type { CursorStreamName, StreamName } from '../../streams/stream.ts'
-import { formatDuration } from '../duration.ts'
 import { type AnalyticsStreams, analyticsStreamShapes, defaultAnalyticsStreams } from './analytics-streams.ts'
-import { section } from './leaf.ts'
-import { duration, oneOf } from './values.ts'
 
 /** How often a feed or a list of the whole app is asked, ms. */
 export interface FeedCadence {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Path } from '../problem.ts'
 import { leafOf } from './leaf.ts'
 
 type Schema = z.core.$ZodType
@@ -46,7 +45,7 @@ export function childOf(schema: Schema, step: string | number): Schema | undefin
 }
 
 /** The schema at a path of the configuration; undefined where nothing may stand. */
-export function schemaAt(root: Schema, path: Path): Schema | undefined {
+export function schemaAt(root: Schema, path: readonly (string | number)[]): Schema | undefined {
   return path.reduce<Schema | undefined>((schema, step) => schema && childOf(schema, step), root)
 }
 

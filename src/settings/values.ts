@@ -1,0 +1,82 @@
+import { formatDuration, parseDuration } from './duration.ts'
+import { type JsonSchema, leaf, leafOrList, unfit } from './leaf.ts'
+
+/** A whole number from `min` to `max`. */
+export function count(min: number, max: number, unit = '') {
+  const allowed = `a whole number${unit && ` of ${unit}`} from ${min} to ${max}`
+  return leaf({ allowed, json: { type: 'integer', minimum: min, maximum: max } }, text => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : unfit
+  })
+}
+
+/** A length of time from `min` to `max`, as milliseconds. */
+export function duration(min: string, max: string) {
+  const [least, most] = [milliseconds(min), milliseconds(max)]
+  const allowed = `a duration from ${formatDuration(least)} to ${formatDuration(most)}, in ms, s, m, h or d`
+  return leaf({ allowed, json: { type: 'string', pattern: '^[0-9]+(ms|s|m|h|d)$' } }, text => {
+    const value = parseDuration(text)
+    return value !== undefined && value >= least && value <= most ? value : unfit
+  })
+}
+
+export function milliseconds(text: string): number {
+  const value = parseDuration(text)
+  if (value === undefined) throw new TypeError(`${text} is not a duration`)
+  return value
+}
+
+/** true or false. */
+export function flag() {
+  return leaf({ allowed: 'true or false', words: ['true', 'false'], json: { type: 'boolean' } }, text =>
+    text === 'true' ? true : text === 'false' ? false : unfit,
+  )
+}
+
+/** One word of a closed set. */
+export function oneOf<const W extends string>(words: readonly W[]) {
+  const allowed = words.length === 1 ? `${words[0]}` : `one of ${words.join(', ')}`
+  return leaf<W>(
+    { allowed, words, json: { enum: words } },
+    text => words.find(word => word === text) ?? unfit,
+  )
+}
+
+/** One of the words, or a list of some of them, each once. */
+export function oneOrMoreOf<const W extends string>(words: readonly W[]) {
+  const allowed = `one of ${words.join(', ')}, or a list of some`
+  const one = { enum: words }
+  const json = { anyOf: [one, { type: 'array', items: one, minItems: 1, uniqueItems: true }] }
+  return leafOrList({ allowed, words, json }, written => {
+    const named = [written].flat().map(text => words.find(word => word === text))
+    const [first, ...others] = named.filter(word => word !== undefined)
+    const isFit = first !== undefined && named.length === new Set([first, ...others]).size
+    return isFit ? ([first, ...others] as const) : unfit
+  })
+}
+
+/** A text that a pattern describes. The pattern must not backtrack. */
+export function text(allowed: string, pattern: RegExp, json: JsonSchema = { type: 'string' }) {
+  return leaf({ allowed, json }, written => (pattern.test(written) ? written : unfit))
+}
+
+/** An identifier of the provider: under 64 bytes, of any characters that can be printed. */
+export function identifier(what: string) {
+  return line(`${what}, under 64 bytes in UTF-8`, 63)
+}
+
+/** A channel may have another name than a room, which no document bounds; services of this kind take 64 bytes. */
+export function channelName() {
+  return line('a channel name of at most 64 bytes in UTF-8', 64)
+}
+
+function line(allowed: string, mostBytes: number) {
+  return leaf({ allowed, json: { type: ['string', 'number'] } }, written =>
+    isLine(written) && Buffer.byteLength(written) <= mostBytes ? written : unfit,
+  )
+}
+
+/** Whether a text is one line that can be printed. */
+export function isLine(written: string): boolean {
+  return written !== '' && !Array.from(written).some(character => character < ' ' || character === '\x7f')
+}
