@@ -100,7 +100,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/'],
   'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
-  bottleneck: ['src/engine/queue.ts'],
+  bottleneck: ['src/engine/admission/queue.ts'],
   'node-cron': ['src/engine/cron.ts'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
@@ -170,12 +170,38 @@ describe('the modules', () => {
     expect(codes.get('src/commands/wiring/installation.ts')).not.toMatch(statically)
   })
 
+  it('the folders of the engine import only downward', () => {
+    const broken = inside
+      .filter(({ file, target }) => moduleOf(file) === 'engine' && moduleOf(target) === 'engine')
+      .filter(({ file, target }) => {
+        const [own, other] = [inEngine(file), inEngine(target)]
+        return other.level > own.level || (other.level === own.level && other.folder !== own.folder)
+      })
+      .map(({ file, target }) => `${file} imports ${target}`)
+    expect(broken, 'move what both need further down').toEqual([])
+  })
+
   it('no import leads in a circle', () => {
     expect(cycles(), 'move what both need into a file of its own').toEqual([])
   })
 })
 
 const isWorkspace = (module: string) => workspaces.some(name => name === module)
+
+/** From what everything uses up to what wires it; files that are not named lie with the way of a page. */
+const engineLevels = [
+  ['ports', 'settings'],
+  ['admission'],
+  ['page'],
+  ['series', 'ranges'],
+  ['app', 'supervisor'],
+] as const
+
+function inEngine(path: string): { readonly level: number; readonly folder: string } {
+  const name = path.split('/')[2]!.replace('.ts', '')
+  const level = engineLevels.findIndex(names => names.some(each => each === name))
+  return level < 0 ? inEngine('src/engine/page') : { level, folder: level === 4 ? 'top' : name }
+}
 
 function cycles(): readonly string[] {
   const state = new Map<string, 'open' | 'done'>()

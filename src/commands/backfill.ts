@@ -4,7 +4,7 @@ import { allowanceOf, analyticsStreamNames, groupOfStream } from '../config/allo
 import { isDrained, reasonText, whyOff } from '../config/availability.ts'
 import type { AnalyticsStreamName, AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { createRangeRules } from '../engine/range-rules.ts'
+import { createRangeRules } from '../engine/ranges/range-rules.ts'
 import { formatDuration } from '../planning/forecast-format.ts'
 import type { Range } from '../planning/range.ts'
 import { frameOf, longestWindow } from '../planning/windows.ts'

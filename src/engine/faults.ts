@@ -1,7 +1,7 @@
 import type { StreamName } from '../streams/stream.ts'
+import { seriesPause } from './admission/retry-rules.ts'
 import type { AppContext } from './context.ts'
 import { StoreUnavailable } from './ports.ts'
-import { seriesPause } from './retry-rules.ts'
 
 /** Visits that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000

@@ -1,8 +1,8 @@
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
 import type { Stream } from '../streams/stream.ts'
+import { retryRules } from './admission/retry-rules.ts'
 import type { PageContext, Place, PollContext } from './context.ts'
-import { retryRules } from './retry-rules.ts'
 
 /** Business code of a classroom that does not exist. */
 const NO_SUCH_ROOM = 20404100

@@ -1,3 +1,4 @@
+import type { Queue } from '../../src/engine/admission/queue.ts'
 import type {
   BudgetState,
   Fence,
@@ -10,9 +11,8 @@ import type {
   TakeResult,
   Transport,
 } from '../../src/engine/ports.ts'
-import type { Queue } from '../../src/engine/queue.ts'
+import type { Shortage } from '../../src/engine/ranges/shortage.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
-import type { Shortage } from '../../src/engine/shortage.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond, type RangeLimits } from '../../src/provider/limits.ts'
 import type { CursorStreamName } from '../../src/streams/stream.ts'

@@ -1,6 +1,6 @@
-import { Admission } from '../../src/engine/admission.ts'
+import { Admission } from '../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
-import { startPoller } from '../../src/engine/poller.ts'
+import { startPoller } from '../../src/engine/series/poller.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../src/clock/seeded.ts'
-import { type BudgetTime, createBudgetTime } from '../../src/engine/budget-time.ts'
+import { type BudgetTime, createBudgetTime } from '../../src/engine/admission/budget-time.ts'
 import type { Grant, Ledger } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'

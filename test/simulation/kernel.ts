@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../src/clock/clock.ts'
-import { createDelayQueue } from '../../src/engine/delay-queue.ts'
+import { createDelayQueue } from '../../src/engine/series/delay-queue.ts'
 import type { Faults } from './faults.ts'
 import type { Trace } from './trace.ts'
 

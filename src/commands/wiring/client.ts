@@ -2,7 +2,7 @@ import { type Client, type ClientPorts, createClient } from '../../client/client
 import type { Note } from '../../client/ports.ts'
 import type { Clock, Random } from '../../clock/clock.ts'
 import type { Config } from '../../config/config.ts'
-import { createQueue } from '../../engine/queue.ts'
+import { createQueue } from '../../engine/admission/queue.ts'
 import { createTransport } from '../../http/transport.ts'
 import { connect } from '../../postgres/connect.ts'
 import { createIntentStore } from '../../postgres/intents.ts'

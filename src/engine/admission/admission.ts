@@ -1,0 +1,340 @@
+import type { Clock, Random } from '../../clock/clock.ts'
+import type { Failure, FailureKind } from '../../provider/errors.ts'
+import { called, type RequestLine } from '../../provider/operation.ts'
+import type { Arrived, Fence, Grant, Ledger, Meter, Purpose, Reply, Settlement, Transport } from '../ports.ts'
+import type { GroupLimit } from '../settings.ts'
+import { type BudgetTime, createBudgetTime } from './budget-time.ts'
+import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import type { Load, Share } from './load.ts'
+import type { Queue } from './queue.ts'
+import { isIncomprehensible, isLimitViolation, retryRules } from './retry-rules.ts'
+
+export interface Attempt {
+  readonly app: string
+  readonly fence: Fence
+  readonly request: RequestLine
+  /** Whose question it is; absent of a request by hand. */
+  readonly series?: string
+  /** For how many ms the request may wait to be sent. */
+  readonly life: number
+  /**
+   * Of a request by hand, on the monotonic clock, ms: what could not be sent by then is given up, at once where that is
+   * known before. Once sent it is read to its end.
+   */
+  readonly until?: number
+  readonly limit: GroupLimit
+  readonly purpose: Purpose
+  readonly signal: AbortSignal
+  readonly arrived?: Arrived
+}
+
+/**
+ * `late`: nothing was sent, because the request was planned so long ago that it must be planned anew, or because its time
+ * is up; `freesIn` is how long its limit leaves no room, ms, where the ledger has said so.
+ */
+export type Sent =
+  | {
+      readonly outcome: 'replied'
+      readonly reply: Reply
+      readonly grant: Grant | undefined
+      /** To be called when nothing of the answer is held any more: until then its room is taken. */
+      readonly release: () => void
+    }
+  | { readonly outcome: 'stopped' | 'fenced' }
+  | { readonly outcome: 'late'; readonly freesIn?: number }
+
+export interface AdmissionPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly ledger: Ledger
+  readonly transport: Transport
+  readonly meter: Meter
+  readonly queue: Queue
+  /** What answers may weigh together; without it any number of them. */
+  readonly load?: Load
+}
+
+/** Of single requests by hand nobody waits for room. */
+const unbounded: Pick<Load, 'take'> = { take: async () => ({ weigh: () => {}, release: () => {} }) }
+
+/** What is remembered of one limit group in this process. */
+interface Group {
+  readonly breaker: CircuitBreaker
+  /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
+  readonly time: BudgetTime
+  /** Next free moment of the pace, on the monotonic clock, ms. */
+  nextSlot: number
+}
+
+/** A debit that was never settled may still reach the provider this long after its deadline, ms. */
+export const REACH_MARGIN_MS = 10_000
+
+/** A grant that was asked for longer ago than this, ms, is void: a process that was stopped must not send late. */
+const GRANT_LIFE_MS = 2_000
+
+/** A wait for the budget that is longer than this, ms, is spent outside the queue. */
+const LONGEST_WAIT_IN_QUEUE_MS = 2_000
+
+/** How one attempt waits: until it is sent, it is told to stop, or its time is up. */
+interface Waiting {
+  /** On the monotonic clock, ms. */
+  readonly since: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * The only way to the wire. Waits before a breaker that is shut, lets the queue order who goes first, debits what is
+ * counted durably and paces the rest. Every attempt passes here; nothing retries behind it.
+ */
+export class Admission {
+  readonly #ports: AdmissionPorts
+  readonly #load: Pick<Load, 'take'>
+  /** Total deadline of one request, ms. */
+  readonly #deadline: number
+  readonly #groups = new Map<string, Group>()
+  /** What shuts one app out does not shut out the others that share its budget. */
+  readonly #appBreakers = new Map<string, CircuitBreaker>()
+
+  constructor(ports: AdmissionPorts, deadline: number) {
+    this.#ports = ports
+    this.#load = ports.load ?? unbounded
+    this.#deadline = deadline
+  }
+
+  /** The answer to a debited request has come and was not stored: nothing is under way any more. */
+  discard(grant: Grant): Promise<void> {
+    return this.#ports.ledger.settle(grant, 'unread', grant.clockBounds)
+  }
+
+  async send(attempt: Attempt): Promise<Sent> {
+    const since = this.#ports.clock.monotonic()
+    if (attempt.until === undefined) return this.#admit(attempt, { since, signal: attempt.signal })
+    const isOver = new AbortController()
+    const timeUp = new AbortController()
+    const { signal } = isOver
+    void this.#ports.clock.sleep(attempt.until - since, signal).then(() => timeUp.abort())
+    try {
+      return await this.#admit(attempt, { since, signal: AbortSignal.any([attempt.signal, timeUp.signal]) })
+    } finally {
+      isOver.abort()
+    }
+  }
+
+  async #admit(attempt: Attempt, waiting: Waiting): Promise<Sent> {
+    const { app, request, limit, purpose } = attempt
+    const { limitGroup } = request.operation
+    const key = `${limit.scope} ${limitGroup}`
+    const group = this.#groupOf(key)
+    const appBreaker = this.#doorOf(`${app} ${key}`)
+    for (;;) {
+      const freesIn = group.breaker.heldFor()
+      if (freesIn > 0 && this.#isBeyond(attempt, freesIn)) return { outcome: 'late', freesIn }
+      const permits = await pass(group.breaker, appBreaker, waiting.signal)
+      try {
+        if (waiting.signal.aborted) return ended(attempt, group)
+        const sent = await this.#ports.queue.run(key, limit.concurrency, purpose, () =>
+          this.#inTurn(group, permits, attempt, waiting),
+        )
+        if (sent !== 'shut') return sent
+      } finally {
+        permits.leave()
+      }
+    }
+  }
+
+  /** Sends once it is its turn; `shut` when it must go back and wait. */
+  async #inTurn(group: Group, permits: Permits, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
+    if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
+    if (attempt.limit.counted === 'process') await this.#pace(group, attempt, waiting)
+    // Before the debit: a grant would be void by the time that there is room.
+    const share = await this.#load.take(called(attempt.request.operation), waiting.signal)
+    if (!share) return ended(attempt, group)
+    let isHeld = false
+    try {
+      const sent = await this.#sendWith(share, group, permits, attempt, waiting)
+      isHeld = typeof sent === 'object' && sent.outcome === 'replied' && sent.reply.ok
+      return sent
+    } finally {
+      if (!isHeld) share.release()
+    }
+  }
+
+  /** Sends while there is room for the answer. */
+  async #sendWith(
+    share: Share,
+    group: Group,
+    permits: Permits,
+    attempt: Attempt,
+    waiting: Waiting,
+  ): Promise<Sent | 'shut'> {
+    const { release } = share
+    if (waiting.signal.aborted) return ended(attempt, group)
+    if (permits.areShut()) return 'shut'
+    if (attempt.limit.counted === 'process') {
+      if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
+      const signal = attempt.until === undefined ? attempt.signal : undefined
+      const reply = await this.#transmit(share, permits, attempt, signal)
+      return signal?.aborted && !reply.ok
+        ? { outcome: 'stopped' }
+        : { outcome: 'replied', reply, grant: undefined, release }
+    }
+    const grant = await this.#debit(group, attempt, waiting)
+    if (grant === 'shut') return grant
+    if (grant === 'over') return ended(attempt, group)
+    if (typeof grant === 'string') return { outcome: grant }
+    // What is debited is read to its end, even when the engine stops: it may have handed out something.
+    const reply = await this.#transmit(share, permits, attempt, undefined)
+    const clockBounds = group.time.clockBounds()
+    if (!reply.ok) await this.#ports.ledger.settle(grant, settlementOf(reply.failure.kind), clockBounds)
+    return { outcome: 'replied', reply, grant: { ...grant, clockBounds }, release }
+  }
+
+  /** Spaces requests of a group that nobody counts but us. */
+  async #pace(group: Group, { limit }: Attempt, { signal }: Waiting): Promise<void> {
+    const { clock } = this.#ports
+    const spacing = Math.max(0, ...limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
+    const slot = Math.max(group.nextSlot, clock.monotonic())
+    group.nextSlot = slot + spacing
+    await clock.sleep(slot - clock.monotonic(), signal)
+  }
+
+  /** A grant, or why there is none: `over` when the wait has ended. */
+  async #debit(
+    group: Group,
+    attempt: Attempt,
+    waiting: Waiting,
+  ): Promise<Grant | 'over' | 'fenced' | 'shut' | 'late'> {
+    const { clock, ledger, meter } = this.#ports
+    const { app, fence, request, limit, purpose } = attempt
+    const { limitGroup } = request.operation
+    const asked = {
+      ...{ scope: limit.scope, group: limitGroup, app, operation: called(request.operation), fence, purpose },
+      ...{ rates: limit.rates, arrivesWithin: this.#deadline + REACH_MARGIN_MS },
+    }
+    while (!waiting.signal.aborted) {
+      const askedAt = clock.monotonic()
+      if (this.#isStale(attempt, waiting)) return 'late'
+      const taken = await ledger.take({ ...asked, clockBounds: group.time.clockBounds() })
+      if (taken.granted === 'fenced') return 'fenced'
+      group.time.observe(taken.now, askedAt)
+      meter.clockDoubt(taken.ahead)
+      if (!taken.granted) {
+        if (taken.wait > LONGEST_WAIT_IN_QUEUE_MS || this.#isBeyond(attempt, taken.wait)) {
+          group.breaker.hold(taken.wait)
+          return 'shut'
+        }
+        await clock.sleep(taken.wait, waiting.signal)
+        continue
+      }
+      meter.debit(app, limitGroup)
+      if (!waiting.signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
+      await ledger.settle(taken.grant, 'refused', group.time.clockBounds())
+    }
+    return 'over'
+  }
+
+  async #transmit(
+    share: Share,
+    permits: Permits,
+    attempt: Attempt,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply> {
+    const { clock, transport, meter } = this.#ports
+    const { app, request, series } = attempt
+    const sentAt = clock.monotonic()
+    const reply = await transport.send(app, request, signal, attempt.arrived)
+    const failure = reply.ok ? undefined : reply.failure
+    if (reply.ok) share.weigh(reply.answer.size)
+    const { family, name } = request.operation
+    meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
+    if (failure && isLimitViolation(failure.kind)) meter.limitViolation(app, name, failure.kind)
+    // A request that we gave up ourselves says nothing of the provider.
+    if (!signal?.aborted)
+      permits.observe(
+        failure,
+        sentAt,
+        series === undefined ? undefined : `${called(request.operation)} ${series}`,
+      )
+    return reply
+  }
+
+  /** Whether it was planned too long ago. */
+  #isStale({ life }: Attempt, { since }: Waiting): boolean {
+    return this.#ports.clock.monotonic() - since > life
+  }
+
+  /** Whether `ms` from now the time of the attempt is up. */
+  #isBeyond({ until }: Attempt, ms: number): boolean {
+    return until !== undefined && this.#ports.clock.monotonic() + ms > until
+  }
+
+  #groupOf(key: string): Group {
+    const known = this.#groups.get(key)
+    if (known) return known
+    const made: Group = {
+      breaker: createCircuitBreaker(this.#ports),
+      time: createBudgetTime(this.#ports.clock),
+      nextSlot: Number.NEGATIVE_INFINITY,
+    }
+    this.#groups.set(key, made)
+    return made
+  }
+
+  #doorOf(key: string): CircuitBreaker {
+    const known = this.#appBreakers.get(key)
+    if (known) return known
+    const made = createCircuitBreaker(this.#ports)
+    this.#appBreakers.set(key, made)
+    return made
+  }
+}
+
+/** What came of a wait that ended before its turn. */
+function ended({ signal }: Attempt, { breaker }: Group): Sent {
+  if (signal.aborted) return { outcome: 'stopped' }
+  const freesIn = breaker.heldFor()
+  return freesIn > 0 ? { outcome: 'late', freesIn } : { outcome: 'late' }
+}
+
+/** Leave to go through the app's own door and through the breaker of the whole group. */
+interface Permits {
+  readonly areShut: () => boolean
+  /** `question` tells the questions of an app apart. */
+  readonly observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => void
+  readonly leave: () => void
+}
+
+/** These turn away one app, whatever the others that share its credential are told. */
+const personal: ReadonlySet<FailureKind> = new Set<FailureKind>(['unauthorized', 'forbidden', 'no_access'])
+
+async function pass(
+  breaker: CircuitBreaker,
+  appBreaker: CircuitBreaker,
+  signal: AbortSignal,
+): Promise<Permits> {
+  const inner = await appBreaker.pass(signal)
+  const outer = await breaker.pass(signal)
+  return {
+    areShut: () => appBreaker.isShutFor(inner) || breaker.isShutFor(outer),
+    observe: (failure, sentAt, question) => {
+      const isPersonal = failure !== undefined && personal.has(failure.kind)
+      const isSilent = failure !== undefined && unanswered.has(failure.kind)
+      // An answer that never came tells nothing of those that cannot be read.
+      if (!isSilent)
+        appBreaker.observe(isPersonal || isIncomprehensible(failure) ? failure : undefined, sentAt, question)
+      if (!isPersonal) breaker.observe(failure, sentAt)
+    },
+    leave: () => {
+      inner.leave()
+      outer.leave()
+    },
+  }
+}
+
+/** Of these nothing came from the provider itself: the request may still be on its way to it. */
+const unanswered: ReadonlySet<FailureKind> = new Set<FailureKind>(['network', 'timeout', 'gateway_timeout'])
+
+function settlementOf(kind: FailureKind): Settlement {
+  if (unanswered.has(kind)) return 'unanswered'
+  return retryRules[kind].unread ? 'unread' : 'refused'
+}

@@ -1,0 +1,101 @@
+import type { Clock, Random } from '../../clock/clock.ts'
+import type { Failure } from '../../provider/errors.ts'
+import { groupPause, incomprehensiblePause, isIncomprehensible, retryRules } from './retry-rules.ts'
+
+/** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
+export interface CircuitBreaker {
+  /** Resolves when the caller may go, or when the signal aborts. Whoever is let through must `leave`. */
+  readonly pass: (signal: AbortSignal) => Promise<Permit>
+  /** Whether a caller who was let through earlier must go back and wait. */
+  readonly isShutFor: (pass: Permit) => boolean
+  /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
+  readonly observe: (failure: Failure | undefined, sentAt: number, question?: string) => void
+  /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
+  readonly hold: (ms: number) => void
+  /** For how long it was told so, from now, ms. */
+  readonly heldFor: () => number
+}
+
+export interface Permit {
+  readonly kind: 'free' | 'probe'
+  readonly leave: () => void
+}
+
+const freePermit: Permit = { kind: 'free', leave: () => {} }
+
+/** So many questions in a row with answers that nobody can read are not at fault themselves. */
+const MANY = 8
+
+export function createCircuitBreaker({
+  clock,
+  random,
+}: {
+  readonly clock: Clock
+  readonly random: Random
+}): CircuitBreaker {
+  let failures = 0
+  /** Questions whose answers nobody can read, since the last answer that could be read. */
+  const unread = new Set<string>()
+  let hasTripped = false
+  /** On the monotonic clock, ms. */
+  let pausedAt = Number.NEGATIVE_INFINITY
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  let heldUntil = Number.NEGATIVE_INFINITY
+  let probe: Promise<void> | undefined
+
+  function beginProbe(): Permit {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    probe = promise
+    const leave = () => {
+      if (probe === promise) probe = undefined
+      resolve()
+    }
+    return { kind: 'probe', leave }
+  }
+
+  function shut(pause: number): void {
+    hasTripped = true
+    pausedAt = clock.monotonic()
+    pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+  }
+
+  return {
+    pass: async signal => {
+      while (!signal.aborted) {
+        const left = pausedUntil - clock.monotonic()
+        if (left > 0) await clock.sleep(left, signal)
+        else if (!hasTripped) break
+        else if (probe) await probe
+        else return beginProbe()
+      }
+      return freePermit
+    },
+    isShutFor: ({ kind }) => pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
+    observe: (failure, sentAt, question) => {
+      // What was under way when the breaker fell tells nothing of how things are since.
+      if (hasTripped && sentAt < pausedAt) return
+      if (question !== undefined && isIncomprehensible(failure)) {
+        if (unread.size < MANY) unread.add(question)
+      } else {
+        unread.clear()
+      }
+      if (failure && unread.size >= MANY) {
+        failures += 1
+        return shut(incomprehensiblePause(failures, random.next()))
+      }
+      if (!failure || retryRules[failure.kind].scope === 'series') {
+        failures = 0
+        hasTripped = false
+        return
+      }
+      failures += 1
+      const pause = groupPause(failure, failures, random.next())
+      if (pause > 0) shut(pause)
+    },
+    hold: ms => {
+      heldUntil = Math.max(heldUntil, clock.monotonic() + ms)
+      pausedUntil = Math.max(pausedUntil, heldUntil)
+    },
+    heldFor: () => Math.max(0, heldUntil - clock.monotonic()),
+  }
+}

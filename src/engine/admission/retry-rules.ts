@@ -1,0 +1,209 @@
+import { askedDelay, type Backoff, longestSpread, retryDelay } from '../../planning/retry.ts'
+import { classroomCodes } from '../../provider/classroom/index.ts'
+import type { Failure, FailureKind } from '../../provider/errors.ts'
+
+/** How one kind of failure is met. The kind alone decides. */
+export interface RetryRule extends Backoff {
+  /** Who waits: only the series that failed, or every request of the limit group. */
+  readonly scope: 'series' | 'group'
+  /** From how many failures in a row on the whole group waits; one of a passing kind may be chance. */
+  readonly tolerated: number
+  /** The log level at which a person should hear of it. */
+  readonly level: 'info' | 'warn' | 'error'
+  /** Whether the provider may have handed out what nobody read: then a consuming read is a gap. */
+  readonly unread: boolean
+  /** Whether the provider turned a request away that should never have been sent: counted, and to stay 0. */
+  readonly limitViolation: boolean
+}
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+
+const passing: RetryRule = {
+  scope: 'group',
+  tolerated: 2,
+  first: second,
+  cap: minute,
+  level: 'warn',
+  unread: true,
+  limitViolation: false,
+}
+const unusable: RetryRule = {
+  scope: 'series',
+  tolerated: 0,
+  first: 5 * second,
+  cap: 5 * minute,
+  level: 'error',
+  unread: true,
+  limitViolation: false,
+}
+const refused: RetryRule = {
+  scope: 'series',
+  tolerated: 0,
+  first: minute,
+  cap: 30 * minute,
+  level: 'error',
+  unread: false,
+  limitViolation: false,
+}
+const closedDoor: RetryRule = {
+  scope: 'group',
+  tolerated: 0,
+  first: minute,
+  cap: minute,
+  level: 'error',
+  unread: false,
+  limitViolation: true,
+}
+/** The question was beyond a limit of the plan: it is asked anew within a narrower one. */
+const overstepped: RetryRule = {
+  scope: 'series',
+  tolerated: 0,
+  first: second,
+  cap: 5 * minute,
+  level: 'error',
+  unread: false,
+  limitViolation: true,
+}
+/** Asked too often, although nobody else was known to ask. */
+const tooMany: RetryRule = {
+  scope: 'group',
+  tolerated: 0,
+  first: minute,
+  cap: 10 * minute,
+  level: 'warn',
+  unread: false,
+  limitViolation: true,
+}
+
+export const retryRules: Readonly<Record<FailureKind, RetryRule>> = {
+  network: passing,
+  timeout: passing,
+  server_error: passing,
+  unavailable: passing,
+  gateway_timeout: passing,
+  redirect: { ...unusable, scope: 'group' },
+  too_large: unusable,
+  malformed: unusable,
+  unexpected_status: unusable,
+  unexpected_code: { ...refused, unread: true },
+  bad_request: refused,
+  not_found: { ...refused, level: 'warn' },
+  conflict: { ...refused, level: 'warn' },
+  // No rate: to wait helps nobody, and the next request may well be taken.
+  quota: { ...refused, level: 'warn' },
+  // The transport has read the credentials again by now: one quick try with those, then one a minute.
+  unauthorized: { ...closedDoor, first: second, factor: 60 },
+  forbidden: closedDoor,
+  rate_limited: tooMany,
+  qps_limit: { ...tooMany, first: 2 * second, cap: minute },
+  // Someone else spends of the same day: when it frees is not known, so one request looks now and then.
+  qpd_limit: { ...tooMany, first: 15 * minute, cap: hour },
+  limit_exceeded: tooMany,
+  no_access: { ...closedDoor, first: hour, cap: hour },
+  latency_limit: overstepped,
+  time_range_limit: overstepped,
+  time_length_limit: overstepped,
+}
+
+/** Waits after a fault of this program. */
+export const faultBackoff: Backoff = { first: 5 * second, cap: 5 * minute }
+
+/** Where the whole group waits, a series need only let the others go first. */
+const behindTheGroup: Backoff = { first: second, cap: minute }
+
+/** A question that fails each time costs what others need: soon it is asked a few times a day only. */
+const failingQuestion: Backoff = { first: minute, cap: 12 * hour, factor: 5 }
+
+/**
+ * A feed cannot be asked for less, and what it would have told meanwhile may be told to nobody: it is asked again within
+ * seconds, and later, with what chance adds, once a minute.
+ */
+const failingFeed: Backoff = { first: 2 * second, cap: 40 * second }
+
+/** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
+const PAUSE_SHARE = 0.1
+
+/**
+ * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
+ * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
+ * tenth of the time for which its data are available (`available`, seconds).
+ */
+export function questionPause(
+  failure: Failure,
+  failures: number,
+  { available, chance }: { readonly available: number; readonly chance: number },
+): number {
+  if (!isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
+  const longest = (available * second * PAUSE_SHARE) / longestSpread
+  const backoff = { ...failingQuestion, cap: Math.min(failingQuestion.cap, longest) }
+  return retryDelay(backoff, failures, chance, failure.retryAfter)
+}
+
+/** Whether it is this question that fails, as far as can be told: neither the whole group nor a bound of the plan. */
+export function isOfTheQuestion(kind: FailureKind): boolean {
+  const reaction = retryRules[kind]
+  return reaction.scope === 'series' && reaction !== overstepped
+}
+
+/** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */
+export function groupPause(failure: Failure, failures: number, chance: number): number {
+  const { kind, retryAfter } = failure
+  const reaction = retryRules[kind]
+  // What may be chance is none where the provider says how long to stay away.
+  const tolerated = retryAfter === undefined ? reaction.tolerated : 0
+  if (reaction.scope === 'series' || failures <= tolerated) return 0
+  const row = failures - tolerated
+  // A provider that says how long is believed once.
+  if (retryAfter !== undefined && row === 1) return askedDelay(retryAfter, chance)
+  return retryDelay(reaction, row, chance, retryAfter)
+}
+
+/** How long a series waits after its n-th failure in a row, ms; `longest` unless the provider asks for more. */
+export function seriesPause(
+  failure: Failure | undefined,
+  failures: number,
+  chance: number,
+  longest = Number.POSITIVE_INFINITY,
+): number {
+  if (!failure) return retryDelay(faultBackoff, failures, chance)
+  const reaction = retryRules[failure.kind]
+  if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
+  const backoff = { ...reaction, cap: Math.min(reaction.cap, longest / longestSpread) }
+  return retryDelay(backoff, failures, chance, failure.retryAfter)
+}
+
+/** As seriesPause, of a feed. */
+export function feedPause(failure: Failure | undefined, failures: number, chance: number): number {
+  if (!failure || !isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
+  return retryDelay(failingFeed, failures, chance, failure.retryAfter)
+}
+
+/**
+ * Whether an answer came that nobody can read, or that a room is muted. One series may have such answers for itself;
+ * where many of an app have them, a page of a maintenance, or of something in between, answers in the place of the
+ * provider, or it is the app that is turned away.
+ */
+export function isIncomprehensible(failure: Failure | undefined): boolean {
+  return (
+    failure !== undefined && (incomprehensible.has(failure.kind) || failure.code === classroomCodes.muted)
+  )
+}
+
+const incomprehensible: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'malformed',
+  'too_large',
+  'unexpected_status',
+  'unexpected_code',
+])
+
+/** How long all questions of an app wait after the n-th answer in a row, of many, that nobody can read, ms. */
+export function incomprehensiblePause(failures: number, chance: number): number {
+  return retryDelay(passing, failures, chance)
+}
+
+/** The provider turned a request away: never to be seen while credentials, plan and limits are right. */
+export function isLimitViolation(kind: FailureKind): boolean {
+  return retryRules[kind].limitViolation
+}

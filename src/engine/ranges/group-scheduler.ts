@@ -1,0 +1,117 @@
+import { retryDelay } from '../../planning/retry.ts'
+import { chooseRequest, newTally } from '../../planning/shares.ts'
+import type { Hint } from '../../streams/stream.ts'
+import { faultBackoff } from '../admission/retry-rules.ts'
+import type { AppContext } from '../context.ts'
+import { StoreUnavailable } from '../ports.ts'
+import type { GroupLimit } from '../settings.ts'
+import { createWakeup, type Wakeup } from '../wakeup.ts'
+import type { Pacer } from './pacer.ts'
+import type { PendingRequest, WorkSource } from './pending-work.ts'
+
+/** What the sources of a limit group need besides what every part of an app does. */
+export interface GroupContext extends AppContext {
+  /** News of rooms that came with other data. */
+  readonly onRooms: (hints: readonly Hint[]) => void
+  /** There is new work for some stream of the app. */
+  readonly onWork: () => void
+}
+
+/** Spends the budget of one limit group of an app: one request after the other, whatever is most urgent. */
+export interface GroupScheduler {
+  readonly done: Promise<void>
+  readonly wake: () => void
+}
+
+export interface ScheduledGroup {
+  readonly name: string
+  readonly limit: GroupLimit
+  readonly sources: readonly WorkSource[]
+  readonly pacer: Pacer
+  /** How long before it expires anything goes before everything else, seconds; below 0 nothing does. */
+  readonly soon: () => number
+}
+
+/** The sources are asked at least this often, ms. */
+const LONGEST_NAP_MS = 60_000
+
+export function startGroupScheduler(
+  context: GroupContext,
+  group: ScheduledGroup,
+  now: () => number,
+): GroupScheduler {
+  const { app, clock, random, log, signal, health } = context
+  const wakeup: Wakeup = createWakeup(clock)
+  const running = new Set<Promise<void>>()
+  /** How far each purpose has come in its share since this process began. */
+  let tally = newTally
+
+  /** While it is uncertain whether the database is well, one job tries it. */
+  const places = () => (health.state() === 'up' ? group.limit.concurrency : 1)
+
+  function start(request: PendingRequest): void {
+    const run = request.run().finally(() => {
+      running.delete(run)
+      wakeup.notify()
+    })
+    running.add(run)
+  }
+
+  /** Starts what is most urgent; answers for how many ms there is nothing to do. */
+  async function step(): Promise<number> {
+    if (health.state() === 'down' || running.size >= places()) return LONGEST_NAP_MS
+    const found = await Promise.all(group.sources.map(source => source.find()))
+    const requests = found.flatMap(each => each.requests)
+    const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
+    if (requests.length === 0) return idle
+    const waits = await group.pacer.waits(requests.map(({ purpose }) => purpose))
+    const ready = requests.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
+    const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
+    const choice = chooseRequest(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon() })
+    if (!choice) return Math.min(idle, ...requests.map(({ purpose }) => waits[purpose]))
+    tally = choice.tally
+    group.pacer.began()
+    start(choice.request)
+    return 0
+  }
+
+  /** What fails again and again is always the first to expire: that must not put it before all others. */
+  function calmed(request: PendingRequest): PendingRequest {
+    return request.isFailing
+      ? { ...request, expiresAt: Math.max(request.expiresAt, now() + group.soon() + 1) }
+      : request
+  }
+
+  /** Does something that needs the database until it is done. */
+  async function persist<T>(act: () => Promise<T>): Promise<T | undefined> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await act()
+      } catch (error) {
+        if (error instanceof StoreUnavailable) health.failed(error.fault)
+        else
+          log.error('a limit group could not be drained; trying again', {
+            app: app.id,
+            group: group.name,
+            error,
+          })
+        await wakeup.wait(retryDelay(faultBackoff, failures, random.next()))
+      }
+    }
+    return undefined
+  }
+
+  async function run(): Promise<void> {
+    signal.addEventListener('abort', wakeup.notify, { once: true })
+    await persist(async () => {
+      for (const source of group.sources) await source.begin()
+    })
+    while (!signal.aborted) {
+      const nap = (await persist(step)) ?? 0
+      if (nap > 0) await wakeup.wait(nap)
+    }
+    await Promise.all(running)
+  }
+
+  return { wake: wakeup.notify, done: run() }
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../../clock/clock.ts'
+import {
+  burstOf,
+  lookBack,
+  measurePace,
+  type Pace,
+  type PacedBudget,
+  waitFor,
+} from '../../planning/pacing.ts'
+import { type Ledger, type Meter, type Purpose, purposes } from '../ports.ts'
+import type { GroupLimit } from '../settings.ts'
+
+/** Spreads the budget of one limit group over its longest window. */
+export interface Pacer {
+  /** In how many ms a request for each purpose may be sent by who has `wanted` to ask for; 0 is now. Throws StoreUnavailable. */
+  readonly waits: (wanted?: readonly Purpose[]) => Promise<Readonly<Record<Purpose, number>>>
+  /** Requests a second that are left to the app when all that share the budget have something to ask for. */
+  readonly share: () => number
+  /** The app begins to ask for something: its turn is over. */
+  readonly began: () => void
+}
+
+export interface Pacers {
+  /** `series`: how many questions one round of the group has for this app. */
+  readonly of: (app: string, group: string, limit: GroupLimit, series: number) => Pacer
+}
+
+export interface PacerPorts {
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly meter: Meter
+}
+
+/** An app that does not come back this long after its wait was over, ms, has nothing to ask for. */
+const GRACE_MS = 5_000
+
+/** Windows shorter than this, seconds, are the ledger's business alone. */
+const SHORTEST_PACED = 3_600
+
+const noWaits = waitsOf(() => 0)
+const othersFirst = waitsOf(() => GRACE_MS)
+
+/** Whose turn it is among the apps that share a budget: of those that wait for it, the one that had least. */
+interface Turns {
+  /** Where each app stands that has something to ask for, and until when, ms, it is waited for. */
+  readonly stands: Map<string, { stand: number; until: number }>
+  /** Where the app stood that had its turn last: who has been away does not catch up. */
+  last: number
+}
+
+/** Apps that share a credential share its pace. */
+export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
+  const paces = new Map<string, Pace>()
+  const turns = new Map<string, Turns>()
+  /** Questions of one round by app, for each budget. */
+  const rounds = new Map<string, Map<string, number>>()
+
+  return {
+    of: (app, group, { scope, rates }, series) => {
+      const longest = rates.toSorted((a, b) => b.window - a.window)[0]
+      if (!longest || longest.window < SHORTEST_PACED)
+        return { waits: async () => noWaits, share: () => Infinity, began: () => {} }
+      const { requests, window } = longest
+      const key = `${scope} ${group}`
+      const round = rounds.get(key) ?? new Map<string, number>()
+      rounds.set(key, round.set(app, series))
+      const shared = turns.get(key) ?? { stands: new Map(), last: 0 }
+      turns.set(key, shared)
+      return {
+        waits: async (wanted = purposes) => {
+          const all = round.values().reduce((sum, each) => sum + each, 0)
+          const budget: PacedBudget = { requests, window: window * 1_000, burst: burstOf(requests, all) }
+          const asked = clock.monotonic()
+          const recent = lookBack(budget)
+          const spending = await ledger.budget(scope, group, window, recent)
+          const evenly = (requests * recent) / budget.window
+          meter.budget(scope, group, {
+            used: spending.used / requests,
+            pace: spending.recent / evenly,
+            over: recent,
+          })
+          const pace = measurePace(budget, paces.get(key), spending, asked)
+          paces.set(key, pace)
+          const waits = waitsOf(purpose => waitFor(budget, pace, spending, purpose))
+          const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
+          return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
+        },
+        share: () => requests / window / round.size,
+        began: () => {
+          const own = shared.stands.get(app)
+          if (!own) return
+          shared.last = own.stand
+          own.stand += 1
+        },
+      }
+    },
+  }
+}
+
+/** Says that the app will be back in `wait` ms; another one that is waited for and had less goes first. */
+function isTurnOf({ stands, last }: Turns, app: string, now: number, wait: number): boolean {
+  const own = { stand: Math.max(last, stands.get(app)?.stand ?? 0), until: now + wait + GRACE_MS }
+  stands.set(app, own)
+  if (wait > 0) return true
+  return !stands.values().some(({ stand, until }) => stand < own.stand && until > now)
+}
+
+function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {
+  return Object.fromEntries(purposes.map(purpose => [purpose, wait(purpose)])) as Record<Purpose, number>
+}

@@ -1,0 +1,196 @@
+import type { Clock } from '../../clock/clock.ts'
+import { ceilTo } from '../../planning/align.ts'
+import type { WindowRules } from '../../planning/windows.ts'
+import type { FailureKind } from '../../provider/errors.ts'
+import type { RangeLimits } from '../../provider/limits.ts'
+import type { Bounds } from '../../streams/stream.ts'
+import type { ClockOffset, ItemBounds } from '../ports.ts'
+import { createTrial } from './trial.ts'
+
+/** How the windows of a series are cut; the bounds of the plan come to it. */
+export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
+
+/** The strict bounds that a limit group sets to questions about ranges of time, by the provider's own clock. */
+export interface RangeRules {
+  /** The provider's clock as far as it is known, Unix seconds. */
+  readonly now: () => number
+  readonly of: (cut: WindowCut) => WindowRules
+  /** Longest range of one request, seconds: end less start must be below it. */
+  readonly timeFrame: () => number
+  /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
+  readonly slack: () => number
+  /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
+  readonly gone: (step: number) => number
+  /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
+  readonly bounds: () => ItemBounds
+  /**
+   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose trial
+   * is not due: then it must be planned anew.
+   */
+  readonly begin: (bounds: Bounds) => Attempt | undefined
+}
+
+/** What became of a question, as far as it tells of the bounds. */
+export type Told = 'served' | 'unknown' | FailureKind
+
+/** A question on its way. */
+export interface Attempt {
+  /**
+   * Waits for its end. Where the provider refused a range that should have been allowed, less is asked for from now
+   * on; the documented bound is tried again later.
+   */
+  readonly of: <T>(work: Promise<T>, told: (result: T) => Told) => Promise<T>
+}
+
+type Bound = 'start' | 'end' | 'timeFrame'
+const boundNames: readonly Bound[] = ['start', 'end', 'timeFrame']
+const boundOf: Readonly<Partial<Record<FailureKind, Bound>>> = {
+  time_range_limit: 'start',
+  latency_limit: 'end',
+  time_length_limit: 'timeFrame',
+}
+
+/**
+ * Seconds that a question keeps away from its bounds. A request may be long on its way, which moves the earliest
+ * start; the provider's clock is told to the second.
+ */
+const startMargin = 15
+const endMargin = 3
+const wayMargin = 5
+
+/** Of a clock that is told to the second, ms: the margins above allow for it. */
+const allowedDoubt = 1_000
+
+/** Before the provider has told the time, or where its answers are at odds, its clock may be this far off, seconds. */
+const unknownClock = 120
+
+/** What the first refusal moves a bound by, seconds, each next one twice as far, and how far they can move it. */
+const endStep = 10
+const longestEnd = 900
+const startShare = 0.02
+const shortestSpan = 60
+
+type Distances = Readonly<Record<Bound, number>>
+
+export function createRangeRules(
+  limits: RangeLimits,
+  clock: Clock,
+  clockOffset: () => ClockOffset | undefined,
+): RangeRules {
+  /** By what refusals moved each bound away from where it is documented, seconds. */
+  const away = { start: 0, end: 0, timeFrame: 0 }
+  /** The least that was refused since it stood where it is documented, as a distance from there. */
+  const refusedAt = { start: -1, end: -1, timeFrame: -1 }
+  const step: Distances = { start: limits.availableData * startShare, end: endStep, timeFrame: 0 }
+  const farthest: Distances = {
+    ...{
+      start: limits.availableData / 2,
+      end: longestEnd,
+      timeFrame: Math.max(0, limits.timeFrame - shortestSpan),
+    },
+  }
+  const trials = { start: createTrial(clock), end: createTrial(clock), timeFrame: createTrial(clock) }
+  const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
+
+  /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
+  const unsure = () => {
+    const known = clockOffset()
+    if (!known) return unknownClock
+    return Math.min(unknownClock, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000)))
+  }
+
+  const isTight = (bound: Bound) => away[bound] > 0
+
+  /** How far the bounds are kept away now: one whose trial is due stands where it is documented. */
+  function kept(): Distances {
+    const tried = boundNames.find(bound => isTight(bound) && trials[bound].isDue())
+    return tried ? { ...away, [tried]: 0 } : away
+  }
+
+  function margin(): WindowRules['margin'] {
+    const { start, end } = kept()
+    return { start: startMargin + start + unsure(), end: endMargin + end + unsure() }
+  }
+
+  /** How far a question stays away from each bound as it is documented. */
+  function distances({ start, end }: Bounds): Distances {
+    return {
+      start: start - (now() - limits.availableData),
+      end: now() - limits.dataDelay - end,
+      timeFrame: limits.timeFrame - (end - start),
+    }
+  }
+
+  /** Which of the tightened bounds a question goes beyond. */
+  function beyond(asked: Distances): readonly Bound[] {
+    return boundNames.filter(bound => isTight(bound) && asked[bound] <= away[bound])
+  }
+
+  /** What was refused is not asked for again. What was sent before it was known teaches nothing more. */
+  function tighten(bound: Bound, asked: Distances): void {
+    refusedAt[bound] = Math.max(refusedAt[bound], asked[bound])
+    if (!isTight(bound) || asked[bound] > away[bound]) {
+      const further =
+        bound === 'timeFrame'
+          ? limits.timeFrame - Math.ceil((limits.timeFrame - asked.timeFrame) / 2) - 1
+          : Math.max(step[bound], 2 * away[bound], asked[bound])
+      away[bound] = Math.min(farthest[bound], further)
+    }
+    trials[bound].plan()
+  }
+
+  /** A question beyond a tightened bound was served: the bound moves to where it is proved, or was never refused. */
+  function loosen(bound: Bound, asked: Distances): void {
+    const isProved = asked[bound] > refusedAt[bound] + step[bound]
+    away[bound] = isProved ? Math.max(0, asked[bound] - 1) : 0
+    if (!isProved) refusedAt[bound] = -1
+    trials[bound].end(isProved ? 'nearer' : 'served')
+  }
+
+  function begin(bounds: Bounds): Attempt | undefined {
+    const asked = distances(bounds)
+    const [tried, ...others] = beyond(asked)
+    if (others.length > 0 || (tried && !trials[tried].isDue())) return undefined
+    if (tried) trials[tried].begin()
+    return {
+      of: async (work, told) => {
+        let outcome: Told = 'unknown'
+        try {
+          const result = await work
+          outcome = told(result)
+          return result
+        } finally {
+          note(outcome, tried, asked)
+        }
+      },
+    }
+  }
+
+  function note(told: Told, tried: Bound | undefined, asked: Distances): void {
+    const refused = told === 'served' || told === 'unknown' ? undefined : boundOf[told]
+    if (refused && refused !== tried) tighten(refused, asked)
+    if (!tried) return
+    if (told === 'served') loosen(tried, asked)
+    else trials[tried].end(refused === tried ? 'refused' : 'unknown')
+    if (refused === tried) refusedAt[tried] = Math.max(refusedAt[tried], asked[tried])
+  }
+
+  return {
+    now,
+    of: cut => ({
+      availableData: limits.availableData,
+      timeFrame: limits.timeFrame - kept().timeFrame,
+      dataDelay: limits.dataDelay,
+      ...cut,
+      margin: margin(),
+    }),
+    timeFrame: () => limits.timeFrame - kept().timeFrame,
+    slack: () => unsure() + wayMargin,
+    gone: step => ceilTo(now() - limits.availableData - unsure(), step),
+    bounds: () => {
+      const { start, end } = margin()
+      return { after: now() - limits.availableData + start, before: now() - limits.dataDelay - end }
+    },
+    begin,
+  }
+}

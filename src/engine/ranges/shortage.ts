@@ -1,0 +1,78 @@
+import { shortfall } from '../../planning/shortage.ts'
+import type { SubstreamName } from '../../streams/stream.ts'
+import type { AppContext } from '../context.ts'
+import type { SubstreamDemand } from '../ports.ts'
+
+/** Whether the details of an app's calls are more than the budget can bring before they expire. */
+export interface Shortage {
+  /** Looks again where it is time to. Throws StoreUnavailable. */
+  readonly look: () => Promise<void>
+  /** Then the newest calls are measured first: whatever is done, some are lost, and those that expire are no better. */
+  readonly isShort: () => boolean
+  /** What expires sooner than this is not begun, seconds: it would not be read to its end. */
+  readonly lead: () => number
+}
+
+export interface ShortageContext {
+  readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log'>
+  /** The streams that draw on the budget. */
+  readonly streams: readonly SubstreamName[]
+  /** How far back details are served, seconds. */
+  readonly availableData: number
+  /** Requests a second that are left to this app. */
+  readonly capacity: () => number
+  /** The provider's clock, Unix seconds. */
+  readonly now: () => number
+}
+
+const LOOK_EVERY_MS = 300_000
+
+/** New calls are counted over a day, so that neither an evening nor a night stands for it, or over what is available. */
+const LONGEST_COUNT = 86_400
+
+/** What a call costs before any was read: its sessions and one batch of metrics. */
+const unknownCost = { slices: 1, pages: 1, batches: 1 } as const
+
+export function createShortage({
+  context,
+  streams,
+  availableData,
+  capacity,
+  now,
+}: ShortageContext): Shortage {
+  const { app, clock, store, log } = context
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let share = 0
+  let perSlice = 0
+
+  /** Requests for something of which one stream asks so many times, and another so many. */
+  const cost = (ofSessions: number, ofMetrics: number) =>
+    (streams.includes('call-sessions') ? ofSessions : 0) + (streams.includes('call-metrics') ? ofMetrics : 0)
+
+  function measure({ calls, cost: known, owed }: SubstreamDemand, counted: number): number {
+    const { slices, pages, batches } = known ?? unknownCost
+    perSlice = cost(pages, batches)
+    const waiting = owed.map(({ from, sessions, metrics }) => ({
+      expiresAt: from + availableData,
+      requests: cost(sessions * pages, sessions * batches + metrics),
+    }))
+    const inflow = (calls * slices * perSlice) / counted
+    return shortfall({ inflow, capacity: capacity(), owed: waiting }, now())
+  }
+
+  return {
+    isShort: () => share > 0,
+    lead: () => (share > 0 ? (2 * perSlice) / capacity() : 0),
+    look: async () => {
+      if (clock.monotonic() - lookedAt < LOOK_EVERY_MS) return
+      const counted = Math.min(availableData, LONGEST_COUNT)
+      const before = share
+      share = measure(await store.substreamDemand(app.id, now() - counted), counted)
+      lookedAt = clock.monotonic()
+      if (share > 0 === before > 0) return
+      const labels = { app: app.id, lost: Math.round(share * 100) / 100 }
+      if (share > 0) log.warn('more calls begin than can be measured; the newest go first', labels)
+      else log.info('all calls can be measured again', labels)
+    },
+  }
+}

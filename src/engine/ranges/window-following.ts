@@ -1,0 +1,117 @@
+import { frameOf, type WindowRules } from '../../planning/windows.ts'
+import type { RangeLimits } from '../../provider/limits.ts'
+import { substreamNames, type WindowSeries, type WindowStream } from '../../streams/stream.ts'
+import type { LiveChannel } from '../ports.ts'
+import type { WindowSettings } from '../settings.ts'
+import type { GroupContext } from './group-scheduler.ts'
+import type { LiveChoice } from './live-choice.ts'
+import type { RangeRules } from './range-rules.ts'
+import { newSeries, type SeriesState } from './window-series.ts'
+
+export interface WindowSourceContext {
+  readonly context: GroupContext
+  readonly stream: WindowStream
+  readonly settings: WindowSettings
+  /** The channels that are asked about while something goes on in them. */
+  readonly choice: LiveChoice
+  readonly rules: RangeRules
+  /** What the plan allows of the details of a call; undefined where they are not drained. */
+  readonly details: RangeLimits | undefined
+  /** How long one round of the limit group takes at its fastest, seconds. */
+  readonly round: number
+}
+
+export interface Followed {
+  readonly one: WindowSeries
+  readonly state: SeriesState
+  /** Of a channel that is asked about while something goes on in it: whether that is over. */
+  passing?: 'going on' | 'over'
+}
+
+/** Which series of a window stream are asked for: those of the configuration, and of channels that come and go. */
+export interface Following {
+  readonly series: ReadonlyMap<string, Followed>
+  readonly begin: () => Promise<void>
+  /** Follows the channels in which something goes on now, and no longer those in which it is over. */
+  readonly renew: () => Promise<void>
+}
+
+/** A first start goes back as far as the plan reaches, less what leaves the reach until it is read, seconds. */
+export const FIRST_LEAD = 60
+
+export function followWindows(source: WindowSourceContext): Following {
+  const { context, stream, settings, choice, rules, details, round } = source
+  const { app, clock, store } = context
+  const { live, frame, allowedLateness } = settings
+  const follow = (one: WindowSeries): Followed => {
+    return { one, state: newSeries(clock.monotonic(), settings.revisitEvery) }
+  }
+  const followed = new Map(settings.series.map(one => [one.key, follow(one)]))
+  let chosen: readonly LiveChannel[] = []
+
+  async function begin(): Promise<void> {
+    const fence = context.fence()
+    // Details of calls that were out of their reach before anyone asked are owed by nobody.
+    for (const name of details ? substreamNames : []) {
+      await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
+    }
+    await make(settings.series, 'lasting')
+    const open = new Set((await store.windows(app.id, stream.name)).map(({ series }) => series))
+    await choose(open)
+    for (const series of open) {
+      if (!followed.has(series)) await store.leaveWindows(fence, app.id, stream.name, series)
+    }
+  }
+
+  /** All that can be had of the past is owed, or nothing of it. */
+  async function make(all: readonly WindowSeries[], kind: 'lasting' | 'passing'): Promise<void> {
+    const alike = Map.groupBy(all, ({ step, expects }) => `${step} ${expects}`)
+    for (const series of alike.values()) {
+      const { step, expects } = series[0]!
+      const isPassing = kind === 'passing'
+      const own: WindowRules = rules.of({ step, frame, allowedLateness })
+      const from = isPassing
+        ? frameOf(own, rules.now()).lowerBound
+        : frameOf(own, rules.now() + FIRST_LEAD + round).upperBound
+      const keys = series.map(({ key }) => key)
+      const each = expects === 'each' ? step : undefined
+      await store.beginWindows(context.fence(), app.id, stream.name, keys, from, each, isPassing)
+    }
+  }
+
+  /** `open`: series that were asked for before this process began. */
+  async function choose(open: ReadonlySet<string>): Promise<void> {
+    if (!live) return
+    const wasAsked = (channel: string) => live.of(channel).some(({ key }) => open.has(key))
+    const now = await choice.now(live.most, wasAsked)
+    if (now === chosen) return
+    const wanted = new Map<string, { readonly one: WindowSeries; readonly isOver: boolean }>()
+    for (const { channel, endedAt } of now) {
+      for (const one of live.of(channel)) wanted.set(one.key, { one, isOver: endedAt !== null })
+    }
+    const fresh = [...wanted.values()].map(({ one }) => one).filter(({ key }) => !followed.has(key))
+    await make(fresh, 'passing')
+    for (const one of fresh) {
+      const each: Followed = { ...follow(one), passing: 'going on' }
+      // Nothing is owed yet of one that is new.
+      if (!open.has(one.key)) each.state.liveAt += settings.every
+      followed.set(one.key, each)
+    }
+    for (const [key, each] of followed) {
+      if (!each.passing) continue
+      const still = wanted.get(key)
+      if (still) each.passing = still.isOver ? 'over' : 'going on'
+      else if (!each.state.isBusy) await leave(key)
+    }
+    chosen = now
+  }
+
+  async function leave(key: string): Promise<void> {
+    await store.leaveWindows(context.fence(), app.id, stream.name, key)
+    followed.delete(key)
+  }
+
+  return { series: followed, begin, renew: () => choose(noSeries) }
+}
+
+const noSeries: ReadonlySet<string> = new Set()

@@ -1,0 +1,126 @@
+import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
+import type { Json } from '../../rows/json.ts'
+import type { Page, PageResult } from '../../streams/stream.ts'
+import type { Place, PollContext } from '../context.ts'
+import type { Answer, Grant, PageCommit, Timing } from '../ports.ts'
+import type { Task } from '../task.ts'
+import type { Heard } from './heard.ts'
+
+/** A page of a series whose pages follow each other by nextId. */
+export interface CursorPage extends Page {
+  /** nextId led back to a page of this reading and is not followed. */
+  readonly looping: boolean
+}
+
+export interface CursorResult extends PageResult {
+  /** A feed may have more of the kind waiting. */
+  readonly holdsBack: boolean
+}
+
+/** A batch may be left without items by chance; so many in a row are not. */
+const EMPTY_PAGES_AT_THE_END = 5
+
+/** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
+const PLAN_LIFE_MS = 60_000
+
+export function cursorTask(
+  context: PollContext,
+  place: Place,
+  heard: (series: string) => Heard,
+): Task<CursorPage, CursorResult> {
+  const { stream, store } = context
+  /** What the whole answer says; parts of it are harvested again where the database refuses one. */
+  let isNews: boolean | undefined
+  const holdsBack = ({ told = [] }: PageResult) => {
+    isNews ??= stream.kind === 'feed' && heard(context.series).isNews(told)
+    return isNews
+  }
+  return {
+    stream: stream.name,
+    plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
+    parse: (answer, timing) => parse(context, place, answer, timing),
+    toRows: page => {
+      const pageResult = stream.toRows(page, place.progress.streamState)
+      return { ...pageResult, holdsBack: holdsBack(pageResult) }
+    },
+    commit: (page, pageResult, grant) => store.commit(pageCommit(context, place, page, pageResult, grant)),
+    dryRun: (page, pageResult, grant) => store.dryRun(pageCommit(context, place, page, pageResult, grant)),
+  }
+}
+
+/** Why the series cannot be asked about at all: its name cannot be sent. Undefined where it can. */
+export function unaskable(context: PollContext): string | undefined {
+  const { stream } = context
+  if (stream.scope === 'app') return undefined
+  try {
+    requestLine(stream.operation, named(context))
+    return undefined
+  } catch (error) {
+    if (error instanceof ParameterError) return error.message
+    throw error
+  }
+}
+
+/** Where the series stands after a page. */
+export function standAfter(
+  { progress }: Place,
+  page: Page,
+  { follow, streamState }: PageResult,
+): { readonly cursor: string | null; readonly streamState: Json } {
+  return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), streamState }
+}
+
+/** Pages without items in a row, this one included. */
+export function emptyUpTo({ empty }: Place, { items }: Pick<Page, 'items'>): number {
+  return items.length === 0 ? empty + 1 : 0
+}
+
+function plan(context: PollContext, { cursor }: Place): RequestLine {
+  const { stream } = context
+  const asked = stream.kind === 'feed' ? {} : stream.request(cursor)
+  return requestLine(stream.operation, { ...named(context), ...asked })
+}
+
+/** What the path names. */
+function named({ app, stream, series }: Pick<PollContext, 'app' | 'stream' | 'series'>): Parameters {
+  const known: Parameters = { region: app.region, appId: app.id, roomUuid: series }
+  return Object.fromEntries(Object.entries(known).filter(([name]) => name in stream.operation.pathParams))
+}
+
+function parse(
+  { settings, stream, series }: PollContext,
+  place: Place,
+  { body, answeredAt }: Answer,
+  { receivedAt }: Timing,
+): CursorPage {
+  const { items, nextId, total } = stream.read(body)
+  const { cursor, purpose, asked } = place
+  // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
+  const empty = emptyUpTo(place, { items })
+  const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
+  const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
+  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
+  return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.reading }
+}
+
+/** A reading that went in a circle has not seen the end: it proves nothing about holes. */
+function pageCommit(
+  { app, stream, series, fence }: PollContext,
+  place: Place,
+  page: CursorPage,
+  pageResult: CursorResult,
+  grant: Grant | undefined,
+): PageCommit {
+  const { room, rows, rejects, holes, isUndecided } = pageResult
+  return {
+    ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
+    ...standAfter(place, page, pageResult),
+    version: place.progress.version,
+    caughtUp:
+      pageResult.follow === 'next' && page.nextId === undefined && !page.looping && !pageResult.holdsBack,
+    source: stream.source,
+    ...(isUndecided && { isUndecided }),
+    ...(holes && !page.looping ? { holes } : {}),
+    ...(grant ? { settles: grant } : {}),
+  }
+}

@@ -1,0 +1,224 @@
+import type { Clock } from '../../clock/clock.ts'
+import { hintedDelay } from '../../planning/cadence.ts'
+import {
+  type CursorStreamName,
+  type Hint,
+  type RoomStreamName,
+  roomStreamNames,
+} from '../../streams/stream.ts'
+import type { RoomLife } from '../ports.ts'
+import type { AppSettings, StreamSettings } from '../settings.ts'
+import { afterChanges, isStartedAgain, later } from './room-life.ts'
+import { Whereabouts } from './whereabouts.ts'
+
+/** The stream whose log decides what a room is; the other streams of a room wait for it. */
+export const parentStream: RoomStreamName = 'room-events'
+
+/** No event announces what these streams bring, so every sign of life in the room counts for them. */
+const unannounced: ReadonlySet<CursorStreamName> = new Set(['popup-quiz', 'poll'])
+
+/** The database measures trust in a log from its commit; a part of it is left for the way there. */
+const TRUSTED_SHARE = 0.8
+
+/** Trust in the log of a room that ended so long ago that the provider may forget it, as a share of its memory. */
+const FADING_SHARE = 0.1
+
+/** A room that ended longer ago than this share of the provider's memory may be another one by now. */
+const SAFE_SHARE = 0.5
+
+/** A room that the provider did not know is looked at again after this, ms, when it is named again. */
+const MEET_EVERY_MS = 2 * 3_600_000
+const MOST_MET = 10_000
+
+/** What this process remembers of one series between syncs. */
+export interface SeriesMemory {
+  /** Visits in a row that found nothing new. */
+  quiet: number
+  /** No more syncs until a hint comes. */
+  closed: boolean
+  /** Waits until the room's log has been read. */
+  held: boolean
+}
+
+export interface RoomMemory {
+  /** Undefined while no change of state is known. */
+  life: RoomLife | undefined
+  /** When the room's log was last read well, on the monotonic clock, ms. */
+  verifiedAt: number | undefined
+  /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
+  readonly from: 'store' | 'hint' | 'name'
+  readonly whereabouts: Whereabouts
+  readonly series: Map<CursorStreamName, SeriesMemory>
+}
+
+/** A sync that a hint asks for. */
+export interface ScheduledSync {
+  readonly stream: CursorStreamName
+  /** At the latest in this many ms. */
+  readonly within: number
+}
+
+/** The rooms of one app as its poller knows them. */
+export class Rooms {
+  readonly #app: AppSettings
+  readonly #clock: Clock
+  /** How long the provider remembers a room, ms. */
+  readonly #memory: number
+  /** How many rooms are remembered at most. */
+  readonly #most: number
+  #isCrowded = false
+  readonly #rooms = new Map<string, RoomMemory>()
+  /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
+  readonly #met = new Map<string, number>()
+
+  constructor(app: AppSettings, clock: Clock, memory: number, most: number) {
+    this.#app = app
+    this.#clock = clock
+    this.#memory = memory
+    this.#most = most
+  }
+
+  /** Whether rooms are followed that are not remembered: they wait in the store until others make room. */
+  get isCrowded(): boolean {
+    return this.#isCrowded
+  }
+
+  /** How many more can be remembered. */
+  get places(): number {
+    return Math.max(0, this.#most - this.#rooms.size)
+  }
+
+  crowd(isCrowded: boolean): void {
+    this.#isCrowded = isCrowded
+  }
+
+  /** Remembers a room no longer that goes on being followed. */
+  rest(room: string): void {
+    this.#rooms.delete(room)
+  }
+
+  /** Streams that follow rooms and are on, the parent stream first. Without the parent stream none can. */
+  streams(): readonly CursorStreamName[] {
+    const on = roomStreamNames.filter(stream => this.#app.streams[stream])
+    if (!on.includes(parentStream)) return []
+    return [parentStream, ...on.filter(stream => stream !== parentStream)]
+  }
+
+  names(): Iterable<string> {
+    return this.#rooms.keys()
+  }
+
+  find(room: string): RoomMemory | undefined {
+    return this.#rooms.get(room)
+  }
+
+  add(room: string, from: RoomMemory['from'], life?: RoomLife): RoomMemory {
+    const made: RoomMemory = {
+      life,
+      verifiedAt: undefined,
+      from,
+      whereabouts: new Whereabouts(this.#app),
+      series: new Map(),
+    }
+    this.#rooms.set(room, made)
+    return made
+  }
+
+  forget(room: string): void {
+    this.#rooms.delete(room)
+    this.#note(room)
+  }
+
+  /** Whether a room that others have heard of should be looked at: it is not followed and was not met of late. */
+  markSeen(room: string): boolean {
+    if (this.#rooms.has(room)) return false
+    const met = this.#met.get(room)
+    if (met !== undefined && this.#clock.monotonic() - met < MEET_EVERY_MS) return false
+    this.#note(room)
+    return true
+  }
+
+  #note(room: string): void {
+    this.#met.delete(room)
+    this.#met.set(room, this.#clock.monotonic())
+    if (this.#met.size > MOST_MET) this.#met.delete(this.#met.keys().next().value!)
+  }
+
+  /** Whether the log has been read recently enough to trust that the roomUuid still means the same room. */
+  isVerified(room: string): boolean {
+    const known = this.#rooms.get(room)
+    if (known?.verifiedAt === undefined) return false
+    const share = this.#isFading(known) ? FADING_SHARE : TRUSTED_SHARE
+    return this.#clock.monotonic() - known.verifiedAt < this.#memory * share
+  }
+
+  /** The log must be read before anything else of the room is. */
+  distrust(room: string): void {
+    const known = this.#rooms.get(room)
+    if (known) known.verifiedAt = undefined
+  }
+
+  /** Whether the roomUuid may mean another room than the one that is stored. */
+  isDoubtful(room: string): boolean {
+    const known = this.#rooms.get(room)
+    if (!known || known.whereabouts.hasMoved) return true
+    return (known.from !== 'store' && known.verifiedAt === undefined) || this.#isFading(known)
+  }
+
+  #isFading({ life }: RoomMemory): boolean {
+    const endedAt = life?.endedAt
+    return endedAt !== undefined && this.#clock.now() - endedAt > this.#memory * SAFE_SHARE
+  }
+
+  /** What the database knew of a room when a sync began; a roomUuid that is used again has a life of its own. */
+  learn(room: string, life: RoomLife | undefined, opened: boolean): void {
+    const known = this.#rooms.get(room)
+    if (!known) return
+    if (opened) known.life = undefined
+    else if (life) known.life = later(known.life, life)
+  }
+
+  /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it. */
+  applyHint(hint: Hint, from: CursorStreamName, region = ''): readonly ScheduledSync[] {
+    const streams = this.streams()
+    if (streams.length === 0) return []
+    if (!this.#rooms.has(hint.room) && this.places === 0) {
+      this.crowd(true)
+      return []
+    }
+    const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'hint')
+    room.whereabouts.named(region)
+    const before = room.life
+    if (hint.state) room.life = afterChanges(before, hint.state)
+    const all = isStartedAgain(before, room.life)
+    const concerned = streams.filter(
+      stream => stream !== from && (all || hint.streams.includes(stream) || unannounced.has(stream)),
+    )
+    return concerned.map(stream => {
+      const change = stream === parentStream ? hint.change : 'news'
+      const within = hintedDelay(this.settings(stream), change, room.series.has(stream) ? 'known' : 'new')
+      Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
+      return { stream, within }
+    })
+  }
+
+  settings(stream: CursorStreamName): StreamSettings {
+    const settings = this.#app.streams[stream]
+    if (!settings) throw new TypeError(`stream ${stream} is off`)
+    return settings
+  }
+}
+
+/** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
+export function seriesOf({ series }: RoomMemory, stream: CursorStreamName): SeriesMemory {
+  const known = series.get(stream)
+  if (known) return known
+  const made: SeriesMemory = { quiet: series.get(parentStream)?.quiet ?? 0, closed: false, held: false }
+  series.set(stream, made)
+  return made
+}
+
+/** Whether every other stream of the room has had its last sync. */
+export function haveOthersClosed({ series }: RoomMemory): boolean {
+  return [...series].every(([stream, memory]) => stream === parentStream || memory.closed)
+}

@@ -1,0 +1,224 @@
+import type { Failure } from '../../provider/errors.ts'
+import type { Hint } from '../../streams/stream.ts'
+import type { Place, PollContext } from '../context.ts'
+import { type PollResult, poll } from '../poll-page.ts'
+import type { Progress, RoomLife } from '../ports.ts'
+import { isGone, isTailRefused, reportFailure, reportLoop, reportUnaskable } from '../refusals.ts'
+import {
+  type CursorPage,
+  type CursorResult,
+  cursorTask,
+  emptyUpTo,
+  standAfter,
+  unaskable,
+} from './cursor-task.ts'
+import type { Heard } from './heard.ts'
+import { parentStream } from './rooms.ts'
+
+/** One sync to a series: pages are read until there is nothing more for now. */
+export interface SyncResult {
+  readonly end: SyncOutcome
+  /** Where it was asked: by now the room may be looked for elsewhere. */
+  readonly region: string
+  readonly failure?: Failure
+  /** Rows that were new to the database. */
+  readonly fresh: number
+  /** Something listed is still to come. */
+  readonly unfinished: boolean
+  /** The last page did not tell whose it is. */
+  readonly undecided: boolean
+  /** The roomUuid turned out to mean another room now. */
+  readonly opened: boolean
+  /** What the database knew of the room when the sync began. */
+  readonly life: RoomLife | undefined
+  readonly hints: readonly Hint[]
+  /** Pages were read beyond those of the syncs before. */
+  readonly isFurther: boolean
+  /** A page was read, and what was read tells whose it is. */
+  readonly isShown: boolean
+}
+
+/**
+ * `done`: read to its end; `more`: the others first, then on; a feed has more to tell; `gone`: the provider does not know the room;
+ * `unaskable`: its name cannot be sent; `busy`:
+ * someone else moved the series; `late`: planned too long before it could be sent; `looped`: nextId came round
+ * again; the others as their names say.
+ */
+export type SyncOutcome =
+  | 'done'
+  | 'more'
+  | 'gone'
+  | 'unaskable'
+  | 'busy'
+  | 'late'
+  | 'looped'
+  | 'unverified'
+  | 'failed'
+  | 'stopped'
+  | 'fenced'
+
+/** What a process has learnt of a stream of an app and need not ask again. */
+export interface TailMemory {
+  /** How often in a row the provider refused the last nextId of a log. */
+  refusedTails: number
+  /** What each feed told of late. */
+  readonly heard: (series: string) => Heard
+}
+
+export interface SyncOptions {
+  readonly tailMemory: TailMemory
+  /** `doubtful`: the roomUuid may have been given to another room, so the log shows first whose it is. */
+  readonly room: 'known' | 'doubtful'
+  /**
+   * What has been asked in a reading that has begun and not ended, whatever stopped the syncs before. The sync goes on
+   * with it and keeps it; empty, there is none.
+   */
+  readonly asked: Set<string | null>
+}
+
+/**
+ * Pages of one sync at most: then the others have their turn. A feed's page is told to them at once; a list cannot
+ * be continued, only begun again.
+ */
+const mostPages = { feed: 1, log: 200, snapshot: 10_000 } as const
+
+/** A reading that has come this far without an end has none. */
+const ENDLESS_PAGES = 10_000
+
+/** After so many refused tails every reading begins at the beginning, without asking. */
+const REFUSALS_THAT_TEACH = 3
+
+const nowhere: Progress = { version: 0, cursor: null, streamState: null, certain: false }
+
+export async function syncSeries(context: PollContext, options: SyncOptions): Promise<SyncResult> {
+  const { tailMemory } = options
+  let place = await begin(context, options)
+  const { life } = place.progress
+  // A list begins anew each time, however far it was read.
+  const isLog = context.stream.kind === 'log'
+  const goesOn = isUnderWay(place)
+  const found = {
+    region: context.app.region,
+    ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false, isShown: false },
+    ...{ life, hints: [] as Hint[] },
+  }
+  const why = unaskable(context)
+  if (why !== undefined) {
+    await reportUnaskable(context, why)
+    return { end: 'unaskable', ...found }
+  }
+
+  let hasRefusedTail = false
+  for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
+    if (context.signal.aborted) return { end: 'stopped', ...found }
+    const result = await poll(context, cursorTask(context, place, tailMemory.heard))
+    if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
+      hasRefusedTail = true
+      place = rewound(context, place.progress, place.asked)
+      continue
+    }
+    if (result.outcome === 'failed') {
+      await reportFailure(context, result.failure)
+      // Any other failure is none of the nextId, as far as one can tell: the reading goes on there.
+      if (isTailRefused(context, place, result.failure) || isGone(context.stream, result.failure)) {
+        place.asked.clear()
+      }
+      return {
+        end: isGone(context.stream, result.failure) ? 'gone' : 'failed',
+        failure: result.failure,
+        ...found,
+      }
+    }
+    if (result.outcome !== 'read') return { end: result.outcome, ...found }
+    if (result.stored.outcome === 'stale') return { end: 'busy', ...found }
+    if (result.stored.outcome !== 'committed') return { end: result.stored.outcome, ...found }
+
+    if (isTail(place)) tailMemory.refusedTails = 0
+    // Who refuses the beginning too refuses the room, and not a nextId.
+    else if (hasRefusedTail) tailMemory.refusedTails += 1
+    hasRefusedTail = false
+    found.fresh += sum(result.stored.stored)
+    found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
+    found.unfinished = result.pageResult.unfinished
+    found.undecided = result.pageResult.isUndecided === true
+    found.isShown = !found.undecided
+    found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
+    found.hints.push(...result.pageResult.hints)
+    const next = result.page.looping ? undefined : follow(place, result)
+    if (!next) {
+      place.asked.clear()
+      if (result.page.looping) return { end: reportLoop(context), ...found }
+      return { end: result.pageResult.holdsBack ? 'more' : 'done', ...found }
+    }
+    place = next
+  }
+  if (isLog && place.asked.size < ENDLESS_PAGES) return { end: 'more', ...found }
+  place.asked.clear()
+  return { end: reportLoop(context), ...found }
+}
+
+/** Where a sync begins: where the last one ended, unless the room must be probed or its log read again. */
+async function begin(context: PollContext, { tailMemory, room, asked }: SyncOptions): Promise<Place> {
+  const { store, app, stream, series, fence } = context
+  let progress = await store.progress(app.id, stream.name, series)
+  if (!progress) {
+    await store.follow(fence, app.id, stream.name, series)
+    progress = (await store.progress(app.id, stream.name, series)) ?? nowhere
+  }
+  if (stream.kind !== 'log') return start(progress, null, asked)
+  const { cursor, certain, wanted } = progress
+  if (wanted) return rewound(context, progress, asked)
+  const isEnded = asked.size === 0
+  if (isEnded && stream.rereads(progress.streamState)) return rewound(context, progress, asked)
+  if (cursor === null) return start(progress, null, asked)
+  if (isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
+  // The other streams of a room are vouched for by its log.
+  const isDoubtful = stream.name === parentStream && (!certain || room === 'doubtful')
+  const place = { progress, cursor, purpose: 'read', asked, empty: 0 } as const
+  return isDoubtful ? { ...place, cursor: null, purpose: 'probe' } : place
+}
+
+/** A reading of its own. */
+function start(progress: Progress, cursor: string | null, asked: Place['asked']): Place {
+  asked.clear()
+  return { progress, cursor, purpose: 'read', asked, empty: 0 }
+}
+
+function rewound({ stream }: PollContext, progress: Progress, asked: Place['asked']): Place {
+  const streamState = stream.kind === 'log' ? stream.rewind(progress.streamState) : progress.streamState
+  return start({ ...progress, cursor: null, streamState }, null, asked)
+}
+
+function isTail(place: Place): boolean {
+  return place.cursor !== null && place.purpose === 'read' && !isUnderWay(place)
+}
+
+function isUnderWay({ asked }: Place): boolean {
+  return asked.size > 0
+}
+
+/** The next page of this sync; undefined when there is none for now. */
+function follow(
+  place: Place,
+  { page, pageResult, stored }: PollResult<CursorPage, CursorResult> & { readonly outcome: 'read' },
+): Place | undefined {
+  if (stored.outcome !== 'committed') return undefined
+  const { cursor, streamState } = standAfter(place, page, pageResult)
+  const progress = { version: stored.version, cursor, streamState, certain: true }
+  if (pageResult.follow === 'stay') {
+    // A matched probe goes on at the tail that it vouches for.
+    return place.purpose === 'probe' && cursor !== null && !pageResult.isUndecided
+      ? { ...place, progress, cursor, purpose: 'read' }
+      : undefined
+  }
+  // What was asked before was of a log that ended here.
+  if (place.cursor === null) place.asked.clear()
+  place.asked.add(place.cursor)
+  return page.nextId === undefined
+    ? undefined
+    : { ...place, progress, cursor: page.nextId, empty: emptyUpTo(place, page) }
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0)
+}

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest'
+import type { GroupLimit } from '../../../src/engine/settings.ts'
+import type { Failure, FailureKind } from '../../../src/provider/errors.ts'
+import { perSecond } from '../../../src/provider/limits.ts'
+import { minute, second } from '../rig.ts'
+import { counted, rigged } from './admission-rig.ts'
+
+/** Fails for so long; then answers. Keeps asking, one request after the other, as a poller's lanes would. */
+async function attemptsDuring(kind: FailureKind, lasts: number): Promise<readonly number[]> {
+  const { clock, transport, ofRoom, controller } = rigged()
+  transport.answers = ({ at }) => (at < lasts ? kind : { items: [] })
+  const lane = async (room: string) => {
+    while (!controller.signal.aborted) {
+      await ofRoom(room)
+      await clock.sleep(second, controller.signal)
+    }
+  }
+  const lanes = ['a', 'b', 'c', 'd', 'e', 'f'].map(lane)
+  await clock.advance(lasts)
+  const asked = transport.asked.map(({ at }) => at).filter(at => at < lasts)
+  controller.abort()
+  await clock.advance(0)
+  await Promise.all(lanes)
+  return asked
+}
+
+describe('a provider in trouble', () => {
+  it('an outage of thirty minutes costs at most forty requests, at the end one a minute', async () => {
+    const asked = await attemptsDuring('unavailable', 30 * minute)
+    expect(asked.length).toBeLessThanOrEqual(40)
+    const late = asked.filter(at => at > 3 * minute)
+    const gaps = late.slice(1).map((at, i) => at - late[i]!)
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(minute)
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * minute)
+  })
+
+  it('after a 401 one quick try is made with the credentials read again, then one a minute', async () => {
+    const asked = await attemptsDuring('unauthorized', 30 * minute)
+    const [first, ...rest] = [...new Set(asked.filter(at => at >= 0.1 * second))]
+    expect(asked.filter(at => at < second).length).toBeLessThanOrEqual(6)
+    expect(first).toBeGreaterThanOrEqual(second)
+    expect(first).toBeLessThan(2 * second)
+    expect(rest[0]! - first!).toBeGreaterThanOrEqual(minute)
+    expect(asked.length).toBeLessThanOrEqual(37)
+  })
+
+  describe('whose answers nobody can read', () => {
+    /** Rooms of a school, each asked again after a second by a lane of its own, for a minute. */
+    async function school(
+      rooms: number,
+      isBroken: (room: string, at: number) => boolean,
+      broken: FailureKind | Failure = 'malformed',
+    ) {
+      const { clock, transport, ofRoom, ofFeed, controller } = rigged()
+      transport.answers = ({ operation, at, room }) =>
+        operation === 'roomEvents' && isBroken(room, at) ? broken : { items: [] }
+      const lane = async (room: string) => {
+        while (!controller.signal.aborted) {
+          await ofRoom(room, { series: room })
+          await clock.sleep(second, controller.signal)
+        }
+      }
+      const lanes = Array.from({ length: rooms }, (_, n) => lane(`r${n}`))
+      await clock.advance(minute)
+      const feed = await Promise.race([ofFeed(), clock.advance(second).then(() => 'held')])
+      const asked = transport.asked.filter(({ operation }) => operation === 'roomEvents').length
+      controller.abort()
+      await clock.advance(0)
+      await Promise.all(lanes)
+      return { asked, feed }
+    }
+
+    it('is asked a few times a minute where many series have such answers, and its other groups go on', async () => {
+      const { asked, feed } = await school(50, () => true)
+      expect(asked).toBeLessThanOrEqual(30)
+      expect(feed).toMatchObject({ outcome: 'replied' })
+    })
+
+    it('is asked as ever within a minute after its answers can be read again', async () => {
+      const { asked } = await school(50, (_, at) => at < 10 * second)
+      expect(asked).toBeGreaterThan(1_500)
+    })
+
+    it('is met alike where it says of many rooms, or of one, that they are muted', async () => {
+      const muted = { kind: 'conflict', text: 'muted', status: 403, code: 30403200 } as const
+      expect((await school(50, () => true, muted)).asked).toBeLessThanOrEqual(30)
+      expect((await school(50, room => room === 'r1', muted)).asked).toBeGreaterThan(2_500)
+    })
+
+    it('pauses for nobody where few series have such answers', async () => {
+      const { asked } = await school(50, room => /^r[0-6]$/.test(room))
+      expect(asked).toBeGreaterThan(2_500)
+    })
+  })
+
+  it('two failures of a passing kind shut nothing', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = ({ at }) => (at < 2 ? 'timeout' : { items: [] })
+    await ofRoom('a')
+    const second = ofRoom('b')
+    const third = ofRoom('c')
+    await clock.advance(5)
+    await Promise.all([second, third])
+    expect(transport.asked).toHaveLength(3)
+  })
+
+  it('after a pause one request goes ahead alone, and the others follow when it succeeds', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    const probe = Promise.withResolvers<{ items: [] }>()
+    let answered = 0
+    transport.answers = () => (++answered <= 3 ? 'network' : answered === 4 ? probe.promise : { items: [] })
+    for (const room of ['a', 'b', 'c']) {
+      void ofRoom(room)
+      await clock.advance(10)
+    }
+    const waiting = ['d', 'e', 'f'].map(room => ofRoom(room))
+    await clock.advance(5 * second)
+    expect(transport.asked).toHaveLength(4)
+    probe.resolve({ items: [] })
+    await clock.advance(second)
+    await Promise.all(waiting)
+    expect(transport.asked).toHaveLength(6)
+  })
+
+  it('a 429 pauses its group for as long as the provider asked, and no other group', async () => {
+    const { clock, transport, ofRoom, ofFeed } = rigged()
+    transport.answers = ({ operation, at }) =>
+      operation === 'roomEvents' && at < second
+        ? { kind: 'rate_limited', text: '', status: 429, retryAfter: 20 }
+        : { items: [] }
+    await ofRoom('a')
+    const held = ofRoom('b')
+    void ofFeed()
+    await clock.advance(19.9 * second)
+    expect(transport.asked.map(({ operation }) => operation)).toEqual(['roomEvents', 'appEvents'])
+    await clock.advance(3 * second)
+    expect(await held).toMatchObject({ outcome: 'replied' })
+  })
+
+  it('a 503 that names a time shuts the gate at once', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = ({ at }) =>
+      at < second ? { kind: 'unavailable', text: '', status: 503, retryAfter: 10 } : { items: [] }
+    await ofRoom('a')
+    const held = ofRoom('b')
+    await clock.advance(9.9 * second)
+    expect(transport.asked).toHaveLength(1)
+    await clock.advance(2 * second)
+    expect(await held).toMatchObject({ outcome: 'replied' })
+  })
+
+  it('a 429 without a time pauses for at least a minute', async () => {
+    const asked = await attemptsDuring('rate_limited', 5 * minute)
+    const later = asked.filter(at => at > second)
+    expect(later[0]).toBeGreaterThanOrEqual(minute)
+    expect(later.length).toBeLessThanOrEqual(2)
+  })
+
+  it.each([
+    ['unauthorized', ['roomEvents unauthorized']],
+    ['forbidden', ['roomEvents forbidden']],
+    ['rate_limited', ['roomEvents rate_limited']],
+    ['server_error', []],
+    ['not_found', []],
+    ['network', []],
+  ] as const)('%s counts as a refusal only where the provider turned us away', async (kind, refusals) => {
+    const { transport, counts, ofRoom } = rigged()
+    transport.answers = () => kind
+    await ofRoom('a')
+    expect(counts.refusals).toEqual(refusals)
+  })
+
+  it('a failure that only concerns its series shuts nothing', async () => {
+    const asked = await attemptsDuring('malformed', minute)
+    expect(asked.length).toBeGreaterThan(300)
+  })
+
+  it('what waited a minute before a shut gate is planned anew', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    transport.answers = () => ({ kind: 'rate_limited', text: '', status: 429, retryAfter: 90 })
+    await ofRoom('a')
+    const late = ofRoom('b')
+    await clock.advance(3 * minute)
+    expect(await late).toEqual({ outcome: 'late' })
+    expect(transport.asked).toHaveLength(1)
+  })
+})
+
+describe('two apps on one credential', () => {
+  const shared: GroupLimit = { ...counted, scope: 'key:1', rates: [perSecond(100)], concurrency: 2 }
+
+  it.each(['no_access', 'forbidden', 'unauthorized'] as const)(
+    '%s for one does not shut the other out',
+    async kind => {
+      const { ofFeed, transport, clock } = rigged()
+      transport.answers = ({ app }) => (app === 'bad' ? kind : { items: [] })
+      const bad = ofFeed({ app: 'bad', limit: shared })
+      await clock.advance(second)
+      await bad
+      const good = ofFeed({ app: 'good', limit: shared })
+      await clock.advance(second)
+      expect(await good).toMatchObject({ outcome: 'replied', reply: { ok: true } })
+    },
+  )
+
+  it('qps_limit for one makes both wait: they share the rate', async () => {
+    const { ofFeed, transport, clock } = rigged()
+    transport.answers = ({ app }) => (app === 'bad' ? 'qps_limit' : { items: [] })
+    const bad = ofFeed({ app: 'bad', limit: shared })
+    await clock.advance(second)
+    await bad
+    void ofFeed({ app: 'good', limit: shared })
+    await clock.advance(second)
+    expect(transport.asked.map(({ app }) => app)).toEqual(['bad'])
+    await clock.advance(minute)
+    expect(transport.asked.map(({ app }) => app)).toEqual(['bad', 'good'])
+  })
+})

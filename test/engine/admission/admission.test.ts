@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../../src/engine/ports.ts'
+import type { GroupLimit } from '../../../src/engine/settings.ts'
+import type { FailureKind } from '../../../src/provider/errors.ts'
+import { perDay, perSecond } from '../../../src/provider/limits.ts'
+import { second } from '../rig.ts'
+import { counted, quick, rigged } from './admission-rig.ts'
+
+describe('order', () => {
+  it('what is live goes before what is visited again', async () => {
+    const { clock, transport, ofRoom } = rigged()
+    const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
+    const all = [
+      ofRoom('first', { limit }),
+      ofRoom('again', { limit, purpose: 'revisit' }),
+      ofRoom('live', { limit, purpose: 'live' }),
+    ]
+    await clock.advance(5 * second)
+    await Promise.all(all)
+    expect(transport.asked.map(({ room, at }) => [room, at])).toEqual([
+      ['first', 0],
+      ['live', second],
+      ['again', 2 * second],
+    ])
+  })
+
+  it('what is told to stop while it waits sends nothing', async () => {
+    const { clock, transport, ofRoom, controller } = rigged()
+    const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
+    const all = [ofRoom('a', { limit }), ofRoom('b', { limit }), ofRoom('c', { limit })]
+    await clock.advance(0.5 * second)
+    controller.abort()
+    await clock.advance(0)
+    expect((await Promise.all(all)).map(({ outcome }) => outcome)).toEqual(['replied', 'stopped', 'stopped'])
+    expect(transport.asked).toHaveLength(1)
+  })
+})
+
+describe('a group that is counted in the database', () => {
+  it('is debited before anything is sent', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    let debitsWhenSent = 0
+    transport.answers = () => {
+      debitsWhenSent = ledger.taken.length
+      return { items: [] }
+    }
+    expect(await ofFeed()).toMatchObject({ outcome: 'replied', grant: { n: 1 } })
+    expect(debitsWhenSent).toBe(1)
+    expect(ledger.settled).toEqual([])
+  })
+
+  it('waits as long as the ledger says', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    ledger.answers.push(
+      { granted: false, wait: 700, now: 0, ahead: 0 },
+      { granted: false, wait: 300, now: 0, ahead: 0 },
+    )
+    const sent = ofFeed()
+    await clock.advance(2 * second)
+    await sent
+    expect(transport.asked.map(({ at }) => at)).toEqual([second])
+  })
+
+  it('whose day is spent waits outside the queue, and asks the ledger once', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    const limit: GroupLimit = { ...counted, rates: [perDay(480)] }
+    ledger.answers.push({ granted: false, wait: 50 * second, now: 0, ahead: 0 })
+    const all = [ofFeed({ limit }), ofFeed({ limit }), ofFeed({ limit })]
+    await clock.advance(49 * second)
+    expect(ledger.answers).toEqual([])
+    expect(ledger.taken).toEqual([])
+    await clock.advance(2 * second)
+    await Promise.all(all)
+    expect(transport.asked.map(({ at }) => at)).toEqual([50 * second, 50 * second, 50 * second])
+  })
+
+  it('does not use a grant that is older than two seconds', async () => {
+    const { clock, ledger, transport, ofFeed } = rigged()
+    let isFirst = true
+    ledger.beforeGrant = async () => {
+      if (isFirst) await clock.sleep(2_001)
+      isFirst = false
+    }
+    const sent = ofFeed()
+    await clock.advance(5 * second)
+    expect(await sent).toMatchObject({ grant: { n: 2 } })
+    expect(ledger.settled).toEqual([{ n: 1, outcome: 'refused' }])
+    expect(transport.asked).toHaveLength(1)
+  })
+
+  it('sends nothing when the shard is lost', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    ledger.answers.push({ granted: 'fenced' })
+    expect(await ofFeed()).toEqual({ outcome: 'fenced' })
+    expect(transport.asked).toEqual([])
+  })
+
+  it('sends nothing when the ledger cannot be reached', async () => {
+    const { ledger, transport, ofFeed } = rigged()
+    ledger.answers.push(new StoreUnavailable('57P01'))
+    await expect(ofFeed()).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(transport.asked).toEqual([])
+    expect(await ofFeed()).toMatchObject({ outcome: 'replied' })
+  })
+
+  it.each<[FailureKind, string]>([
+    ['rate_limited', 'refused'],
+    ['unauthorized', 'refused'],
+    ['bad_request', 'refused'],
+    ['not_found', 'refused'],
+    ['timeout', 'unanswered'],
+    ['network', 'unanswered'],
+    ['gateway_timeout', 'unanswered'],
+    ['malformed', 'unread'],
+    ['too_large', 'unread'],
+  ])('an attempt that ended with %s is settled as %s', async (kind, outcome) => {
+    const { ledger, transport, ofFeed } = rigged()
+    transport.answers = () => kind
+    await ofFeed()
+    expect(ledger.settled).toEqual([{ n: 1, outcome }])
+  })
+
+  it('is read to its end when the engine stops meanwhile', async () => {
+    const { clock, transport, ofFeed, controller } = rigged()
+    const answer = Promise.withResolvers<{ items: [] }>()
+    transport.answers = () => answer.promise
+    const sent = ofFeed()
+    await clock.advance(0)
+    controller.abort()
+    answer.resolve({ items: [] })
+    expect(await sent).toMatchObject({ outcome: 'replied', grant: { n: 1 } })
+  })
+})

@@ -1,0 +1,93 @@
+import { Admission } from '../../../src/engine/admission/admission.ts'
+import { createStoreHealth } from '../../../src/engine/health.ts'
+import type { OpenItem } from '../../../src/engine/ports.ts'
+import { createItemSource } from '../../../src/engine/ranges/item-source.ts'
+import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
+import type { FailureKind } from '../../../src/provider/errors.ts'
+import type { RangeLimits } from '../../../src/provider/limits.ts'
+import type { WorkItem } from '../../../src/streams/stream.ts'
+import { type ServedWindow, sessions } from '../fake-windows.ts'
+import { appCounted, createRig, enough, fence, second, settingsOf } from '../rig.ts'
+
+export const day = 24 * 3_600
+export const limits: RangeLimits = { availableData: day, timeFrame: 3_600, dataDelay: 300 }
+
+export interface Asked {
+  readonly call: string
+  readonly from: number
+  readonly to: number
+  readonly page: number
+}
+
+/** A source of work items between a store and a provider that a test plays. */
+export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] })) {
+  const rig = createRig([])
+  const app = appCounted('call-details', limits)
+  const settings = settingsOf([app])
+  const asked: Asked[] = []
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  const size = { now: 0 }
+  rig.transport.send = async (_app, { target }, _signal, arrived) => {
+    await arrived?.(size.now)
+    const query = new URL(target, 'http://provider').searchParams
+    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
+    const question = { call: query.get('call_id')!, from: from!, to: to!, page: page! }
+    asked.push(question)
+    const said = answers(question)
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    if (typeof said === 'string')
+      return { ok: false, failure: { kind: said, text: said, body: new Uint8Array(9) }, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
+      timing,
+    }
+  }
+  const now = rig.clock.now() / 1_000
+  const controller = new AbortController()
+  const context = {
+    ...rig,
+    ...{ app, settings, fence: () => fence, signal: controller.signal },
+    admission: new Admission(rig, settings.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => {},
+    onRooms: () => {},
+    onWork: () => {},
+  }
+  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const source = createItemSource({
+    context,
+    stream: sessions,
+    rules,
+    availableData: limits.availableData,
+    concurrency: 2,
+    shortage: enough,
+  })
+  const put = (key: string, age: number, parts: Partial<WorkItem> = {}, more: Partial<OpenItem> = {}) =>
+    rig.store.putItem(
+      {
+        stream: 'call-sessions',
+        key,
+        part: '',
+        from: now - age,
+        to: now - age + 600,
+        ask: null,
+        ...parts,
+      },
+      more,
+    )
+  /** Does everything that can be done now, what expires first in front. */
+  const work = async () => {
+    const purposes: string[] = []
+    for (;;) {
+      const { requests: jobs } = await source.find()
+      const [job] = jobs.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) return purposes
+      purposes.push(job.purpose)
+      const run = job.run()
+      await rig.clock.advance(second)
+      await run
+    }
+  }
+  return { ...rig, source, put, work, asked, now, size }
+}

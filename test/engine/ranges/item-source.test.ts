@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest'
+import { hour, minute, second } from '../rig.ts'
+import { day, limits, rigged } from './item-rig.ts'
+
+describe('a worklist', () => {
+  it('is worked through in the order in which it expires; what is long past is backfill', async () => {
+    const { put, work, asked } = rigged()
+    put('of the morning', 2 * 3_600)
+    put('of last night', 20 * 3_600)
+    expect(await work()).toEqual(['backfill', 'live'])
+    expect(asked.map(({ call }) => call)).toEqual(['of last night', 'of the morning'])
+  })
+
+  it('leaves what is too young, and what is too old becomes a gap', async () => {
+    const { put, work, asked, store, now } = rigged()
+    put('too young', 700, { to: now - 290 })
+    put('too old', day + 1)
+    expect(await work()).toEqual([])
+    expect(asked).toEqual([])
+    expect(store.gaps.map(({ series, reason }) => [series, reason])).toEqual([['too old', 'expired']])
+  })
+
+  it('tells what is owed and when the oldest of it expires, and that nothing is when all is fetched', async () => {
+    const { put, work, source, clock, counts } = rigged()
+    put('old', 20 * 3_600)
+    put('too young', 200)
+    await source.find()
+    expect(counts.owed).toEqual([{ seconds: 2 * 601, expiresIn: 4 * hour }])
+    await work()
+    await clock.advance(minute)
+    await source.find()
+    expect(counts.owed.at(-1)).toMatchObject({ seconds: 601 })
+    await clock.advance(hour)
+    await work()
+    await clock.advance(minute)
+    await source.find()
+    expect(counts.owed.at(-1)).toEqual({ seconds: 0, expiresIn: null })
+  })
+
+  it('is read page by page, with what is remembered from one to the next', async () => {
+    const { put, work, asked, store } = rigged(({ page }) => ({ items: page < 3 ? [1, 2, 3] : [1] }))
+    put('long', 3_600)
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([1, 2, 3])
+    expect(store.itemCommits.map(({ nextPage, streamState }) => [nextPage, streamState])).toEqual([
+      [2, 3],
+      [3, 6],
+      [null, 7],
+    ])
+  })
+
+  it('goes on at the page where another process left off', async () => {
+    const { store, work, asked, now } = rigged(() => ({ items: [1] }))
+    const item = {
+      stream: 'call-sessions',
+      key: 'half read',
+      part: '',
+      from: now - 3_600,
+      to: now - 3_000,
+      ask: null,
+    } as const
+    store.putItem(item, { page: 4, streamState: 9 })
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([4])
+    expect(store.itemCommits[0]!.streamState).toBe(10)
+  })
+})
+
+describe('a list that was read while an item was being fetched', () => {
+  it('does not have the item fetched once more', async () => {
+    const { put, source, asked, store, clock } = rigged()
+    put('a', 3_600)
+    const [job] = (await source.find()).requests
+    const run = job!.run()
+    const items = store.items.bind(store)
+    store.items = async (...args) => {
+      const listed = await items(...args)
+      await clock.advance(second)
+      await run
+      return listed
+    }
+    expect((await source.find()).requests).toEqual([])
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('an answer that comes too late to be stored', () => {
+  it('gives its place in the budget back', async () => {
+    const { put, source, store, ledger, clock } = rigged()
+    put('a', 3_600)
+    const [job] = (await source.find()).requests
+    store.commitItem = async () => ({ outcome: 'stale' })
+    const run = job!.run()
+    await clock.advance(second)
+    await run
+    expect(ledger.settled).toEqual([{ n: 1, outcome: 'unread' }])
+  })
+})
+
+describe('a call that began before the time that counts as new, and ended in it', () => {
+  it('is fetched, and as one of the past', async () => {
+    const { put, source, now } = rigged()
+    put('straddling', 6 * 3_600 + 600, { to: now - 6 * 3_600 + 600 })
+    put('first of the new', 6 * 3_600 - 1)
+    put('last of the past', 6 * 3_600)
+    const { requests: jobs } = await source.find()
+    expect(jobs.map(({ purpose }) => purpose)).toEqual(['live', 'backfill', 'backfill'])
+  })
+})
+
+describe('an item that was cut for a larger plan', () => {
+  it('is cut again before it is asked for', async () => {
+    const { put, work, asked, now } = rigged()
+    put('long', 3 * 3_600, { to: now - 3_600 })
+    await work()
+    expect(asked.length).toBeGreaterThanOrEqual(2)
+    for (const { from, to } of asked) expect(to - from).toBeLessThan(limits.timeFrame)
+  })
+})
+
+describe('a worklist of items that must wait', () => {
+  const offered = async ({ source }: ReturnType<typeof rigged>) => (await source.find()).again
+
+  it('is looked at again when a failed item may be tried again, not a minute later', async () => {
+    const rig = rigged(() => 'network')
+    rig.put('cut off', 3_600)
+    await rig.work()
+    expect(await offered(rig)).toBe(rig.store.deferrals[0])
+    expect(rig.store.deferrals[0]).toBeLessThanOrEqual(1.5 * second)
+  })
+
+  it('is looked at again when the provider serves what has just ended', async () => {
+    const rig = rigged()
+    rig.put('just ended', 700, { to: rig.now - 280 })
+    // Served when it is older than 300 s, of which 3 s more are kept free.
+    expect(await offered(rig)).toBe(24 * second)
+  })
+
+  it('is looked at again at once when an item came due while the list was read', async () => {
+    const rig = rigged(() => 'network')
+    const reading = 2 * second
+    rig.put('cut off', 3_600)
+    await rig.work()
+    const [wait] = rig.store.deferrals
+    const asked: number[] = []
+    rig.store.items = async () => {
+      await rig.clock.advance(reading)
+      return []
+    }
+    rig.store.itemDueIn = async (_app, _stream, _bounds, ago) => {
+      asked.push(ago)
+      return wait! < ago ? 0 : null
+    }
+    expect(await offered(rig)).toBe(0)
+    // The newer items and the older ones are two lists.
+    expect(asked).toEqual([2 * reading])
+  })
+
+  it('is looked at each minute where nothing waits, or for long', async () => {
+    const rig = rigged()
+    expect(await offered(rig)).toBe(minute)
+    rig.put('still young', 700, { to: rig.now - 100 })
+    expect(await offered(rig)).toBe(minute)
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { Admission } from '../../../src/engine/admission/admission.ts'
+import { startApp } from '../../../src/engine/app.ts'
+import { createStoreHealth } from '../../../src/engine/health.ts'
+import type { BudgetState, TakeResult } from '../../../src/engine/ports.ts'
+import { createPacers } from '../../../src/engine/ranges/pacer.ts'
+import { perDay, perSecond } from '../../../src/provider/limits.ts'
+import { callMetrics } from '../../../src/streams/analytics/call-metrics.ts'
+import { callSessions } from '../../../src/streams/analytics/call-sessions.ts'
+import { appOf, createRig, FakeLedger, fence, hour, minute, second, settingsOf } from '../rig.ts'
+
+const day = 24 * hour
+/** The plan standard; a call of twelve users costs two requests, so that 500 calls a day can be measured. */
+const limits = { availableData: 86_400, timeFrame: 3_600, dataDelay: 300 }
+const measurable = 500
+const callSeconds = 1_800
+
+/** Counts what was debited in the last day, by the clock of the test. */
+class DayLedger extends FakeLedger {
+  readonly #at: number[] = []
+  readonly now: () => number
+
+  constructor(now: () => number) {
+    super()
+    this.now = now
+  }
+
+  override async take(debit: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
+    this.#at.push(this.now())
+    return super.take(debit)
+  }
+
+  override async budget(_scope?: string, _group?: string, _window = 0, recent = 0): Promise<BudgetState> {
+    const counting = this.#at.filter(at => at > this.now() - day)
+    const freesIn = counting.length > 0 ? counting[0]! + day - this.now() : null
+    const lately = counting.filter(at => at > this.now() - recent).length
+    return { used: counting.length, freesIn, recent: lately, total: this.#at.length }
+  }
+}
+
+/** Two days of calls at `load` times what can be measured, those of `backlog` hours before waiting at the start. */
+async function drained(load: number, backlog: number) {
+  const rig = createRig([])
+  const ledger = new DayLedger(() => rig.clock.monotonic())
+  const blank = appOf('a1', [])
+  const rates = [perSecond(1), perDay(1_000)]
+  const group = { scope: 'a1', range: limits, rates, concurrency: 4, counted: 'ledger' } as const
+  const details = { 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } }
+  const app = { ...blank, details, limits: { ...blank.limits, 'call-details': group } }
+  const settings = settingsOf([app])
+  /** Ages of calls in seconds, when they were measured: on the first day, and on the second. */
+  const ages: [number[], number[]] = [[], []]
+  const asked = [0, 0]
+  const began = rig.clock.now()
+  const ended = new Map<string, number>()
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  rig.transport.send = async (_app, { target, operation }) => {
+    const call = new URL(target, 'http://provider').searchParams.get('call_id')!
+    const today = rig.clock.now() < began + day ? 0 : 1
+    asked[today]! += 1
+    if (operation.name === 'callMetrics') ages[today]!.push(rig.clock.now() / 1_000 - ended.get(call)!)
+    const sessions = Array.from({ length: 12 }, (_, n) => ({ sid: `${call}-${n}`, uid: n }))
+    const body = operation.name === 'callMetrics' ? { metrics: [] } : { call_info: sessions }
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    return {
+      ok: true,
+      answer: { body: { code: 200, ...body }, status: 200, answeredAt: undefined, size: 0 },
+      timing,
+    }
+  }
+  const controller = new AbortController()
+  const context = {
+    ...{ ...rig, ledger, app, settings, fence: () => fence, signal: controller.signal },
+    admission: new Admission({ ...rig, ledger }, settings.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => {},
+  }
+  const every = day / (measurable * load)
+  let next = began - backlog * hour
+  const list = () => {
+    for (; next + callSeconds * second <= rig.clock.now(); next += every) {
+      const from = Math.floor(next / second)
+      const key = `call ${from}`
+      ended.set(key, from + callSeconds)
+      rig.store.putItem({
+        ...{ stream: 'call-sessions', key, part: String(from), from, to: from + callSeconds, ask: null },
+      })
+    }
+  }
+  list()
+  const running = startApp({
+    context,
+    streams: [callSessions, callMetrics],
+    pacers: createPacers({ ...rig, ledger }),
+    clockOffset: rig.transport.clockOffset.bind(null, 'analytics'),
+  })
+  for (let n = 0; n < (2 * day) / (5 * minute); n++) {
+    await rig.clock.advance(5 * minute)
+    list()
+    running.wake()
+  }
+  controller.abort()
+  await rig.clock.advance(minute)
+  const median = ages[1].toSorted((a, b) => a - b)[Math.floor(ages[1].length / 2)]!
+  const lost = new Set(rig.store.gaps.map(({ series }) => series)).size
+  return { median, measured: ages.map(each => each.length), asked, lost, said: rig.said, ages }
+}
+
+describe('call details', () => {
+  it('at 1.2 times what can be measured: of the newest calls most, and no request in vain', async () => {
+    const { median, measured, asked, said } = await drained(1.2, 24)
+    expect(median).toBeLessThan(3_600)
+    expect(measured[1]! / (1.2 * measurable)).toBeGreaterThan(1 / 1.2 - 0.01)
+    expect(asked[1]! - 2 * measured[1]!).toBeLessThan(5)
+    expect(said.filter(text => text.includes('more calls')).length).toBeGreaterThan(0)
+  })
+
+  it.each([0.5, 0.9])('at %s of it lose nothing, though a day of them waits at the start', async load => {
+    const { lost, said } = await drained(load, 23.4)
+    expect(lost).toBe(0)
+    expect(said.filter(text => text.includes('more calls'))).toEqual([])
+  })
+})

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import type { BudgetReading } from '../../../src/engine/ports.ts'
+import { createPacers } from '../../../src/engine/ranges/pacer.ts'
+import { perDay, perMinute } from '../../../src/provider/limits.ts'
+import { createRig, hour, minute } from '../rig.ts'
+
+function rigged() {
+  const rig = createRig([])
+  const measured: BudgetReading[] = []
+  const meter = {
+    ...rig.meter,
+    budget: (_scope: string, _group: string, reading: BudgetReading) => void measured.push(reading),
+  }
+  const limit = {
+    scope: 'key:1',
+    rates: [perMinute(3), perDay(480)],
+    concurrency: 1,
+    counted: 'ledger',
+  } as const
+  const pacers = createPacers({ clock: rig.clock, ledger: rig.ledger, meter })
+  return { ...rig, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, measured }
+}
+
+describe('the pace of a budget', () => {
+  it('lets a fresh budget begin at once', async () => {
+    const { pacer } = rigged()
+    expect(await pacer.waits()).toEqual({ live: 0, repair: 0, revisit: 0, backfill: 0 })
+  })
+
+  it('makes everyone wait once the day is used up, until the oldest request stops counting', async () => {
+    const { pacer, ledger, measured } = rigged()
+    ledger.state = { ...ledger.state, used: 480, freesIn: 5 * hour, recent: 0 }
+    const waits = await pacer.waits()
+    expect(Math.min(...Object.values(waits))).toBeGreaterThanOrEqual(5 * hour)
+    expect(measured.map(({ used }) => used)).toEqual([1])
+  })
+
+  it('is measured against an even spending, over as long as a burst takes to be earned', async () => {
+    const { pacer, ledger, measured } = rigged()
+    // Of 480 a day a burst is 24 and what comes to it for repairs 2.4; 26.4 of 480 are 79.2 minutes of a day.
+    for (const recent of [0, 26, 66]) {
+      ledger.state = { ...ledger.state, recent }
+      await pacer.waits()
+    }
+    expect(measured.map(({ over }) => over)).toEqual([0, 1, 2].map(() => expect.closeTo(79.2 * minute)))
+    expect(measured.map(({ pace }) => Math.round(pace * 100) / 100)).toEqual([0, 0.98, 2.5])
+  })
+
+  it('keeps for new data what is long past may not use', async () => {
+    const { pacer, ledger, clock } = rigged()
+    await pacer.waits()
+    ledger.state = { ...ledger.state, used: 14, freesIn: 24 * hour, recent: 14, total: 14 }
+    await clock.advance(minute)
+    const { live, backfill } = await pacer.waits()
+    expect(live).toBe(0)
+    expect(backfill).toBeGreaterThan(0)
+  })
+
+  it('is one for all apps that share a credential', async () => {
+    const { pacer, pacers, limit, ledger, clock } = rigged()
+    await pacer.waits()
+    ledger.state = { ...ledger.state, used: 24, freesIn: 24 * hour, recent: 24, total: 24 }
+    await clock.advance(minute)
+    await pacer.waits()
+    const neighbour = await pacers.of('a2', 'realtime', limit, 7).waits()
+    expect(neighbour.live).toBeGreaterThan(0)
+  })
+
+  it('is shared fairly by the apps that have something to ask for, whoever looks first', async () => {
+    const { pacers, limit, ledger, clock } = rigged()
+    const apps = ['a1', 'a2', 'a3'].map(id => ({ id, pacer: pacers.of(id, 'realtime', limit, 1), sent: 0 }))
+    const due = new Map(apps.map(({ id }) => [id, clock.monotonic()]))
+    let total = 0
+    const until = clock.monotonic() + 24 * hour
+    while (clock.monotonic() < until) {
+      for (const app of apps) {
+        if (app.id === 'a3' && total > 200) due.delete('a3')
+        if ((due.get(app.id) ?? until) > clock.monotonic()) continue
+        const { live } = await app.pacer.waits(['live'])
+        due.set(app.id, clock.monotonic() + Math.max(live, 1_000))
+        if (live > 0) continue
+        app.pacer.began()
+        app.sent += 1
+        total += 1
+        ledger.state = { ...ledger.state, used: total, freesIn: until - clock.monotonic(), total }
+      }
+      await clock.advance(Math.max(1, Math.min(...due.values()) - clock.monotonic()))
+    }
+    const [first, second, third] = apps.map(({ sent }) => sent)
+    expect(total).toBeGreaterThan(450)
+    expect(Math.abs(first! - second!)).toBeLessThan(5)
+    expect(third).toBeGreaterThan(60)
+  })
+
+  it('leaves windows of a minute to the ledger', async () => {
+    const { pacers, limit, ledger } = rigged()
+    ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }
+    const waits = await pacers.of('a1', 'other', { ...limit, rates: [perMinute(3)] }, 1).waits()
+    expect(waits.live).toBe(0)
+  })
+})

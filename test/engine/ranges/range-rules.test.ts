@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/clock/seeded.ts'
+import type { ClockOffset } from '../../../src/engine/ports.ts'
+import { createRangeRules, type Told } from '../../../src/engine/ranges/range-rules.ts'
+
+const second = 1_000
+const now = 1_800_000_000
+const limits = { availableData: 7_200, timeFrame: 3_600, dataDelay: 300 }
+const clock = {
+  now: () => now * second,
+  monotonic: () => 0,
+  sleep: () => Promise.reject(new Error('no sleep')),
+}
+
+const rulesAt = (offset: ClockOffset | undefined) => createRangeRules(limits, clock, () => offset)
+const bounds = (offset: ClockOffset | undefined) => rulesAt(offset).bounds()
+
+describe('what may be asked for', () => {
+  it('goes by the provider’s clock', () => {
+    const right = bounds({ ahead: 0, doubt: 0 })
+    const ahead = bounds({ ahead: 90 * second, doubt: 0 })
+    expect(ahead).toEqual({ after: right.after + 90, before: right.before + 90 })
+  })
+
+  it('keeps away from both bounds by what the provider’s clock may be wrong, above the second it is told to', () => {
+    const right = bounds({ ahead: 0, doubt: 500 })
+    expect(bounds({ ahead: 0, doubt: second })).toEqual(right)
+    expect(bounds({ ahead: 0, doubt: 20.5 * second })).toEqual({
+      after: right.after + 20,
+      before: right.before - 20,
+    })
+    expect(rulesAt({ ahead: 0, doubt: 21 * second }).slack()).toBe(
+      rulesAt({ ahead: 0, doubt: 0 }).slack() + 20,
+    )
+  })
+
+  it('is never less for a doubtful clock than for one that is not known', () => {
+    expect(bounds({ ahead: 0, doubt: 86_400 * second })).toEqual(bounds(undefined))
+  })
+
+  it('is lost only when it is so by the latest the provider’s clock can be', () => {
+    expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.availableData)
+    expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.availableData - 30)
+  })
+})
+
+/** Asks about ranges of any age and length that rules permit, one a minute for nine hours. */
+async function refusedOf(broken: (asked: { age: number; length: number; dataDelay: number }) => Told) {
+  const time = { passed: 0 }
+  const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
+  const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
+  const random = seededRandom('ranges')
+  const told = { asked: 0, refused: 0 }
+  for (let minute = 0; minute < 540; minute++) {
+    const { after, before } = rules.bounds()
+    const length = Math.ceil(random.next() * 3_500)
+    const start = Math.floor(after + 1 + random.next() ** 2 * (before - after - length))
+    const end = Math.min(start + length, before - 1)
+    const asked = { age: rules.now() - start, length: end - start, dataDelay: rules.now() - end }
+    const attempt = end - start < rules.timeFrame() ? rules.begin({ start, end }) : undefined
+    const outcome = broken(asked)
+    await attempt?.of(Promise.resolve(), () => outcome)
+    if (attempt) told[outcome === 'served' ? 'asked' : 'refused'] += 1
+    time.passed += 60 * second
+  }
+  return told
+}
+
+describe('a provider that serves less than is documented', () => {
+  it.each<[string, Parameters<typeof refusedOf>[0]]>([
+    ['timeFrame', ({ length }) => (length < 1_800 ? 'served' : 'time_length_limit')],
+    ['availableData', ({ age }) => (age < 3_900 ? 'served' : 'time_range_limit')],
+    ['dataDelay', ({ dataDelay }) => (dataDelay > 800 ? 'served' : 'latency_limit')],
+  ])('in %s teaches it by a few refusals, whatever is asked for', async (_, broken) => {
+    const { asked, refused } = await refusedOf(broken)
+    expect(refused).toBeLessThan(16)
+    expect(asked).toBeGreaterThan(200)
+  })
+})
+
+describe('a bound that a refusal tightened', () => {
+  /** A series of questions about the oldest that may be asked for, by a provider that serves them or does not. */
+  function asking() {
+    const time = { passed: 0 }
+    const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
+    const rules = createRangeRules(limits, moving, () => ({ ahead: 0, doubt: 0 }))
+    const cut = { step: 1, frame: 'needed', allowedLateness: 0 } as const
+    /** Asks from the edge on; answers how far from the documented edge it began, or that nothing was asked. */
+    const ask = async (told: Told | ((start: number) => Told)) => {
+      const { availableData, margin } = rules.of(cut)
+      const start = rules.now() - availableData + margin.start + 1
+      const attempt = rules.begin({ start, end: start + 60 })
+      await attempt?.of(Promise.resolve(), () => (typeof told === 'string' ? told : told(margin.start)))
+      return attempt ? margin.start : undefined
+    }
+    const wait = (ms: number) => {
+      time.passed += ms
+    }
+    return { rules, ask, wait, cut }
+  }
+
+  it('is tried again as documented by one request, and holds when it is served', async () => {
+    const { ask, wait } = asking()
+    const documented = await ask('served')
+    await ask('time_range_limit')
+    const tight = await ask('served')
+    expect(tight).toBeGreaterThan(documented!)
+    wait(10 * 60 * second)
+    expect(await ask('served')).toBe(documented)
+    expect(await ask('served')).toBe(documented)
+  })
+
+  it('is tried by one request at a time', () => {
+    const { rules, wait, cut } = asking()
+    const start = () => rules.now() - limits.availableData + rules.of(cut).margin.start + 1
+    const refused = rules.begin({ start: start(), end: start() + 60 })!
+    return refused
+      .of(Promise.resolve(), () => 'time_range_limit')
+      .then(() => {
+        wait(10 * 60 * second)
+        const [first, second_] = [start(), start()]
+        expect(rules.begin({ start: first, end: first + 60 })).toBeDefined()
+        expect(rules.begin({ start: second_, end: second_ + 60 })).toBeUndefined()
+        expect(start()).toBeGreaterThan(second_)
+      })
+  })
+
+  it('is tried after longer and longer while the trials are refused', async () => {
+    const { ask, wait } = asking()
+    const documented = (await ask('served'))!
+    const strict = (start: number): Told => (start === documented ? 'time_range_limit' : 'served')
+    await ask('time_range_limit')
+    const tight = await ask(strict)
+    const trials: number[] = []
+    for (let minute = 0; minute <= 6 * 60; minute++) {
+      if ((await ask(strict)) === documented) trials.push(minute)
+      wait(60 * second)
+    }
+    const pauses = trials.slice(1).map((at, n) => at - trials[n]!)
+    expect(trials[0]).toBe(10)
+    expect(pauses).toEqual([20, 40, 80, 160])
+    expect(await ask(strict)).toBe(tight)
+  })
+
+  it('is not tried while what is within it is refused too, and soon after that', async () => {
+    const { ask, wait } = asking()
+    const documented = await ask('served')
+    for (let minute = 0; minute <= 120; minute++) {
+      expect((await ask('time_range_limit')) === documented).toBe(minute === 0)
+      wait(60 * second)
+    }
+    wait(10 * 60 * second)
+    expect(await ask('served')).toBe(documented)
+  })
+})

@@ -1,0 +1,100 @@
+import { Admission } from '../../../src/engine/admission/admission.ts'
+import { createStoreHealth } from '../../../src/engine/health.ts'
+import { createLiveChoice } from '../../../src/engine/ranges/live-choice.ts'
+import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
+import { createWindowSource } from '../../../src/engine/ranges/window-source.ts'
+import type { WindowSettings } from '../../../src/engine/settings.ts'
+import type { FailureKind } from '../../../src/provider/errors.ts'
+import type { RangeLimits } from '../../../src/provider/limits.ts'
+import { calls, type ServedWindow } from '../fake-windows.ts'
+import { appCounted, createRig, fence, minute, second, settingsOf } from '../rig.ts'
+
+export const day = 24 * 3_600
+export const limits: RangeLimits = { availableData: 3 * day, timeFrame: 8 * 3_600, dataDelay: 60 }
+const settings: WindowSettings = {
+  series: [{ key: '', ask: {}, step: 1 }],
+  every: minute,
+  allowedLateness: 3_600,
+  revisitEvery: 10 * minute,
+  frame: 'needed',
+}
+
+const ofCalls = { limits, settings }
+
+type Answers = (asked: {
+  readonly from: number
+  readonly to: number
+  readonly page: number
+}) => ServedWindow | FailureKind
+
+/** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
+export const realtime = {
+  limits: { availableData: 2_400, timeFrame: 2_400, dataDelay: 40 },
+  settings: {
+    series: [{ key: '', ask: {}, step: 20 }],
+    every: 5 * minute,
+    allowedLateness: 0,
+    revisitEvery: 5 * minute,
+    frame: 'full',
+  },
+} as const
+
+/** A window source of one stream between a store and a provider that a test plays. */
+export function rigged(
+  answers: Answers = () => ({ items: [] }),
+  { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
+) {
+  const rig = createRig([])
+  const app = appCounted('call-search', limits)
+  const engine = settingsOf([app])
+  const asked: { from: number; to: number; page: number; at: number }[] = []
+  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  rig.transport.send = async (_app, { target }) => {
+    const query = new URL(target, 'http://provider').searchParams
+    const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
+    const question = { from: from!, to: to!, page: page! }
+    asked.push({ ...question, at: rig.clock.now() / 1_000 })
+    const said = answers(question)
+    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
+    return {
+      ok: true,
+      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
+      timing,
+    }
+  }
+  const controller = new AbortController()
+  const heard: string[] = []
+  const context = {
+    ...rig,
+    ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
+    admission: new Admission(rig, engine.deadline),
+    health: createStoreHealth(rig.log, () => {}),
+    onFenced: () => heard.push('fenced'),
+    onRooms: () => heard.push('rooms'),
+    onWork: () => heard.push('work'),
+  }
+  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const choice = createLiveChoice(context, rules.now)
+  const source = createWindowSource({
+    ...{ context, stream: calls, settings, choice, rules },
+    ...{ details: undefined, round: 0 },
+  })
+  /** Does everything that can be done now; answers which purposes it was for. */
+  const work = async (): Promise<string[]> => {
+    const done: string[] = []
+    for (;;) {
+      const found = source.find()
+      await rig.clock.advance(0)
+      const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      if (!job) return done
+      done.push(job.purpose)
+      const run = job.run()
+      await rig.clock.advance(second)
+      await run
+    }
+  }
+  return { ...rig, source, work, asked, rules, heard, progress: () => rig.store.window('calls', '') }
+}
+
+export const nowOf = (rig: ReturnType<typeof rigged>) => rig.clock.now() / 1_000

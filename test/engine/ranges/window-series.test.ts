@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { newSeries, noteMalformed, noteWhole, trustOthers } from '../../../src/engine/ranges/window-series.ts'
+
+const whole = { from: 0, to: 80 }
+const [left, right] = [
+  { from: 0, to: 40 },
+  { from: 40, to: 80 },
+]
+
+describe('a window whose answers are malformed', () => {
+  it('is parted, and one part further only once something else was read', () => {
+    const state = newSeries(0)
+    noteMalformed(state, whole, 20)
+    expect(state.parts).toEqual([left, right])
+    noteMalformed(state, left, 20)
+    expect(state.parts).toEqual([right, left])
+    noteWhole(state, right)
+    noteMalformed(state, left, 20)
+    expect(state.parts).toEqual([
+      { from: 0, to: 20 },
+      { from: 20, to: 40 },
+    ])
+  })
+
+  it('is asked for whole again where no part of it can be read', () => {
+    const state = newSeries(0)
+    for (const range of [whole, left, right]) expect(noteMalformed(state, range, 20)).toBe('asked again')
+    expect(state.parts).toEqual([])
+  })
+
+  it('is given up in one step alone, and only where another was read', () => {
+    const state = newSeries(0)
+    const [first, second] = [
+      { from: 0, to: 20 },
+      { from: 20, to: 40 },
+    ]
+    noteMalformed(state, { from: 0, to: 40 }, 20)
+    expect(noteMalformed(state, first, 20)).toBe('asked again')
+    noteWhole(state, second)
+    expect(noteMalformed(state, first, 20)).toBe('spoilt')
+  })
+})
+
+describe('series that fail', () => {
+  const failing = () => ({ ...newSeries(0), isFailing: true, failures: 3, notBefore: 500 })
+
+  it('are trusted when another one is answered again, until they fail again', () => {
+    const other = failing()
+    trustOthers([other], 100)
+    expect(other).toMatchObject({ isFailing: false, failures: 0, notBefore: 100 })
+    Object.assign(other, { isFailing: true, failures: 1, notBefore: 600 })
+    trustOthers([other], 200)
+    expect(other).toMatchObject({ isFailing: true, failures: 1, notBefore: 600 })
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { Rooms } from '../../../src/engine/series/rooms.ts'
+import { feed, news, quiz, roomLog } from '../fake-streams.ts'
+import { appOf, createRig, hour, minute, second } from '../rig.ts'
+import { startApp } from '../start-app.ts'
+
+const names = (count: number, kind = 'r') => Array.from({ length: count }, (_, n) => `${kind}${n}`)
+
+describe('more rooms than are remembered', () => {
+  it('are not remembered', () => {
+    const { clock } = createRig([])
+    const rooms = new Rooms(appOf('a1', ['app-events', 'room-events']), clock, hour, 20)
+    const asked = names(28_000).map(
+      room => rooms.applyHint(news(room, 'news', clock.now()), 'app-events').length,
+    )
+    expect([...rooms.names()]).toHaveLength(20)
+    expect(asked.filter(visits => visits > 0)).toHaveLength(20)
+    expect(rooms.isCrowded).toBe(true)
+  })
+
+  it('are followed in turn, with all that is of them, from the first start on', async () => {
+    const { clock, transport, stop } = startApp(names(100), [feed, roomLog, quiz], { mostRooms: 20 })
+    await clock.advance(5 * minute)
+    for (const operation of ['roomEvents', 'popupQuiz']) {
+      const times = Map.groupBy(transport.of(operation), ({ room }) => room)
+      expect(times.size).toBe(100)
+      expect(Math.min(...times.values().map(visits => visits.length))).toBeGreaterThan(1)
+    }
+    await stop()
+  })
+
+  it('are followed although the log of many others cannot be read', async () => {
+    const { clock, transport, stop } = startApp([...names(60, 'bad'), ...names(10)], [roomLog], {
+      mostRooms: 20,
+    })
+    transport.answers = ({ room }) => (room.startsWith('bad') ? 'not_found' : { items: [] })
+    await clock.advance(10 * minute)
+    const good = transport.of('roomEvents').filter(({ room }) => room.startsWith('r'))
+    expect(new Set(good.map(({ room }) => room)).size).toBe(10)
+    await stop()
+  })
+
+  it('that the feed or a call told of later have their turn too', async () => {
+    const { clock, transport, store, poller, stop } = startApp([], [feed, roomLog], { mostRooms: 20 })
+    const told = names(50, 'told')
+    transport.answers = ({ operation, at }) => {
+      if (operation !== 'appEvents' || at > second) return { items: [] }
+      for (const room of told) store.put('room-events', room, {})
+      return { items: told.map((room, id) => ({ id, hint: news(room, 'news', clock.now()) })) }
+    }
+    await clock.advance(30 * second)
+    poller.discover(names(50, 'called'))
+    await clock.advance(5 * minute)
+    const asked = new Set(transport.of('roomEvents').map(({ room }) => room))
+    expect(asked.size).toBe(100)
+    await stop()
+  })
+})

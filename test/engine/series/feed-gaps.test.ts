@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { createFeedGaps } from '../../../src/engine/series/feed-gaps.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+import { FakeStore } from '../fake-store.ts'
+
+const second = 1_000
+
+function rigged() {
+  const clock = new VirtualClock()
+  const store = new FakeStore(['room-events'])
+  const fence = () => ({ shard: 0, owner: 'me', epoch: 1 })
+  const gaps = createFeedGaps({
+    ...{ app: 'app', series: '', store, fence, clock, arrivesWithin: 40 * second, memory: 600 * second },
+  })
+  return { clock, gaps, looked: () => store.calls.filter(call => call === 'recordUnread').length }
+}
+
+describe('a feed that has more to tell than it is asked for', () => {
+  it('is a gap as soon as that lasts longer than the provider remembers', async () => {
+    const { clock, gaps, looked } = rigged()
+    await clock.advance(second)
+    await gaps.review()
+    gaps.heard('all')
+    const before = looked()
+    await clock.advance(600 * second)
+    gaps.heard('a part')
+    await gaps.review()
+    expect(looked() - before).toBe(0)
+    await clock.advance(second)
+    gaps.heard('a part')
+    await gaps.review()
+    expect(looked() - before).toBe(1)
+  })
+})
+
+describe('an answer of the feed that nobody settled', () => {
+  it('is looked for until its request can no longer arrive, and then no more', async () => {
+    const { clock, gaps, looked } = rigged()
+    await clock.advance(second)
+    await gaps.review()
+    const before = looked()
+    gaps.suspect()
+    for (let polls = 0; polls < 4; polls++) {
+      await clock.advance(10 * second)
+      await gaps.review()
+    }
+    expect(looked() - before).toBe(4)
+    await clock.advance(second)
+    await gaps.review()
+    expect(looked() - before).toBe(5)
+    await clock.advance(10 * second)
+    await gaps.review()
+    expect(looked() - before).toBe(5)
+  })
+})

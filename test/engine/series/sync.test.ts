@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest'
+import { RefusedRows } from '../../../src/engine/ports.ts'
+import { thingsOf } from '../fake-store.ts'
+import { feed, quiz, roomLog } from '../fake-streams.ts'
+import { rigged } from './sync-rig.ts'
+
+const refused = { kind: 'bad_request', text: '', status: 400 } as const
+
+describe('where a sync begins', () => {
+  it('a series that nobody knows is made known and read from its beginning', async () => {
+    const { go, asked, store } = rigged()
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(asked()).toEqual([null])
+    expect(store.commits).toHaveLength(1)
+  })
+
+  it('a log is read on from the last nextId', async () => {
+    const { go, asked } = rigged(roomLog, { cursor: 'p7', certain: true })
+    await go()
+    expect(asked()).toEqual(['p7'])
+  })
+
+  it('a log whose room has not been seen for longer than the provider remembers is probed first', async () => {
+    const { go, asked, store } = rigged(roomLog, { cursor: 'p7', certain: false })
+    await go()
+    expect(asked()).toEqual([null, 'p7'])
+    expect(store.commits.map(({ cursor, caughtUp }) => [cursor, caughtUp])).toEqual([
+      ['p7', false],
+      ['p7', true],
+    ])
+  })
+
+  it('a probe that does not tell whose room it is reads no further, and proves nothing', async () => {
+    const { go, asked, store, transport } = rigged(roomLog, { cursor: 'p7', certain: false })
+    transport.answers = () => ({ items: [{ id: 1, undecided: true }] })
+    expect(await go()).toMatchObject({ end: 'done', undecided: true })
+    expect(asked()).toEqual([null])
+    expect(store.commits).toMatchObject([{ cursor: 'p7', isUndecided: true }])
+  })
+
+  it('so is the log of a room that has ended long since', async () => {
+    const { go, asked } = rigged(roomLog, { cursor: 'p7', certain: true })
+    await go({ room: 'doubtful' })
+    expect(asked()).toEqual([null, 'p7'])
+  })
+
+  it('the other streams of a room are vouched for by its log', async () => {
+    const { go, asked } = rigged(quiz, { cursor: 'p7', certain: false })
+    await go()
+    expect(asked()).toEqual(['p7'])
+  })
+
+  it('a log that says so is read once more from its beginning', async () => {
+    const doubted = { ...roomLog, rereads: () => true }
+    const { go, asked } = rigged(doubted, { cursor: 'p7', certain: true })
+    await go()
+    expect(asked()).toEqual([null])
+  })
+
+  it('a long reading goes on where it stood, even one from the beginning', async () => {
+    const doubted = { ...roomLog, rereads: () => true }
+    const { go, asked, transport } = rigged(doubted, { cursor: 'p7', certain: true })
+    transport.answers = ({ nextId }) => ({ items: [], nextId: nextId === 'p7' ? 'p6' : 'p8' })
+    expect(await go({ asked: new Set([null, 'p6']) })).toMatchObject({ end: 'looped' })
+    expect(asked()).toEqual(['p7'])
+  })
+})
+
+describe('a nextId that is refused after the end', () => {
+  it('has the log read from its beginning', async () => {
+    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
+    transport.answers = ({ nextId }) => (nextId === null ? { items: [{ id: 1 }] } : refused)
+    expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
+    expect(asked()).toEqual(['end', null])
+    expect(tailMemory.refusedTails).toBe(1)
+  })
+
+  it('teaches nothing while the beginning of the log is refused too', async () => {
+    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
+    transport.answers = () => refused
+    expect(await go()).toMatchObject({ end: 'failed' })
+    expect(asked()).toEqual(['end', null])
+    expect(tailMemory.refusedTails).toBe(0)
+  })
+
+  it('is forgiven as soon as another one is accepted', async () => {
+    const { go, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    tailMemory.refusedTails = 2
+    await go()
+    expect(tailMemory.refusedTails).toBe(0)
+  })
+
+  it('three times in a row is not asked any more', async () => {
+    const { go, asked, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    tailMemory.refusedTails = 3
+    await go()
+    expect(asked()).toEqual([null])
+  })
+
+  it('after a probe has the log read from its beginning too', async () => {
+    const { go, asked, transport } = rigged(roomLog, { cursor: 'p7', certain: true })
+    transport.answers = ({ nextId }) => (nextId === null ? { items: [] } : refused)
+    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done' })
+    expect(asked()).toEqual([null, 'p7', null])
+  })
+})
+
+describe('where a sync ends', () => {
+  it('a nextId that comes round again is not followed and moves nothing on', async () => {
+    const { go, asked, transport, store, counts } = rigged()
+    const next: Record<string, string> = { null: 'b', b: 'c', c: 'b' }
+    transport.answers = ({ nextId }) => ({ items: [{ id: asked().length }], nextId: next[String(nextId)]! })
+    expect(await go()).toMatchObject({ end: 'looped', fresh: 3 })
+    expect(asked()).toEqual([null, 'b', 'c'])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: 'c', caughtUp: false })
+    expect(counts.pages).toContain('room-events looped')
+  })
+
+  it('a page without items that names itself is the end, and the place is kept for what comes', async () => {
+    const { go, asked, transport, store } = rigged()
+    transport.answers = ({ nextId }) =>
+      nextId === null ? { items: [{ id: 1 }], nextId: 'b' } : { items: [], nextId: 'b' }
+    expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
+    expect(asked()).toEqual([null, 'b'])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: 'b', caughtUp: true })
+    transport.answers = ({ nextId }) =>
+      nextId === 'b' ? { items: [{ id: 2 }], nextId: 'c' } : { items: [], nextId: 'c' }
+    expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
+    expect(asked().slice(2)).toEqual(['b', 'c'])
+  })
+
+  it('so is the fifth page without items in a row, whatever each of them names', async () => {
+    const { go, asked, transport, store } = rigged(roomLog, { cursor: 'p0', certain: true })
+    let page = 0
+    const empty = [1, 2, 4, 5, 6, 7, 8]
+    transport.answers = () => ({ items: empty.includes(page) ? [] : [{ id: page }], nextId: `p${++page}` })
+    expect(await go()).toMatchObject({ end: 'done', fresh: 2 })
+    expect(asked()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8'])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: 'p8', caughtUp: true })
+  })
+
+  it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
+    const { go, transport, store } = rigged(roomLog, { cursor: 'b', certain: true })
+    transport.answers = () => ({ items: [{ id: 1 }], nextId: 'b' })
+    expect(await go()).toMatchObject({ end: 'looped' })
+    transport.answers = ({ nextId }) =>
+      nextId === 'b' ? { items: [{ id: 1 }], nextId: 'c' } : { items: [], nextId: 'b' }
+    expect(await go()).toMatchObject({ end: 'looped' })
+    expect(store.commits.every(({ caughtUp }) => !caughtUp)).toBe(true)
+  })
+
+  it('after two hundred pages the others have their turn, and what was asked is remembered', async () => {
+    const { go, transport } = rigged()
+    transport.answers = ({ nextId }) => ({ items: [{ id: 1 }], nextId: String(Number(nextId) + 1) })
+    const reading = new Set<string | null>()
+    expect(await go({ asked: reading })).toMatchObject({ end: 'more' })
+    expect(reading.size).toBe(200)
+  })
+
+  it('a log without an end is given up after ten thousand pages', async () => {
+    const { go, transport } = rigged(roomLog, { cursor: 'x', certain: true })
+    let page = 0
+    transport.answers = () => ({ items: [{ id: 1 }], nextId: `fresh-${page++}` })
+    const asked = new Set(Array.from({ length: 9_900 }, (_, i) => `old-${i}`))
+    expect(await go({ asked })).toMatchObject({ end: 'looped' })
+  })
+
+  it('a room that the provider does not know is gone', async () => {
+    const { go, transport, counts } = rigged()
+    transport.answers = () => ({ kind: 'not_found', text: '', status: 404, code: 20404100 })
+    expect(await go()).toMatchObject({ end: 'gone' })
+    expect(counts.pages).toEqual(['room-events gone'])
+  })
+
+  it('the feed is asked once a sync, so that what it tells is applied before it is asked again', async () => {
+    const { go, asked, transport, store } = rigged(feed)
+    transport.answers = () => ({ items: [{ id: 1, unfinished: true }] })
+    expect(await go()).toMatchObject({ end: 'more', fresh: 1, unfinished: true })
+    expect(asked()).toHaveLength(1)
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, true])
+  })
+
+  it('when the engine stops, the page in hand is the last', async () => {
+    const { go, asked, transport, controller } = rigged()
+    transport.answers = ({ nextId }) => {
+      if (nextId === 'b') controller.abort()
+      return { items: [{ id: 1 }], nextId: nextId === null ? 'b' : 'c' }
+    }
+    expect(await go()).toMatchObject({ end: 'stopped' })
+    expect(asked()).toEqual([null, 'b'])
+  })
+
+  it.each(['stale', 'fenced', 'unverified'] as const)('a page that is %s ends the sync', async outcome => {
+    const { go, store, transport } = rigged()
+    transport.answers = () => ({ items: [], nextId: 'b' })
+    store.answerNextCommit({ outcome })
+    expect(await go()).toMatchObject({ end: outcome === 'stale' ? 'busy' : outcome })
+    expect(transport.asked).toHaveLength(1)
+  })
+
+  it('bytes that make no page are set aside, and the place is kept', async () => {
+    const { go, store, transport, counts } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const body = new TextEncoder().encode('<html>')
+    transport.answers = () => ({ kind: 'malformed', text: 'not JSON', body })
+    expect(await go()).toMatchObject({ end: 'failed' })
+    expect(store.letters.map(({ reason, body }) => [reason, Buffer.from(body).toString()])).toEqual([
+      ['malformed', '<html>'],
+    ])
+    expect(store.commits).toEqual([])
+    expect(counts.letters).toEqual(['room-events malformed 1'])
+  })
+})
+
+describe('a row that the database refuses', () => {
+  /** The store of these tests refuses things with a negative id when it rehearses. */
+  it('is set aside, and the rest of its page is stored', async () => {
+    const { go, store, transport, counts } = rigged()
+    transport.answers = () => ({ items: [{ id: 1 }, { id: -2 }, { id: 3 }] })
+    store.fail('commit', new RefusedRows('22P05'))
+    expect(await go()).toMatchObject({ end: 'done', fresh: 2 })
+    const [page] = store.commits
+    expect(thingsOf(page!)).toEqual([{ id: 1 }, { id: 3 }])
+    expect(page!.rejects).toMatchObject([{ reason: 'store_refused', item: { id: -2 } }])
+    expect(page!.streamState).toEqual({ read: 3 })
+    expect(counts.letters).toEqual(['room-events store_refused 1'])
+  })
+})
