@@ -39,17 +39,6 @@ create table classroom.room (
   forgotten_at timestamptz,
   primary key (app_id, room_uuid, incarnation)
 );
-comment on table classroom.room is 'One classroom; the same room_uuid used again later is another incarnation of it';
-comment on column classroom.room.app_id is 'App ID of the project';
-comment on column classroom.room.room_uuid is 'The provider''s classroom ID, also the channel name of its calls';
-comment on column classroom.room.incarnation is 'Counts from 1 how often this room_uuid has been used for a new room';
-comment on column classroom.room.region is 'Region whose feed named the room, or in which its log was read last';
-comment on column classroom.room.state is '0 not started, 1 started, 2 ended, 3 closed; null while no state change has been seen';
-comment on column classroom.room.state_sequence is 'Sequence of the event that state comes from';
-comment on column classroom.room.valid_from is 'The room_uuid means this incarnation from here ...';
-comment on column classroom.room.valid_to is '... to here; null while it is the latest';
-comment on column classroom.room.verified_at is 'From here on the provider means this incarnation for as long as it remembers an ended room';
-comment on column classroom.room.forgotten_at is 'When the provider first answered that the room does not exist; null again once it serves the log';
 create index room_by_start on classroom.room (app_id, started_at);
 -- Days are those of UTC whatever the session's time zone is. The other indexes by day are made alike.
 create index room_by_day on classroom.room (app_id, ((coalesce(started_at, valid_from) at time zone 'UTC')::date));
@@ -78,14 +67,6 @@ create table classroom.room_event (
   extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-comment on table classroom.room_event is 'Every event of every room as it came, known kinds and unknown ones';
-comment on column classroom.room_event.sequence is 'Order of the events within the room, given by the provider';
-comment on column classroom.room_event.cmd is '1 room state, 3 chat, 20 enter and leave, 1001 recording, 1003 resources, 1101 rewards, 1501 stage, 1502 hands; others are kept too';
-comment on column classroom.room_event.data is 'The event''s own data; NUL and lone surrogates are written as U+001A and four hex digits, tokens are replaced by a mark';
-comment on column classroom.room_event.event_time is 'The provider''s time inside the event, where it has one';
-comment on column classroom.room_event.at is 'When it happened, as well as can be known';
-comment on column classroom.room_event.at_source is 'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), provider (when it was served), received (our clock)';
-comment on column classroom.room_event.source is 'feed: seen in the app''s feed only so far; log: confirmed by the room''s log';
 create index room_event_at on classroom.room_event using brin (at);
 
 create table classroom.room_state_change (
@@ -93,17 +74,12 @@ create table classroom.room_state_change (
   state int not null, started_at timestamptz, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-comment on table classroom.room_state_change is 'A class was made ready, started, ended or closed';
-comment on column classroom.room_state_change.state is '0 not started, 1 started, 2 ended, 3 closed';
 
 create table classroom.chat_message (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null,
   user_uuid text, user_name text, role text, message text, type int, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-comment on table classroom.chat_message is 'Chat of the room, one row a message';
-comment on column classroom.chat_message.user_uuid is 'Null of one who is told without an ID';
-comment on column classroom.chat_message.type is '1 is text, the only documented one';
 create index chat_message_at on classroom.chat_message using brin (at);
 
 create table classroom.attendance (
@@ -112,13 +88,6 @@ create table classroom.attendance (
   at timestamptz not null, extra jsonb, total int,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.attendance is 'People entering and leaving; classroom.attendance_interval makes spans of it';
-comment on column classroom.attendance.ordinal is 'Place in the event''s list, from 0';
-comment on column classroom.attendance.user_uuid is 'Null of one who is told without an ID, or with one that cannot be read: that one is in extra';
-comment on column classroom.attendance.role is 'As the provider says it: a number or a word';
-comment on column classroom.attendance.action is 'enter or leave; null of an event that names nobody';
-comment on column classroom.attendance.total is
-  'Users who have entered and left, as the event counts them: the same in each row of an event; one that names nobody has a row without a user';
 create index attendance_at on classroom.attendance using brin (at);
 
 create table classroom.recording_state_change (
@@ -126,16 +95,12 @@ create table classroom.recording_state_change (
   state int not null, record_id text, sid text, resource_id text, started_at timestamptz, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence)
 );
-comment on table classroom.recording_state_change is 'A recording started (state 1) or stopped (another state)';
-comment on column classroom.recording_state_change.record_id is 'A stop names none: it belongs to the recording started last';
 
 create table classroom.reward (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
   user_uuid text, changed_reward double precision, total double precision, at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.reward is 'Rewards given: the change and the new total of one user';
-comment on column classroom.reward.user_uuid is 'Null of one who is told without an ID';
 
 create table classroom.resource_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
@@ -144,31 +109,18 @@ create table classroom.resource_change (
   at timestamptz not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.resource_change is 'Public resources added, changed (upsert) or deleted, and by whom';
-comment on column classroom.resource_change.size is 'Bytes';
-comment on column classroom.resource_change.operator_uuid is 'Null of one who is told without an ID, as the service itself may be';
 
 create table classroom.stage_change (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
   user_uuid text, action text not null, at timestamptz not null, extra jsonb, is_listed boolean,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.stage_change is
-  'Users brought on the stage (add) or taken off it (remove), and all others who are there (present)';
-comment on column classroom.stage_change.user_uuid is 'Null of one who is told without an ID';
-comment on column classroom.stage_change.is_listed is
-  'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell';
 
 create table classroom.hand_wave (
   app_id text not null, room_uuid text not null, incarnation int not null, sequence bigint not null, ordinal int not null,
   user_uuid text, action text not null, payload jsonb, at timestamptz not null, extra jsonb, is_listed boolean,
   primary key (app_id, room_uuid, incarnation, sequence, ordinal)
 );
-comment on table classroom.hand_wave is
-  'Hands raised (add) and lowered (remove), and all others that are up (present)';
-comment on column classroom.hand_wave.user_uuid is 'Null of one who is told without an ID';
-comment on column classroom.hand_wave.is_listed is
-  'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell';
 
 create table classroom.widget_event (
   app_id text not null, room_uuid text not null, incarnation int not null, widget text not null, position bigint not null,
@@ -180,13 +132,6 @@ create table classroom.widget_event (
   action int generated always as (ingest.whole_number(ingest.widget_field(data, 'action'))) stored,
   primary key (app_id, room_uuid, incarnation, widget, position)
 );
-comment on table classroom.widget_event is 'Items of the quiz and poll logs as they came';
-comment on column classroom.widget_event.widget is 'popupQuiz or poll';
-comment on column classroom.widget_event.position is 'The item''s own sequence where it has one, else its place in the log from 0';
-comment on column classroom.widget_event.content_hash is 'SHA-256 of the item, hex';
-comment on column classroom.widget_event.state is 'State of the widget, where the item tells a change of it: 0 inactive, 1 active';
-comment on column classroom.widget_event.cause is 'Why it changed, in the provider''s words; null where that is no text';
-comment on column classroom.widget_event.action is 'Type of action, a number that no document explains';
 
 create table classroom.quiz (
   app_id text not null, room_uuid text not null, incarnation int not null, quiz_id text not null,
@@ -194,11 +139,6 @@ create table classroom.quiz (
   average_accuracy double precision, state text, started_at timestamptz, ended_at timestamptz, started_by text, extra jsonb,
   primary key (app_id, room_uuid, incarnation, quiz_id)
 );
-comment on table classroom.quiz is 'A pop-up quiz with its latest summary';
-comment on column classroom.quiz.selected_count is 'Students who answered';
-comment on column classroom.quiz.total_count is 'Students who could answer';
-comment on column classroom.quiz.average_accuracy is 'As the provider gives it';
-comment on column classroom.quiz.state is 'running or ended';
 
 -- An answer to a quiz or poll is told apart by its place in the log, which may be any number that the provider gives.
 create table classroom.quiz_submission (
@@ -207,52 +147,36 @@ create table classroom.quiz_submission (
   selected_items jsonb, is_correct boolean, committed_at timestamptz, extra jsonb,
   primary key (app_id, room_uuid, incarnation, quiz_id, user_uuid, ordinal)
 );
-comment on table classroom.quiz_submission is 'Every answer to a quiz; a user may answer again';
-comment on column classroom.quiz_submission.user_uuid is 'Empty of one who is told without an ID';
-comment on column classroom.quiz_submission.ordinal is 'Place in the log: of a user''s answers the last has the highest';
 
 create table classroom.poll (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
   mode int, items jsonb, state text, started_at timestamptz, ended_at timestamptz, started_by text, extra jsonb,
   primary key (app_id, room_uuid, incarnation, poll_id)
 );
-comment on table classroom.poll is 'A poll';
-comment on column classroom.poll.mode is '1 single choice, 2 multiple choice';
-comment on column classroom.poll.state is 'running or ended';
 
 create table classroom.poll_submission (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
   user_uuid text not null, ordinal bigint not null, user_name text, select_index int[], at timestamptz, extra jsonb,
   primary key (app_id, room_uuid, incarnation, poll_id, user_uuid, ordinal)
 );
-comment on table classroom.poll_submission is 'Every vote; a user may vote again';
-comment on column classroom.poll_submission.user_uuid is 'Empty of one who is told without an ID';
-comment on column classroom.poll_submission.ordinal is 'Place in the log: of a user''s votes the last has the highest';
-comment on column classroom.poll_submission.select_index is 'Options chosen, from 0; null where they are told in a way that cannot be read: then they are in extra';
 
 create table classroom.poll_tally (
   app_id text not null, room_uuid text not null, incarnation int not null, poll_id text not null,
   option_index int not null, num int, percentage double precision,
   primary key (app_id, room_uuid, incarnation, poll_id, option_index)
 );
-comment on table classroom.poll_tally is 'Latest count of each option of a poll';
-comment on column classroom.poll_tally.percentage is 'Share of those who voted, as the provider gives it';
 
 create table classroom.recording (
   app_id text not null, room_uuid text not null, incarnation int not null, record_id text not null,
   sid text, resource_id text, type int, status int, started_at timestamptz, ended_at timestamptz, url text, extra jsonb,
   primary key (app_id, room_uuid, incarnation, record_id)
 );
-comment on table classroom.recording is 'Recordings as listed last; read again until they have ended and have their files';
-comment on column classroom.recording.type is '1 individual, 2 composite, 3 web page';
-comment on column classroom.recording.status is '1 recording, 2 ended';
 
 create table classroom.recording_file (
   app_id text not null, room_uuid text not null, incarnation int not null, record_id text not null,
   ordinal int not null, url text not null, extra jsonb,
   primary key (app_id, room_uuid, incarnation, record_id, ordinal)
 );
-comment on table classroom.recording_file is 'Files of a recording';
 
 create table classroom.resource (
   app_id text not null, room_uuid text not null, incarnation int not null, resource_uuid text not null,
@@ -260,9 +184,6 @@ create table classroom.resource (
   updated_at timestamptz, removed_at timestamptz, extra jsonb,
   primary key (app_id, room_uuid, incarnation, resource_uuid)
 );
-comment on table classroom.resource is 'Public resources as listed last';
-comment on column classroom.resource.size is 'Bytes';
-comment on column classroom.resource.removed_at is 'When a complete listing no longer named it; null while it is listed';
 
 -- Who enters twice without leaving has stayed, and who leaves twice has left the first time: only the first of a run of
 -- equal actions counts. Whose leaving was not seen has stayed to the end of the class. Who came after it, or into a class

@@ -14,15 +14,6 @@ create table analytics.call (
   updated_at timestamptz not null default ingest.clock(),
   primary key (app_id, call_id)
 );
-comment on table analytics.call is 'Calls as the search listed them last';
-comment on column analytics.call.app_id is 'App ID of the project';
-comment on column analytics.call.cname is 'Channel name; of a class it is the room_uuid';
-comment on column analytics.call.created_at is 'Start of the call';
-comment on column analytics.call.destroyed_at is 'End of the call; of one that goes on, as far as the provider says';
-comment on column analytics.call.finished is 'False while the call goes on; once true it stays true';
-comment on column analytics.call.extra is 'Fields that have no column here, as they came';
-comment on column analytics.call.first_seen_at is 'When the search listed it first, our clock';
-comment on column analytics.call.updated_at is 'When anything about it changed last, our clock';
 create index call_by_start on analytics.call (app_id, created_at);
 create index call_by_channel on analytics.call (app_id, cname, created_at);
 -- Every arm of usage_by_day can be asked for an app and some days alone, and so can session_quality.
@@ -45,12 +36,6 @@ create table analytics.call_session (
   extra jsonb,
   primary key (app_id, call_id, sid)
 );
-comment on table analytics.call_session is 'One stay of one user in a call; who leaves and comes back has another one';
-comment on column analytics.call_session.sid is 'The provider''s ID of the stay';
-comment on column analytics.call_session.uid is 'User ID; the same user may stay more than once';
-comment on column analytics.call_session.speaker is 'Whether the user speaks in the call';
-comment on column analytics.call_session.finished is 'Whether the user has left; once true it stays true';
-comment on column analytics.call_session.extra is 'Fields that have no column here, as they came';
 -- Finds the sessions of a day.
 create index session_by_day on analytics.call_session (app_id, ((joined_at at time zone 'UTC')::date));
 
@@ -103,13 +88,6 @@ create table analytics.session_metric (
   extra jsonb,
   primary key (app_id, call_id, sid, peer_uid, mid, at)
 ) partition by range (at);
-comment on table analytics.session_metric is 'Quality of each session over time, about one value of each metric in two seconds; a partition a week';
-comment on column analytics.session_metric.peer_uid is
-  'The remote user that the value is about; 0: the session''s own user; empty: the provider did not say';
-comment on column analytics.session_metric.mid is 'Metric; analytics.metric has its name and unit';
-comment on column analytics.session_metric.value is 'In the unit of the metric';
-comment on column analytics.session_metric.extra is
-  'What else came with the value, as it came: elements behind the pair, or members beside it; null with most. Beside the first value of an answer also what else its series and its entry say, by these names, and what the pair says as pair';
 -- The hour as the view quality_by_hour makes it, so that its bounds reach the index. Its summaries are made by housekeeping
 -- (ingest.summarize): made by the server itself, each is a request to autovacuum, and every one that it has no room for is
 -- a line in the server's log.
@@ -131,11 +109,6 @@ create table analytics.usage_insight (
   extra jsonb,
   primary key (app_id, metric, granularity, at)
 );
-comment on table analytics.usage_insight is 'Usage of the project as the provider counts it, by minute, hour or day (UTC)';
-comment on column analytics.usage_insight.at is 'Begin of what the value stands for';
-comment on column analytics.usage_insight.revision is 'Counts from 1 how often the provider has given another value; it computes them again about two days later';
-comment on column analytics.usage_insight.fetched_at is 'When this value was last read, our clock';
-comment on column analytics.usage_insight.extra is 'Fields that have no column here, as they came; null with most';
 create index usage_insight_by_day on analytics.usage_insight (app_id, ((at at time zone 'UTC')::date)) where granularity = 'day';
 
 create table analytics.quality_insight (
@@ -150,12 +123,6 @@ create table analytics.quality_insight (
   extra jsonb,
   primary key (app_id, product, metric, granularity, at)
 );
-comment on table analytics.quality_insight is 'Quality of the project as the provider counts it, by minute, hour or day (UTC)';
-comment on column analytics.quality_insight.product is 'Kind of client that the value is about';
-comment on column analytics.quality_insight.at is 'Begin of what the value stands for';
-comment on column analytics.quality_insight.revision is 'Counts from 1 how often the provider has given another value; it computes them again about two days later';
-comment on column analytics.quality_insight.fetched_at is 'When this value was last read, our clock';
-comment on column analytics.quality_insight.extra is 'Fields that have no column here, as they came; null with most';
 
 -- A month a partition: 4,320 values a day and series are little, and they are kept for a year.
 create table analytics.usage_realtime (
@@ -168,11 +135,6 @@ create table analytics.usage_realtime (
   extra jsonb,
   primary key (app_id, product, metric, cname, at)
 ) partition by range (at);
-comment on table analytics.usage_realtime is 'Numbers of users and channels in windows of 20 seconds; a partition a month';
-comment on column analytics.usage_realtime.product is 'Kind of client that the value is about';
-comment on column analytics.usage_realtime.cname is 'Channel; empty: the whole project';
-comment on column analytics.usage_realtime.at is 'Begin of the 20 seconds';
-comment on column analytics.usage_realtime.extra is 'Fields that have no column here, as they came; null with most';
 create table analytics.usage_realtime_default partition of analytics.usage_realtime default;
 create index usage_realtime_default_at on analytics.usage_realtime_default (at);
 
@@ -187,13 +149,6 @@ create table analytics.quality_realtime (
   extra jsonb,
   primary key (app_id, product, metric, cname, uid, at)
 ) partition by range (at);
-comment on table analytics.quality_realtime is 'Quality in windows of 20 seconds; a partition a month';
-comment on column analytics.quality_realtime.product is 'Kind of client that the value is about';
-comment on column analytics.quality_realtime.cname is 'Channel; empty: the whole project';
-comment on column analytics.quality_realtime.uid is 'User; empty: all users';
-comment on column analytics.quality_realtime.at is 'Begin of the 20 seconds';
-comment on column analytics.quality_realtime.extra is
-  'Fields that have no column here, as they came; entry: those of the user, beside the first of the values';
 create table analytics.quality_realtime_default partition of analytics.quality_realtime default;
 create index quality_realtime_default_at on analytics.quality_realtime_default (at);
 

@@ -19,21 +19,6 @@ create table players.cloud_player (
   extra jsonb,
   primary key (app_id, player_id)
 );
-comment on table players.cloud_player is 'Cloud players as they were listed last; what an entry leaves out stays as it was known';
-comment on column players.cloud_player.app_id is 'App ID of the project';
-comment on column players.cloud_player.player_id is 'The provider''s ID of the player';
-comment on column players.cloud_player.region is 'Region in which it was made, of one that was made with this program; null of others, as lists do not tell it';
-comment on column players.cloud_player.name is 'Unique among the players of a project that live; null of one without a name';
-comment on column players.cloud_player.uid is 'User ID of the player in the channel; null where it has an account instead, or was never told';
-comment on column players.cloud_player.account is 'User account of the player in the channel';
-comment on column players.cloud_player.channel_name is 'Channel in which it plays; of a class it is the room_uuid';
-comment on column players.cloud_player.stream_url is 'Address of what it plays; users, passwords and the values of its query are replaced by a mark';
-comment on column players.cloud_player.status is 'idle, connecting, running or failed, as the list says; destroyed once it is gone; null while no entry told it';
-comment on column players.cloud_player.created_at is 'When it was created, by the provider''s clock';
-comment on column players.cloud_player.first_seen_at is 'When a list named it first, our clock';
-comment on column players.cloud_player.last_seen_at is 'When a list named it last, our clock';
-comment on column players.cloud_player.destroyed_at is 'When a complete list first lacked it, of one that the next complete list lacked too; null while it lives';
-comment on column players.cloud_player.extra is 'Fields that have no column here, as they came';
 create index cloud_player_alive on players.cloud_player (app_id, channel_name) where destroyed_at is null;
 create index cloud_player_by_channel on players.cloud_player (app_id, channel_name, created_at);
 
@@ -46,11 +31,6 @@ create table players.cloud_player_change (
   source text not null,
   primary key (app_id, player_id, changed_at)
 );
-comment on table players.cloud_player_change is 'How the status of each player changed, as far as lists showed it';
-comment on column players.cloud_player_change.changed_at is 'When a list first showed it, our clock; it happened since the list before';
-comment on column players.cloud_player_change.from_status is 'Null at first sight';
-comment on column players.cloud_player_change.to_status is 'destroyed for one that is gone';
-comment on column players.cloud_player_change.source is 'list: the list showed it';
 create index cloud_player_change_at on players.cloud_player_change using brin (changed_at);
 
 create table players.notification (

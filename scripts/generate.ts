@@ -2,7 +2,7 @@
  * Writes what is made from code: the published schema of the configuration and the reference documents. With
  * `--check` it only says what is out of date, and exits 1.
  */
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { references } from './references.ts'
 
@@ -17,6 +17,7 @@ for (const [path, text] of Object.entries(await references())) {
     process.stderr.write(`${path} is out of date; run npm run generate\n`)
     process.exitCode = 1
   } else {
+    await mkdir(new URL('./', file), { recursive: true })
     await writeFile(file, text)
     process.stdout.write(`${path} written\n`)
   }

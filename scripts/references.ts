@@ -2,11 +2,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { jsonSchemaText } from '../src/config/json-schema.ts'
 import { configReference } from '../src/config/reference.ts'
+import { commitStatements } from '../src/postgres/commit/commit.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
 import type { Rate } from '../src/provider/limits.ts'
 import { playerGroups, playerRates } from '../src/provider/players/index.ts'
 import { formatDuration } from '../src/settings/duration.ts'
 import { streams } from '../src/streams/index.ts'
+import { type Table, tables } from '../src/tables/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
 import { dashboardTexts } from './dashboards/index.ts'
 import { helmValuesSchemaText } from './helm-values.ts'
@@ -19,6 +21,7 @@ export async function references(): Promise<Readonly<Record<string, string>>> {
     'docs/metrics.md': page('Metrics', await metricsText()),
     'docs/streams.md': page('Streams', streamsText()),
     'docs/tables.md': page('Tables', await tablesText()),
+    ...commitTexts(),
     ...dashboardTexts(),
     'helm/penstock/values.schema.json': await helmValuesSchemaText(),
   }
@@ -98,14 +101,39 @@ function rateText({ requests, window }: Rate): string {
   return `${requests} a ${unit}`
 }
 
+/** The statements that commit a page of each stream, as Postgres is given them, with the names of their parameters. */
+function commitTexts(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.values(streams).map(stream => {
+      const { whole, slice } = commitStatements(stream)
+      const texts = [whole, ...(slice ? [slice] : [])].map(({ name, text, order }) => {
+        const named = text.replace(/\$(\d+)/g, (_, place: string) => `:${order[Number(place) - 1]}`)
+        return `-- ${name}\n${named.trim()};\n`
+      })
+      const head = `-- Made by npm run generate; edit the code instead. Commits a page of ${stream.name}.\n`
+      return [`docs/sql/${stream.name}.sql`, [head, ...texts].join('\n')]
+    }),
+  )
+}
+
 const migrations = new URL('../migrations/', import.meta.url)
 const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
+
+function describedLines({ name, comment, columns, made, given }: Table): Map<string, string> {
+  const told = Object.entries({ ...made, ...columns }).filter(([column]) => !given.includes(column))
+  return new Map([
+    [name, `\n## ${name}\n\n${comment}.\n`],
+    ...told.map(([column, about]) => [`${name}.${column}`, `- \`${column}\`: ${about.comment}`] as const),
+  ])
+}
 
 /** From the comments that a person reads in psql: of several about the same thing the last one holds. */
 async function tablesText(): Promise<string> {
   const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
   const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
-  const sections = new Map<string, Map<string, string>>()
+  const sections = new Map<string, Map<string, string>>(
+    tables.map(table => [table.name, describedLines(table)]),
+  )
   for (const [, kind, name = '', comment = ''] of sql.matchAll(commented)) {
     const text = comment.replaceAll("''", "'")
     const table = kind === 'column' ? name.slice(0, name.lastIndexOf('.')) : name

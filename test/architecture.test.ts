@@ -66,24 +66,27 @@ interface Module {
 
 const modules: Readonly<Record<string, Module>> = {
   clock: { imports: [], node: ['node:crypto'] },
-  rows: { imports: [], node: [] },
+  tables: { imports: [], node: [] },
   provider: { imports: ['type:planning'], node: [] },
   planning: { imports: [], node: [] },
   settings: { imports: [], node: [] },
-  streams: { imports: ['provider', 'planning', 'rows', 'settings'], node: ['node:crypto'] },
-  engine: { imports: ['streams', 'provider', 'planning', 'clock', 'rows'], node: [] },
-  client: { imports: ['engine', 'provider', 'planning', 'clock', 'rows'], node: ['node:crypto'] },
+  streams: { imports: ['provider', 'planning', 'tables', 'settings'], node: ['node:crypto'] },
+  engine: { imports: ['streams', 'provider', 'planning', 'clock', 'tables'], node: [] },
+  client: { imports: ['engine', 'provider', 'planning', 'clock', 'tables'], node: ['node:crypto'] },
   postgres: {
-    imports: ['engine/ports.ts', 'type:client/ports.ts', 'provider', 'planning', 'clock', 'rows'],
+    imports: [
+      ...['engine/ports.ts', 'type:client/ports.ts', 'type:streams/stream.ts', 'streams/index.ts'],
+      ...['provider', 'planning', 'clock', 'tables'],
+    ],
   },
-  http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
-  telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'rows'] },
+  http: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'tables'] },
+  telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'tables'] },
   sandbox: { imports: ['provider', 'clock'] },
   'embedded-postgres': { imports: ['clock'] },
   config: { imports: ['provider', 'settings', 'type:streams/stream.ts'] },
   commands: {
     imports: [
-      ...['clock', 'rows', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
+      ...['clock', 'tables', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],
       ...['settings', 'config', 'client', 'sandbox', 'embedded-postgres'],
     ],
   },

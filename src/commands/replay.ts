@@ -43,6 +43,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
     if (missing.length > 0)
       throw new CommandError('the database is not prepared: run `penstock migrate up` first')
     const session = await openReplay(pool, {
+      streams: Object.values(streams),
       region: app => onlyRegion(config, app),
       clock: systemClock,
     }).catch(explain)

@@ -1,6 +1,6 @@
 import type { RequestLine } from '../provider/operation.ts'
-import type { RowSet } from '../rows/rows.ts'
 import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
+import type { RowSet } from '../tables/index.ts'
 import type { Answer, Arrived, CommitResult, Grant, Timing } from './ports.ts'
 
 /** What a page of one kind of stream does on each step of its way. */

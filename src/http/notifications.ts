@@ -10,7 +10,7 @@ import {
 } from '../engine/ports.ts'
 import { Notification } from '../provider/players/index.ts'
 import { maskSecrets, redactBytes } from '../provider/redaction.ts'
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 import { decodeJson, JsonError } from './json.ts'
 
 /** What became of a notification whose body arrived whole. */

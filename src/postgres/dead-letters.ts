@@ -1,13 +1,13 @@
 import type pg from 'pg'
-import type { RowSet, TableName } from '../rows/rows.ts'
+import { sessionMetric } from '../tables/analytics.ts'
+import { roomEvent, widgetEvent } from '../tables/classroom.ts'
+import type { RowSet, Table } from '../tables/index.ts'
 import { encodeRows, incoming, insertion, parameterName, storeOfApp } from './commit/ctes.ts'
 import { encodeSamples, storedSamples } from './commit/samples.ts'
 import { query } from './connect.ts'
 import { decodeText, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
 import { LONGEST_LETTER } from './store.ts'
-import type { TableSpec } from './tables/spec.ts'
-import { tables } from './tables.ts'
 
 /** Bytes that could not be used when they came. */
 export interface StoredDeadLetter {
@@ -60,18 +60,18 @@ const sameKey = (...columns: readonly string[]) =>
   ['room_uuid', ...columns].map(column => `s.${column} = d.${column}`).join(' and ')
 
 /** Raw rows by which it is told that they are stored: another one may have their place. */
-const raw: Readonly<Partial<Record<TableName, string>>> = {
-  'classroom.room_event': `${sameKey('sequence', 'cmd')} and s.data is not distinct from d.data`,
-  'classroom.widget_event': sameKey('widget', 'content_hash'),
-}
+const raw: ReadonlyMap<Table, string> = new Map<Table, string>([
+  [roomEvent, `${sameKey('sequence', 'cmd')} and s.data is not distinct from d.data`],
+  [widgetEvent, sameKey('widget', 'content_hash')],
+])
 
-function storing(table: TableName): string {
-  if (table === 'analytics.session_metric') return storedSamples
-  if ((tables[table] as TableSpec).within === 'app') return storeOfApp(table)
+function storing(table: Table): string {
+  if (table === sessionMetric) return storedSamples
+  if (table.within === 'app') return storeOfApp(table)
   const place = ['incarnation', incarnation] as const
-  const extra = table === 'classroom.room_event' ? [place, ['source', ':source'] as const] : [place]
-  const same = table === 'classroom.widget_event' ? raw[table] : 'false'
-  const from = `where not exists (select from ${table} s where s.app_id = :app and ${same})`
+  const extra = table === roomEvent ? [place, ['source', ':source'] as const] : [place]
+  const same = table === widgetEvent ? raw.get(table) : 'false'
+  const from = `where not exists (select from ${table.name} s where s.app_id = :app and ${same})`
   return insertion(table, extra, ['room_uuid', 'incarnation'], { from, conflict: 'keep' })
 }
 
@@ -82,14 +82,15 @@ function storing(table: TableName): string {
 export async function storeDeadLetter(
   pool: pg.Pool,
   letter: StoredDeadLetter,
-  rows: RowSet,
+  { rows, writes }: { readonly rows: RowSet; readonly writes: readonly Table[] },
   hasPlace: boolean,
 ): Promise<boolean> {
+  const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
   let isThere = true
-  for (const table of Object.keys(rows) as TableName[]) {
-    const list = rows[table] ?? []
+  for (const table of writes) {
+    const list = byTable[table.name] ?? []
     if (list.length === 0) continue
-    const encoded = table === 'analytics.session_metric' ? encodeSamples(rows[table]) : encodeRows(list)
+    const encoded = table === sessionMetric ? encodeSamples(rows[sessionMetric.name]) : encodeRows(list)
     const values = {
       app: letter.app,
       received_at: letter.receivedAt,
@@ -101,15 +102,15 @@ export async function storeDeadLetter(
       `with moved as (select 1), ${storing(table)} select 1`,
     )
     if (hasPlace) await query(pool, bind(store, values))
-    if (raw[table]) isThere &&= await isStored(pool, table, values)
+    if (raw.has(table)) isThere &&= await isStored(pool, table, values)
   }
   return isThere
 }
 
-async function isStored(pool: pg.Pool, table: TableName, values: Readonly<Record<string, unknown>>) {
+async function isStored(pool: pg.Pool, table: Table, values: Readonly<Record<string, unknown>>) {
   const check = statement(
     `letter_stored_${parameterName(table)}`,
-    `select bool_and(exists (select from ${table} s where s.app_id = :app and ${raw[table]})) as stored
+    `select bool_and(exists (select from ${table.name} s where s.app_id = :app and ${raw.get(table)})) as stored
      from ${incoming(table)}`,
   )
   const [row] = await query<{ stored: boolean }>(pool, bind(check, values))

@@ -1,5 +1,7 @@
 import type pg from 'pg'
 import { type Fence, regionalScope } from '../engine/ports.ts'
+import type { Stream } from '../streams/stream.ts'
+import { roomStreamsOf } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { lose } from './missing.ts'
@@ -139,9 +141,8 @@ const forget = statement(
 
 export interface GapSettings {
   readonly roomMemory: number
-  readonly roomStreams: readonly string[]
-  /** Limit group under which the feed is debited. */
-  readonly feedGroup: string
+  /** Streams that are drained; of them, the feed is debited under its limit group, and some follow rooms. */
+  readonly streams: readonly Stream[]
   readonly sequenceScope: 'room' | 'app'
 }
 
@@ -154,7 +155,8 @@ export async function recordUnread(
 ): Promise<number> {
   const memory = `${settings.roomMemory} milliseconds`
   const scope = regionalScope(app, series)
-  const values = { ...fence, app, scope, group: settings.feedGroup, stream: 'app-events', series, memory }
+  const feedGroup = settings.streams.find(({ kind }) => kind === 'feed')?.operation.limitGroup ?? ''
+  const values = { ...fence, app, scope, group: feedGroup, stream: 'app-events', series, memory }
   const [row] = await query<{ recorded: number }>(pool, bind(unread, values))
   return row!.recorded
 }
@@ -172,6 +174,12 @@ export async function forgetRoom(
   room: string,
 ): Promise<void> {
   const dense = settings.sequenceScope === 'room'
-  const values = { ...fence, app, room: encodeText(room), room_streams: settings.roomStreams, dense }
+  const values = {
+    ...fence,
+    app,
+    room: encodeText(room),
+    room_streams: roomStreamsOf(settings.streams),
+    dense,
+  }
   await query(pool, bind(forget, values))
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
+import { tables } from '../tables/index.ts'
 import { sqlState } from './errors.ts'
 
 /** A migration waits this long for a lock before it gives up, so that it never stands in the way of a running daemon. */
@@ -30,7 +31,10 @@ export async function migrateUp(options: MigrateOptions): Promise<readonly strin
   const db = open(options.url)
   try {
     const { error, results } = await migrator(db).migrateToLatest()
-    if (!error) return (results ?? []).map(result => result.migrationName)
+    if (!error) {
+      await describeTables(db)
+      return (results ?? []).map(result => result.migrationName)
+    }
     const failed = results?.find(result => result.status === 'Error')?.migrationName
     throw new MigrationFailed(`migration ${failed ?? 'could not start'}: ${reason(error)}`, { cause: error })
   } finally {
@@ -50,6 +54,33 @@ export async function migrationStates(pool: pg.Pool): Promise<readonly Migration
   )
   const times = new Map(applied.rows.map(row => [row.name, new Date(row.timestamp)]))
   return names.map(name => ({ name, appliedAt: times.get(name) }))
+}
+
+/** Writes what the described tables and their columns say to people, where the database says otherwise. */
+async function describeTables(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ readonly name: string; readonly comment: string | null }>`
+    select c.oid::regclass || coalesce('.' || quote_ident(a.attname), '') as name,
+           coalesce(col_description(c.oid, a.attnum), obj_description(c.oid, 'pg_class')) as comment
+    from pg_class c
+    cross join lateral (
+      select null as attname, 0 as attnum
+      union all select attname, attnum from pg_attribute where attrelid = c.oid and attnum > 0) a
+    where c.oid = any (${tables.map(({ name }) => name)}::text[]::regclass[])`.execute(db)
+  const known = new Map(rows.map(({ name, comment }) => [name, comment]))
+  const wanted = tables.flatMap(({ name, comment, columns, made, given }) => [
+    ['table', name, comment] as const,
+    ...Object.entries({ ...columns, ...made })
+      .filter(([column]) => !given.includes(column))
+      .map(([column, { comment }]) => ['column', `${name}.${column}`, comment] as const),
+  ])
+  const changes = wanted.filter(([, name, comment]) => known.get(name) !== comment)
+  if (changes.length === 0) return
+  const texts = changes.map(
+    ([kind, name, comment]) => `comment on ${kind} ${name} is ${pg.escapeLiteral(comment)};`,
+  )
+  await db.transaction().execute(async transaction => {
+    await sql.raw(`set local role penstock_migrate; ${texts.join('\n')}`).execute(transaction)
+  })
 }
 
 function open(url: string): Kysely<unknown> {

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches, WantedRoom } from '../engine/ports.ts'
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { Clock } from '../clock/clock.ts'
 import { RefusedRows, StoreUnavailable } from '../engine/ports.ts'
-import type { RowSet } from '../rows/rows.ts'
+import type { Stream } from '../streams/stream.ts'
+import type { RowSet } from '../tables/index.ts'
 import { decodeJson } from './encode.ts'
 import { storeError } from './errors.ts'
 import { compareRows, type Difference, mendRows } from './replay/compare.ts'
@@ -15,6 +16,7 @@ import {
   mendRoom,
   type NextRoom,
   nextIncarnation,
+  nextStatements,
   type RoomColumn,
   type RoomValues,
   readNextRoom,
@@ -22,7 +24,7 @@ import {
   type StoredRoom,
 } from './replay/rooms.ts'
 import { askOf, atOneMoment, type Incarnation } from './replay/session.ts'
-import type { DerivedTable } from './replay/tables.ts'
+import { rebuildable } from './replay/tables.ts'
 import { bind } from './statement.ts'
 
 export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'
@@ -85,6 +87,8 @@ export interface Replay {
 }
 
 export interface ReplaySettings {
+  /** Streams whose rows are rebuilt, as far as what they read is kept raw. */
+  readonly streams: readonly Stream[]
   /** Region of an app, for a room whose row is missing; null where it may have been in any of several. */
   readonly region: (app: string) => string | null
   readonly clock: Pick<Clock, 'monotonic'>
@@ -105,11 +109,13 @@ const busyCodes: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '5
 
 export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promise<Replay> {
   const { region, clock, limits = usualLimits } = settings
+  const { logs, tables } = rebuildable(settings.streams)
+  const statements = { compare: compareRows(tables), next: nextStatements(tables) }
   const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
   // A connection that breaks is noticed by whoever asks next; without a listener it would end the process.
   client.on('error', () => {})
   const ask = askOf(client)
-  const rebuilt = await openRebuilt(ask).catch(error => {
+  const rebuilt = await openRebuilt(ask, tables).catch(error => {
     client.release(true)
     throw error
   })
@@ -119,7 +125,7 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
     fault: RoomFault | undefined,
   ): Promise<readonly Difference[]> {
     type Row = Omit<Difference, 'keys'> & { readonly keys: string }
-    const rows = await ask<Row>(bind(compareRows, placeValues(place)))
+    const rows = await ask<Row>(bind(statements.compare, placeValues(place)))
     const ofRows = rows.map(row => ({ ...row, keys: decodeJson(row.keys) as Difference['keys'] }))
     if (!fault) return ofRows
     const { kind, columns } = fault
@@ -129,7 +135,7 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
   async function compare(place: Incarnation, rebuild: Rebuild): Promise<Comparison> {
     await rebuilt.begin(JSON.stringify(place))
     return atOneMoment(ask, 'look', async () => {
-      const mark = await readMark(ask, place)
+      const mark = await readMark(ask, logs, place)
       const stored = await readRoom(ask, place)
       const raw: RawRoom = {
         events: readEvents(ask, place),
@@ -151,16 +157,15 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
     }
     await ask({ text: `set local lock_timeout = ${limits.lock}`, values: [] })
     await inTime()
-    await lockLogs(ask, place)
+    await lockLogs(ask, logs, place)
     const isAsFound =
-      (await readMark(ask, place)) === mark && isDeepStrictEqual(await readRoom(ask, place), stored)
+      (await readMark(ask, logs, place)) === mark && isDeepStrictEqual(await readRoom(ask, place), stored)
     if (!isAsFound) return { outcome: 'moved' }
     const differences = await differencesAt(place, fault)
-    const tables = new Set(differences.map(({ table }) => table))
-    tables.delete('classroom.room')
-    for (const table of tables) {
+    const differing = new Set(differences.map(({ table }) => table))
+    for (const table of tables.filter(({ name }) => differing.has(name))) {
       await inTime()
-      await ask(bind(mendRows[table as DerivedTable], placeValues(place)))
+      await ask(bind(mendRows(table), placeValues(place)))
     }
     // The feed writes it too: it goes last, so that the feed waits for it as shortly as can be.
     if (fault?.kind === 'different') await mendRoom(ask, place, fault.wanted, fault.columns)
@@ -170,7 +175,7 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
 
   return {
     rooms: apps => countRooms(ask, apps),
-    next: (after, within) => nextIncarnation(ask, after, within),
+    next: (after, within) => nextIncarnation(ask, statements.next[within], after),
     compare,
     mend: async (place, found) => {
       try {

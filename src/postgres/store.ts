@@ -1,8 +1,6 @@
 import type pg from 'pg'
 import type { DeadLetter, Store } from '../engine/ports.ts'
-import { type CommitSettings, commitPage, dryRunPage } from './commit/commit.ts'
-import { commitItem, dryRunItem } from './commit/items.ts'
-import { commitWindow, dryRunWindow } from './commit/windows.ts'
+import { type CommitSettings, Commits, roomStreamsOf } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { readSubstreamDemand } from './demand.ts'
 import { encodeText } from './encode.ts'
@@ -39,15 +37,17 @@ export interface StoreSettings extends CommitSettings, GapSettings {
 
 /** The store on a pool of connections. */
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
+  const commits = new Commits(pool, settings)
+  const roomStreams = roomStreamsOf(settings.streams)
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
     wantedRooms: () => listWantedRooms(pool),
     noteStreams: (fence, app, streams) => noteStreams(pool, fence, app, streams),
-    discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, settings.roomStreams, rooms),
+    discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, roomStreams, rooms),
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
-    commit: page => commitPage(pool, settings, page),
-    dryRun: page => dryRunPage(pool, settings, page),
+    commit: page => commits.page(page),
+    dryRun: page => commits.dryRunPage(page),
     deadLetter: letter => deadLetter(pool, letter),
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
     vouchFor: (fence, app, room, region) => vouchFor(pool, settings, fence, app, room, region),
@@ -59,16 +59,16 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
       beginWindows(pool, fence, app, stream, series, owedFrom, step, passing),
     leaveWindows: (fence, app, stream, series) => leaveWindows(pool, fence, app, stream, series),
     liveChannels: (app, since) => readLiveChannels(pool, app, since),
-    commitWindow: page => commitWindow(pool, page),
-    dryRunWindow: page => dryRunWindow(pool, page),
+    commitWindow: page => commits.window(page),
+    dryRunWindow: page => commits.dryRunWindow(page),
     expireWindows: (fence, app, stream, series, upperBound) =>
       expireWindows(pool, fence, app, stream, series, upperBound),
     items: (app, stream, bounds, limit, first) => listItems(pool, app, stream, bounds, limit, first),
     substreamDemand: (app, since) => readSubstreamDemand(pool, app, since),
     itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
     backlogItems: (app, stream) => readBacklogItems(pool, app, stream),
-    commitItem: page => commitItem(pool, page),
-    dryRunItem: page => dryRunItem(pool, page),
+    commitItem: page => commits.item(page),
+    dryRunItem: page => commits.dryRunItem(page),
     deferItem: (fence, app, item, wait, loss) => deferItem(pool, fence, app, item, wait, loss),
     takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),

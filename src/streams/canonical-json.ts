@@ -1,4 +1,4 @@
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 
 /** JSON with the keys of every object in order, so that equal values have equal texts. Bigints keep their digits. */
 export function canonicalJson(value: Json): string {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 import type { Reject, RejectReason } from './stream.ts'
 
 export type JsonObject = { readonly [key: string]: Json }

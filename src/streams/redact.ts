@@ -1,5 +1,5 @@
 import { maskSecrets } from '../provider/redaction.ts'
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 
 /** The item without its secrets, at any depth; one that holds none is handed back as it is. */
 export function redact(item: unknown): Json {

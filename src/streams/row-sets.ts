@@ -1,4 +1,4 @@
-import type { RowSet, TableName } from '../rows/rows.ts'
+import type { RowSet, TableName } from '../tables/index.ts'
 
 /** All rows of the sets, by table, in the order they come; tables without rows are left out. */
 export function mergeRows(sets: readonly RowSet[]): RowSet {

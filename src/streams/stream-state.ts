@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Json } from '../rows/json.ts'
+import type { Json } from '../tables/json.ts'
 import type { Page, PageResult } from './stream.ts'
 
 export type ToRowsWith<Carry> = Omit<PageResult, 'carry'> & { readonly streamState: Carry }

@@ -1,8 +1,8 @@
 import type { Range } from '../planning/range.ts'
 import type { RangeLimits } from '../provider/limits.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
-import type { Json } from '../rows/json.ts'
-import type { RowSet } from '../rows/rows.ts'
+import type { RowSet, Table } from '../tables/index.ts'
+import type { Json } from '../tables/json.ts'
 
 /**
  * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
@@ -39,6 +39,8 @@ interface StreamBase {
   /** One line for people, shown by status and in the reference. */
   readonly title: string
   readonly operation: Operation
+  /** Tables that its rows go to; how a page is committed follows from them and from its kind. */
+  readonly writes: readonly Table[]
 }
 
 interface CursorStreamBase extends StreamBase {

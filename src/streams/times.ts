@@ -1,5 +1,5 @@
 import { isoTime } from '../planning/time.ts'
-import type { Json, Timestamp } from '../rows/json.ts'
+import type { Json, Timestamp } from '../tables/json.ts'
 import { fieldsWithout, isSaid, type JsonObject } from './items.ts'
 
 /** A time that is further ahead of the provider's clock is kept as it came and believed nowhere, ms. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 import type { BudgetReading } from '../engine/ports.ts'
-import type { QualityRealtimeRow } from '../rows/analytics.ts'
+import type { QualityRealtimeRow } from '../tables/analytics.ts'
 
 interface Lateness {
   readonly series: number

@@ -19,7 +19,11 @@ it.each(seeds)(
     const pool = connect({ ...defaultConnection, url: database.url, poolSize: 1 })
     try {
       const { scenario } = await runSimulation({ seed, length: 20 * 60_000, cloneDatabase: async () => kept })
-      const replay = await openReplay(pool, { region: () => 'eu', clock: systemClock })
+      const replay = await openReplay(pool, {
+        streams: Object.values(streams),
+        region: () => 'eu',
+        clock: systemClock,
+      })
       const { tally, rooms } = await replayRooms(replay, {
         ...{ apps: scenario.apps.map(({ id }) => id), room: undefined, mode: 'compare', clock: systemClock },
         rebuild: rebuildWith(streams, scenario.settings.reading, () => {}),

@@ -1,6 +1,6 @@
 import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
-import type { RowSet } from '../../src/rows/rows.ts'
 import type { FeedStream, Hint, LogStream, Page, PageResult } from '../../src/streams/stream.ts'
+import type { RowSet } from '../../src/tables/index.ts'
 
 /** What the provider of these tests serves: numbered things, some of which are news about a room. */
 export interface Thing {
@@ -39,6 +39,7 @@ function toRows(page: Page): PageResult {
 const queue = {
   kind: 'log',
   title: '',
+  writes: [],
   read,
   source: 'log',
   scope: 'room',
@@ -52,6 +53,7 @@ export const feed: FeedStream = {
   kind: 'feed',
   name: 'app-events',
   title: '',
+  writes: [],
   operation: appEvents,
   read,
   source: 'feed',

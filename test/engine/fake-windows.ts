@@ -19,6 +19,7 @@ export const calls: WindowStream = {
   kind: 'window',
   name: 'calls',
   title: '',
+  writes: [],
   operation: callSearch,
   pageSize,
   request: (app, _series, { start, end }, page) => {
@@ -53,6 +54,7 @@ export const sessions: Substream = {
   part: 'begins',
   name: 'call-sessions',
   title: '',
+  writes: [],
   operation: callSessions,
   request: (app, item, page) => {
     return {

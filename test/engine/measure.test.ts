@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { measure } from '../../src/engine/measure.ts'
 import type { CommitResult, Meter } from '../../src/engine/ports.ts'
-import type { RowSet } from '../../src/rows/rows.ts'
+import type { RowSet } from '../../src/tables/index.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'
 
 const rows = { 'analytics.quality_realtime': [{ value: 1 }] } as unknown as RowSet

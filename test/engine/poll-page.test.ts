@@ -7,7 +7,7 @@ import { poll } from '../../src/engine/poll-page.ts'
 import { type CommitResult, RefusedRows } from '../../src/engine/ports.ts'
 import type { PageItems, Task, TaskResult } from '../../src/engine/task.ts'
 import { requestLine } from '../../src/provider/operation.ts'
-import type { RowSet } from '../../src/rows/rows.ts'
+import type { RowSet } from '../../src/tables/index.ts'
 import { feed } from './fake-streams.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'
 

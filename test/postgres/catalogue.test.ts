@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TableSpec } from '../../src/postgres/tables/spec.ts'
-import { tables } from '../../src/postgres/tables.ts'
 import { sessionMetrics } from '../../src/provider/analytics/call-details.ts'
+import { tables } from '../../src/tables/index.ts'
 import { openStore, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -10,47 +9,9 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
-/** Columns that a stream does not bring: the database makes them of other rows, or keeps them for itself. */
-const made: Readonly<Record<string, readonly string[]>> = {
-  'classroom.room': ['region', 'valid_from', 'valid_to', 'first_seen_at', 'verified_at', 'forgotten_at'],
-  'classroom.room_event': ['source'],
-  'classroom.widget_event': ['state', 'cause', 'action'],
-  'analytics.call': ['first_seen_at', 'updated_at'],
-  'analytics.usage_insight': ['revision'],
-  'analytics.quality_insight': ['revision'],
-  'players.cloud_player': ['region', 'first_seen_at'],
-}
-/** Columns of a row that the database turns into others. */
-const consumed: Readonly<Record<string, readonly string[]>> = { 'classroom.room': ['first_event_at'] }
-
 /** Columns that nobody understands by their names alone. */
 const opaque: Readonly<Record<string, readonly string[]>> = {
-  'classroom.room': [
-    'room_uuid',
-    'incarnation',
-    'state',
-    'state_sequence',
-    'valid_from',
-    'valid_to',
-    'verified_at',
-    'forgotten_at',
-  ],
-  'classroom.room_event': ['sequence', 'cmd', 'data', 'event_time', 'at', 'at_source', 'source'],
-  'classroom.room_state_change': ['state'],
-  'classroom.chat_message': ['type'],
-  'classroom.attendance': ['ordinal', 'role', 'action', 'total'],
-  'classroom.stage_change': ['is_listed'],
-  'classroom.hand_wave': ['is_listed'],
   'classroom.attendance_interval': ['left_at', 'stayed'],
-  'classroom.recording_state_change': ['record_id'],
-  'classroom.recording': ['type', 'status'],
-  'classroom.resource': ['size', 'removed_at'],
-  'classroom.resource_change': ['size'],
-  'classroom.widget_event': ['widget', 'position', 'content_hash', 'state', 'cause', 'action'],
-  'classroom.quiz': ['selected_count', 'total_count', 'average_accuracy', 'state'],
-  'classroom.poll': ['mode', 'state'],
-  'classroom.poll_submission': ['select_index'],
-  'classroom.poll_tally': ['percentage'],
   'ingest.progress': [
     'series',
     'version',
@@ -90,14 +51,7 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['failures', 'not_before'],
   ],
-  'analytics.call': ['cname', 'created_at', 'destroyed_at', 'finished', 'first_seen_at', 'updated_at'],
-  'analytics.call_session': ['sid', 'uid', 'speaker', 'finished'],
-  'analytics.session_metric': ['peer_uid', 'mid', 'value'],
   'analytics.metric': ['mid', 'unit'],
-  'analytics.usage_insight': ['at', 'revision', 'fetched_at'],
-  'analytics.quality_insight': ['product', 'at', 'revision', 'fetched_at'],
-  'analytics.usage_realtime': ['product', 'cname', 'at'],
-  'analytics.quality_realtime': ['product', 'cname', 'uid', 'at'],
   'analytics.call_quality': [
     'minutes',
     'users',
@@ -112,11 +66,6 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
   'analytics.worst_calls': ['bad_share'],
   'analytics.quality_by_hour': ['hour', 'samples', 'audio_freeze_p95_ms', 'audio_loss_avg_pct'],
   'analytics.usage_by_day': ['day', 'users', 'user_minutes', 'reported'],
-  'players.cloud_player': [
-    ...['region', 'name', 'uid', 'account', 'channel_name', 'stream_url', 'status', 'created_at'],
-    ...['first_seen_at', 'last_seen_at', 'destroyed_at', 'extra'],
-  ],
-  'players.cloud_player_change': ['changed_at', 'from_status', 'to_status', 'source'],
   'players.notification': ['notice_id', 'event_type', 'player_id', 'notified_at', 'received_at', 'payload'],
   'players.channel': ['players', 'player_ids', 'users', 'first_created_at'],
   'players.orphan_player': ['room_state'],
@@ -131,38 +80,37 @@ const ourTables = `
     and c.relname <> 'test_clock'`
 
 describe('the tables', () => {
-  it.each(Object.entries(tables))(
-    '%s has the columns and the key that the commit writes',
-    async (table, spec) => {
+  it.each(tables.map(table => [table.name, table] as const))(
+    '%s is in the database as it is described',
+    async (name, { within, columns, made, given, key: rest, comment }) => {
       const found = await db.rows(
-        `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
-       where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
-        [table],
+        `select attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as nullable,
+                col_description(attrelid, attnum) as comment
+         from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+        [name],
       )
       const key = await db.rows(
         `select a.attname as name from pg_constraint c
-       cross join unnest(c.conkey) with ordinality k(attnum, place)
-       join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum
-       where c.conrelid = $1::regclass and c.contype = 'p' order by k.place`,
-        [table],
+         cross join unnest(c.conkey) with ordinality k(attnum, place)
+         join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum
+         where c.conrelid = $1::regclass and c.contype = 'p' order by k.place`,
+        [name],
       )
-      const { within, columns, key: rest } = spec as TableSpec
       const aliases: Record<string, string> = {
         int: 'integer',
         'int[]': 'integer[]',
         timestamptz: 'timestamp with time zone',
       }
-      const expected = Object.entries(columns)
-        .filter(([name]) => !consumed[table]?.includes(name))
-        .map(([name, type]) => [name, aliases[type as string] ?? type])
-      expected.push(['app_id', 'text'])
-      if (within === 'room') expected.push(['incarnation', 'integer'])
-      const brought = found.filter(({ name }) => !made[table]?.includes(String(name)))
-      expect(Object.fromEntries(brought.map(({ name, type }) => [name, type]))).toEqual(
-        Object.fromEntries(expected),
-      )
+      const described = Object.entries({ ...columns, ...made })
+        .filter(([column]) => !given.includes(column))
+        .map(([column, { type, isNullable, comment }]) => {
+          return { name: column, type: aliases[type] ?? type, nullable: isNullable, comment }
+        })
+      expect(found).toEqual(expect.arrayContaining(described))
+      expect(found).toHaveLength(described.length)
       const prefix = within === 'room' ? ['app_id', 'room_uuid', 'incarnation'] : ['app_id']
-      expect(key.map(({ name }) => name)).toEqual([...prefix, ...rest])
+      expect(key.map(column => column.name)).toEqual([...prefix, ...rest])
+      expect(await db.value(`select obj_description($1::regclass, 'pg_class')`, [name])).toBe(comment)
     },
   )
 
@@ -171,7 +119,7 @@ describe('the tables', () => {
       `${ourTables} and n.nspname in ('classroom', 'analytics', 'players') and c.relkind in ('r', 'p')`,
     )
     // The names of metrics are written by a migration, notifications as they arrive.
-    const written = [...Object.keys(tables), 'analytics.metric', 'players.notification']
+    const written = [...tables.map(({ name }) => name), 'analytics.metric', 'players.notification']
     expect(found.map(({ name }) => name).sort()).toEqual(written.sort())
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/postgres/encode.ts'
-import type { Json } from '../../src/rows/json.ts'
+import type { Json } from '../../src/tables/json.ts'
 import {
   app,
   event,

@@ -4,7 +4,8 @@ import type { Fence, Ledger, PageCommit, Store } from '../../src/engine/ports.ts
 import { type ConnectOptions, connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createStore, type StoreSettings } from '../../src/postgres/store.ts'
-import type { RowSet } from '../../src/rows/rows.ts'
+import { streams } from '../../src/streams/index.ts'
+import type { RowSet } from '../../src/tables/index.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 
 export const app = 'school'
@@ -15,10 +16,9 @@ export const start = '2026-01-05T08:00:00.000Z'
 
 export const roomStreams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
 const settings: StoreSettings = {
+  streams: Object.values(streams),
   roomMemory: hour,
-  roomStreams,
   region: () => 'ap',
-  feedGroup: 'classroom-feed',
   sequenceScope: 'room',
 }
 

@@ -4,10 +4,11 @@ import { systemRandom } from '../../src/clock/system.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { migrateUp, migrationStates } from '../../src/postgres/migrate.ts'
 import { createStore } from '../../src/postgres/store.ts'
+import { streams } from '../../src/streams/index.ts'
 import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { cloneDatabase } from '../support/postgres.ts'
-import { app, event, eventRows, hour, logPage, me, roomStreams } from './harness.ts'
+import { app, event, eventRows, hour, logPage, me } from './harness.ts'
 
 const names = [
   '0001-roles',
@@ -129,9 +130,8 @@ describe('migrations', () => {
     const pool = connect({ ...defaultConnection, url: daemon.url })
     const store = createStore(pool, {
       roomMemory: hour,
-      roomStreams,
+      streams: Object.values(streams),
       region: () => 'ap',
-      feedGroup: 'f',
       sequenceScope: 'room',
     })
     await store.discoverRooms(me, app, ['r'])

@@ -13,6 +13,7 @@ import type { Fence, ItemCommit, OpenItem } from '../../src/engine/ports.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createOwnership, isAnyShardOwned } from '../../src/postgres/ownership.ts'
 import { createStore } from '../../src/postgres/store.ts'
+import { streams } from '../../src/streams/index.ts'
 import { startTestServer } from '../support/postgres.ts'
 
 const { values } = parseArgs({
@@ -37,8 +38,8 @@ const database = await server.clone()
 const connection = { ...defaultConnection, url: database.url }
 const pool = connect(connection)
 const store = createStore(pool, {
-  ...{ roomMemory: 3_600 * second, roomStreams: [], region: () => 'ap' },
-  ...{ feedGroup: 'classroom-feed', sequenceScope: 'room' },
+  ...{ roomMemory: 3_600 * second, streams: Object.values(streams), region: () => 'ap' },
+  ...{ sequenceScope: 'room' },
 })
 const ownership = createOwnership({ ...connection, owner: systemRandom.uuid(), shards, ttl: ownershipTtl })
 const figures = { commits: 0, longestCommit: 0, renewals: 0, failedRenewals: 0, lapses: 0, failedCommits: 0 }

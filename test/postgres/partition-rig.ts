@@ -1,5 +1,6 @@
 import { afterAll, beforeEach } from 'vitest'
 import { createStore } from '../../src/postgres/store.ts'
+import { streams } from '../../src/streams/index.ts'
 import { app, openStore, start, type TestStore } from './harness.ts'
 
 export let db: TestStore
@@ -48,7 +49,7 @@ export const places = async () => {
 
 /** Housekeeping with the rights of the daemon; the provider says that it is this time, else that of the database. */
 export async function housekeeping(retention: object = {}, confirmed?: number | 'nothing') {
-  const settings = { roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room' } as const
+  const settings = { streams: Object.values(streams), roomMemory: 1, sequenceScope: 'room' } as const
   const store = createStore(db.pool, { ...settings, region: () => 'ap', retention })
   const told = confirmed ?? Number(await db.value('select ingest.clock()'))
   return store.housekeeping(told === 'nothing' ? undefined : told)

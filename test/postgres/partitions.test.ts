@@ -262,7 +262,7 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
 
   it('hears of an outage as of any other', async () => {
     const gone = createStore({ query: () => Promise.reject(new Error('down')) } as never, {
-      ...{ roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room', region: () => 'ap' },
+      ...{ streams: [], roomMemory: 1, sequenceScope: 'room', region: () => 'ap' },
     })
     await expect(gone.housekeeping(0)).rejects.toBeInstanceOf(StoreUnavailable)
   })

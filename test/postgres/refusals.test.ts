@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, query } from '../../src/postgres/connect.ts'
 import { storeError } from '../../src/postgres/errors.ts'
 import { createStore } from '../../src/postgres/store.ts'
+import { streams } from '../../src/streams/index.ts'
 import {
   app,
   event,
@@ -10,7 +11,6 @@ import {
   logPage,
   me,
   openStore,
-  roomStreams,
   rowSet,
   session,
   type TestStore,
@@ -80,9 +80,8 @@ describe('a database that is not there', () => {
     const pool = connect({ ...db.connection, poolSize: 1 })
     const store = createStore(pool, {
       roomMemory: hour,
-      roomStreams,
+      streams: Object.values(streams),
       region: () => 'ap',
-      feedGroup: 'f',
       sequenceScope: 'room',
     })
     const blocker = await session(db.url)

@@ -22,7 +22,12 @@ let turn = 0
 beforeAll(async () => {
   rig = await openReplayRig()
   const limits = { lock: 60_000, total: 60_000 }
-  patient = await openReplay(rig.db.pool, { region: () => 'ap', clock: systemClock, limits })
+  patient = await openReplay(rig.db.pool, {
+    streams: Object.values(streams),
+    region: () => 'ap',
+    clock: systemClock,
+    limits,
+  })
 })
 afterAll(async () => {
   patient.close()
@@ -159,7 +164,12 @@ describe('what a daemon writes meanwhile is never undone', () => {
   it('a change that takes too long is given up whole', async () => {
     const { place, name } = await roomWithDifference()
     const hasty = await openReplay(rig.db.pool, {
-      ...{ region: () => 'ap', clock: systemClock, limits: { lock: 60_000, total: 200 } },
+      ...{
+        streams: Object.values(streams),
+        region: () => 'ap',
+        clock: systemClock,
+        limits: { lock: 60_000, total: 200 },
+      },
     })
     const other = await session(rig.db.url)
     await other.query('begin')

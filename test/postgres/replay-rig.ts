@@ -2,7 +2,7 @@ import { systemClock } from '../../src/clock/system.ts'
 import { type ReplayStreams, rebuildWith } from '../../src/commands/replay/rebuild.ts'
 import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
-import { derivedTables } from '../../src/postgres/replay/tables.ts'
+import { rebuildable } from '../../src/postgres/replay/tables.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Page, ReadingSettings } from '../../src/streams/stream.ts'
@@ -37,7 +37,12 @@ const roomColumns =
 export async function openReplayRig(): Promise<ReplayRig> {
   const db = await openStore()
   const limits = { lock: 300, total: 20_000 }
-  const replay = await openReplay(db.pool, { region: () => 'ap', clock: systemClock, limits })
+  const replay = await openReplay(db.pool, {
+    streams: Object.values(streams),
+    region: () => 'ap',
+    clock: systemClock,
+    limits,
+  })
   await db.store.follow(me, app, 'app-events', '')
   let slept = 0
   const clock = {
@@ -88,7 +93,7 @@ export async function openReplayRig(): Promise<ReplayRig> {
     compare: run('compare'),
     write: run('write'),
     dump: async () => {
-      const tables = ['classroom.room', ...derivedTables]
+      const tables = ['classroom.room', ...rebuildable(Object.values(streams)).tables.map(({ name }) => name)]
       const rows = await Promise.all(
         tables.map(table => {
           const columns = table === 'classroom.room' ? roomColumns : '*'

@@ -3,6 +3,7 @@ import type { OpenItem } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { streams } from '../../src/streams/index.ts'
 import { at, commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
 import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
 
@@ -327,4 +328,4 @@ describe('a work queue of which nearly all is done', () => {
   })
 })
 
-const settings = { roomMemory: 1, roomStreams: [], feedGroup: 'feed', sequenceScope: 'room' } as const
+const settings = { streams: Object.values(streams), roomMemory: 1, sequenceScope: 'room' } as const

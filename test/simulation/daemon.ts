@@ -74,12 +74,9 @@ export function bootDaemon(options: BootOptions): Daemon {
   const connection = { ...defaultConnection, ...patient, url: options.url, poolSize: 2 }
   const pool = connect(connection)
   const store = createStore(pool, {
+    streams: asked,
     roomMemory: settings.roomMemory,
-    roomStreams: Object.values(streams)
-      .filter(stream => 'scope' in stream && stream.scope === 'room')
-      .map(({ name }) => name),
     region: () => 'eu',
-    feedGroup: 'classroom-feed',
     sequenceScope: settings.reading.sequenceScope,
   })
   const ownership = createOwnership({

@@ -1,5 +1,5 @@
 import type { Fence, PageCommit } from '../../src/engine/ports.ts'
-import type { RoomEventRow } from '../../src/rows/classroom.ts'
+import type { RoomEventRow } from '../../src/tables/classroom.ts'
 import type { DatabasePorts } from './ports.ts'
 import { type Demands, ownershipTtl } from './scenario.ts'
 

@@ -292,7 +292,7 @@ class PlayersDay {
     const { book: bug = (book: NotificationStore) => book } = this.#options.bug ?? {}
     const book = bug(createNotificationStore(pool), this.#database.rows)
     const store = createStore(pool, {
-      ...{ roomMemory: 0, roomStreams: [], region: () => 'eu', feedGroup: '', sequenceScope: 'room' },
+      ...{ streams: [], roomMemory: 0, region: () => 'eu', sequenceScope: 'room' },
     })
     const silent = () => {}
     const perform = <T>(name: string, work: () => Promise<T>) =>

@@ -95,7 +95,7 @@ async function drain(database: VirtualDatabase): Promise<void> {
       })
     const book = createNotificationStore(pool)
     const store: Pick<Store, 'deadLetter'> = createStore(pool, {
-      ...{ roomMemory: 0, roomStreams: [], region: () => 'eu', feedGroup: '', sequenceScope: 'room' },
+      ...{ streams: [], roomMemory: 0, region: () => 'eu', sequenceScope: 'room' },
     })
     const silent = () => {}
     desk = createNotificationHandler({

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Parameters, requestLine } from '../../src/provider/operation.ts'
-import type { Json } from '../../src/rows/json.ts'
 import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
 import { askSessions, callSessions, rowsOfSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { type CallSelection, everyCall } from '../../src/streams/calls/selection.ts'
 import type { Substream, SubstreamResult, WorkItem } from '../../src/streams/stream.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { detailPageOf } from './pages.ts'
 
 const newYear = 1_767_225_600

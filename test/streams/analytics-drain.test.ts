@@ -9,12 +9,12 @@ import {
 } from '../../sandbox/test/analytics-play.ts'
 import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
 import { type Operation, type Parameters, requestLine } from '../../src/provider/operation.ts'
-import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/rows/analytics.ts'
-import type { Json } from '../../src/rows/json.ts'
 import { askSessions } from '../../src/streams/analytics/call-sessions.ts'
 import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Reject, Substream, SubstreamResult, WindowResult, WorkItem } from '../../src/streams/stream.ts'
+import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/tables/analytics.ts'
+import type { Json } from '../../src/tables/json.ts'
 
 /** All that the streams made of what the provider served. */
 function createHaul() {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import {
   type SubstreamResult,
@@ -10,6 +9,7 @@ import {
   type WindowSeries,
   windowStreamNames,
 } from '../../src/streams/stream.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { anyItem, kvs, mutated } from './analytics-arbitraries.ts'
 import { detailPageOf, fixture, fixtureCases, windowPageOf } from './pages.ts'
 

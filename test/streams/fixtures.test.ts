@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import { type Page, type StreamName, streamNames, type WindowPage } from '../../src/streams/stream.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { detailPageOf, fixture, fixtureCases, fixtureStreams, pageOf, windowPageOf } from './pages.ts'
 
 const Input = z.strictObject({ streamState: z.unknown().optional(), page: z.looseObject({}) })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../src/rows/json.ts'
 import { readPairs } from '../../src/streams/calls/pairs.ts'
 import { streams } from '../../src/streams/index.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { fixture, pageOf } from './pages.ts'
 
 /** What the contract leaves open inside an item: each way of saying it makes the same rows. */

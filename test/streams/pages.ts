@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Page, StreamName, SubstreamPage, WindowPage } from '../../src/streams/stream.ts'
+import type { Json } from '../../src/tables/json.ts'
 
 const newYear = 1_767_225_600
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { RowSet } from '../../src/rows/rows.ts'
+import type { RowSet } from '../../src/tables/index.ts'
 
 /** An entry of a list: what it does not say is absent. */
 export interface Entry {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../src/rows/json.ts'
-import type { RowSet, TableName } from '../../src/rows/rows.ts'
 import { streams } from '../../src/streams/index.ts'
 import { cursorStreamNames, type PageResult } from '../../src/streams/stream.ts'
+import type { RowSet, TableName } from '../../src/tables/index.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { anything, cuts, log, quizLog } from './arbitraries.ts'
 import { pageOf } from './pages.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from './pages.ts'
 
 const { read, toRows } = streams.resources

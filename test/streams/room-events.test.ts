@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../src/rows/json.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Page } from '../../src/streams/stream.ts'
+import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from './pages.ts'
 
 const stream = streams['room-events']

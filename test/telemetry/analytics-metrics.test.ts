@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { QualityRealtimeRow } from '../../src/rows/analytics.ts'
+import type { QualityRealtimeRow } from '../../src/tables/analytics.ts'
 import { setUp } from './meter-harness.ts'
 
 function lines(text: string, name: string): readonly string[] {

@@ -11,7 +11,7 @@ import {
   type StoredDeadLetter,
   storeDeadLetter,
 } from '../../postgres/dead-letters.ts'
-import { configuredStreams } from '../../streams/index.ts'
+import { configuredStreams, streams } from '../../streams/index.ts'
 import { windowStreamNames } from '../../streams/stream.ts'
 import { analyticsSettings } from '../analytics-settings.ts'
 import { deploymentOf, engineSettings } from '../engine-settings.ts'
@@ -26,7 +26,7 @@ export function deadLetterStore(
   return {
     letters: () => readDeadLetters(pool, apps, room),
     keep: (letter, rows, hasPlace) =>
-      storeDeadLetter(pool, letter, rows, hasPlace).catch(error => {
+      storeDeadLetter(pool, letter, { rows, writes: writesOf(letter) }, hasPlace).catch(error => {
         if (error instanceof RefusedRows) return false
         throw error
       }),
@@ -40,9 +40,13 @@ export function deadLetterStore(
   }
 }
 
+function writesOf({ stream }: StoredDeadLetter) {
+  return Object.values(streams).find(({ name }) => name === stream)?.writes ?? []
+}
+
 /** How letters are read: as the daemon reads what they are about. */
 export function deadLetterReaders(config: Config): DeadLetterReaders {
-  const streams = new Map<string, ReturnType<typeof configuredStreams>[number]>(
+  const configured = new Map<string, ReturnType<typeof configuredStreams>[number]>(
     configuredStreams(deploymentOf(config)).map(stream => [stream.name, stream]),
   )
   const apps = new Map(config.apps.map(app => [app.id, app]))
@@ -62,7 +66,7 @@ export function deadLetterReaders(config: Config): DeadLetterReaders {
   }
 
   return {
-    stream: ({ stream }) => streams.get(stream),
+    stream: ({ stream }) => configured.get(stream),
     series,
     available: letter => ({ rooms: roomMemory, ranges: ranges(letter) }),
     settings: toRows,

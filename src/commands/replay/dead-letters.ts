@@ -1,7 +1,5 @@
 import type { Reach, Standing, StoredDeadLetter } from '../../postgres/dead-letters.ts'
 import { readJson } from '../../postgres/encode.ts'
-import type { Json } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
 import { canonicalJson } from '../../streams/canonical-json.ts'
 import {
   type ReadingSettings,
@@ -11,6 +9,8 @@ import {
   type Stream,
   type WindowSeries,
 } from '../../streams/stream.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Json } from '../../tables/json.ts'
 
 /** What became of dead letters that were tried again. */
 export interface DeadLetterReport {

@@ -6,15 +6,15 @@ import {
   type StoredItem,
   untold,
 } from '../../postgres/replay.ts'
-import type { RoomEventRow } from '../../rows/classroom.ts'
-import type { Json } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
 import { LogState } from '../../streams/events/log-state.ts'
 import { mergeRows } from '../../streams/row-sets.ts'
 import { after } from '../../streams/sequence.ts'
 import type { FeedStream, LogStream, Page, ReadingSettings, Reject } from '../../streams/stream.ts'
 import { readState } from '../../streams/stream-state.ts'
 import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
+import type { RoomEventRow } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Json } from '../../tables/json.ts'
 import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
 
 /** The streams whose rows are rebuilt. */

@@ -7,11 +7,11 @@ import type {
   StoredRoom,
 } from '../../postgres/replay.ts'
 import { batchSize, roomStates } from '../../provider/classroom/index.ts'
-import type { RoomRow } from '../../rows/classroom.ts'
-import type { Timestamp } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
 import { isOver } from '../../streams/events/room-rows.ts'
 import type { Sequence } from '../../streams/sequence.ts'
+import type { RoomRow } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Timestamp } from '../../tables/json.ts'
 
 /**
  * Holds the stored row of a room against its events.

@@ -73,12 +73,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
 
   const store = createStore(pool, {
+    streams,
     roomMemory: settings.roomMemory,
-    roomStreams: streams
-      .filter(stream => 'scope' in stream && stream.scope === 'room')
-      .map(({ name }) => name),
     region: app => settings.apps.find(each => each.id === app)?.region ?? '',
-    feedGroup: 'classroom-feed',
     sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
   })

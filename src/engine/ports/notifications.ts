@@ -1,4 +1,4 @@
-import type { Json } from '../../rows/json.ts'
+import type { Json } from '../../tables/json.ts'
 
 /** What the provider told of a player, as it is kept: a hint that something changed, never the truth. */
 export interface PlayerNotice {

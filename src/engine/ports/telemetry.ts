@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../provider/errors.ts'
 import type { Family } from '../../provider/operation.ts'
-import type { QualityRealtimeRow } from '../../rows/analytics.ts'
 import type { StreamName } from '../../streams/stream.ts'
+import type { QualityRealtimeRow } from '../../tables/analytics.ts'
 import type { Timing } from './wire.ts'
 
 export interface StreamLabels {

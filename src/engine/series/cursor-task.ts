@@ -1,6 +1,6 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
-import type { Json } from '../../rows/json.ts'
 import type { Page, PageResult } from '../../streams/stream.ts'
+import type { Json } from '../../tables/json.ts'
 import type { Place, PollContext } from '../context.ts'
 import type { Answer, Grant, PageCommit, Timing } from '../ports.ts'
 import type { Task } from '../task.ts'

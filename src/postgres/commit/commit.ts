@@ -1,56 +1,134 @@
 import type pg from 'pg'
-import type { CommitResult, PageCommit } from '../../engine/ports.ts'
-import type { RoomRow } from '../../rows/classroom.ts'
-import type { RowSet, TableName } from '../../rows/rows.ts'
+import type { CommitResult, ItemCommit, PageCommit, WindowCommit } from '../../engine/ports.ts'
+import type { Stream } from '../../streams/stream.ts'
+import { sessionMetric } from '../../tables/analytics.ts'
+import { type RoomRow, room, roomEvent } from '../../tables/classroom.ts'
+import type { RowSet, Table } from '../../tables/index.ts'
 import { encodeJson, encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, type Values } from '../statement.ts'
-import { classroomTables } from '../tables/classroom.ts'
-import { playersTables } from '../tables/players.ts'
 import { debitValues, encodeRows, parameterName, rejectedValues } from './ctes.ts'
-import { commitFeed, commitLog } from './events.ts'
-import { commitPoll, commitQuiz, commitRecordings, commitResources } from './lists.ts'
-import { commitPlayers } from './players.ts'
+import { feedStatement, logStatement } from './events.ts'
+import { bindItem, type ItemStatements, itemStatements } from './items.ts'
+import { appListStatement, roomListStatement } from './lists.ts'
 import { dryRunCommit, runCommit } from './run.ts'
+import { bindWindow, windowStatement } from './windows.ts'
 
 /** What the statements need to know besides the page. */
 export interface CommitSettings {
+  /** Streams whose pages are committed. */
+  readonly streams: readonly Stream[]
   /** How long after its last sign of life a roomUuid is certainly the same room, ms. */
   readonly roomMemory: number
-  /** Streams that follow every room. */
-  readonly roomStreams: readonly string[]
   /** Region of an app, of rooms whose page does not tell its own. */
   readonly region: (app: string) => string
   /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
 }
 
-const statements: Readonly<Partial<Record<PageCommit['stream'], Statement>>> = {
-  'app-events': commitFeed,
-  'room-events': commitLog,
-  'popup-quiz': commitQuiz,
-  poll: commitPoll,
-  recordings: commitRecordings,
-  resources: commitResources,
-  'cloud-players': commitPlayers,
+/** Names of the streams that follow every room. */
+export function roomStreamsOf(streams: readonly Stream[]): readonly string[] {
+  return streams.filter(stream => 'scope' in stream && stream.scope === 'room').map(({ name }) => name)
 }
 
-/** Commits one page in one statement and one round trip. Throws RefusedRows or StoreUnavailable. */
-export function commitPage(pool: pg.Pool, settings: CommitSettings, page: PageCommit): Promise<CommitResult> {
-  return runCommit(pool, bindPage(page, settings))
+/** The statement that commits a page of a stream, by its kind and by the tables that it writes. */
+export function commitStatements(stream: Stream): ItemStatements {
+  const { writes } = stream
+  const name = `commit_${stream.name.replaceAll('-', '_')}`
+  const whole = (make: (name: string, writes: readonly Table[]) => Statement) => ({
+    whole: make(name, writes),
+  })
+  switch (stream.kind) {
+    case 'feed':
+      return whole(feedStatement)
+    case 'log':
+      return whole(writes.includes(roomEvent) ? logStatement : roomListStatement)
+    case 'snapshot':
+      return whole(stream.scope === 'room' ? roomListStatement : appListStatement)
+    case 'window':
+      return whole(windowStatement)
+    case 'substream':
+      return itemStatements(name, writes)
+  }
 }
 
-/** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export function dryRunPage(pool: pg.Pool, settings: CommitSettings, page: PageCommit): Promise<boolean> {
-  return dryRunCommit(pool, bindPage(page, settings))
+/** Commits pages, each in one statement and one round trip. Every method throws RefusedRows or StoreUnavailable. */
+export class Commits {
+  readonly #pool: pg.Pool
+  readonly #settings: CommitSettings
+  readonly #roomStreams: readonly string[]
+  readonly #prepared = new Map<string, ItemStatements & { readonly writes: readonly Table[] }>()
+
+  constructor(pool: pg.Pool, settings: CommitSettings) {
+    this.#pool = pool
+    this.#settings = settings
+    this.#roomStreams = roomStreamsOf(settings.streams)
+  }
+
+  page(page: PageCommit): Promise<CommitResult> {
+    return runCommit(this.#pool, this.#boundPage(page))
+  }
+
+  window(page: WindowCommit): Promise<CommitResult> {
+    return runCommit(this.#pool, this.#boundWindow(page))
+  }
+
+  /** A page of an item may be large: it goes in slices, and the item moves with the last one alone. */
+  async item(page: ItemCommit): Promise<CommitResult> {
+    const before: Record<string, number> = {}
+    let result: CommitResult | undefined
+    for (const bound of this.#boundItem(page)) {
+      result = await runCommit(this.#pool, bound)
+      if (result.outcome !== 'committed') return result
+      for (const [table, rows] of Object.entries(result.stored)) before[table] = (before[table] ?? 0) + rows
+    }
+    if (result?.outcome !== 'committed') throw new Error('a page has a last slice')
+    return { ...result, stored: before }
+  }
+
+  /** The dry runs roll the same statements back: true when Postgres would take every value. */
+  dryRunPage(page: PageCommit): Promise<boolean> {
+    return dryRunCommit(this.#pool, this.#boundPage(page))
+  }
+
+  dryRunWindow(page: WindowCommit): Promise<boolean> {
+    return dryRunCommit(this.#pool, this.#boundWindow(page))
+  }
+
+  async dryRunItem(page: ItemCommit): Promise<boolean> {
+    for (const bound of this.#boundItem(page)) if (!(await dryRunCommit(this.#pool, bound))) return false
+    return true
+  }
+
+  #boundPage(page: PageCommit): BoundStatement {
+    const { whole, writes } = this.#statements(page.stream)
+    const isAlive = page.source === 'log' && !page.isUndecided && writes.includes(room)
+    const rows = isAlive ? { ...page.rows, [room.name]: touched(page) } : page.rows
+    const values = pageValues(page, this.#settings, this.#roomStreams)
+    return bind(whole, { ...values, ...rowValues(rows, writes) })
+  }
+
+  #boundWindow(page: WindowCommit): BoundStatement {
+    const { whole, writes } = this.#statements(page.stream)
+    return bindWindow(whole, page, rowValues(page.rows, writes))
+  }
+
+  #boundItem(page: ItemCommit): Iterable<BoundStatement> {
+    const { writes, ...statements } = this.#statements(page.item.stream)
+    return bindItem(statements, page, rowValues(page.rows, writes))
+  }
+
+  #statements(name: string): ItemStatements & { readonly writes: readonly Table[] } {
+    const known = this.#prepared.get(name)
+    if (known) return known
+    const stream = this.#settings.streams.find(each => each.name === name)
+    if (!stream) throw new TypeError(`there is no stream ${name} whose pages could be committed`)
+    const made = { ...commitStatements(stream), writes: stream.writes }
+    this.#prepared.set(name, made)
+    return made
+  }
 }
 
-function bindPage(page: PageCommit, settings: CommitSettings): BoundStatement {
-  const prepared = statements[page.stream]
-  if (!prepared) throw new TypeError(`pages of stream ${page.stream} are not committed with a cursor`)
-  return bind(prepared, values(page, settings))
-}
-
-function values(page: PageCommit, settings: CommitSettings): Values {
+function pageValues(page: PageCommit, settings: CommitSettings, roomStreams: readonly string[]): Values {
   const { room, settles } = page
   return {
     app: page.app,
@@ -62,7 +140,7 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     stream_state: encodeJson(page.streamState),
     caught_up: page.caughtUp,
     memory: `${settings.roomMemory} milliseconds`,
-    room_streams: settings.roomStreams,
+    room_streams: roomStreams,
     region: page.region ?? settings.region(page.app),
     incarnation: room.kind === 'incarnation' ? room.incarnation : null,
     opens: room.kind === 'incarnation' && room.opens,
@@ -71,22 +149,23 @@ function values(page: PageCommit, settings: CommitSettings): Values {
     dense: settings.sequenceScope === 'room',
     ...rejectedValues(page.rejects),
     ...debitValues(settles, page.source === 'feed' ? page.caughtUp : null),
-    ...rowValues(page),
   }
 }
 
-const written = Object.keys({ ...classroomTables, ...playersTables }) as TableName[]
-
-function rowValues(page: PageCommit): Values {
-  const rows: RowSet =
-    page.source === 'log' && !page.isUndecided ? { ...page.rows, 'classroom.room': touched(page) } : page.rows
-  return Object.fromEntries(written.map(table => [parameterName(table), encodeRows(rows[table])]))
+/** A page brings rows of its stream's tables only; others would be dropped without a word. */
+function rowValues(rows: RowSet, writes: readonly Table[]): Readonly<Record<string, string>> {
+  const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
+  const other = Object.keys(rows).find(name => !writes.some(table => table.name === name))
+  if (other) throw new TypeError(`this page cannot bring rows of ${other}`)
+  // Values of sessions go in slices, in a form of their own.
+  const plain = writes.filter(table => table !== sessionMetric)
+  return Object.fromEntries(plain.map(table => [parameterName(table), encodeRows(byTable[table.name])]))
 }
 
 /** A page of a log is a sign of life of its room even when it holds no event. */
 function touched(page: PageCommit): readonly RoomRow[] {
   const rooms = page.rows['classroom.room'] ?? []
-  if (rooms.some(room => room.room_uuid === page.series)) return rooms
+  if (rooms.some(each => each.room_uuid === page.series)) return rooms
   const blank = { state: null, state_sequence: null, started_at: null, ended_at: null }
   return [...rooms, { room_uuid: page.series, ...blank, first_event_at: null, last_event_at: null }]
 }

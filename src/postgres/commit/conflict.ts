@@ -1,18 +1,19 @@
-import type { TableSpec } from '../tables/spec.ts'
+import type { Table } from '../../tables/index.ts'
 
 /**
  * What happens to a stored row `t` when one with the same key comes, as the action of an `on conflict`. `instead` are
  * expressions of what columns become against the rules of their table.
  */
-export function resolution(spec: TableSpec, instead: Readonly<Record<string, string>> = {}): string {
-  if (spec.onConflict === 'keep') return 'do nothing'
-  if (spec.onConflict === 'revise') return revision
-  const changes = changesOf(spec, instead)
+export function resolution(table: Table, instead: Readonly<Record<string, string>> = {}): string {
+  if (table.onConflict === 'keep') return 'do nothing'
+  if (table.onConflict === 'revise') return revision
+  const changes = changesOf(table, instead)
   const stored = changes.map(([column]) => `t.${column}`).join(', ')
-  const wanted = changes.map(([, value]) => value).join(', ')
-  const touched = spec.touched ? [[spec.touched, 'ingest.clock()'] as const] : []
-  return `do update set ${[...changes, ...touched].map(([column, value]) => `${column} = ${value}`).join(', ')}
-      where (${stored}) is distinct from (${wanted})`
+  const wanted = changes.map(([, value]) => value).join(',\n        ')
+  const touched = table.touched ? [[table.touched, 'ingest.clock()'] as const] : []
+  return `do update set ${[...changes, ...touched].map(([column, value]) => `${column} = ${value}`).join(',\n        ')}
+      where (${stored}) is distinct from (
+        ${wanted})`
 }
 
 /** A value that was read before the stored one says nothing; the same value again only says that it still holds. */
@@ -23,15 +24,14 @@ const revision = `do update set value = excluded.value, extra = excluded.extra, 
 
 /** Columns that may change and the expression of what they become. */
 function changesOf(
-  spec: TableSpec,
+  table: Table,
   instead: Readonly<Record<string, string>>,
 ): readonly (readonly [column: string, value: string])[] {
-  const key = new Set<string>([...(spec.within === 'room' ? ['room_uuid'] : []), ...spec.key])
-  const except: Readonly<Record<string, string>> = spec.except ?? {}
-  return Object.keys(spec.columns)
+  const key = new Set<string>([...(table.within === 'room' ? ['room_uuid'] : []), ...table.key])
+  return Object.keys(table.columns)
     .filter(column => !key.has(column))
     .flatMap(column => {
-      const value = instead[column] ?? newValue(column, except[column] ?? spec.onConflict)
+      const value = instead[column] ?? newValue(column, table.except[column] ?? table.onConflict)
       return value === undefined ? [] : [[column, value] as const]
     })
 }

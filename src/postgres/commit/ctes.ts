@@ -1,9 +1,7 @@
-import type { Grant, PageCommit } from '../../engine/ports.ts'
-import type { TableName } from '../../rows/rows.ts'
+import type { Grant, PageCommit, WindowCommit } from '../../engine/ports.ts'
+import type { Table } from '../../tables/index.ts'
 import { encodeJson, writeJson } from '../encode.ts'
 import type { Values } from '../statement.ts'
-import type { TableSpec } from '../tables/spec.ts'
-import { tables } from '../tables.ts'
 import { resolution } from './conflict.ts'
 
 /**
@@ -107,16 +105,16 @@ export function rejectedValues(rejects: PageCommit['rejects']): Values {
 }
 
 /** Name of the expression that writes a table, and of the parameter that brings its rows. */
-export function cteName(table: TableName): string {
+export function cteName(table: Table): string {
   return `stored_${withoutSchema(table)}`
 }
 
-export function parameterName(table: TableName): string {
+export function parameterName(table: Table): string {
   return `rows_${withoutSchema(table)}`
 }
 
-function withoutSchema(table: TableName): string {
-  return table.slice(table.indexOf('.') + 1)
+function withoutSchema({ name }: Table): string {
+  return name.slice(name.indexOf('.') + 1)
 }
 
 /** Rows as the parameter takes them. */
@@ -125,8 +123,8 @@ export function encodeRows(rows: readonly object[] | undefined): string {
 }
 
 /** The rows of a table as a relation named `d`. */
-export function incoming(table: TableName): string {
-  const columns = Object.entries(tables[table].columns).map(([name, type]) => `${name} ${type}`)
+export function incoming(table: Table): string {
+  const columns = Object.entries(table.columns).map(([name, { type }]) => `${name} ${type}`)
   return `json_to_recordset(:${parameterName(table)}::json) as d(${columns.join(', ')})`
 }
 
@@ -138,7 +136,7 @@ type Conflict = 'keep' | Readonly<Record<string, string>>
  * the table's own rule does not know enough.
  */
 export function store(
-  table: TableName,
+  table: Table,
   parts: { readonly incarnation: string; readonly from: string; readonly conflict: Conflict },
 ): string {
   return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
@@ -146,7 +144,7 @@ export function store(
 
 /** Writes all rows of a table whose facts are of an app; `extra` are columns of new rows that no stream brings. */
 export function storeOfApp(
-  table: TableName,
+  table: Table,
   extra: readonly (readonly [column: string, expression: string])[] = [],
 ): string {
   return insertion(table, extra, [], { from: 'where exists (select from moved)', conflict: {} })
@@ -154,32 +152,65 @@ export function storeOfApp(
 
 /** `extra` are columns that no stream brings; `prefix` begins the key after the app. */
 export function insertion(
-  table: TableName,
+  table: Table,
   extra: readonly (readonly [column: string, expression: string])[],
   prefix: readonly string[],
   { from, conflict }: { readonly from: string; readonly conflict: Conflict },
 ): string {
-  const spec = tables[table] as TableSpec
-  const columns = Object.keys(spec.columns)
+  const columns = Object.keys(table.columns)
   const names = ['app_id', ...extra.map(([column]) => column), ...columns]
   const values = [':app', ...extra.map(([, expression]) => expression), ...columns.map(name => `d.${name}`)]
   return `
   ${cteName(table)} as (
-    insert into ${table} as t (${names.join(', ')})
+    insert into ${table.name} as t (${names.join(', ')})
     select ${values.join(', ')}
     from ${incoming(table)} ${from}
-    on conflict (${['app_id', ...prefix, ...spec.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(spec, conflict)}
-    returning ${spec.partitioned ? 'true' : '(xmax = 0)'} as fresh
+    on conflict (${['app_id', ...prefix, ...table.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(table, conflict)}
+    returning ${table.partitioned ? 'true' : '(xmax = 0)'} as fresh
   )`
 }
 
 /** The verdict: how far it came, and how many rows each table gained. */
-export function verdict(written: readonly TableName[], extra: Readonly<Record<string, string>>): string {
-  const counts = written.map(table => `'${table}', (select count(*) from ${cteName(table)} where fresh)`)
+export function verdict(written: readonly Table[], extra: Readonly<Record<string, string>>): string {
+  const counts = written.map(table => `'${table.name}', (select count(*) from ${cteName(table)} where fresh)`)
   const more = Object.entries(extra).map(([name, expression]) => `, ${expression} as ${name}`)
   return `
   select (select version from moved)::int as version, exists (select from fence) as owned,
          json_build_object(${counts.join(', ')}) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
            (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside${more.join('')}`
+}
+
+/**
+ * Puts new items on the work queue. An item that is there stays as it is, also when it is done, unless more is asked
+ * of it now: a longer range, or another question. `origin` is an SQL expression.
+ */
+export function worked(origin: string): string {
+  return `
+  worked as (
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, origin, created_at, updated_at)
+    select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
+           to_timestamp(r.first), to_timestamp(r.last), r.ask, ${origin}, ingest.clock(), ingest.clock()
+    from json_to_recordset(:work::json)
+      as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
+    where exists (select from moved)
+      -- What was out of reach before anyone asked for details is owed by nobody.
+      and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
+                      and p.owed_from > to_timestamp(r.first))
+    order by r.stream, r.item, r.part, r.last desc
+    on conflict (app_id, stream, item, part) do update
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
+          stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
+          updated_at = ingest.clock()
+      where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask
+    returning 1
+  )`
+}
+
+/** Parameters of `worked`. */
+export function workValues(work: WindowCommit['work']): Values {
+  const items = work.map(({ stream, key, part, from, to, ask }) => {
+    return { stream, item: key, part, first: from, last: to, ask }
+  })
+  return { work: encodeJson(items) }
 }

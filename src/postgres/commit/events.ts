@@ -1,10 +1,17 @@
+import { room, roomEvent } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
 import { lose } from '../missing.ts'
 import { type Statement, statement } from '../statement.ts'
-import { eventTables } from '../tables/classroom.ts'
-import { tables } from '../tables.ts'
 import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
-import { isOfOther, replacedEvents, takenBack } from './replaced.ts'
-import { followed, reopened, storedRooms, toldChanges } from './room-life.ts'
+import {
+  followed,
+  isOfOther,
+  reopened,
+  replacedEvents,
+  storedRooms,
+  takenBack,
+  toldChanges,
+} from './room-life.ts'
 
 /**
  * Commits a page of events. Three questions are answered inside the statement, because only there the answer
@@ -48,7 +55,7 @@ const logPlaces = `
 
 const event = `
   event as materialized (
-    select d.* from ${incoming('classroom.room_event')} where exists (select from moved)
+    select d.* from ${incoming(roomEvent)} where exists (select from moved)
   )`
 
 /**
@@ -85,7 +92,7 @@ const logFresh = `s.source is null or s.source = 'feed'`
 const firstSight = (column: string) => `case when ${isOfOther} then excluded.${column} else t.${column} end`
 
 function storedEvents(source: 'feed' | 'log'): string {
-  const columns = Object.keys(tables['classroom.room_event'].columns)
+  const columns = Object.keys(roomEvent.columns)
   const conflict =
     source === 'feed'
       ? 'do nothing'
@@ -188,12 +195,15 @@ const opening = `
     returning 1
   )`
 
-const written = ['classroom.room', 'classroom.room_event', ...eventTables] as const
-
-function derived(source: 'feed' | 'log'): string[] {
+function stored(derived: readonly Table[], source: 'feed' | 'log'): readonly string[] {
   const from = 'join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh'
   const conflict = source === 'feed' ? 'keep' : { at: firstSight('at') }
-  return eventTables.map(table => store(table, { incarnation: 'j.incarnation', from, conflict }))
+  return derived.map(table => store(table, { incarnation: 'j.incarnation', from, conflict }))
+}
+
+/** Of the tables that a stream of events writes, those that are made of the events. */
+function derivedOf(writes: readonly Table[]): readonly Table[] {
+  return writes.filter(table => table !== room && table !== roomEvent)
 }
 
 const shared = [rejected, settled]
@@ -212,9 +222,9 @@ function counted(certain: string): Readonly<Record<string, string>> {
   }
 }
 
-export const commitFeed: Statement = statement(
-  'commit_feed',
-  `with ${[
+/** Commits a page of the feed, which writes these tables. */
+export function feedStatement(name: string, writes: readonly Table[]): Statement {
+  const pieces = [
     fence('alone'),
     advanced('true'),
     event,
@@ -226,14 +236,16 @@ export const commitFeed: Statement = statement(
     followed,
     reopened('feed'),
     diverged,
-    ...derived('feed'),
+    ...stored(derivedOf(writes), 'feed'),
     ...shared,
-  ].join(',')} ${verdict(written, counted('true'))}`,
-)
+  ]
+  return statement(name, `with ${pieces.join(',')} ${verdict(writes, counted('true'))}`)
+}
 
-export const commitLog: Statement = statement(
-  'commit_log',
-  `with ${[
+/** Commits a page of a room's log of events. */
+export function logStatement(name: string, writes: readonly Table[]): Statement {
+  const derived = derivedOf(writes)
+  const pieces = [
     fence('together'),
     advanced('true'),
     event,
@@ -241,7 +253,7 @@ export const commitLog: Statement = statement(
     judged('log', logFresh),
     replacedEvents,
     ...toldChanges('log'),
-    ...takenBack,
+    ...takenBack(derived),
     storedEvents('log'),
     storedRooms('log'),
     followed,
@@ -250,7 +262,8 @@ export const commitLog: Statement = statement(
     confirmed,
     holes,
     opening,
-    ...derived('log'),
+    ...stored(derived, 'log'),
     ...shared,
-  ].join(',')} ${verdict(written, counted('stored_source is null'))}`,
-)
+  ]
+  return statement(name, `with ${pieces.join(',')} ${verdict(writes, counted('stored_source is null'))}`)
+}

@@ -1,11 +1,10 @@
-import type pg from 'pg'
-import type { CommitResult, ItemCommit } from '../../engine/ports.ts'
-import type { TableName } from '../../rows/rows.ts'
+import type { ItemCommit } from '../../engine/ports.ts'
+import { sessionMetric } from '../../tables/analytics.ts'
+import type { Table } from '../../tables/index.ts'
 import { encodeJson, encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
 import {
   debitValues,
-  encodeRows,
   fence,
   none,
   parameterName,
@@ -14,11 +13,10 @@ import {
   settled,
   storeOfApp,
   verdict,
+  worked,
+  workValues,
 } from './ctes.ts'
-import { dryRunCommit, runCommit } from './run.ts'
 import { encodeSamples, slicesOf, storedSamples } from './samples.ts'
-import { refuseOthers } from './windows.ts'
-import { worked, workValues } from './work.ts'
 
 /** What was set aside of the item so far, this page included. */
 const aside = `(case when w.page > 1 then w.set_aside else 0 end + :set_aside::int)`
@@ -56,18 +54,6 @@ const repaired = `
     returning 1
   )`
 
-function itemStatement(name: string, table: TableName, stored: string): Statement {
-  const pieces = [fence('apart'), advanced, stored, repaired, worked(`'live'`), rejected, settled]
-  return statement(name, `with ${pieces.join(',')} ${verdict([table], { diverged: '0', verified: 'true' })}`)
-}
-
-const sessions = itemStatement(
-  'commit_sessions',
-  'analytics.call_session',
-  storeOfApp('analytics.call_session'),
-)
-const metrics = itemStatement('commit_metrics', 'analytics.session_metric', storedSamples)
-
 /** The item as it was read, and still ours: what a slice of a page needs before its last one moves the item. */
 const held = `
   moved as (
@@ -76,60 +62,44 @@ const held = `
       and w.state = 'owed' and exists (select from fence)
   )`
 
-const someMetrics = statement(
-  'commit_some_metrics',
-  `with ${[fence('apart'), held, storedSamples, none].join(',')}
-   ${verdict(['analytics.session_metric'], { diverged: '0', verified: 'true' })}`,
-)
+/**
+ * How a page of an item is written: `whole` moves the item. Where pages may be large, all slices of one but the last go by
+ * `slice`, which leaves the item owed: it is read again when it comes to no end, and writes the same rows.
+ */
+export interface ItemStatements {
+  readonly whole: Statement
+  readonly slice?: Statement
+}
+
+/** Commits a page of an item of the work queue, which writes these tables. */
+export function itemStatements(name: string, writes: readonly Table[]): ItemStatements {
+  const stores = writes.map(table => (table === sessionMetric ? storedSamples : storeOfApp(table)))
+  const end = verdict(writes, { diverged: '0', verified: 'true' })
+  const pieces = [fence('apart'), advanced, ...stores, repaired, worked(`'live'`), rejected, settled]
+  const whole = statement(name, `with ${pieces.join(',')} ${end}`)
+  if (!writes.includes(sessionMetric)) return { whole }
+  const slice = [fence('apart'), held, ...stores, none]
+  return { whole, slice: statement(`${name}_slice`, `with ${slice.join(',')} ${end}`) }
+}
 
 /**
- * Commits one page of an item. A page that is large goes in slices, each in a statement of its own, so that neither side
- * holds all of it once more; the item moves with the last one alone. What comes between leaves it owed: it is read again
- * then, and writes the same rows. Throws RefusedRows or StoreUnavailable.
+ * Gives such statements the values of a page. A page that is large goes in slices, each in a statement of its own, so that
+ * neither side holds all of it once more; the last one is the one that moves the item.
  */
-export async function commitItem(pool: pg.Pool, page: ItemCommit): Promise<CommitResult> {
-  let before = 0
-  for (const bound of bindItem(page)) {
-    const result = await runCommit(pool, bound)
-    if (result.outcome !== 'committed') return result
-    if (bound.name !== someMetrics.name) return withMore(result, before)
-    before += result.stored['analytics.session_metric'] ?? 0
+export function* bindItem(
+  { whole, slice }: ItemStatements,
+  page: ItemCommit,
+  rows: Readonly<Record<string, string>>,
+): Generator<BoundStatement> {
+  const common = { ...values(page), ...rows }
+  if (slice === undefined) {
+    yield bind(whole, common)
+    return
   }
-  throw new Error('a page has a last slice')
-}
-
-function withMore(result: CommitResult, before: number): CommitResult {
-  if (result.outcome !== 'committed' || before === 0) return result
-  const { stored } = result
-  const all = before + (stored['analytics.session_metric'] ?? 0)
-  return { ...result, stored: { ...stored, 'analytics.session_metric': all } }
-}
-
-/** Runs the same statements and rolls each back: true when Postgres would take every value. */
-export async function dryRunItem(pool: pg.Pool, page: ItemCommit): Promise<boolean> {
-  for (const bound of bindItem(page)) if (!(await dryRunCommit(pool, bound))) return false
-  return true
-}
-
-function* bindItem(page: ItemCommit): Generator<BoundStatement> {
-  switch (page.item.stream) {
-    case 'call-sessions':
-      refuseOthers(page, 'analytics.call_session')
-      yield bind(sessions, {
-        ...values(page),
-        [parameterName('analytics.call_session')]: encodeRows(page.rows['analytics.call_session']),
-      })
-      return
-    case 'call-metrics': {
-      refuseOthers(page, 'analytics.session_metric')
-      const rows = parameterName('analytics.session_metric')
-      const common = values(page)
-      const slices = slicesOf(page.rows['analytics.session_metric'] ?? [])
-      for (const [i, slice] of slices.entries()) {
-        const prepared = i < slices.length - 1 ? someMetrics : metrics
-        yield bind(prepared, { ...common, [rows]: encodeSamples(slice) })
-      }
-    }
+  const slices = slicesOf(page.rows['analytics.session_metric'] ?? [])
+  for (const [i, part] of slices.entries()) {
+    const prepared = i < slices.length - 1 ? slice : whole
+    yield bind(prepared, { ...common, [parameterName(sessionMetric)]: encodeSamples(part) })
   }
 }
 

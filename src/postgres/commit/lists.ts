@@ -1,10 +1,12 @@
-import type { TableName } from '../../rows/rows.ts'
+import { widgetEvent } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
+import { cloudPlayer, cloudPlayerChange } from '../../tables/players.ts'
 import { type Statement, statement } from '../statement.ts'
-import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
+import { advanced, cteName, fence, incoming, rejected, settled, store, storeOfApp, verdict } from './ctes.ts'
 
 /**
- * Commits a page of a room's widget log or list. It counts only while the room is certainly still the incarnation
- * that the page was read for; whether it is, the room's log decides first.
+ * What is of a room counts only while the room is certainly still the incarnation that the page was read for; whether
+ * it is, the room's log decides first.
  */
 const verified = `
   verified as materialized (
@@ -18,7 +20,7 @@ const diverged = `
   diverged as (
     insert into ingest.divergence (app_id, stream, series, key, kept, other)
     select :app, :stream, :series, :incarnation::text || '/' || d.position, s.data, d.data
-    from ${incoming('classroom.widget_event')}
+    from ${incoming(widgetEvent)}
     join classroom.widget_event s on s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
       and s.widget = d.widget and s.position = d.position and s.content_hash <> d.content_hash
     where exists (select from moved)
@@ -26,15 +28,16 @@ const diverged = `
     returning 1
   )`
 
-function listStatement(name: string, written: readonly TableName[]): Statement {
-  const stores = written.map(table =>
+/** Commits a page of a room's widget log or list, which writes these tables. */
+export function roomListStatement(name: string, writes: readonly Table[]): Statement {
+  const stores = writes.map(table =>
     store(table, {
       incarnation: ':incarnation::int',
       from: 'where exists (select from moved)',
       conflict: {},
     }),
   )
-  const watched = written.includes('classroom.widget_event')
+  const watched = writes.includes(widgetEvent)
   const pieces = [
     fence('apart'),
     verified,
@@ -46,20 +49,39 @@ function listStatement(name: string, written: readonly TableName[]): Statement {
     diverged: watched ? '(select count(*) from diverged)::int' : '0',
     verified: 'exists (select from verified)',
   }
-  return statement(name, `with ${[...pieces, rejected, settled].join(',')} ${verdict(written, extra)}`)
+  return statement(name, `with ${[...pieces, rejected, settled].join(',')} ${verdict(writes, extra)}`)
 }
 
-const quizTables = ['classroom.widget_event', 'classroom.quiz', 'classroom.quiz_submission'] as const
-const pollTables = [
-  'classroom.widget_event',
-  'classroom.poll',
-  'classroom.poll_submission',
-  'classroom.poll_tally',
-] as const
-const recordingTables = ['classroom.recording', 'classroom.recording_file'] as const
-const resourceTables = ['classroom.resource'] as const
+/**
+ * What is stored of a player decides what changed: a list that is read again after its page was committed, or by a
+ * stream that has forgotten the player, adds nothing to its history.
+ */
+const storedChanges = `
+  ${cteName(cloudPlayerChange)} as (
+    insert into ${cloudPlayerChange.name} as t (app_id, player_id, changed_at, from_status, to_status, source)
+    select :app, d.player_id, d.changed_at, coalesce(d.from_status, p.status), d.to_status, d.source
+    from ${incoming(cloudPlayerChange)}
+    left join ${cloudPlayer.name} p on p.app_id = :app and p.player_id = d.player_id
+    where exists (select from moved) and d.to_status is distinct from p.status
+    on conflict (app_id, player_id, changed_at) do update set to_status = excluded.to_status
+      where t.to_status <> excluded.to_status
+    returning (xmax = 0) as fresh
+  )`
 
-export const commitQuiz = listStatement('commit_quiz', quizTables)
-export const commitPoll = listStatement('commit_poll', pollTables)
-export const commitRecordings = listStatement('commit_recordings', recordingTables)
-export const commitResources = listStatement('commit_resources', resourceTables)
+/** A list does not tell it; whoever made the player here knows. */
+const region = `(
+  select i.region from ingest.intent i where i.app_id = :app and i.player_id = d.player_id
+  order by i.updated_at desc limit 1)`
+
+/** Tables of an app that are not written as their rows come. */
+const particular = new Map<Table, () => string>([
+  [cloudPlayer, () => storeOfApp(cloudPlayer, [['region', region]])],
+  [cloudPlayerChange, () => storedChanges],
+])
+
+/** Commits a page of a list of the whole app, which writes these tables. */
+export function appListStatement(name: string, writes: readonly Table[]): Statement {
+  const stores = writes.map(table => particular.get(table)?.() ?? storeOfApp(table))
+  const pieces = [fence('apart'), advanced('true'), ...stores, rejected, settled]
+  return statement(name, `with ${pieces.join(',')} ${verdict(writes, { diverged: '0', verified: 'true' })}`)
+}

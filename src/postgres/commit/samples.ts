@@ -1,11 +1,9 @@
-import type { SessionMetricRow } from '../../rows/analytics.ts'
+import { type SessionMetricRow, sessionMetric } from '../../tables/analytics.ts'
 import { encodeJson } from '../encode.ts'
-import type { TableSpec } from '../tables/spec.ts'
-import { tables } from '../tables.ts'
 import { resolution } from './conflict.ts'
 import { cteName, parameterName } from './ctes.ts'
 
-const table = 'analytics.session_metric'
+const { name: table } = sessionMetric
 
 /** The array of what else came is absent as a rule, and unnest makes null of what an array has not. */
 const insertion = `insert into ${table} as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
@@ -24,7 +22,7 @@ export const storedSamples = `
              select from ${table} t
              where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
                and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
-    from json_to_recordset(:${parameterName(table)}::json)
+    from json_to_recordset(:${parameterName(sessionMetric)}::json)
       as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
            extra text[], first double precision, last double precision)
     where exists (select from moved)
@@ -33,9 +31,9 @@ export const storedSamples = `
     returning true as fresh
   ), changed as (
     ${insertion} where s.known
-    on conflict (app_id, call_id, sid, peer_uid, mid, at) ${resolution(tables[table] as TableSpec)}
+    on conflict (app_id, call_id, sid, peer_uid, mid, at) ${resolution(sessionMetric)}
     returning true as fresh
-  ), ${cteName(table)} as (
+  ), ${cteName(sessionMetric)} as (
     select fresh from added union all select fresh from changed
   )`
 

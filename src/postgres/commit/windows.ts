@@ -1,21 +1,18 @@
-import type pg from 'pg'
-import type { CommitResult, WindowCommit } from '../../engine/ports.ts'
-import type { TableName } from '../../rows/rows.ts'
+import type { WindowCommit } from '../../engine/ports.ts'
+import type { Table } from '../../tables/index.ts'
 import { encodeText } from '../encode.ts'
 import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
 import {
   debitValues,
-  encodeRows,
   fence,
-  parameterName,
   rejected,
   rejectedValues,
   settled,
   storeOfApp,
   verdict,
+  worked,
+  workValues,
 } from './ctes.ts'
-import { dryRunCommit, runCommit } from './run.ts'
-import { worked, workValues } from './work.ts'
 
 /**
  * Commits a page of a range of time. What becomes final, was read, or is given up is added to what the series has
@@ -67,54 +64,32 @@ const repaired = `
     returning 1
   )`
 
-function windowStatement(table: TableName): { readonly table: TableName; readonly prepared: Statement } {
+/** Commits a page of a range of time, which writes these tables. */
+export function windowStatement(name: string, writes: readonly Table[]): Statement {
+  const stores = writes.map(table => storeOfApp(table))
   const pieces = [
-    ...[fence('apart'), page, advanced, storeOfApp(table), lost, repaired],
+    ...[fence('apart'), page, advanced, ...stores, lost, repaired],
     ...[worked(`'live'`), rejected, settled],
   ]
-  const text = `with ${pieces.join(',')} ${verdict([table], { diverged: '0', verified: 'true' })}`
-  return { table, prepared: statement(`commit_${table}`, text) }
+  return statement(name, `with ${pieces.join(',')} ${verdict(writes, { diverged: '0', verified: 'true' })}`)
 }
 
-const statements: Readonly<Partial<Record<string, ReturnType<typeof windowStatement>>>> = {
-  calls: windowStatement('analytics.call'),
-  'usage-insight': windowStatement('analytics.usage_insight'),
-  'quality-insight': windowStatement('analytics.quality_insight'),
-  'realtime-usage': windowStatement('analytics.usage_realtime'),
-  'realtime-quality': windowStatement('analytics.quality_realtime'),
-}
-
-/** Commits one page of a window in one statement and one round trip. Throws RefusedRows or StoreUnavailable. */
-export function commitWindow(pool: pg.Pool, page: WindowCommit): Promise<CommitResult> {
-  return runCommit(pool, bindWindow(page))
-}
-
-/** Runs the same statement and rolls it back: true when Postgres would take every value. */
-export function dryRunWindow(pool: pg.Pool, page: WindowCommit): Promise<boolean> {
-  return dryRunCommit(pool, bindWindow(page))
-}
-
-function bindWindow(page: WindowCommit): BoundStatement {
-  const found = statements[page.stream]
-  if (!found) throw new TypeError(`pages of stream ${page.stream} are not committed as a range of time`)
-  const { table, prepared } = found
-  refuseOthers(page, table)
+/** Gives such a statement the values of a page. */
+export function bindWindow(
+  prepared: Statement,
+  page: WindowCommit,
+  rows: Readonly<Record<string, string>>,
+): BoundStatement {
   return bind(prepared, {
+    ...rows,
     ...{ app: page.app, stream: page.stream, series: encodeText(page.series), version: page.version },
     ...page.fence,
     covers: JSON.stringify(page.covers),
     sees: JSON.stringify(page.sees),
     loses: JSON.stringify(page.loses),
     misses: JSON.stringify(page.misses),
-    [parameterName(table)]: encodeRows(page.rows[table]),
     ...workValues(page.work),
     ...rejectedValues(page.rejects),
     ...debitValues(page.settles),
   })
-}
-
-/** A page brings rows of its stream's table only; others would be dropped without a word. */
-export function refuseOthers(page: Pick<WindowCommit, 'rows'>, table: TableName): void {
-  const other = Object.keys(page.rows).find(name => name !== table)
-  if (other) throw new TypeError(`this page cannot bring rows of ${other}`)
 }

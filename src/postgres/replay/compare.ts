@@ -1,6 +1,7 @@
 import { isoTime } from '../../planning/time.ts'
+import type { Table } from '../../tables/index.ts'
 import { type Statement, statement } from '../statement.ts'
-import { atPlace, type DerivedTable, derived, derivedTables, placeColumns } from './tables.ts'
+import { atPlace, derived, placeColumns } from './tables.ts'
 
 /**
  * A time that the raw rows do not tell: it was taken from the clock of the answer in which an item was first heard
@@ -14,7 +15,7 @@ export type Kind = 'missing' | 'extra' | 'different'
 
 /** Rows of a table that differ in the same way. */
 export interface Difference {
-  readonly table: DerivedTable | 'classroom.room'
+  readonly table: string
   readonly kind: Kind
   /** Of different rows the columns; else empty. */
   readonly columns: readonly string[]
@@ -29,12 +30,11 @@ export const mostKeys = 20
 const untoldTime = `timestamptz '${isoTime(untold)}'`
 
 /** Lays the rebuilt rows of one incarnation of a room beside the stored ones, all tables in one round trip. */
-export const compareRows: Statement = statement(
-  'replay_compare',
-  `${derivedTables.map(comparison).join('\nunion all\n')}`,
-)
+export function compareRows(tables: readonly Table[]): Statement {
+  return statement('replay_compare', tables.map(comparison).join('\nunion all\n'))
+}
 
-function comparison(table: DerivedTable): string {
+function comparison(table: Table): string {
   const { rebuilt, key, values } = derived(table)
   const join = [...placeColumns, ...key].map(column => `r.${column} = t.${column}`).join(' and ')
   const columns = values.map(([column, type]) => `case when ${differs(column, type)} then '${column}' end`)
@@ -42,7 +42,7 @@ function comparison(table: DerivedTable): string {
   const fields = key.map(column => `'${column}', d.${column}`).join(', ')
   const order = key.map(column => `d.${column}`).join(', ')
   return `
-  select '${table}' as "table", c.kind, c.columns, count(*)::int as rows,
+  select '${table.name}' as "table", c.kind, c.columns, count(*)::int as rows,
          (json_agg(c.key order by c.place) filter (where c.place <= ${mostKeys}))::text as keys
   from (
     select d.kind, d.columns, json_build_object(${fields}) as key,
@@ -52,7 +52,7 @@ function comparison(table: DerivedTable): string {
              case when t.app_id is null or r.app_id is null then '{}'::text[]
                   else array_remove(array[${columns.join(', ')}]::text[], null) end as columns,
              ${keys}
-      from (select * from ${table} t where ${atPlace('t')}) t
+      from (select * from ${table.name} t where ${atPlace('t')}) t
       full join (select * from ${rebuilt} r where ${atPlace('r')}) r on ${join}
     ) d
     where d.kind <> 'different' or cardinality(d.columns) > 0
@@ -69,11 +69,7 @@ function differs(column: string, type: string): string {
  * Makes a table what it should be for one incarnation of a room. Its three parts see the same rows, and none sees
  * what another has done.
  */
-export const mendRows: Readonly<Record<DerivedTable, Statement>> = Object.fromEntries(
-  derivedTables.map(table => [table, mending(table)]),
-) as Record<DerivedTable, Statement>
-
-function mending(table: DerivedTable): Statement {
+export function mendRows(table: Table): Statement {
   const { rebuilt, key, values } = derived(table)
   const same = [...placeColumns, ...key].map(column => `r.${column} = t.${column}`).join(' and ')
   const isChanged = values.map(([column, type]) => `(${differs(column, type)})`).join(' or ')
@@ -86,16 +82,16 @@ function mending(table: DerivedTable): Statement {
     ),
   ]
   return statement(
-    `replay_mend_${table.slice(table.indexOf('.') + 1)}`,
+    `replay_mend_${table.name.slice(table.name.indexOf('.') + 1)}`,
     `with gone as (
-       delete from ${table} t where ${atPlace('t')} and not exists (select from ${rebuilt} r where ${same})
+       delete from ${table.name} t where ${atPlace('t')} and not exists (select from ${rebuilt} r where ${same})
      ), changed as (
-       update ${table} t set ${changes.join(', ')} from ${rebuilt} r
+       update ${table.name} t set ${changes.join(', ')} from ${rebuilt} r
        where ${atPlace('t')} and ${same} and (${isChanged})
      )
-     insert into ${table} (${columns.join(', ')})
+     insert into ${table.name} (${columns.join(', ')})
      select ${told.join(', ')} from ${rebuilt} r
-     where ${atPlace('r')} and not exists (select from ${table} t where ${same})`,
+     where ${atPlace('r')} and not exists (select from ${table.name} t where ${same})`,
   )
 }
 

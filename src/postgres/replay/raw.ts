@@ -1,4 +1,4 @@
-import type { Json } from '../../rows/json.ts'
+import type { Json } from '../../tables/json.ts'
 import { decodeJson, encodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import type { Ask, Incarnation } from './session.ts'

@@ -1,9 +1,9 @@
-import type { RowSet } from '../../rows/rows.ts'
+import type { RowSet, Table } from '../../tables/index.ts'
 import { resolution } from '../commit/conflict.ts'
 import { encodeRows, incoming, parameterName } from '../commit/ctes.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import type { Ask } from './session.ts'
-import { type DerivedTable, derived, derivedTables, placeColumns } from './tables.ts'
+import { derived, placeColumns } from './tables.ts'
 
 /**
  * The rebuilt rows, in tables that only this connection sees: they have the columns and the keys of the stored ones, and
@@ -20,9 +20,9 @@ export interface Rebuilt {
 }
 
 /** Makes the tables. Throws StoreUnavailable where the role may not have tables of its own. */
-export async function openRebuilt(ask: Ask): Promise<Rebuilt> {
-  for (const table of derivedTables) await ask({ text: creation(table), values: [] })
-  const puts = new Map(derivedTables.map(table => [table, putStatement(table)]))
+export async function openRebuilt(ask: Ask, tables: readonly Table[]): Promise<Rebuilt> {
+  for (const table of tables) await ask({ text: creation(table), values: [] })
+  const puts = new Map(tables.map(table => [table, putStatement(table)]))
   const places = new Set<string>()
   let held = 0
 
@@ -30,7 +30,7 @@ export async function openRebuilt(ask: Ask): Promise<Rebuilt> {
     begin: async place => {
       if (held > mostRows || places.has(place)) {
         await ask({
-          text: `truncate ${derivedTables.map(table => derived(table).rebuilt).join(', ')}`,
+          text: `truncate ${tables.map(table => derived(table).rebuilt).join(', ')}`,
           values: [],
         })
         places.clear()
@@ -39,8 +39,9 @@ export async function openRebuilt(ask: Ask): Promise<Rebuilt> {
       places.add(place)
     },
     put: async (app, incarnation, rows) => {
+      const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
       for (const [table, put] of puts) {
-        const list = rows[table]
+        const list: readonly object[] | undefined = byTable[table.name]
         if (!list || list.length === 0) continue
         held += list.length
         await ask(bind(put, { app, incarnation, [parameterName(table)]: encodeRows(list) }))
@@ -49,18 +50,18 @@ export async function openRebuilt(ask: Ask): Promise<Rebuilt> {
   }
 }
 
-function creation(table: DerivedTable): string {
+function creation(table: Table): string {
   const { rebuilt, key } = derived(table)
-  return `create temporary table ${rebuilt} (like ${table}, primary key (${[...placeColumns, ...key].join(', ')}))`
+  return `create temporary table ${rebuilt} (like ${table.name}, primary key (${[...placeColumns, ...key].join(', ')}))`
 }
 
-function putStatement(table: DerivedTable): Statement {
-  const { rebuilt, spec, key } = derived(table)
-  const columns = Object.keys(spec.columns)
+function putStatement(table: Table): Statement {
+  const { rebuilt, key } = derived(table)
+  const columns = Object.keys(table.columns)
   return statement(
     `replay_put_${parameterName(table)}`,
     `insert into ${rebuilt} as t (app_id, incarnation, ${columns.join(', ')})
      select :app, :incarnation::int, ${columns.map(column => `d.${column}`).join(', ')} from ${incoming(table)}
-     on conflict (${[...placeColumns, ...key].join(', ')}) ${resolution(spec)}`,
+     on conflict (${[...placeColumns, ...key].join(', ')}) ${resolution(table)}`,
   )
 }

@@ -1,9 +1,11 @@
 import { isoTime } from '../../planning/time.ts'
+import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
 import { decodeJson, decodeText } from '../encode.ts'
-import { bind, statement } from '../statement.ts'
+import { bind, type Statement, statement } from '../statement.ts'
 import { placeValues } from './raw.ts'
 import type { Ask, Incarnation } from './session.ts'
-import { atPlace, derivedTables } from './tables.ts'
+import { atPlace } from './tables.ts'
 
 /** What events decide of a room. Times are ms since the epoch. */
 export interface RoomValues {
@@ -30,35 +32,39 @@ export interface NextRoom {
   readonly begins: boolean
 }
 
-const tablesOfRooms = ['classroom.room', 'classroom.room_event', 'classroom.widget_event', ...derivedTables]
-
 /** Whatever is kept under it: also what is there without a room or without anything raw. */
-function nextStatement(name: string, condition: string) {
-  const each = tablesOfRooms.map(
-    table => `(select t.room_uuid, t.incarnation from ${table} t where t.app_id = :app and ${condition}
+function nextStatement(name: string, tables: readonly Table[], condition: string) {
+  const each = [room, roomEvent, widgetEvent, ...tables].map(
+    table => `(select t.room_uuid, t.incarnation from ${table.name} t where t.app_id = :app and ${condition}
       order by t.room_uuid, t.incarnation limit 1)`,
   )
   return statement(name, `select * from (${each.join(' union all ')}) n order by 1, 2 limit 1`)
 }
 
-const nextOfApp = nextStatement(
-  'replay_next',
-  '(t.room_uuid, t.incarnation) > (:room::text, :incarnation::int)',
-)
-const nextOfRoom = nextStatement(
-  'replay_next_of_room',
-  't.room_uuid = :room and t.incarnation > :incarnation::int',
-)
+/** Finds the incarnation after another one, of any room of an app or of the same room; `tables` are those rebuilt. */
+export function nextStatements(tables: readonly Table[]): Readonly<Record<'app' | 'room', Statement>> {
+  return {
+    app: nextStatement(
+      'replay_next',
+      tables,
+      '(t.room_uuid, t.incarnation) > (:room::text, :incarnation::int)',
+    ),
+    room: nextStatement(
+      'replay_next_of_room',
+      tables,
+      't.room_uuid = :room and t.incarnation > :incarnation::int',
+    ),
+  }
+}
 
 export const beforeAll = { room: '', incarnation: 0 } as const
 
-/** The incarnation that comes after another one, of any room of the app or of the same one. */
+/** The incarnation that such a statement finds. */
 export async function nextIncarnation(
   ask: Ask,
+  next: Statement,
   after: Incarnation,
-  within: 'app' | 'room',
 ): Promise<Incarnation | undefined> {
-  const next = within === 'app' ? nextOfApp : nextOfRoom
   const [row] = await ask<{ room_uuid: string; incarnation: number }>(bind(next, placeValues(after)))
   return row && { app: after.app, room: decodeText(row.room_uuid), incarnation: row.incarnation }
 }

@@ -1,24 +1,24 @@
-import type { ClassroomTables } from '../../rows/classroom.ts'
-import { classroomTables, eventTables } from '../tables/classroom.ts'
-import type { TableSpec } from '../tables/spec.ts'
+import type { Stream } from '../../streams/stream.ts'
+import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
 
-/** Tables that hold nothing but what the raw items of quizzes and polls say. */
-const widgetTables = [
-  'classroom.quiz',
-  'classroom.quiz_submission',
-  'classroom.poll',
-  'classroom.poll_submission',
-  'classroom.poll_tally',
-] as const satisfies readonly (keyof ClassroomTables)[]
+/** What can be rebuilt of a room: whatever its logs write besides what they keep raw. */
+export interface Rebuildable {
+  /** Streams whose commits write it. */
+  readonly logs: readonly string[]
+  readonly tables: readonly Table[]
+}
 
-/** Tables that hold nothing but what the raw rows of a room say. */
-export const derivedTables = [...eventTables, ...widgetTables] as const
-export type DerivedTable = (typeof derivedTables)[number]
+export function rebuildable(streams: readonly Stream[]): Rebuildable {
+  const logs = streams.filter(({ kind }) => kind === 'log')
+  const tables = new Set(logs.flatMap(({ writes }) => writes))
+  for (const kept of [room, roomEvent, widgetEvent]) tables.delete(kept)
+  return { logs: logs.map(({ name }) => name), tables: [...tables] }
+}
 
-/** A derived table, its columns, and the table of the session that its rebuilt rows are laid beside it in. */
+/** A table that is rebuilt, and the table of the session that its rebuilt rows are laid beside it in. */
 export interface Derived {
-  readonly table: DerivedTable
-  readonly spec: TableSpec
+  readonly table: Table
   /** `pg_temp.` and a name of its own. */
   readonly rebuilt: string
   /** Columns of the key after those of the room. */
@@ -27,13 +27,12 @@ export interface Derived {
   readonly values: readonly (readonly [column: string, type: string])[]
 }
 
-export function derived(table: DerivedTable): Derived {
-  const spec = classroomTables[table] as TableSpec
-  const key: readonly string[] = spec.key
-  const values = Object.entries<string>(spec.columns).filter(
-    ([column]) => column !== 'room_uuid' && !key.includes(column),
-  )
-  return { table, spec, rebuilt: `pg_temp.replay_${table.slice(table.indexOf('.') + 1)}`, key, values }
+export function derived(table: Table): Derived {
+  const { key } = table
+  const values = Object.entries(table.columns)
+    .filter(([column]) => column !== 'room_uuid' && !key.includes(column))
+    .map(([column, { type }]) => [column, type] as const)
+  return { table, rebuilt: `pg_temp.replay_${table.name.slice(table.name.indexOf('.') + 1)}`, key, values }
 }
 
 /** Columns that the key of every table in a room begins with. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CallMetricsAnswer, callMetrics as operation } from '../../provider/analytics/index.ts'
+import { sessionMetric } from '../../tables/analytics.ts'
 import { readMetrics } from '../calls/session-metrics.ts'
 import { halveTime } from '../calls/split.ts'
 import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../stream.ts'
@@ -14,6 +15,7 @@ export const callMetrics: Substream = {
   name: 'call-metrics',
   title: 'Quality metrics of each session',
   operation,
+  writes: [sessionMetric],
   read: answer => ({ items: CallMetricsAnswer.parse(answer).metrics }),
   request: (appid, item) => ({
     start_ts: item.from,

@@ -6,8 +6,9 @@ import {
   callSessions as operation,
   SessionItem,
 } from '../../provider/analytics/index.ts'
-import type { CallSessionRow } from '../../rows/analytics.ts'
-import type { Json } from '../../rows/json.ts'
+import type { CallSessionRow } from '../../tables/analytics.ts'
+import { callSession } from '../../tables/analytics.ts'
+import type { Json } from '../../tables/json.ts'
 import { metricWork, type Session } from '../calls/metric-work.ts'
 import { type CallSelection, everyCall, isSelected } from '../calls/selection.ts'
 import { halveTime } from '../calls/split.ts'
@@ -32,6 +33,7 @@ export const callSessions: Substream = {
   name: 'call-sessions',
   title: 'Sessions of the users of each call',
   operation,
+  writes: [callSession],
   pageSize: maxima.pageSize,
   read,
   request: askSessions(() => 'include'),

@@ -1,5 +1,6 @@
 import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../../provider/analytics/index.ts'
-import type { CallRow } from '../../rows/analytics.ts'
+import type { CallRow } from '../../tables/analytics.ts'
+import { call as table } from '../../tables/analytics.ts'
 import { type Call, endsAhead, isOngoing, sessionWork } from '../calls/call-work.ts'
 import { hintRooms } from '../calls/rooms.ts'
 import { isObject, judgeEach, type Read } from '../items.ts'
@@ -25,6 +26,7 @@ export const calls: WindowStream = {
   name: 'calls',
   title: 'Call records',
   operation: callSearch,
+  writes: [table],
   pageSize: maxima.pageSize,
   read,
   request: (appid, _series, { start, end }, page) => ({

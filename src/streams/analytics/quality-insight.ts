@@ -5,7 +5,8 @@ import {
   qualityInsight as operation,
   word,
 } from '../../provider/analytics/index.ts'
-import type { QualityInsightRow } from '../../rows/analytics.ts'
+import type { QualityInsightRow } from '../../tables/analytics.ts'
+import { qualityInsight as table } from '../../tables/analytics.ts'
 import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
@@ -17,6 +18,7 @@ export const qualityInsight: WindowStream = {
   name: 'quality-insight',
   title: 'Call quality of the project, by hour and day',
   operation,
+  writes: [table],
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defaultParameterNames, realtimeQuality as operation, word } from '../../provider/analytics/index.ts'
-import type { QualityRealtimeRow } from '../../rows/analytics.ts'
+import type { QualityRealtimeRow } from '../../tables/analytics.ts'
+import { qualityRealtime } from '../../tables/analytics.ts'
 import { askIn } from '../series/parameter-names.ts'
 import { readUserValues } from '../series/user-values.ts'
 import { readData, wholeWindow } from '../series/values.ts'
@@ -12,6 +13,7 @@ export const realtimeQuality: WindowStream = {
   name: 'realtime-quality',
   title: 'Call quality in windows of 20 seconds',
   operation,
+  writes: [qualityRealtime],
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,

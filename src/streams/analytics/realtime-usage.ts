@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defaultParameterNames, realtimeUsage as operation, word } from '../../provider/analytics/index.ts'
-import type { UsageRealtimeRow } from '../../rows/analytics.ts'
+import type { UsageRealtimeRow } from '../../tables/analytics.ts'
+import { usageRealtime } from '../../tables/analytics.ts'
 import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
@@ -11,6 +12,7 @@ export const realtimeUsage: WindowStream = {
   name: 'realtime-usage',
   title: 'Usage in windows of 20 seconds',
   operation,
+  writes: [usageRealtime],
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,

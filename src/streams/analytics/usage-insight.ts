@@ -5,7 +5,8 @@ import {
   usageInsight as operation,
   word,
 } from '../../provider/analytics/index.ts'
-import type { UsageInsightRow } from '../../rows/analytics.ts'
+import type { UsageInsightRow } from '../../tables/analytics.ts'
+import { usageInsight as table } from '../../tables/analytics.ts'
 import { askIn } from '../series/parameter-names.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
@@ -17,6 +18,7 @@ export const usageInsight: WindowStream = {
   name: 'usage-insight',
   title: 'Usage of the project, by hour and day',
   operation,
+  writes: [table],
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,

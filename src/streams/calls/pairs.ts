@@ -1,4 +1,4 @@
-import type { Json } from '../../rows/json.ts'
+import type { Json } from '../../tables/json.ts'
 import { fieldsWithout, isObject } from '../items.ts'
 import { isUnixSecond, readNumber } from '../numbers.ts'
 import { redact } from '../redact.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
-import type { Json, Timestamp } from '../../rows/json.ts'
+import { eventTables } from '../../tables/classroom.ts'
+import type { Json, Timestamp } from '../../tables/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
@@ -20,6 +21,7 @@ export const appEvents: FeedStream = {
   name: 'app-events',
   title: 'Events of all rooms of an app, as they happen',
   operation,
+  writes: eventTables,
   // It cannot be asked with a nextId: one that comes leads nowhere.
   read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
   source: 'feed',

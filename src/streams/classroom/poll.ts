@@ -6,7 +6,8 @@ import {
   questionStates,
   widgetStates,
 } from '../../provider/classroom/index.ts'
-import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../rows/classroom.ts'
+import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../tables/classroom.ts'
+import { pollSubmission, poll as pollTable, pollTally } from '../../tables/classroom.ts'
 import { fieldsWithout, isObject, isSaid, judge } from '../items.ts'
 import type { Reject } from '../stream.ts'
 import type { Change } from '../widgets/read-items.ts'
@@ -22,7 +23,12 @@ type Poll = Change<z.infer<typeof Lenient>>
  * chose each option. What an item is shows in the fields it has.
  */
 export const poll = widgetStream(
-  { name: 'poll', title: 'Polls of each room, with their submissions', operation },
+  {
+    name: 'poll',
+    title: 'Polls of each room, with their submissions',
+    operation,
+    writes: [pollTable, pollSubmission, pollTally],
+  },
   { widget: 'poll', schema: Lenient, read },
 )
 

@@ -4,7 +4,8 @@ import {
   questionStates,
   widgetStates,
 } from '../../provider/classroom/index.ts'
-import type { QuizRow, QuizSubmissionRow } from '../../rows/classroom.ts'
+import type { QuizRow, QuizSubmissionRow } from '../../tables/classroom.ts'
+import { quiz, quizSubmission } from '../../tables/classroom.ts'
 import { fieldsWithout, isSaid } from '../items.ts'
 import { notAfter, timestamp } from '../times.ts'
 import type { Change } from '../widgets/read-items.ts'
@@ -18,7 +19,12 @@ type Quiz = Change<QuizChange>
  * the counts. What an item is shows in the fields it has.
  */
 export const popupQuiz = widgetStream(
-  { name: 'popup-quiz', title: 'Pop-up quizzes of each room, with their submissions', operation },
+  {
+    name: 'popup-quiz',
+    title: 'Pop-up quizzes of each room, with their submissions',
+    operation,
+    writes: [quiz, quizSubmission],
+  },
   { widget: 'popupQuiz', schema: QuizChange, read },
 )
 

@@ -5,7 +5,8 @@ import {
   recordingBatch,
   recordingStatuses,
 } from '../../provider/classroom/index.ts'
-import type { RecordingFileRow, RecordingRow } from '../../rows/classroom.ts'
+import type { RecordingFileRow, RecordingRow } from '../../tables/classroom.ts'
+import { recording, recordingFile } from '../../tables/classroom.ts'
 import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
@@ -22,6 +23,7 @@ export const recordings: SnapshotStream = {
   name: 'recordings',
   title: 'Recordings of each room, with their files',
   operation,
+  writes: [recording, recordingFile],
   read: recordingBatch.read,
   source: 'list',
   scope: 'room',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { resources as operation, ResourceItem, resourceBatch } from '../../provider/classroom/index.ts'
-import type { ResourceRow } from '../../rows/classroom.ts'
-import type { Json } from '../../rows/json.ts'
+import type { ResourceRow } from '../../tables/classroom.ts'
+import { resource } from '../../tables/classroom.ts'
+import type { Json } from '../../tables/json.ts'
 import { receivedTime } from '../events/event-time.ts'
 import { isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
@@ -29,6 +30,7 @@ export const resources: SnapshotStream = {
   name: 'resources',
   title: 'Public resources of each room',
   operation,
+  writes: [resource],
   read,
   source: 'list',
   scope: 'room',

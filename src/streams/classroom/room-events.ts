@@ -1,4 +1,5 @@
 import { eventBatch, roomEvents as operation } from '../../provider/classroom/index.ts'
+import { eventTables } from '../../tables/classroom.ts'
 import { begin, extendFingerprint, recognise } from '../events/fingerprint.ts'
 import { beginning, LogState } from '../events/log-state.ts'
 import { type EventPage, readEvents } from '../events/read-events.ts'
@@ -17,6 +18,7 @@ export const roomEvents: LogStream = {
   name: 'room-events',
   title: 'The log of each room',
   operation,
+  writes: eventTables,
   read: eventBatch.read,
   source: 'log',
   scope: 'room',

@@ -1,6 +1,6 @@
 import { isoTime } from '../../planning/time.ts'
-import type { AtSource } from '../../rows/classroom.ts'
-import type { Timestamp } from '../../rows/json.ts'
+import type { AtSource } from '../../tables/classroom.ts'
+import type { Timestamp } from '../../tables/json.ts'
 import type { Page } from '../stream.ts'
 import type { RoomEvent } from './read-events.ts'
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { MembershipAction } from '../../rows/classroom.ts'
+import type { MembershipAction } from '../../tables/classroom.ts'
 import { isSaid, judgeEach, type Read } from '../items.ts'
 import type { Reject } from '../stream.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cmds, EventRecord } from '../../provider/classroom/index.ts'
-import type { Json } from '../../rows/json.ts'
+import type { Json } from '../../tables/json.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { fieldsWithout, isObject, judge } from '../items.ts'
 import { redact } from '../redact.ts'

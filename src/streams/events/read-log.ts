@@ -1,5 +1,5 @@
-import type { Timestamp } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Timestamp } from '../../tables/json.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
 import type { CursorStreamName, Hint, Page } from '../stream.ts'

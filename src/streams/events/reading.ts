@@ -1,5 +1,5 @@
-import type { Timestamp } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Timestamp } from '../../tables/json.ts'
 import type { JsonObject } from '../items.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Reject } from '../stream.ts'

@@ -1,5 +1,5 @@
 import { RecordingStateChange, recordingStates } from '../../provider/classroom/index.ts'
-import type { RecordingStateChangeRow } from '../../rows/classroom.ts'
+import type { RecordingStateChangeRow } from '../../tables/classroom.ts'
 import { fieldsWithout, judge } from '../items.ts'
 import { notAfter, timestamp } from '../times.ts'
 import { type EventReader, rawObject, unread } from './reading.ts'

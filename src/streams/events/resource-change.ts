@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ResourceChange, ResourceItem, resourceActions } from '../../provider/classroom/index.ts'
-import type { ResourceChangeRow } from '../../rows/classroom.ts'
+import type { ResourceChangeRow } from '../../tables/classroom.ts'
 import { asText, fieldsWithout, judge, judgeEach, unreadFields } from '../items.ts'
 import { resourceColumns, resourceFields } from '../resource-fields.ts'
 import { type EventReader, rawObject, unread } from './reading.ts'

@@ -1,6 +1,6 @@
 import { roomStates } from '../../provider/classroom/index.ts'
-import type { RoomRow, RoomStateChangeRow } from '../../rows/classroom.ts'
-import type { Timestamp } from '../../rows/json.ts'
+import type { RoomRow, RoomStateChangeRow } from '../../tables/classroom.ts'
+import type { Timestamp } from '../../tables/json.ts'
 import { bySequence, highest, type Sequence } from '../sequence.ts'
 import type { ToldState } from '../stream.ts'
 import type { PlacedEvent } from './event-time.ts'

@@ -6,8 +6,9 @@ import {
   listPlayers as operation,
   PlayerItem,
 } from '../../provider/players/index.ts'
-import type { Json, Timestamp } from '../../rows/json.ts'
-import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../rows/players.ts'
+import type { Json, Timestamp } from '../../tables/json.ts'
+import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../tables/players.ts'
+import { cloudPlayer, cloudPlayerChange } from '../../tables/players.ts'
 import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { destroyed, KnownPlayers, type Loss, miss, type Seen, see } from '../known-players/known-players.ts'
 import { readOn } from '../known-players/listing.ts'
@@ -26,6 +27,7 @@ export const cloudPlayers: SnapshotStream = {
   name: 'cloud-players',
   title: 'Cloud players, what they play where, and how their status changed',
   operation,
+  writes: [cloudPlayer, cloudPlayerChange],
   read,
   source: 'list',
   scope: 'app',

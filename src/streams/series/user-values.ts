@@ -1,4 +1,4 @@
-import type { Json } from '../../rows/json.ts'
+import type { Json } from '../../tables/json.ts'
 import { asText, fieldsWithout, isObject, isSaid, type JsonObject } from '../items.ts'
 import { redact } from '../redact.ts'
 import type { WindowPage } from '../stream.ts'

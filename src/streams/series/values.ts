@@ -1,6 +1,6 @@
 import { SeriesAnswer } from '../../provider/analytics/index.ts'
-import type { Json, Timestamp } from '../../rows/json.ts'
-import type { RowSet } from '../../rows/rows.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Json, Timestamp } from '../../tables/json.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
 import type { Reject, WindowPage, WindowResult } from '../stream.ts'

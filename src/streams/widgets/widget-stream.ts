@@ -1,17 +1,18 @@
 import { widgetBatch } from '../../provider/classroom/index.ts'
-import type { Operation } from '../../provider/operation.ts'
-import type { CursorStreamName, LogStream } from '../stream.ts'
+import { widgetEvent } from '../../tables/classroom.ts'
+import type { LogStream } from '../stream.ts'
 import { readState, withState } from '../stream-state.ts'
 import { rowsOfWidget, type WidgetLog } from './widget-log.ts'
 import { WidgetState } from './widget-state.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
 export function widgetStream<T>(
-  named: { readonly name: CursorStreamName; readonly title: string; readonly operation: Operation },
+  named: Pick<LogStream, 'name' | 'title' | 'operation' | 'writes'>,
   log: WidgetLog<T>,
 ): LogStream {
   return {
     ...named,
+    writes: [widgetEvent, ...named.writes],
     kind: 'log',
     read: widgetBatch.read,
     source: 'log',

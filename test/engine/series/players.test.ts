@@ -11,6 +11,7 @@ const players: SnapshotStream = {
   kind: 'snapshot',
   name: 'cloud-players',
   title: '',
+  writes: [],
   operation: listPlayers,
   read: answer => {
     const { items, nextId } = answer as Served

@@ -1,0 +1,431 @@
+import { optional, type RowOf, required, table } from './table.ts'
+
+/** Where the time in `at` comes from: the event itself, its neighbour in the log, the answer, or our clock. */
+export type AtSource = 'event' | 'neighbour' | 'provider' | 'received'
+
+/** `add` and `remove` are the event's changes; `present` are those of its full list who are not among them. */
+export type MembershipAction = 'add' | 'remove' | 'present'
+
+export type Widget = 'popupQuiz' | 'poll'
+
+const inEvent = { sequence: required.bigint('Order of the events within the room, given by the provider') }
+const inEventItem = { ...inEvent, ordinal: required.int("Place in the event's list, from 0") }
+const ofEvent = {
+  at: required.timestamp('When it happened, as well as can be known'),
+  extra: optional.json('Fields that have no column here, as they came'),
+}
+
+/** The first sight of an event is nearest to when it happened, so its time stays. */
+const keepAt = { at: 'keep' } as const
+
+export const room = table(
+  'classroom.room',
+  'One classroom; the same room_uuid used again later is another incarnation of it',
+  {
+    within: 'room',
+    key: {},
+    columns: {
+      state: optional.int(
+        '0 not started, 1 started, 2 ended, 3 closed; null while no state change has been seen',
+      ),
+      state_sequence: optional.bigint('Sequence of the event that state comes from'),
+      started_at: optional.timestamp('When the class started, by its changes of state'),
+      ended_at: optional.timestamp('When it ended; null while it goes on'),
+      last_event_at: optional.timestamp('When the room last showed life'),
+    },
+    given: {
+      first_event_at: optional.timestamp('Time of the first event of the page, which becomes valid_from'),
+    },
+    made: {
+      region: optional.text('Region whose feed named the room, or in which its log was read last'),
+      valid_from: optional.timestamp('The room_uuid means this incarnation from here ...'),
+      valid_to: optional.timestamp('... to here; null while it is the latest'),
+      first_seen_at: required.timestamp('When the room was met first, our clock'),
+      verified_at: required.timestamp(
+        'From here on the provider means this incarnation for as long as it remembers an ended room',
+      ),
+      forgotten_at: optional.timestamp(
+        'When the provider first answered that the room does not exist; null again once it serves the log',
+      ),
+    },
+    onConflict: 'merge',
+  },
+)
+export type RoomRow = RowOf<typeof room>
+
+export const roomEvent = table(
+  'classroom.room_event',
+  'Every event of every room as it came, known kinds and unknown ones',
+  {
+    within: 'room',
+    key: inEvent,
+    columns: {
+      at: required.timestamp('When it happened, as well as can be known'),
+      extra: optional.json('Fields that have no column here, as they came'),
+      cmd: required.int(
+        '1 room state, 3 chat, 20 enter and leave, 1001 recording, 1003 resources, 1101 rewards, 1501 stage, 1502 hands; others are kept too',
+      ),
+      version: optional.int("Version of the event's format, as the provider says it"),
+      data: optional.json(
+        "The event's own data; NUL and lone surrogates are written as U+001A and four hex digits, tokens are replaced by a mark",
+      ),
+      event_time: optional.timestamp("The provider's time inside the event, where it has one"),
+      at_source: required.text<AtSource>(
+        'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), provider (when it was served), received (our clock)',
+      ),
+      received_at: required.timestamp('When it arrived, our clock'),
+    },
+    made: {
+      source: required.text("feed: seen in the app's feed only so far; log: confirmed by the room's log"),
+    },
+    onConflict: 'keep',
+  },
+)
+export type RoomEventRow = RowOf<typeof roomEvent>
+
+export const roomStateChange = table(
+  'classroom.room_state_change',
+  'A class was made ready, started, ended or closed',
+  {
+    within: 'room',
+    key: inEvent,
+    columns: {
+      ...ofEvent,
+      state: required.int('0 not started, 1 started, 2 ended, 3 closed'),
+      started_at: optional.timestamp('Start of the class, where the event tells it'),
+    },
+    onConflict: 'replace',
+    except: keepAt,
+  },
+)
+export type RoomStateChangeRow = RowOf<typeof roomStateChange>
+
+export const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a message', {
+  within: 'room',
+  key: inEvent,
+  columns: {
+    ...ofEvent,
+    user_uuid: optional.text('Null of one who is told without an ID'),
+    user_name: optional.text('Name as it was told with it'),
+    role: optional.text('As the provider says it: a number or a word'),
+    message: optional.text('Text of the message'),
+    type: optional.int('1 is text, the only documented one'),
+  },
+  onConflict: 'replace',
+  except: keepAt,
+})
+export type ChatMessageRow = RowOf<typeof chatMessage>
+
+export const attendance = table(
+  'classroom.attendance',
+  'People entering and leaving; classroom.attendance_interval makes spans of it',
+  {
+    within: 'room',
+    key: inEventItem,
+    columns: {
+      ...ofEvent,
+      user_uuid: optional.text(
+        'Null of one who is told without an ID, or with one that cannot be read: that one is in extra',
+      ),
+      user_name: optional.text('Name as it was told with it'),
+      role: optional.text('As the provider says it: a number or a word'),
+      stream_uuid: optional.text('Stream of what the user sends'),
+      action: optional.text<'enter' | 'leave'>('enter or leave; null of an event that names nobody'),
+      total: optional.int(
+        'Users who have entered and left, as the event counts them: the same in each row of an event; one that names nobody has a row without a user',
+      ),
+    },
+    onConflict: 'replace',
+    except: keepAt,
+  },
+)
+export type AttendanceRow = RowOf<typeof attendance>
+
+export const recordingStateChange = table(
+  'classroom.recording_state_change',
+  'A recording started (state 1) or stopped (another state)',
+  {
+    within: 'room',
+    key: inEvent,
+    columns: {
+      ...ofEvent,
+      state: required.int('1 started, others stopped'),
+      record_id: optional.text('A stop names none: it belongs to the recording started last'),
+      sid: optional.text("The recording service's own ID"),
+      resource_id: optional.text("The recording service's ID of the resource"),
+      started_at: optional.timestamp('Start of the recording, where the event tells it'),
+    },
+    onConflict: 'merge',
+    except: keepAt,
+  },
+)
+export type RecordingStateChangeRow = RowOf<typeof recordingStateChange>
+
+export const reward = table('classroom.reward', 'Rewards given: the change and the new total of one user', {
+  within: 'room',
+  key: inEventItem,
+  columns: {
+    ...ofEvent,
+    user_uuid: optional.text('Null of one who is told without an ID'),
+    changed_reward: optional.double('Points given; below 0 where they were taken'),
+    total: optional.double('Points of the user after it'),
+  },
+  onConflict: 'replace',
+  except: keepAt,
+})
+export type RewardRow = RowOf<typeof reward>
+
+export const resourceChange = table(
+  'classroom.resource_change',
+  'Public resources added, changed (upsert) or deleted, and by whom',
+  {
+    within: 'room',
+    key: inEventItem,
+    columns: {
+      ...ofEvent,
+      resource_uuid: required.text("The provider's ID of the file"),
+      action: required.text<'upsert' | 'delete' | 'unknown'>('upsert (added or changed), delete, or unknown'),
+      resource_name: optional.text('Name of the file'),
+      ext: optional.text("Extension of the file's name"),
+      size: optional.double('Bytes'),
+      url: optional.text('Address of the file'),
+      task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
+      task_progress: optional.json('How far that task is, as the provider says it'),
+      operator_uuid: optional.text('Null of one who is told without an ID, as the service itself may be'),
+      operator_name: optional.text('Name of who did it'),
+      operator_role: optional.text('Role of who did it'),
+    },
+    onConflict: 'replace',
+    except: keepAt,
+  },
+)
+export type ResourceChangeRow = RowOf<typeof resourceChange>
+
+export const stageChange = table(
+  'classroom.stage_change',
+  'Users brought on the stage (add) or taken off it (remove), and all others who are there (present)',
+  {
+    within: 'room',
+    key: inEventItem,
+    columns: {
+      ...ofEvent,
+      user_uuid: optional.text('Null of one who is told without an ID'),
+      action: required.text<MembershipAction>('add, remove or present'),
+      is_listed: optional.boolean(
+        'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell',
+      ),
+    },
+    onConflict: 'replace',
+    except: keepAt,
+  },
+)
+export type StageChangeRow = RowOf<typeof stageChange>
+
+export const handWave = table(
+  'classroom.hand_wave',
+  'Hands raised (add) and lowered (remove), and all others that are up (present)',
+  {
+    within: 'room',
+    key: inEventItem,
+    columns: {
+      ...ofEvent,
+      user_uuid: optional.text('Null of one who is told without an ID'),
+      action: required.text<MembershipAction>('add, remove or present'),
+      is_listed: optional.boolean(
+        'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell',
+      ),
+      payload: optional.json('What the event says of the hand besides'),
+    },
+    onConflict: 'replace',
+    except: keepAt,
+  },
+)
+export type HandWaveRow = RowOf<typeof handWave>
+
+export const widgetEvent = table('classroom.widget_event', 'Items of the quiz and poll logs as they came', {
+  within: 'room',
+  key: {
+    widget: required.text<Widget>('popupQuiz or poll'),
+    position: required.bigint("The item's own sequence where it has one, else its place in the log from 0"),
+  },
+  columns: {
+    content_hash: required.text('SHA-256 of the item, hex'),
+    data: required.json('The item as it came; written as room_event.data is'),
+    received_at: required.timestamp('When it arrived, our clock'),
+  },
+  made: {
+    state: optional.int('State of the widget, where the item tells a change of it: 0 inactive, 1 active'),
+    cause: optional.text("Why it changed, in the provider's words; null where that is no text"),
+    action: optional.int('Type of action, a number that no document explains'),
+  },
+  onConflict: 'keep',
+})
+export type WidgetEventRow = RowOf<typeof widgetEvent>
+
+export const quiz = table('classroom.quiz', 'A pop-up quiz with its latest summary', {
+  within: 'room',
+  key: {
+    quiz_id: required.text("The provider's ID of the quiz"),
+  },
+  columns: {
+    correct_items: optional.json('Right answers'),
+    items: optional.json('Answers to choose from'),
+    correct_count: optional.int('Students whose answer was right'),
+    selected_count: optional.int('Students who answered'),
+    total_count: optional.int('Students who could answer'),
+    average_accuracy: optional.double('As the provider gives it'),
+    state: optional.text<'running' | 'ended'>('running or ended'),
+    started_at: optional.timestamp('When students got it'),
+    ended_at: optional.timestamp('When it ended; null while it runs'),
+    started_by: optional.text('User who started it; null where no item tells'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'merge',
+})
+export type QuizRow = RowOf<typeof quiz>
+
+export const quizSubmission = table(
+  'classroom.quiz_submission',
+  'Every answer to a quiz; a user may answer again',
+  {
+    within: 'room',
+    key: {
+      quiz_id: required.text("The provider's ID of the quiz"),
+      user_uuid: required.text('Empty of one who is told without an ID'),
+      ordinal: required.bigint("Place in the log: of a user's answers the last has the highest"),
+    },
+    columns: {
+      user_name: optional.text('Name as it was told with it'),
+      selected_items: optional.json('Answers chosen'),
+      is_correct: optional.boolean('Whether they were the right ones, as the provider says'),
+      committed_at: optional.timestamp('When they were given'),
+      extra: optional.json('Fields that have no column here, as they came'),
+    },
+    onConflict: 'replace',
+  },
+)
+export type QuizSubmissionRow = RowOf<typeof quizSubmission>
+
+export const poll = table('classroom.poll', 'A poll', {
+  within: 'room',
+  key: {
+    poll_id: required.text("The provider's ID of the poll"),
+  },
+  columns: {
+    mode: optional.int('1 single choice, 2 multiple choice'),
+    items: optional.json('Options to choose from'),
+    state: optional.text<'running' | 'ended'>('running or ended'),
+    started_at: optional.timestamp('When it started'),
+    ended_at: optional.timestamp('When it ended; null while it runs'),
+    started_by: optional.text('User who started it; null where no item tells'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'merge',
+})
+export type PollRow = RowOf<typeof poll>
+
+export const pollSubmission = table('classroom.poll_submission', 'Every vote; a user may vote again', {
+  within: 'room',
+  key: {
+    poll_id: required.text("The provider's ID of the poll"),
+    user_uuid: required.text('Empty of one who is told without an ID'),
+    ordinal: required.bigint("Place in the log: of a user's votes the last has the highest"),
+  },
+  columns: {
+    user_name: optional.text('Name as it was told with it'),
+    select_index: optional.ints(
+      'Options chosen, from 0; null where they are told in a way that cannot be read: then they are in extra',
+    ),
+    at: optional.timestamp('When the vote was given; null where no item tells'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'replace',
+  except: { at: 'merge' },
+})
+export type PollSubmissionRow = RowOf<typeof pollSubmission>
+
+export const pollTally = table('classroom.poll_tally', 'Latest count of each option of a poll', {
+  within: 'room',
+  key: {
+    poll_id: required.text("The provider's ID of the poll"),
+    option_index: required.int("Place of the option in the poll's items, from 0"),
+  },
+  columns: {
+    num: optional.int('Votes for it'),
+    percentage: optional.double('Share of those who voted, as the provider gives it'),
+  },
+  onConflict: 'replace',
+})
+export type PollTallyRow = RowOf<typeof pollTally>
+
+export const recording = table(
+  'classroom.recording',
+  'Recordings as listed last; read again until they have ended and have their files',
+  {
+    within: 'room',
+    key: {
+      record_id: required.text("The provider's ID of the recording"),
+    },
+    columns: {
+      sid: optional.text("The recording service's own ID"),
+      resource_id: optional.text("The recording service's ID of the resource"),
+      type: optional.int('1 individual, 2 composite, 3 web page'),
+      status: optional.int('1 recording, 2 ended'),
+      started_at: optional.timestamp('When it started'),
+      ended_at: optional.timestamp('When it ended; null while it runs'),
+      url: optional.text('Address of the whole recording, of one that has one'),
+      extra: optional.json('Fields that have no column here, as they came'),
+    },
+    onConflict: 'merge',
+  },
+)
+export type RecordingRow = RowOf<typeof recording>
+
+export const recordingFile = table('classroom.recording_file', 'Files of a recording', {
+  within: 'room',
+  key: {
+    record_id: required.text("The provider's ID of the recording"),
+    ordinal: required.int("Place in the recording's list of files, from 0"),
+  },
+  columns: {
+    url: required.text('Address of the file'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'replace',
+})
+export type RecordingFileRow = RowOf<typeof recordingFile>
+
+export const resource = table('classroom.resource', 'Public resources as listed last', {
+  within: 'room',
+  key: {
+    resource_uuid: required.text("The provider's ID of the file"),
+  },
+  columns: {
+    resource_name: optional.text('Name of the file'),
+    ext: optional.text("Extension of the file's name"),
+    size: optional.double('Bytes'),
+    url: optional.text('Address of the file'),
+    task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
+    task_progress: optional.json('How far that task is, as the provider says it'),
+    updated_at: optional.timestamp("When the file was changed last, by the provider's clock"),
+    removed_at: optional.timestamp('When a complete listing no longer named it; null while it is listed'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'merge',
+  except: { removed_at: 'replace' },
+})
+export type ResourceRow = RowOf<typeof resource>
+
+/** Tables that a page of events fills: the room, each event as it came, and what kinds of events tell. */
+export const eventTables = [
+  room,
+  roomEvent,
+  roomStateChange,
+  chatMessage,
+  attendance,
+  recordingStateChange,
+  reward,
+  resourceChange,
+  stageChange,
+  handWave,
+]
