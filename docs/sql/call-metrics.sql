@@ -1,0 +1,165 @@
+-- Made by npm run generate; edit the code instead. Commits a page of call-metrics.
+
+-- commit_call_metrics
+with 
+  fence as materialized (
+    select null from ingest.ownership o
+    where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
+  ),
+  moved as (
+    update ingest.work_item w
+    set version = w.version + 1, set_aside = (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int), updated_at = ingest.clock(),
+        state = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) = 0 then 'done' else 'owed' end,
+        falls_back_to = case when :next_page::int is not null or (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then w.falls_back_to end,
+        page = coalesce(:next_page::int, case when (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then 1 else w.page end),
+        stream_state = case when :next_page::int is not null then :stream_state::jsonb end,
+        failures = case when :next_page::int is not null then w.failures when (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then w.failures + 1 else 0 end,
+        not_before = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then ingest.clock() + :again::interval end
+    where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
+      and w.state = 'owed' and exists (select from fence)
+    returning w.version, w.range_from, w.state
+  ),
+  sample as materialized (
+    select d.*, exists (
+             select from analytics.session_metric t
+             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
+               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
+    from json_to_recordset(:rows_session_metric::json)
+      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
+           extra text[], first double precision, last double precision)
+    where exists (select from moved)
+  ), added as (
+    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
+    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where not s.known
+    returning true as fresh
+  ), changed as (
+    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
+    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where s.known
+    on conflict (app_id, call_id, sid, peer_uid, mid, at) do update set value = excluded.value,
+        extra = excluded.extra
+      where (t.value, t.extra) is distinct from (
+        excluded.value,
+        excluded.extra)
+    returning true as fresh
+  ), stored_session_metric as (
+    select fresh from added union all select fresh from changed
+  ),
+  repaired as (
+    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
+    from moved m
+    where m.state = 'done' and g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time'
+      and g.range_from = m.range_from and g.state = 'lost'
+      and not exists (
+        select from ingest.work_item w
+        where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
+          and (w.state = 'lost' or w.state = 'owed' and w.part <> :part))
+    returning 1
+  ),
+  worked as (
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, origin, created_at, updated_at)
+    select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
+           to_timestamp(r.first), to_timestamp(r.last), r.ask, 'live', ingest.clock(), ingest.clock()
+    from json_to_recordset(:work::json)
+      as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
+    where exists (select from moved)
+      -- What was out of reach before anyone asked for details is owed by nobody.
+      and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
+                      and p.owed_from > to_timestamp(r.first))
+    order by r.stream, r.item, r.part, r.last desc
+    on conflict (app_id, stream, item, part) do update
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
+          stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
+          updated_at = ingest.clock()
+      where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask
+    returning 1
+  ),
+  offered as materialized (
+    select r.*, exists (select from ingest.dead_letter t
+                        where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason
+                          and t.content_hash = sha256(r.bytes)) as known
+    from (select distinct on (r.reason, r.body) r.reason, r.detail, convert_to(r.body, 'UTF8') as bytes
+          from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)) r
+    where exists (select from moved)
+  ),
+  weighed as materialized (
+    select o.*, o.known or row_number() over (partition by o.reason, o.known) <= s.places as kept
+    from offered o
+    join (select reason, ingest.letters_left(:app, :stream, reason) as places from offered group by reason) s using (reason)
+  ),
+  letters as (
+    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
+    select :app, :stream, :series, w.reason, w.detail, w.bytes from weighed w where w.kept
+    on conflict (app_id, stream, series, reason, content_hash) do update
+      set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+    returning t.reason, (xmax = 0) as fresh
+  ),
+  unkept as (
+    insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
+    select :app, :stream, :series, w.reason, count(*), ingest.clock() from weighed w where not w.kept group by w.reason
+    on conflict (app_id, stream, series, reason) do update
+      set letters = u.letters + excluded.letters, last_seen_at = excluded.last_seen_at
+  ),
+  rejected as (
+    select reason, fresh from letters
+    union all select w.reason, true from weighed w where not w.kept
+  ),
+  settled as (
+    update ingest.debit d
+    set settled_at = greatest(d.sent_at, ingest.settle_time(b, ingest.clock(),
+          to_timestamp(:time_floor::double precision / 1000), to_timestamp(:time_ceiling::double precision / 1000))),
+        outcome = 'committed', told_all = :told_all::boolean
+    from ingest.budget b
+    where d.scope = :debit_scope and d.limit_group = :debit_group and d.n = :debit_n::bigint
+      and b.scope = d.scope and b.limit_group = d.limit_group and exists (select from moved)
+    returning 1
+  ) 
+  select (select version from moved)::int as version, exists (select from fence) as owned,
+         json_build_object('analytics.session_metric', (select count(*) from stored_session_metric where fresh)) as stored,
+         (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, 0 as diverged, true as verified;
+
+-- commit_call_metrics_slice
+with 
+  fence as materialized (
+    select null from ingest.ownership o
+    where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
+  ),
+  moved as (
+    select w.version from ingest.work_item w
+    where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
+      and w.state = 'owed' and exists (select from fence)
+  ),
+  sample as materialized (
+    select d.*, exists (
+             select from analytics.session_metric t
+             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
+               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
+    from json_to_recordset(:rows_session_metric::json)
+      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
+           extra text[], first double precision, last double precision)
+    where exists (select from moved)
+  ), added as (
+    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
+    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where not s.known
+    returning true as fresh
+  ), changed as (
+    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
+    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
+    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where s.known
+    on conflict (app_id, call_id, sid, peer_uid, mid, at) do update set value = excluded.value,
+        extra = excluded.extra
+      where (t.value, t.extra) is distinct from (
+        excluded.value,
+        excluded.extra)
+    returning true as fresh
+  ), stored_session_metric as (
+    select fresh from added union all select fresh from changed
+  ),
+  rejected as (select null::text as reason, false as fresh where false) 
+  select (select version from moved)::int as version, exists (select from fence) as owned,
+         json_build_object('analytics.session_metric', (select count(*) from stored_session_metric where fresh)) as stored,
+         (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, 0 as diverged, true as verified;
