@@ -17,3 +17,14 @@ export interface Random {
   /** A random UUID, version 4, in lower case. */
   uuid(): string
 }
+
+/** What `work` comes to, or `late` where it takes longer than `ms`; it then goes on unheard. */
+export async function within<T, L>(clock: Clock, ms: number, work: Promise<T>, late: L): Promise<T | L> {
+  const enough = new AbortController()
+  try {
+    return await Promise.race([work, clock.sleep(ms, enough.signal).then(() => late)])
+  } finally {
+    enough.abort()
+    work.catch(() => {})
+  }
+}

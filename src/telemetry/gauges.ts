@@ -1,149 +1,154 @@
 import type { Clock } from '../clock/clock.ts'
 import type { BudgetReading } from '../engine/ports.ts'
+import { realtimeWindow } from '../provider/analytics/index.ts'
 import type { QualityRealtimeRow } from '../tables/analytics.ts'
+import type { Instruments, Label } from './instruments.ts'
 
-interface Lateness {
-  readonly series: number
-  readonly lateBy: number
-}
+/** What each member of a group told last, for a figure of the whole group. */
+class Latest<T> {
+  readonly #groups = new Map<string, Map<string, T>>()
 
-/** How late one stream is over all its apps. */
-export interface Lag {
-  readonly due: number
-  /** ms */
-  readonly lateBy: number
-}
+  note(group: string, member: string, told: T): void {
+    const members = this.#groups.get(group) ?? new Map<string, T>()
+    this.#groups.set(group, members.set(member, told))
+  }
 
-export interface LagGauge {
-  readonly note: (stream: string, app: string, lateness: Lateness) => void
-  readonly of: (stream: string) => Lag
-  /** Forgets everything: the apps are someone else's now. */
-  readonly clear: () => void
-}
+  forget(group: string, member: string): void {
+    this.#groups.get(group)?.delete(member)
+  }
 
-/** Remembers the last word of every app, because the latest of them all is what matters. */
-export function createLagGauge(): LagGauge {
-  const streams = new Map<string, Map<string, Lateness>>()
-  return {
-    note(stream, app, lateness) {
-      const apps = streams.get(stream) ?? new Map<string, Lateness>()
-      streams.set(stream, apps)
-      if (lateness.series === 0) apps.delete(app)
-      else apps.set(app, lateness)
-    },
-    of(stream) {
-      const apps = [...(streams.get(stream)?.values() ?? [])]
-      return {
-        due: apps.reduce((sum, { series }) => sum + series, 0),
-        lateBy: apps.reduce((latest, { lateBy }) => Math.max(latest, lateBy), 0),
-      }
-    },
-    clear: () => streams.clear(),
+  of(group: string): readonly T[] {
+    return [...(this.#groups.get(group)?.values() ?? [])]
+  }
+
+  get groups(): readonly string[] {
+    return [...this.#groups.keys()]
+  }
+
+  clear(): void {
+    this.#groups.clear()
   }
 }
 
-/** What the streams still owe, over all apps. */
-export interface BacklogGauge {
-  /** `seconds` of data are not read yet or not final; the oldest expires in `expiresIn` ms, null when none is owed. */
-  readonly note: (
-    stream: string,
-    app: string,
-    state: { readonly seconds: number; readonly expiresIn: number | null },
-  ) => void
-  /** What every stream owes that said so; `expiresIn` in ms from now, undefined when nothing is owed. */
-  readonly all: () => readonly Backlog[]
-  readonly clear: () => void
+interface Lateness {
+  /** Series that are due. */
+  readonly series: number
+  /** How late the latest of them is, ms. */
+  readonly lateBy: number
 }
 
-interface Backlog {
-  readonly stream: string
-  readonly seconds: number
-  readonly expiresIn: number | undefined
+/** How late streams are, over all apps. */
+export class LagGauge {
+  readonly #metrics: Pick<Instruments, 'due' | 'lag'>
+  readonly #late = new Latest<Lateness>()
+
+  constructor(metrics: Pick<Instruments, 'due' | 'lag'>) {
+    this.#metrics = metrics
+  }
+
+  note(stream: string, app: string, lateness: Lateness): void {
+    if (lateness.series === 0) this.#late.forget(stream, app)
+    else this.#late.note(stream, app, lateness)
+  }
+
+  write(streams: readonly string[]): void {
+    for (const stream of streams) {
+      const late = this.#late.of(stream)
+      const due = late.reduce((sum, { series }) => sum + series, 0)
+      const lateBy = late.reduce((latest, each) => Math.max(latest, each.lateBy), 0)
+      this.#metrics.due.set({ stream }, due)
+      this.#metrics.lag.set({ stream }, lateBy / 1_000)
+    }
+  }
+
+  clear(): void {
+    this.#late.clear()
+  }
 }
 
-interface Entry {
+interface Owed {
+  /** Seconds of data that are not read yet or not final. */
   readonly seconds: number
-  /** On the monotonic clock, ms. */
+  /** When the oldest of them can no longer be had, on the monotonic clock, ms. */
   readonly expiresAt: number
 }
 
-export function createBacklogGauge(clock: Clock): BacklogGauge {
-  const streams = new Map<string, Map<string, Entry>>()
-  return {
-    note: (stream, app, { seconds, expiresIn }) => {
-      const apps = streams.get(stream) ?? new Map<string, Entry>()
-      streams.set(stream, apps)
-      const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : clock.monotonic() + expiresIn
-      apps.set(app, { seconds, expiresAt })
-    },
-    all: () => [...streams].map(([stream, apps]) => sum(stream, [...apps.values()], clock.monotonic())),
-    clear: () => streams.clear(),
+/** What the streams still owe, over all apps. */
+export class BacklogGauge {
+  readonly #clock: Clock
+  readonly #metrics: Pick<Instruments, 'owed' | 'owedExpires'>
+  readonly #owed = new Latest<Owed>()
+
+  constructor(clock: Clock, metrics: Pick<Instruments, 'owed' | 'owedExpires'>) {
+    this.#clock = clock
+    this.#metrics = metrics
+  }
+
+  /** `expiresIn` in ms from now; null when nothing is owed. */
+  note(
+    stream: string,
+    app: string,
+    { seconds, expiresIn }: { readonly seconds: number; readonly expiresIn: number | null },
+  ): void {
+    const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + expiresIn
+    this.#owed.note(stream, app, { seconds, expiresAt })
+  }
+
+  write(): void {
+    this.#metrics.owed.reset()
+    this.#metrics.owedExpires.reset()
+    for (const stream of this.#owed.groups) {
+      const apps = this.#owed.of(stream)
+      const soonest = Math.min(...apps.map(({ expiresAt }) => expiresAt))
+      const seconds = apps.reduce((sum, each) => sum + each.seconds, 0)
+      this.#metrics.owed.set({ stream }, seconds)
+      if (!Number.isFinite(soonest)) continue
+      this.#metrics.owedExpires.set({ stream }, (soonest - this.#clock.monotonic()) / 1_000)
+    }
+  }
+
+  clear(): void {
+    this.#owed.clear()
   }
 }
 
-function sum(stream: string, entries: readonly Entry[], now: number): Backlog {
-  const soonest = Math.min(...entries.map(({ expiresAt }) => expiresAt))
-  const seconds = entries.reduce((all, entry) => all + entry.seconds, 0)
-  return { stream, seconds, expiresIn: Number.isFinite(soonest) ? soonest - now : undefined }
-}
-
-/** How budgets are spent: of each limit group the credential that is worst off. */
-export interface BudgetGauge {
-  readonly note: (scope: string, group: string, reading: BudgetReading) => void
-  readonly all: () => readonly GroupSpending[]
-  readonly clear: () => void
-}
-
-interface GroupSpending {
-  readonly group: string
-  /** Share of the longest window's requests that count, 0 to 1. */
-  readonly used: number
-  /** How many times as fast as evenly over the window requests are spent. */
-  readonly pace: number
-}
-
-interface Noted extends BudgetReading {
-  /** ms on a monotonic clock. */
+interface Spent extends BudgetReading {
+  /** On the monotonic clock, ms. */
   readonly at: number
 }
 
-export function createBudgetGauge(clock: Clock): BudgetGauge {
-  const groups = new Map<string, Map<string, Noted>>()
-  return {
-    note(scope, group, reading) {
-      const scopes = groups.get(group) ?? new Map<string, Noted>()
-      groups.set(group, scopes.set(scope, { ...reading, at: clock.monotonic() }))
-    },
-    all: () => {
-      const now = clock.monotonic()
-      return [...groups].map(([group, scopes]) => {
-        const noted = [...scopes.values()]
-        return {
-          group,
-          used: Math.max(...noted.map(({ used }) => used)),
-          pace: Math.max(...noted.map(each => paceUntil(now, each))),
-        }
-      })
-    },
-    clear: () => groups.clear(),
+/** How budgets are spent: of each limit group the credential that is worst off. */
+export class BudgetGauge {
+  readonly #clock: Clock
+  readonly #metrics: Pick<Instruments, 'budgetUsed' | 'budgetPace'>
+  readonly #spent = new Latest<Spent>()
+
+  constructor(clock: Clock, metrics: Pick<Instruments, 'budgetUsed' | 'budgetPace'>) {
+    this.#clock = clock
+    this.#metrics = metrics
   }
-}
 
-/** Nobody counted since, so a budget that nothing is asked of looks quieter and quieter. */
-function paceUntil(now: number, { pace, over, at }: Noted): number {
-  return pace * (over / (over + now - at))
-}
+  note(scope: string, group: string, reading: BudgetReading): void {
+    this.#spent.note(group, scope, { ...reading, at: this.#clock.monotonic() })
+  }
 
-/** The latest real-time value of each app, product and metric, of the whole project. */
-export interface QualityGauge {
-  readonly note: (app: string, rows: readonly QualityRealtimeRow[]) => void
-  readonly latest: () => readonly QualityReading[]
-  /** Of those asked for, the ones without a value, and for how long none has come, ms; `now` in ms since the epoch. */
-  readonly missing: (
-    asked: readonly QualityQuestion[],
-    now: number,
-  ) => readonly (QualityQuestion & { readonly age: number })[]
-  readonly clear: () => void
+  write(): void {
+    this.#metrics.budgetUsed.reset()
+    this.#metrics.budgetPace.reset()
+    const now = this.#clock.monotonic()
+    for (const group of this.#spent.groups) {
+      const scopes = this.#spent.of(group)
+      const used = Math.max(...scopes.map(each => each.used))
+      // Nobody counted since, so a budget that nothing is asked of looks quieter and quieter.
+      const pace = Math.max(...scopes.map(({ pace, over, at }) => pace * (over / (over + now - at))))
+      this.#metrics.budgetUsed.set({ group, window: 'day' }, used)
+      this.#metrics.budgetPace.set({ group }, pace)
+    }
+  }
+
+  clear(): void {
+    this.#spent.clear()
+  }
 }
 
 /** A metric of a product, of the whole project of an app. */
@@ -160,40 +165,61 @@ interface QualityReading extends QualityQuestion {
 }
 
 /** Real-time values stand for windows of this length, ms. */
-const WINDOW_MS = 20_000
+const WINDOW_MS = realtimeWindow * 1_000
 
 /** So many series at most: every further one is left to SQL. */
 const MOST_READINGS = 2_000
 
-export function createQualityGauge(): QualityGauge {
-  const readings = new Map<string, QualityReading>()
-  let askedSince = new Map<string, number>()
+/** The latest real-time value of each app, product and metric, of the whole project. */
+export class QualityGauge {
+  readonly #metrics: Pick<Instruments, 'callQuality' | 'callQualityAge'>
+  readonly #readings = new Map<string, QualityReading>()
+  /** Since when each is asked for of which no value has come, ms since the epoch. */
+  #askedSince = new Map<string, number>()
 
-  function noteOne(app: string, { product, metric, value, at }: QualityRealtimeRow): void {
-    const key = keyOf({ app, product, metric })
-    const reading = { app, product, metric, value, at: Date.parse(at) + WINDOW_MS }
-    const known = readings.get(key)
-    if (known ? known.at >= reading.at : readings.size >= MOST_READINGS) return
-    readings.set(key, reading)
+  constructor(metrics: Pick<Instruments, 'callQuality' | 'callQualityAge'>) {
+    this.#metrics = metrics
   }
 
-  return {
-    note: (app, rows) => {
-      for (const row of rows) if (row.cname === '' && row.uid === '') noteOne(app, row)
-    },
-    latest: () => [...readings.values()],
-    missing: (asked, now) => {
-      const unread = asked.filter(question => !readings.has(keyOf(question))).slice(0, MOST_READINGS)
-      askedSince = new Map(unread.map(keyOf).map(key => [key, askedSince.get(key) ?? now]))
-      return unread.map(question => ({ ...question, age: now - askedSince.get(keyOf(question))! }))
-    },
-    clear: () => {
-      readings.clear()
-      askedSince.clear()
-    },
+  note(app: string, rows: readonly QualityRealtimeRow[]): void {
+    for (const { cname, uid, product, metric, value, at } of rows) {
+      if (cname !== '' || uid !== '') continue
+      const key = keyOf({ app, product, metric })
+      const reading = { app, product, metric, value, at: Date.parse(at) + WINDOW_MS }
+      const known = this.#readings.get(key)
+      const isOfUse = known ? known.at < reading.at : this.#readings.size < MOST_READINGS
+      if (isOfUse) this.#readings.set(key, reading)
+    }
+  }
+
+  /** Of what is asked for and has no value, the age is for how long none has come; `now` in ms since the epoch. */
+  write(app: Label, asked: readonly QualityQuestion[], now: number): void {
+    this.#metrics.callQuality.reset()
+    this.#metrics.callQualityAge.reset()
+    const unread = asked.filter(question => !this.#readings.has(keyOf(question))).slice(0, MOST_READINGS)
+    this.#askedSince = new Map(unread.map(keyOf).map(key => [key, this.#askedSince.get(key) ?? now]))
+    // Values of apps without a label of their own cannot be added up.
+    const isLabelled = (each: QualityQuestion) => app(each.app) === each.app
+    for (const reading of [...this.#readings.values()].filter(isLabelled)) {
+      this.#metrics.callQuality.set(labelsOf(reading), reading.value)
+      this.#metrics.callQualityAge.set(labelsOf(reading), (now - reading.at) / 1_000)
+    }
+    for (const question of unread.filter(isLabelled)) {
+      const since = this.#askedSince.get(keyOf(question))!
+      this.#metrics.callQualityAge.set(labelsOf(question), (now - since) / 1_000)
+    }
+  }
+
+  clear(): void {
+    this.#readings.clear()
+    this.#askedSince.clear()
   }
 }
 
-function keyOf({ app, product, metric }: QualityQuestion): string {
-  return JSON.stringify([app, product, metric])
+function labelsOf({ app, product, metric }: QualityQuestion) {
+  return { app, product, metric }
+}
+
+function keyOf(question: QualityQuestion): string {
+  return JSON.stringify(Object.values(labelsOf(question)))
 }

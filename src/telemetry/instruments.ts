@@ -7,6 +7,22 @@ export type Instruments = ReturnType<typeof createInstruments>
 
 /** Every metric of the daemon: its name, its sentence, its labels. No label ever holds a room or a user. */
 export function createInstruments(registry: Registry) {
+  const make = instrumentsIn(registry)
+  return {
+    ...ofRequests(make),
+    ...ofPages(make),
+    ...ofEndpoints(make),
+    ...ofStreams(make),
+    ...ofBudgets(make),
+    ...ofQuality(make),
+    ...ofStore(make),
+    ...ofProcess(make),
+  }
+}
+
+type Make = ReturnType<typeof instrumentsIn>
+
+function instrumentsIn(registry: Registry) {
   const registers = [registry]
   const counter = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter<L>({ name: `penstock_${name}`, help, labelNames: [...labelNames], registers })
@@ -18,15 +34,15 @@ export function createInstruments(registry: Registry) {
     buckets: readonly number[],
     labelNames: readonly L[] = [],
   ) => {
-    const labels = [...labelNames]
     return new Histogram<L>({
-      name: `penstock_${name}`,
-      help,
-      labelNames: labels,
-      registers,
-      buckets: [...buckets],
+      ...{ name: `penstock_${name}`, help, labelNames: [...labelNames] },
+      ...{ registers, buckets: [...buckets] },
     })
   }
+  return { counter, gauge, histogram }
+}
+
+function ofRequests({ counter, histogram }: Make) {
   return {
     requests: counter('requests_total', 'Requests sent to the provider, by how they ended', [
       'app',
@@ -51,6 +67,11 @@ export function createInstruments(registry: Registry) {
       ['operation', 'kind'],
     ),
     debits: counter('debits_total', 'Requests debited durably before they were sent', ['limit_group']),
+  }
+}
+
+function ofPages({ counter, histogram }: Make) {
+  return {
     pages: counter('pages_total', 'Pages, by what became of them', ['stream', 'outcome']),
     rows: counter('rows_total', 'Rows written', ['table']),
     commitSeconds: histogram(
@@ -72,6 +93,11 @@ export function createInstruments(registry: Registry) {
       'Items that came again under the same key with another content',
       ['stream'],
     ),
+  }
+}
+
+function ofEndpoints({ counter }: Make) {
+  return {
     notifications: counter(
       'notifications_total',
       'Notifications of players that arrived, by what became of them',
@@ -82,6 +108,11 @@ export function createInstruments(registry: Registry) {
       'Connections closed because a listener had as many as it takes; those go first whose request is not whole',
       ['listener'],
     ),
+  }
+}
+
+function ofStreams({ gauge }: Make) {
+  return {
     due: gauge('due_series', 'Series whose next sync is due', ['stream']),
     lag: gauge('lag_seconds', 'How late the latest sync is that is due, over all apps, in seconds', [
       'stream',
@@ -101,6 +132,11 @@ export function createInstruments(registry: Registry) {
       'Until the oldest of what is owed can no longer be had, in seconds; absent while nothing is owed',
       ['stream'],
     ),
+  }
+}
+
+function ofBudgets({ gauge }: Make) {
+  return {
     budgetUsed: gauge(
       'budget_used_ratio',
       'Share of the requests of a limit group that count in its longest window; the highest of all credentials',
@@ -111,6 +147,11 @@ export function createInstruments(registry: Registry) {
       'How many times as fast as evenly over its longest window a limit group was spent of late, by whoever shares the budget; the highest of all credentials',
       ['group'],
     ),
+  }
+}
+
+function ofQuality({ gauge }: Make) {
+  return {
     callQuality: gauge(
       'call_quality',
       'Latest final real-time value of a quality metric, of the whole project',
@@ -121,6 +162,11 @@ export function createInstruments(registry: Registry) {
       'Age of the value in call_quality: since the end of the window that it stands for, in seconds; where none has come yet, since it is asked for',
       ['app', 'product', 'metric'],
     ),
+  }
+}
+
+function ofStore({ gauge }: Make) {
+  return {
     clockDoubt: gauge(
       'clock_doubt_seconds',
       'How far the clock of the database jumped against what this process saw pass, in seconds; 0 while it is believed',
@@ -143,6 +189,11 @@ export function createInstruments(registry: Registry) {
       'Cloud players that play, or are about to, where no class and no call goes on',
       ['app'],
     ),
+  }
+}
+
+function ofProcess({ gauge }: Make) {
+  return {
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
     eventLoopLag: gauge(
@@ -158,8 +209,11 @@ const otherLabel = 'other'
 
 const longestLabel = 64
 
+/** The label that stands for a value. */
+export type Label = (value: string) => string
+
 /** Gives each of the first `cap` values a label of its own, and all later ones one together. */
-export function cappedLabel(cap: number): (value: string) => string {
+export function cappedLabel(cap: number): Label {
   const labels = new Map<string, string>()
   return value => {
     const known = labels.get(value)
@@ -172,7 +226,7 @@ export function cappedLabel(cap: number): (value: string) => string {
 }
 
 /** Gives the values of a closed set as they are, and any other as one. */
-export function closedLabel(values: readonly string[]): (value: string) => string {
+export function closedLabel(values: readonly string[]): Label {
   const known = new Set(values)
   return value => (known.has(value) ? value : otherLabel)
 }

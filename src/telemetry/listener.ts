@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Clock } from '../clock/clock.ts'
+import { type Clock, within } from '../clock/clock.ts'
 import type { Log } from '../engine/ports.ts'
 
 export interface Answer {
@@ -149,9 +149,7 @@ async function answer(
 async function close(server: Server, clock: Clock): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  const enough = new AbortController()
-  await Promise.race([closed, clock.sleep(closePatience, enough.signal)])
-  enough.abort()
+  await within(clock, closePatience, closed, undefined)
   server.closeAllConnections()
   await closed
 }

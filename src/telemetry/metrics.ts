@@ -1,23 +1,14 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../clock/clock.ts'
-import type { Meter, PageOutcome, StoreGauges, StreamLabels } from '../engine/ports.ts'
+import type { BudgetReading, Meter, PageOutcome, StoreGauges, StreamLabels, Timing } from '../engine/ports.ts'
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
-import type { Operation } from '../provider/operation.ts'
+import type { Family, Operation } from '../provider/operation.ts'
+import type { QualityRealtimeRow } from '../tables/analytics.ts'
 import { watchEventLoop } from './event-loop.ts'
-import {
-  type BacklogGauge,
-  type BudgetGauge,
-  createBacklogGauge,
-  createBudgetGauge,
-  createLagGauge,
-  createQualityGauge,
-  type LagGauge,
-  type QualityGauge,
-  type QualityQuestion,
-} from './gauges.ts'
-import { cappedLabel, closedLabel, createInstruments, type Instruments } from './instruments.ts'
-import { setPlayers } from './player-gauges.ts'
+import { BacklogGauge, BudgetGauge, LagGauge, QualityGauge, type QualityQuestion } from './gauges.ts'
+import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
 import { createReading, type Reading } from './reading.ts'
+import { setStoreGauges } from './store-gauges.ts'
 
 type StreamName = StreamLabels['stream']
 
@@ -38,30 +29,12 @@ export interface MeterOptions {
   readonly storeGauges: () => Promise<StoreGauges>
   /** How many apps have a label of their own. */
   readonly maxApps?: number
-  readonly registry?: Registry
 }
 
 const listeners = ['http', 'notifications'] as const
 type Listener = (typeof listeners)[number]
 
-export interface PrometheusMeter extends Meter {
-  readonly registry: Registry
-  /** An answer that had no frame; for the transport. */
-  readonly unframed: (operation: Operation) => void
-  /** What became of a notification; the app is undefined where none signed it. */
-  readonly notification: (app: string | undefined, outcome: string) => void
-  /** A listener closed a connection because it had as many as it takes. */
-  readonly connectionRefused: (listener: Listener) => void
-  /** All metrics in the text format of Prometheus. Succeeds without a database too. */
-  readonly scrape: () => Promise<string>
-  readonly contentType: string
-  /** Ends the watching of the event loop. */
-  readonly close: () => void
-}
-
 const defaultMaxApps = 200
-const figuresMaxAge = 5_000
-const figuresPatience = 2_000
 
 /** Gauges that bear the ending of a counter, each beside one of the same figure without it. */
 const misnamed = [
@@ -69,10 +42,6 @@ const misnamed = [
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ]
-
-const lossWindows = ['hour', 'day'] as const
-
-const gapStates = ['open', 'repaired', 'absent', 'lost']
 
 const pageOutcomes: readonly PageOutcome[] = [
   'committed',
@@ -87,188 +56,167 @@ const pageOutcomes: readonly PageOutcome[] = [
 ]
 
 /** The daemon's metrics. Every label has a bounded set of values, and counters that should stay 0 begin at 0. */
-export function createMeter(options: MeterOptions): PrometheusMeter {
-  const { clock, registry = new Registry(), streams } = options
-  const metrics = createInstruments(registry)
-  const lags = createLagGauge()
-  const owed = createBacklogGauge(clock)
-  const quality = createQualityGauge()
-  const budgets = createBudgetGauge(clock)
-  const loop = watchEventLoop()
-  const storeGauges = createReading({
-    clock,
-    read: options.storeGauges,
-    maxAge: figuresMaxAge,
-    timeout: figuresPatience,
-  })
-  const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
-  const app = cappedLabel(options.maxApps ?? defaultMaxApps)
-  const operation = closedLabel(options.operations)
-  const reason = closedLabel(reasons)
-  const noticeOutcome = closedLabel(options.noticeOutcomes ?? [])
-  collectDefaultMetrics({ register: registry })
-  for (const name of misnamed) registry.removeSingleMetric(name)
-  beginAtZero(metrics, streams, options.operations, reasons)
-  const { noticeApps = [], noticeOutcomes = [] } = options
-  for (const id of noticeApps.length > 0 ? ['', ...noticeApps.map(app)] : []) {
-    for (const outcome of noticeOutcomes) metrics.notifications.inc({ app: id, outcome }, 0)
-  }
-  metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
+export class PrometheusMeter implements Meter {
+  readonly #options: MeterOptions
+  readonly #registry = new Registry()
+  readonly #metrics = createInstruments(this.#registry)
+  readonly #lags = new LagGauge(this.#metrics)
+  readonly #backlog: BacklogGauge
+  readonly #budgets: BudgetGauge
+  readonly #quality = new QualityGauge(this.#metrics)
+  readonly #loop = watchEventLoop()
+  readonly #storeGauges: () => Promise<Reading<StoreGauges>>
+  readonly #app: Label
+  readonly #operation: Label
+  readonly #reason: Label
+  readonly #noticeOutcome: Label
+  /** The answer that is being made; those who ask meanwhile get it too. */
+  #scraping: Promise<string> | undefined
 
-  const scrape = async () => {
-    setStoreGauges(metrics, streams, app, await storeGauges())
-    setLags(metrics, streams, lags)
-    setBacklog(metrics, owed)
-    setQuality(metrics, quality, app, clock.now(), options.qualityAsked?.() ?? [])
-    setBudgets(metrics, budgets)
-    metrics.eventLoopLag.set(loop.lag())
-    return registry.metrics()
+  constructor(options: MeterOptions) {
+    const { clock, storeGauges } = options
+    const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
+    this.#options = options
+    this.#backlog = new BacklogGauge(clock, this.#metrics)
+    this.#budgets = new BudgetGauge(clock, this.#metrics)
+    this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
+    this.#app = cappedLabel(options.maxApps ?? defaultMaxApps)
+    this.#operation = closedLabel(options.operations)
+    this.#reason = closedLabel(reasons)
+    this.#noticeOutcome = closedLabel(options.noticeOutcomes ?? [])
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of misnamed) this.#registry.removeSingleMetric(name)
+    this.#beginAtZero(reasons)
+    this.#metrics.buildInfo.set({ version: options.version, node: process.version }, 1)
   }
 
-  return {
-    request(id, family, name, outcome, { elapsed }) {
-      const labels = { family, operation: operation(name) }
-      metrics.requests.inc({ ...labels, app: app(id), outcome })
-      metrics.requestSeconds.observe(labels, elapsed / 1_000)
-    },
-    page({ stream }, outcome) {
-      metrics.pages.inc({ stream, outcome })
-      if (outcome === 'committed' || outcome === 'empty')
-        metrics.lastSuccess.set({ stream }, clock.now() / 1_000)
-    },
-    rows(stored) {
-      for (const [table, count] of Object.entries(stored)) metrics.rows.inc({ table }, count)
-    },
-    commit: elapsed => metrics.commitSeconds.observe(elapsed / 1_000),
-    deadLetters: ({ stream }, why, count) => metrics.deadLetters.inc({ stream, reason: reason(why) }, count),
-    ignored: ({ stream }, count) => metrics.ignored.inc({ stream }, count),
-    divergences: ({ stream }, count) => metrics.divergences.inc({ stream }, count),
-    limitViolation: (_app, name, kind) => metrics.refusals.inc({ operation: operation(name), kind }),
-    debit: (_app, group) => metrics.debits.inc({ limit_group: group }),
-    schedule: (labels, state) => lags.note(labels.stream, labels.app, state),
-    owned(shards) {
-      metrics.shardsOwned.set(shards)
-      if (shards > 0) return
-      for (const book of [lags, owed, quality, budgets]) book.clear()
-    },
-    owed: (labels, state) => owed.note(labels.stream, labels.app, state),
-    budget: (scope, group, reading) => budgets.note(scope, group, reading),
-    quality: (id, rows) => quality.note(id, rows),
-    clockDoubt: ms => metrics.clockDoubt.set(ms / 1_000),
-    unframed: ({ family, name }) => metrics.unframed.inc({ family, operation: operation(name) }),
-    notification: (id, outcome) =>
-      metrics.notifications.inc({ app: id === undefined ? '' : app(id), outcome: noticeOutcome(outcome) }),
-    connectionRefused: listener => metrics.connectionsRefused.inc({ listener }),
-    registry,
-    scrape: oneAtATime(scrape),
-    contentType: registry.contentType,
-    close: () => loop.stop(),
+  request(app: string, family: Family, name: string, outcome: 'ok' | FailureKind, { elapsed }: Timing): void {
+    const labels = { family, operation: this.#operation(name) }
+    this.#metrics.requests.inc({ ...labels, app: this.#app(app), outcome })
+    this.#metrics.requestSeconds.observe(labels, elapsed / 1_000)
   }
-}
 
-function beginAtZero(
-  metrics: Instruments,
-  streams: readonly StreamName[],
-  operations: readonly string[],
-  reasons: readonly string[],
-): void {
-  for (const stream of streams) {
-    for (const outcome of pageOutcomes) metrics.pages.inc({ stream, outcome }, 0)
-    for (const reason of reasons) metrics.deadLetters.inc({ stream, reason }, 0)
-    metrics.divergences.inc({ stream }, 0)
-    metrics.ignored.inc({ stream }, 0)
+  page({ stream }: StreamLabels, outcome: PageOutcome): void {
+    this.#metrics.pages.inc({ stream, outcome })
+    if (outcome !== 'committed' && outcome !== 'empty') return
+    this.#metrics.lastSuccess.set({ stream }, this.#options.clock.now() / 1_000)
   }
-  for (const listener of listeners) metrics.connectionsRefused.inc({ listener }, 0)
-  const kinds: readonly FailureKind[] = failureKinds
-  for (const operation of operations) for (const kind of kinds) metrics.refusals.inc({ operation, kind }, 0)
-}
 
-function setLags(metrics: Instruments, streams: readonly StreamName[], lags: LagGauge): void {
-  for (const stream of streams) {
-    const { due, lateBy } = lags.of(stream)
-    metrics.due.set({ stream }, due)
-    metrics.lag.set({ stream }, lateBy / 1_000)
+  rows(stored: Readonly<Record<string, number>>): void {
+    for (const [table, count] of Object.entries(stored)) this.#metrics.rows.inc({ table }, count)
   }
-}
 
-function setBacklog(metrics: Instruments, owed: BacklogGauge): void {
-  metrics.owed.reset()
-  metrics.owedExpires.reset()
-  for (const { stream, seconds, expiresIn } of owed.all()) {
-    metrics.owed.set({ stream }, seconds)
-    if (expiresIn !== undefined) metrics.owedExpires.set({ stream }, expiresIn / 1_000)
+  commit(elapsedMs: number): void {
+    this.#metrics.commitSeconds.observe(elapsedMs / 1_000)
   }
-}
 
-function setQuality(
-  metrics: Instruments,
-  quality: QualityGauge,
-  app: (id: string) => string,
-  now: number,
-  asked: readonly QualityQuestion[],
-): void {
-  metrics.callQuality.reset()
-  metrics.callQualityAge.reset()
-  for (const { app: id, product, metric, value, at } of quality.latest()) {
-    // Values of apps without a label of their own cannot be added up.
-    if (app(id) !== id) continue
-    const labels = { app: id, product, metric }
-    metrics.callQuality.set(labels, value)
-    metrics.callQualityAge.set(labels, (now - at) / 1_000)
+  deadLetters({ stream }: StreamLabels, reason: string, count: number): void {
+    this.#metrics.deadLetters.inc({ stream, reason: this.#reason(reason) }, count)
   }
-  for (const { app: id, product, metric, age } of quality.missing(asked, now)) {
-    if (app(id) === id) metrics.callQualityAge.set({ app: id, product, metric }, age / 1_000)
+
+  ignored({ stream }: StreamLabels, count: number): void {
+    this.#metrics.ignored.inc({ stream }, count)
   }
-}
 
-function setBudgets(metrics: Instruments, budgets: BudgetGauge): void {
-  metrics.budgetUsed.reset()
-  metrics.budgetPace.reset()
-  for (const { group, used, pace } of budgets.all()) {
-    metrics.budgetUsed.set({ group, window: 'day' }, used)
-    metrics.budgetPace.set({ group }, pace)
+  divergences({ stream }: StreamLabels, count: number): void {
+    this.#metrics.divergences.inc({ stream }, count)
   }
-}
 
-function setStoreGauges(
-  metrics: Instruments,
-  streams: readonly StreamName[],
-  app: (id: string) => string,
-  { up, value: storeGauges }: Reading<StoreGauges>,
-): void {
-  metrics.databaseUp.set(up ? 1 : 0)
-  if (!storeGauges) return
-  metrics.gaps.reset()
-  metrics.rooms.reset()
-  for (const stream of streams) for (const state of gapStates) metrics.gaps.set({ stream, state }, 0)
-  const stream = closedLabel(streams)
-  for (const gap of storeGauges.gaps)
-    metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
-  setLosses(metrics, streams, storeGauges)
-  for (const { table, rows } of storeGauges.leftBehind ?? []) metrics.defaultRows.set({ table }, rows)
-  for (const rooms of storeGauges.rooms) metrics.rooms.inc({ state: rooms.state }, rooms.count)
-  setPlayers(metrics, storeGauges, app)
-}
+  limitViolation(_app: string, name: string, kind: FailureKind): void {
+    this.#metrics.refusals.inc({ operation: this.#operation(name), kind })
+  }
 
-function setLosses(
-  { recentLosses }: Instruments,
-  streams: readonly StreamName[],
-  { losses = [] }: StoreGauges,
-): void {
-  recentLosses.reset()
-  for (const stream of streams) for (const window of lossWindows) recentLosses.set({ stream, window }, 0)
-  const stream = closedLabel(streams)
-  for (const loss of losses)
-    for (const window of lossWindows) recentLosses.inc({ stream: stream(loss.stream), window }, loss[window])
-}
+  debit(_app: string, group: string): void {
+    this.#metrics.debits.inc({ limit_group: group })
+  }
 
-/** Those who ask while an answer is being made get that answer. */
-function oneAtATime<T>(make: () => Promise<T>): () => Promise<T> {
-  let making: Promise<T> | undefined
-  return () => {
-    making ??= make().finally(() => {
-      making = undefined
+  schedule({ stream, app }: StreamLabels, state: Parameters<Meter['schedule']>[1]): void {
+    this.#lags.note(stream, app, state)
+  }
+
+  owned(shards: number): void {
+    this.#metrics.shardsOwned.set(shards)
+    if (shards > 0) return
+    for (const gauge of [this.#lags, this.#backlog, this.#quality, this.#budgets]) gauge.clear()
+  }
+
+  owed({ stream, app }: StreamLabels, state: Parameters<Meter['owed']>[1]): void {
+    this.#backlog.note(stream, app, state)
+  }
+
+  budget(scope: string, group: string, reading: BudgetReading): void {
+    this.#budgets.note(scope, group, reading)
+  }
+
+  quality(app: string, rows: readonly QualityRealtimeRow[]): void {
+    this.#quality.note(app, rows)
+  }
+
+  clockDoubt(ms: number): void {
+    this.#metrics.clockDoubt.set(ms / 1_000)
+  }
+
+  /** An answer that had no frame; for the transport. */
+  unframed({ family, name }: Operation): void {
+    this.#metrics.unframed.inc({ family, operation: this.#operation(name) })
+  }
+
+  /** What became of a notification; the app is undefined where none signed it. */
+  notification(app: string | undefined, outcome: string): void {
+    const label = app === undefined ? '' : this.#app(app)
+    this.#metrics.notifications.inc({ app: label, outcome: this.#noticeOutcome(outcome) })
+  }
+
+  /** A listener closed a connection because it had as many as it takes. */
+  connectionRefused(listener: Listener): void {
+    this.#metrics.connectionsRefused.inc({ listener })
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** All metrics in the text format of Prometheus. Succeeds without a database too. */
+  scrape(): Promise<string> {
+    this.#scraping ??= this.#scrape().finally(() => {
+      this.#scraping = undefined
     })
-    return making
+    return this.#scraping
+  }
+
+  /** Ends the watching of the event loop. */
+  close(): void {
+    this.#loop.stop()
+  }
+
+  async #scrape(): Promise<string> {
+    const { clock, streams, qualityAsked } = this.#options
+    const { up, value } = await this.#storeGauges()
+    this.#metrics.databaseUp.set(up ? 1 : 0)
+    if (value) setStoreGauges(this.#metrics, streams, this.#app, value)
+    this.#lags.write(streams)
+    this.#backlog.write()
+    this.#quality.write(this.#app, qualityAsked?.() ?? [], clock.now())
+    this.#budgets.write()
+    this.#metrics.eventLoopLag.set(this.#loop.lag())
+    return this.#registry.metrics()
+  }
+
+  #beginAtZero(reasons: readonly string[]): void {
+    const { streams, operations, noticeApps = [], noticeOutcomes = [] } = this.#options
+    const metrics = this.#metrics
+    for (const stream of streams) {
+      for (const outcome of pageOutcomes) metrics.pages.inc({ stream, outcome }, 0)
+      for (const reason of reasons) metrics.deadLetters.inc({ stream, reason }, 0)
+      metrics.divergences.inc({ stream }, 0)
+      metrics.ignored.inc({ stream }, 0)
+    }
+    for (const listener of listeners) metrics.connectionsRefused.inc({ listener }, 0)
+    for (const operation of operations) {
+      for (const kind of failureKinds) metrics.refusals.inc({ operation, kind }, 0)
+    }
+    for (const app of noticeApps.length > 0 ? ['', ...noticeApps.map(this.#app)] : []) {
+      for (const outcome of noticeOutcomes) metrics.notifications.inc({ app, outcome }, 0)
+    }
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../clock/clock.ts'
+import { type Clock, within } from '../clock/clock.ts'
 import { type ListenerOptions, type RunningServer, say, startListener } from './listener.ts'
 
 /** Takes what the provider posts to /notifications. */
@@ -53,7 +53,7 @@ function createNotificationRoute(
     if (inHand >= mostInHand) return refuse('busy', 503, 'too many at a time')
     inHand += 1
     try {
-      const body = await readBody(request, { most: mostBytes, timeout }, clock)
+      const body = await readBody(request, clock)
       if (body === 'too_large') return refuse(body, 413, `more than ${mostBytes} bytes`)
       if (body === 'incomplete') return refuse(body, 408, 'not whole in time')
       const header = (name: string) => request.headersDistinct[name.toLowerCase()]?.join(', ')
@@ -69,13 +69,6 @@ function appNamed(url: string): string | undefined {
   return new URLSearchParams(query).get('app') ?? undefined
 }
 
-interface BodyLimits {
-  /** Bytes at most. */
-  readonly most: number
-  /** ms from now in which all of it must have arrived. */
-  readonly timeout: number
-}
-
 /** How much beyond its cap is read and thrown away, so that whoever sends it hears the answer. */
 const discarded = 1_048_576
 
@@ -85,31 +78,27 @@ const discarded = 1_048_576
  */
 async function readBody(
   request: IncomingMessage,
-  { most, timeout }: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array | 'too_large' | 'incomplete'> {
-  const enough = new AbortController()
-  const late = clock.sleep(timeout, enough.signal).then(() => 'incomplete' as const)
   try {
-    return await Promise.race([collect(request, most), late])
+    return await within(clock, timeout, collect(request), 'incomplete')
   } finally {
-    enough.abort()
     request.removeAllListeners('data')
     request.resume()
   }
 }
 
-function collect(request: IncomingMessage, most: number): Promise<Uint8Array | 'too_large' | 'incomplete'> {
+function collect(request: IncomingMessage): Promise<Uint8Array | 'too_large' | 'incomplete'> {
   return new Promise(resolve => {
     const chunks: Buffer[] = []
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= most) chunks.push(chunk)
+      if (size <= mostBytes) chunks.push(chunk)
       else chunks.length = 0
-      if (size > most + discarded) resolve('too_large')
+      if (size > mostBytes + discarded) resolve('too_large')
     })
-    request.on('end', () => resolve(size > most ? 'too_large' : Buffer.concat(chunks)))
+    request.on('end', () => resolve(size > mostBytes ? 'too_large' : Buffer.concat(chunks)))
     request.on('error', () => resolve('incomplete'))
     request.on('close', () => resolve('incomplete'))
   })

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/clock.ts'
+import { type Clock, within } from '../clock/clock.ts'
 
 interface ReadingOptions<T> {
   readonly clock: Clock
@@ -57,12 +57,12 @@ export function createReading<T>({
   return async () => {
     if (clock.monotonic() - triedAt < maxAge) return known(up)
     reading ??= refresh()
-    const enough = new AbortController()
-    const inTime = await Promise.race([
+    const inTime = await within(
+      clock,
+      timeout,
       reading.then(() => true),
-      clock.sleep(timeout, enough.signal).then(() => false),
-    ])
-    enough.abort()
+      false,
+    )
     return known(inTime && up)
   }
 }

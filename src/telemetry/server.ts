@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/clock.ts'
+import { within } from '../clock/clock.ts'
 import {
   type Answer,
   type ListenerOptions,
@@ -40,7 +40,9 @@ export function startServer(options: ServerOptions): Promise<RunningServer> {
 function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
   const shown = (answer: () => Promise<Answer>): Route => ({ methods: 'GET, HEAD', answer })
   const ready = async () => {
-    const reasons = await withinTimeout(health.notReady(), clock)
+    const reasons = await within(clock, readinessPatience, health.notReady(), ['no answer in time']).catch(
+      () => ['readiness cannot be told'],
+    )
     const body = { ready: reasons.length === 0, reasons }
     return { status: body.ready ? 200 : 503, type: json, body: `${toJson(body)}\n` }
   }
@@ -54,16 +56,4 @@ function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
     ],
     ['/readyz', shown(ready)],
   ])
-}
-
-async function withinTimeout(reasons: Promise<readonly string[]>, clock: Clock): Promise<readonly string[]> {
-  const enough = new AbortController()
-  const tooLong = clock.sleep(readinessPatience, enough.signal).then(() => ['no answer in time'])
-  try {
-    return await Promise.race([reasons, tooLong])
-  } catch {
-    return ['readiness cannot be told']
-  } finally {
-    enough.abort()
-  }
 }

@@ -1,13 +1,13 @@
 import { onTestFinished } from 'vitest'
 import type { StoreGauges } from '../../src/engine/ports.ts'
-import { createMeter, type MeterOptions } from '../../src/telemetry/metrics.ts'
+import { type MeterOptions, PrometheusMeter } from '../../src/telemetry/metrics.ts'
 import { handClock } from './hand-clock.ts'
 
 const empty: StoreGauges = { gaps: [], rooms: [] }
 
 export function setUp(options: Partial<MeterOptions> = {}) {
   const clock = handClock()
-  const meter = createMeter({
+  const meter = new PrometheusMeter({
     clock,
     version: '0.1.0',
     streams: ['app-events', 'room-events'],

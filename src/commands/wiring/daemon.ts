@@ -25,7 +25,7 @@ import { startHeartbeat } from '../../telemetry/event-loop.ts'
 import type { RunningServer } from '../../telemetry/listener.ts'
 import type { FlushableLog } from '../../telemetry/log.ts'
 import { createLog } from '../../telemetry/log.ts'
-import { createMeter } from '../../telemetry/metrics.ts'
+import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { startNotifications } from '../../telemetry/notifications.ts'
 import { startServer } from '../../telemetry/server.ts'
 import { createStatus } from '../../telemetry/status.ts'
@@ -79,7 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
   })
-  const meter = createMeter({
+  const meter = new PrometheusMeter({
     clock,
     version,
     streams: streams.map(stream => stream.name),
