@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { formatDuration } from '../planning/forecast-format.ts'
-import type { RangeLimits } from '../provider/limits.ts'
+import type { RangeLimits } from '../planning/windows.ts'
 import {
   called,
   type Operation,

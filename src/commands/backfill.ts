@@ -6,7 +6,7 @@ import type { AnalyticsStreamName, AppConfig, Config } from '../config/config.ts
 import { loadConfig } from '../config/load.ts'
 import { createRangeRules } from '../engine/ranges/range-rules.ts'
 import { formatDuration } from '../planning/forecast-format.ts'
-import type { Range } from '../planning/range.ts'
+import type { Range } from '../planning/ranges.ts'
 import { frameOf, longestWindow } from '../planning/windows.ts'
 import { markRoom, markWanted } from '../postgres/backfill.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock/clock.ts'
+import type { Purpose } from '../planning/shares.ts'
 import type { CursorStream, Page } from '../streams/stream.ts'
 import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
-import type { Fence, Log, Meter, Progress, Purpose, Store } from './ports.ts'
+import type { Fence, Log, Meter, Progress, Store } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
 
 /** What reading one page of any stream needs. */

@@ -1,17 +1,17 @@
-import type { Ledger } from './ports/budget.ts'
-import type { Ownership } from './ports/ownership.ts'
-import type { Store } from './ports/store.ts'
+import type { Ledger, Ownership } from './ports/ledger.ts'
+import type { RangeStore } from './ports/ranges.ts'
+import type { SeriesStore } from './ports/store.ts'
 import type { Log, Meter } from './ports/telemetry.ts'
 import type { Transport } from './ports/wire.ts'
 
-export * from './ports/budget.ts'
-export * from './ports/commit-result.ts'
-export * from './ports/notifications.ts'
-export * from './ports/ownership.ts'
+export * from './ports/ledger.ts'
 export * from './ports/ranges.ts'
 export * from './ports/store.ts'
 export * from './ports/telemetry.ts'
 export * from './ports/wire.ts'
+
+/** Every method throws StoreUnavailable when the database cannot be reached. */
+export type Store = SeriesStore & RangeStore
 
 /**
  * What the engine needs of the world, as interfaces. Postgres, HTTP and telemetry implement them; tests and the

@@ -1,5 +1,6 @@
 import type { Cadence } from '../planning/cadence.ts'
-import type { RangeLimits, Rate } from '../provider/limits.ts'
+import type { RangeLimits } from '../planning/windows.ts'
+import type { Rate } from '../provider/limits.ts'
 import type {
   CursorStreamName,
   ReadingSettings,

@@ -1,5 +1,4 @@
-import type { Ranges } from './range.ts'
-import { between, intersect, subtract, union } from './ranges.ts'
+import { between, intersect, type Ranges, subtract, union } from './ranges.ts'
 
 /** What is known of the past of a series; all in Unix seconds. */
 export interface Coverage {

@@ -5,7 +5,7 @@ import {
   type GroupFacts,
   type GroupLimits,
 } from './forecast-facts.ts'
-import { slices } from './slices.ts'
+import { slices } from './windows.ts'
 
 /** What becomes of a stream that asks for each call. */
 export interface DetailForecast {

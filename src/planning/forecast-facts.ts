@@ -1,4 +1,4 @@
-import type { RangeRules } from './windows.ts'
+import type { RangeLimits } from './windows.ts'
 
 /** What a config asks of one limit group of an app, and what the plan allows: the input of a forecast. */
 export interface GroupFacts {
@@ -14,7 +14,7 @@ export interface GroupFacts {
   readonly expected: ExpectedCalls | undefined
 }
 
-export interface GroupLimits extends RangeRules {
+export interface GroupLimits extends RangeLimits {
   /** Name of the plan. */
   readonly plan: string
   readonly rates: readonly ForecastRate[]

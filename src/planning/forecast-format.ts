@@ -1,5 +1,4 @@
-import type { GroupForecast } from './forecast.ts'
-import type { Change } from './forecast-changes.ts'
+import type { Change, GroupForecast } from './forecast.ts'
 import type { DetailForecast } from './forecast-details.ts'
 import type { WindowForecast } from './forecast-windows.ts'
 import type { MoreLive } from './live-channels.ts'

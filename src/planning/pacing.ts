@@ -1,4 +1,4 @@
-import type { WorkPurpose } from './shares.ts'
+import type { Purpose } from './shares.ts'
 
 /** A budget that is to be spread over its window, as the group's longest rate says. */
 export interface PacedBudget {
@@ -87,13 +87,13 @@ export function measurePace(
 }
 
 /** In how many ms a request for this purpose may be sent; 0 is now. Measure again after it. */
-export function waitFor(budget: PacedBudget, pace: Pace, spending: Spending, purpose: WorkPurpose): number {
+export function waitFor(budget: PacedBudget, pace: Pace, spending: Spending, purpose: Purpose): number {
   const left = budget.requests - spending.used - leftAtLast(budget, purpose)
   const untilFree = left >= 1 ? 0 : (spending.freesIn ?? 0)
   return Math.max(untilFree, untilFilled(budget, pace, spending, purpose))
 }
 
-function untilFilled(budget: PacedBudget, pace: Pace, spending: Spending, purpose: WorkPurpose): number {
+function untilFilled(budget: PacedBudget, pace: Pace, spending: Spending, purpose: Purpose): number {
   const common = untilOne(pace.common, fillRate(budget, spending) * (1 - SPARE_SHARE))
   switch (purpose) {
     case 'repair':
@@ -130,7 +130,7 @@ function fillRate({ requests, window }: PacedBudget, { used, freesIn }: Spending
   return Math.min(even, (Math.max(0, left) + 1) / Math.max(1, freesIn))
 }
 
-function leftAtLast({ requests }: PacedBudget, purpose: WorkPurpose): number {
+function leftAtLast({ requests }: PacedBudget, purpose: Purpose): number {
   switch (purpose) {
     case 'repair':
       return 0

@@ -1,4 +1,21 @@
-import type { Range, Ranges } from './range.ts'
+/** From `from` up to and without `to`, in whole Unix seconds, UTC; never empty. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** Ranges in order that neither overlap nor touch. */
+export type Ranges = readonly Range[]
+
+/** The last multiple of `step` that is not after `second`. */
+export function floorTo(second: number, step: number): number {
+  return Math.floor(second / step) * step
+}
+
+/** The first multiple of `step` that is not before `second`. */
+export function ceilTo(second: number, step: number): number {
+  return Math.ceil(second / step) * step
+}
 
 /** Any ranges as one set: in order, those that overlap or touch made one, empty ones left out. */
 export function normalise(list: readonly Range[]): Ranges {
@@ -82,4 +99,13 @@ function joined(ordered: readonly Range[]): Ranges {
     else whole.push({ from, to })
   }
   return whole
+}
+
+/** The steps of a range, a multiple of them long, for which no value was received; `received` in Unix seconds. */
+export function withoutValue(range: Range, step: number, received: readonly number[]): Ranges {
+  const steps = received.map(second => {
+    const from = floorTo(second, step)
+    return { from, to: from + step }
+  })
+  return subtract([range], normalise(steps))
 }

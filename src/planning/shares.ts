@@ -1,9 +1,10 @@
 /** live: new data; repair: what went wrong before; revisit: what may have changed; backfill: what is long past. */
-export type WorkPurpose = 'live' | 'repair' | 'revisit' | 'backfill'
+export const purposes = ['live', 'repair', 'revisit', 'backfill'] as const
+export type Purpose = (typeof purposes)[number]
 
 /** One thing that may be asked for now. */
 export interface Work {
-  readonly purpose: WorkPurpose
+  readonly purpose: Purpose
   /** When the oldest of it can no longer be had, Unix seconds. */
   readonly expiresAt: number
 }
@@ -13,7 +14,7 @@ export interface Tally {
   /** Where the purpose stood that had its turn last. */
   readonly turn: number
   /** Where each purpose stands: what it was given, divided by its share. */
-  readonly stands: Readonly<Record<WorkPurpose, number>>
+  readonly stands: Readonly<Record<Purpose, number>>
 }
 
 export interface Choice<T> {
@@ -23,9 +24,7 @@ export interface Choice<T> {
 }
 
 /** Parts of a budget while every purpose has work; what one does not use flows to the others. */
-const shares: Readonly<Record<WorkPurpose, number>> = { live: 60, repair: 10, revisit: 10, backfill: 20 }
-
-const inOrder: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
+const shares: Readonly<Record<Purpose, number>> = { live: 60, repair: 10, revisit: 10, backfill: 20 }
 
 export const newTally: Tally = { turn: 0, stands: { live: 0, repair: 0, revisit: 0, backfill: 0 } }
 
@@ -41,7 +40,7 @@ export function chooseRequest<T extends Work>(
   const first = firstToExpire(requests)
   if (first === undefined) return undefined
   if (first.expiresAt <= now + soon) return { request: first, tally }
-  const [next] = inOrder
+  const [next] = purposes
     .flatMap(purpose => firstToExpire(requests.filter(request => request.purpose === purpose)) ?? [])
     .map(request => ({ job: request, stand: Math.max(tally.turn, tally.stands[request.purpose]) }))
     .toSorted((a, b) => a.stand - b.stand)
@@ -52,4 +51,28 @@ export function chooseRequest<T extends Work>(
 
 function firstToExpire<T extends Work>(requests: readonly T[]): T | undefined {
   return requests.length === 0 ? undefined : requests.reduce((a, b) => (b.expiresAt < a.expiresAt ? b : a))
+}
+
+/** What details of calls ask of a budget, and what it gives. */
+export interface DetailLoad {
+  /** Requests a second that new calls ask for, and that the budget allows. */
+  readonly inflow: number
+  readonly capacity: number
+  /** Requests that are owed and when they can no longer be made, Unix seconds; what expires first in front. */
+  readonly owed: readonly { readonly expiresAt: number; readonly requests: number }[]
+}
+
+/**
+ * Share of what is asked for that cannot be had in any order, at `now` (Unix seconds); 0 when what expires first goes
+ * first and all of it is had. Either more comes than the budget allows, or more waits than it allows until that expires.
+ */
+export function shortfall({ inflow, capacity, owed }: DetailLoad, now: number): number {
+  const lasting = inflow > capacity ? 1 - capacity / inflow : 0
+  let due = 0
+  let beyond = 0
+  for (const { expiresAt, requests } of owed) {
+    due += requests
+    beyond = Math.max(beyond, due - capacity * Math.max(0, expiresAt - now) - 1)
+  }
+  return Math.max(lasting, beyond / Math.max(1, due))
 }

@@ -1,10 +1,9 @@
-import { ceilTo, floorTo } from './align.ts'
-import type { Frame } from './coverage.ts'
-import type { Range, Ranges } from './range.ts'
-import { between } from './ranges.ts'
+import { type Coverage, type Frame, provisional, unread, unserved, unsettled } from './coverage.ts'
+import { between, ceilTo, floorTo, intersect, type Range, type Ranges, subtract } from './ranges.ts'
+import type { Purpose } from './shares.ts'
 
 /** Strict bounds of a question about a range of time, in seconds. */
-export interface RangeRules {
+export interface RangeLimits {
   /** The start as sent must be later than the provider's now less this. */
   readonly availableData: number
   /** End less start, as sent, must be below this. */
@@ -14,7 +13,7 @@ export interface RangeRules {
 }
 
 /** How the windows of a series are cut; all in seconds. */
-export interface WindowRules extends RangeRules {
+export interface WindowRules extends RangeLimits {
   /** What one value stands for; windows begin and end at multiples of it. 1 where items have any time. */
   readonly step: number
   /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
@@ -56,7 +55,7 @@ export function boundsOf({ step }: Pick<WindowRules, 'step'>, { from, to }: Rang
 
 /** Whether the provider takes these bounds at `now`; no margin is kept. */
 export function isAllowed(
-  { availableData, timeFrame, dataDelay }: RangeRules,
+  { availableData, timeFrame, dataDelay }: RangeLimits,
   bounds: WindowBounds,
   now: number,
 ): boolean {
@@ -69,7 +68,7 @@ export function isAllowed(
  * No margin is kept; a window just planned is good for at least its margin. Negative when it is too late.
  */
 export function validFor(
-  { availableData }: Pick<RangeRules, 'availableData'>,
+  { availableData }: Pick<RangeLimits, 'availableData'>,
   { start }: WindowBounds,
   now: number,
 ): number {
@@ -87,7 +86,7 @@ export function finalPart(rules: WindowRules, { from, to }: Range, readAt: numbe
 }
 
 /** What ends here or earlier is final when it is read at `now`. */
-export function watermark({ dataDelay, allowedLateness, step }: WindowRules, now: number): number {
+function watermark({ dataDelay, allowedLateness, step }: WindowRules, now: number): number {
   return floorTo(Math.ceil(now - dataDelay - allowedLateness), step)
 }
 
@@ -104,4 +103,122 @@ export function halve({ from, to }: Range, step: number): readonly [Range, Range
 
 function lastValue(step: number): number {
   return step >= BUCKETS_FROM ? step : 0
+}
+
+/**
+ * The next window of a series for a purpose, or undefined when it has no work now. Live is the newest; revisit was read
+ * before and is final if it is read now; backfill is long past or wanted again; repair was not served when it was asked
+ * for. `now` is the provider's, Unix
+ * seconds; `longest` (seconds) asks for less than the span allows, where a longer window was too much. Applied
+ * again and again with what was read, the purposes leave nothing out that can be asked for.
+ */
+export function planWindow(
+  rules: WindowRules,
+  coverage: Coverage,
+  now: number,
+  purpose: Purpose,
+  longest = Number.POSITIVE_INFINITY,
+): Range | undefined {
+  const frame = frameOf(rules, now)
+  const limit = Math.min(longestWindow(rules), Math.max(rules.step, floorTo(longest, rules.step)))
+  if (frame.upperBound >= frame.lowerBound || limit === 0) return undefined
+  const newest = newestWindow(rules, coverage, frame, limit)
+  const before = between(frame.upperBound, newest?.from ?? frame.lowerBound)
+  switch (purpose) {
+    case 'live':
+      return newest && isDue(rules, coverage, frame, newest, now) ? newest : undefined
+    case 'revisit': {
+      const ripe = between(frame.upperBound, watermark(rules, now))
+      return oldestWindow(
+        rules,
+        frame,
+        limit,
+        intersect(intersect(provisional(coverage, frame), ripe), before),
+      )
+    }
+    case 'backfill':
+      return oldestWindow(rules, frame, limit, intersect(unread(coverage, frame), before))
+    case 'repair':
+      return oldestWindow(rules, frame, limit, intersect(unserved(coverage, frame), before))
+  }
+}
+
+/** Where the newest data are: as much as a request takes, or what is owed without a break up to the horizon. */
+function newestWindow(
+  rules: WindowRules,
+  coverage: Coverage,
+  frame: Frame,
+  limit: number,
+): Range | undefined {
+  const { upperBound, lowerBound } = frame
+  if (rules.frame === 'full') return { from: Math.max(upperBound, lowerBound - limit), to: lowerBound }
+  const tail = unsettled(coverage, frame).at(-1)
+  if (tail?.to !== lowerBound) return undefined
+  return { from: Math.max(floorTo(tail.from, rules.step), lowerBound - limit), to: lowerBound }
+}
+
+/** Something in it is unread; or its first value leaves it with the next new one, and is final if it is read now. */
+function isDue(rules: WindowRules, coverage: Coverage, frame: Frame, newest: Range, now: number): boolean {
+  if (intersect(unread(coverage, frame), [newest]).length > 0) return true
+  if (rules.frame === 'needed') return false
+  const leaving = between(newest.from, Math.min(newest.from + rules.step, watermark(rules, now)))
+  return intersect(provisional(coverage, frame), leaving).length > 0
+}
+
+/** From the first second of `targets` on: the longest window, or one that ends with the last target within it. */
+function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: Ranges): Range | undefined {
+  const first = targets[0]
+  if (first === undefined) return undefined
+  const from = floorTo(first.from, rules.step)
+  const end = from + limit
+  if (rules.frame === 'full') return { from, to: end }
+  const last = subtract(targets, between(end, frame.lowerBound)).at(-1)!
+  return { from, to: ceilTo(last.to, rules.step) }
+}
+
+/** Part of a call to ask for, Unix seconds; both ends are included. */
+export interface Slice {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * A call from `from` to `to` (Unix seconds) in as few questions as the span allows: each is shorter than `span`,
+ * and begins in the second in which the one before ends, so that nothing is left out whether or not a provider
+ * counts the end in. They lie on a grid from the start of the call, so a call that has grown keeps its first
+ * slices. A call that ends before it starts is asked for at its first second.
+ */
+export function slices({ from, to }: Slice, timeFrame: number): readonly Slice[] {
+  const length = sliceLength(timeFrame)
+  const count = Math.max(1, Math.ceil((to - from) / length))
+  return Array.from({ length: count }, (_, i) => ({
+    from: from + i * length,
+    to: Math.max(from, Math.min(from + (i + 1) * length, to)),
+  }))
+}
+
+/**
+ * Slices of a call that goes on which may be asked for at `now` (the provider's, Unix seconds) and should be: they
+ * are over and older than the delay, and their start has spent `share` (0 to 1) of the reach.
+ */
+export function closedSlices(
+  start: number,
+  rules: RangeLimits,
+  now: number,
+  share: number,
+): readonly Slice[] {
+  const { availableData, timeFrame, dataDelay } = rules
+  const length = sliceLength(timeFrame)
+  const ended = Math.ceil((now - dataDelay - start) / length) - 1
+  const ageing = Math.floor((now - share * availableData - start) / length) + 1
+  const count = Math.max(0, Math.min(ended, ageing))
+  return Array.from({ length: count }, (_, i) => ({
+    from: start + i * length,
+    to: start + (i + 1) * length,
+  }))
+}
+
+/** The longest that is strictly below the span, in whole seconds; at least one. */
+function sliceLength(timeFrame: number): number {
+  return Math.max(1, Math.ceil(timeFrame) - 1)
 }

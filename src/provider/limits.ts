@@ -1,3 +1,5 @@
+import type { RangeLimits } from '../planning/windows.ts'
+
 /**
  * Documented limits as values, in the provider's own units. A number stands once, beside the operation it
  * belongs to, with the document it comes from.
@@ -29,17 +31,6 @@ export function strictest(rates: readonly Rate[]): readonly Rate[] {
     return { requests, window }
   })
 }
-
-/** What a question about a range of time may ask, in seconds. All bounds are strict. */
-export interface RangeLimits {
-  /** How far back data are served: the start must be later than the provider's now less this. */
-  readonly availableData: number
-  /** Longest range of one request: end less start must be below this. */
-  readonly timeFrame: number
-  /** How old data must be: the end must be earlier than the provider's now less this. */
-  readonly dataDelay: number
-}
-
 /** What a pricing plan allows of one limit group. */
 export interface PlanLimits extends RangeLimits {
   readonly rates: readonly Rate[]

@@ -1,5 +1,5 @@
-import type { Range } from '../planning/range.ts'
-import type { RangeLimits } from '../provider/limits.ts'
+import type { Range } from '../planning/ranges.ts'
+import type { RangeLimits } from '../planning/windows.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'

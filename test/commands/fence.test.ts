@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { systemRandom } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
 import { openFences } from '../../src/commands/wiring/fence.ts'
-import { shardOf } from '../../src/planning/shard.ts'
+import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { openStore, session, type TestStore } from '../postgres/harness.ts'
 
 let db: TestStore

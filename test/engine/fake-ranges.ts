@@ -9,7 +9,7 @@ import type {
   WindowCommit,
   WindowProgress,
 } from '../../src/engine/ports.ts'
-import type { Ranges } from '../../src/planning/range.ts'
+import type { Ranges } from '../../src/planning/ranges.ts'
 import type { StreamName, WorkItem } from '../../src/streams/stream.ts'
 
 interface Item {

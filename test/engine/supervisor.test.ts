@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
 import { startEngine } from '../../src/engine/supervisor.ts'
-import { shardOf } from '../../src/planning/shard.ts'
 import { feed, roomLog } from './fake-streams.ts'
 import { appOf, createRig, minute, second, settingsOf } from './rig.ts'
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Coverage, expired, owed, provisional, unread, unsettled } from '../../src/planning/coverage.ts'
-import type { Range, Ranges } from '../../src/planning/range.ts'
-import { normalise } from '../../src/planning/ranges.ts'
+import { normalise, type Range, type Ranges } from '../../src/planning/ranges.ts'
 
 const most = 40
 const ranges = fc

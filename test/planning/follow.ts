@@ -1,12 +1,11 @@
 import { type Coverage, expired } from '../../src/planning/coverage.ts'
-import { planWindow, type WindowPurpose } from '../../src/planning/plan-window.ts'
-import type { Range, Ranges } from '../../src/planning/range.ts'
-import { subtract, union } from '../../src/planning/ranges.ts'
-import { finalPart, frameOf, type WindowRules } from '../../src/planning/windows.ts'
+import { type Range, type Ranges, subtract, union } from '../../src/planning/ranges.ts'
+import type { Purpose } from '../../src/planning/shares.ts'
+import { finalPart, frameOf, planWindow, type WindowRules } from '../../src/planning/windows.ts'
 
 const hour = 3_600
 const day = 24 * hour
-export const purposes: readonly WindowPurpose[] = ['live', 'revisit', 'backfill']
+export const purposes: readonly Purpose[] = ['live', 'revisit', 'backfill']
 export const nothing = { covered: [], seen: [], lost: [], missing: [], wanted: [] }
 
 /** What the store makes of a reading at `now`; the seconds of `open` go on and so are never final. */
@@ -35,7 +34,7 @@ export function follow(
   readonly coverage: Coverage
   readonly now: number
   readonly lost: Ranges
-  readonly counts: Record<WindowPurpose, number>
+  readonly counts: Record<Purpose, number>
 } {
   const began = 20_000 * day + 12 * hour + 7
   let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).lowerBound }

@@ -8,7 +8,7 @@ import {
   type PacedBudget,
   waitFor,
 } from '../../src/planning/pacing.ts'
-import { chooseRequest, newTally, type WorkPurpose } from '../../src/planning/shares.ts'
+import { chooseRequest, newTally, type Purpose } from '../../src/planning/shares.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 
 const second = 1_000
@@ -25,7 +25,7 @@ const perDay = [
       .flatMap(({ rates }) => rates.filter(rate => rate.window === 86_400).map(rate => rate.requests)),
   ),
 ]
-const purposes: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
+const purposes: readonly Purpose[] = ['live', 'repair', 'revisit', 'backfill']
 const anyBudget = fc.constantFrom(...perDay)
 const anySeries = fc.integer({ min: 1, max: 30 })
 const anyPurpose = fc.constantFrom(...purposes)
@@ -35,7 +35,7 @@ interface Load {
   readonly series?: number
   readonly days: number
   /** What has work at a moment. */
-  readonly work: (now: number) => readonly WorkPurpose[]
+  readonly work: (now: number) => readonly Purpose[]
   /** Processes that spend of the same budget. */
   readonly processes?: number
   /** Each process starts anew after this, ms. */
@@ -44,7 +44,7 @@ interface Load {
 
 interface Sent {
   readonly at: number
-  readonly purpose: WorkPurpose
+  readonly purpose: Purpose
 }
 
 interface Run {
@@ -184,7 +184,7 @@ describe('after a quiet time', () => {
   })
 
   it('a repair finds a request when everything else has to wait', () => {
-    const work = (now: number): readonly WorkPurpose[] => (now < 30 * second ? ['live'] : ['repair', 'live'])
+    const work = (now: number): readonly Purpose[] => (now < 30 * second ? ['live'] : ['repair', 'live'])
     const { sent } = spend({ requests: 1_000, days: 0.001, work })
     const repairs = sent.filter(({ purpose }) => purpose === 'repair').length
     expect(repairs).toBeGreaterThanOrEqual(1)
@@ -193,7 +193,7 @@ describe('after a quiet time', () => {
   })
 
   it('what is new need not wait after a day of backfill', () => {
-    const work = (now: number): readonly WorkPurpose[] => (now < day ? ['backfill'] : ['live'])
+    const work = (now: number): readonly Purpose[] => (now < day ? ['backfill'] : ['live'])
     const { sent } = spend({ requests: 1_000, days: 1.001, work })
     const first = sent.filter(({ at }) => at >= day && at < day + 60 * second)
     expect(first.length).toBeGreaterThanOrEqual(20)
@@ -219,7 +219,7 @@ describe('after a quiet time', () => {
         (n, part) => {
           const every = day / (n * part)
           let asked = 0
-          const work = (now: number): readonly WorkPurpose[] => {
+          const work = (now: number): readonly Purpose[] => {
             if (now >= 1.5 * day) return ['live']
             if (now < asked * every) return []
             asked += 1

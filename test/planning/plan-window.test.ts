@@ -1,15 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Coverage, expired } from '../../src/planning/coverage.ts'
-import { planWindow } from '../../src/planning/plan-window.ts'
-import type { Range, Ranges } from '../../src/planning/range.ts'
-import { normalise, subtract, union } from '../../src/planning/ranges.ts'
+import { normalise, type Range, type Ranges, subtract, union } from '../../src/planning/ranges.ts'
 import {
   boundsOf,
   frameOf,
   halve,
   isAllowed,
   longestWindow,
+  planWindow,
   validFor,
   type WindowRules,
 } from '../../src/planning/windows.ts'

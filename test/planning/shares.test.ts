@@ -3,23 +3,24 @@ import { describe, expect, it } from 'vitest'
 import {
   chooseRequest,
   newTally,
+  type Purpose,
+  shortfall,
   type Tally,
   type Work,
-  type WorkPurpose,
 } from '../../src/planning/shares.ts'
 
-const purposes: readonly WorkPurpose[] = ['live', 'repair', 'revisit', 'backfill']
+const purposes: readonly Purpose[] = ['live', 'repair', 'revisit', 'backfill']
 const now = 1_000_000
-const later = (purpose: WorkPurpose, expiresAt = now + 86_400): Work => ({ purpose, expiresAt })
+const later = (purpose: Purpose, expiresAt = now + 86_400): Work => ({ purpose, expiresAt })
 const purpose = fc.constantFrom(...purposes)
 const work = fc.tuple(purpose, fc.nat(100_000)).map(([p, after]): Work => later(p, now + after))
 
 /** Chooses `rounds` times among the work that each round has, and counts. */
 function rounds(
   count: number,
-  workOf: (round: number) => readonly WorkPurpose[],
+  workOf: (round: number) => readonly Purpose[],
   start: Tally = newTally,
-): { readonly given: Record<WorkPurpose, number>; readonly tally: Tally } {
+): { readonly given: Record<Purpose, number>; readonly tally: Tally } {
   const given = { live: 0, repair: 0, revisit: 0, backfill: 0 }
   let tally = start
   for (let i = 0; i < count; i++) {
@@ -123,4 +124,27 @@ it('no purpose with work waits for more than its share of turns, whatever comes 
       }
     }),
   )
+})
+
+const hour = 3_600
+/** Sixty requests an hour. */
+const capacity = 60 / hour
+const waiting = (requests: number, hours: number) => ({ expiresAt: now + hours * hour, requests })
+
+describe('what cannot be had of the details of calls', () => {
+  it('is nothing where what expires first can go first', () => {
+    expect(shortfall({ inflow: capacity, capacity, owed: [] }, now)).toBe(0)
+    expect(shortfall({ inflow: 0, capacity, owed: [waiting(60, 1), waiting(60, 2)] }, now)).toBe(0)
+  })
+
+  it('is the share by which more comes than goes', () => {
+    expect(shortfall({ inflow: 1.25 * capacity, capacity, owed: [] }, now)).toBeCloseTo(0.2)
+  })
+
+  it('is what waits behind others until it expires, though there is time for all later', () => {
+    expect(shortfall({ inflow: 0, capacity, owed: [waiting(121, 1), waiting(79, 100)] }, now)).toBeCloseTo(
+      0.3,
+    )
+    expect(shortfall({ inflow: 0, capacity, owed: [waiting(11, -1)] }, now)).toBeGreaterThan(0.9)
+  })
 })

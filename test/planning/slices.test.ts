@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { closedSlices, slices } from '../../src/planning/slices.ts'
+import { closedSlices, slices } from '../../src/planning/windows.ts'
 import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
 
 const hour = 3_600

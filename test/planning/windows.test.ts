@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Range } from '../../src/planning/range.ts'
+import type { Range } from '../../src/planning/ranges.ts'
 import {
   boundsOf,
   expiryOf,

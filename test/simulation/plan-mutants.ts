@@ -1,5 +1,5 @@
 import type { Debit, Grant, Ledger, Store, WindowCommit } from '../../src/engine/ports.ts'
-import type { Ranges } from '../../src/planning/range.ts'
+import type { Ranges } from '../../src/planning/ranges.ts'
 import type { Stream, Substream, WindowStream } from '../../src/streams/stream.ts'
 import type { EngineParts } from './daemon.ts'
 import type { PlanDayOptions, PlanDayResult, PlantedBug } from './plan-day.ts'

@@ -1,5 +1,5 @@
 import { priorities, type Queue } from '../../src/engine/admission/queue.ts'
-import type { Purpose } from '../../src/engine/ports.ts'
+import type { Purpose } from '../../src/planning/shares.ts'
 
 interface Waiting {
   readonly rank: number

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { RangeLimits } from '../../src/planning/windows.ts'
 import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
-import type { RangeLimits } from '../../src/provider/limits.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
 import { windowPageOf } from './pages.ts'

@@ -1,5 +1,5 @@
 import type { LimitMessage } from '../../../src/provider/analytics/index.ts'
-import type { RangeLimits } from '../../../src/provider/limits.ts'
+import type { PlanLimits } from '../../../src/provider/limits.ts'
 import { befalls } from '../hash.ts'
 import type { Settings } from '../options.ts'
 import type { ViolationKind } from '../violations.ts'
@@ -26,9 +26,9 @@ export function servedRange(
   { seed, switches }: Settings,
   app: string,
   group: string,
-  { availableData, timeFrame, dataDelay }: RangeLimits,
+  { availableData, timeFrame, dataDelay }: Omit<PlanLimits, 'rates'>,
   now: number,
-): RangeLimits {
+): Omit<PlanLimits, 'rates'> {
   const isTight = isTightHour({ seed, switches }, app, group, now)
   return isTight
     ? { availableData: availableData / 2, timeFrame: timeFrame / 2, dataDelay: dataDelay * 2 }
@@ -51,7 +51,7 @@ export function isTightHour(
  */
 export function ruleRange(
   { start, end }: Asked,
-  { dataDelay, availableData, timeFrame }: RangeLimits,
+  { dataDelay, availableData, timeFrame }: Omit<PlanLimits, 'rates'>,
   now: number,
 ): RangeRuling {
   const broken = [

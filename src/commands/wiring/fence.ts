@@ -1,6 +1,6 @@
 import type { Random } from '../../clock/clock.ts'
+import { shardOf } from '../../engine/ports/ledger.ts'
 import type { Fence } from '../../engine/ports.ts'
-import { shardOf } from '../../planning/shard.ts'
 import type { ConnectOptions } from '../../postgres/connect.ts'
 import { connect } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'

@@ -1,5 +1,5 @@
 import Bottleneck from 'bottleneck'
-import type { Purpose } from '../ports.ts'
+import type { Purpose } from '../../planning/shares.ts'
 
 /** Lower runs first. */
 export const priorities: Readonly<Record<Purpose, number>> = { live: 3, repair: 4, revisit: 5, backfill: 6 }

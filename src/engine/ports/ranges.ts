@@ -1,11 +1,10 @@
 import type { LiveChannel } from '../../planning/live-channels.ts'
-import type { Range, Ranges } from '../../planning/range.ts'
+import type { Range, Ranges } from '../../planning/ranges.ts'
 import type { Reject, StreamName, SubstreamName, WorkItem } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
-import type { Grant } from './budget.ts'
-import type { CommitResult } from './commit-result.ts'
-import type { Fence } from './ownership.ts'
+import type { Fence, Grant } from './ledger.ts'
+import type { CommitResult } from './store.ts'
 
 /** Progress over ranges of time, and the work queue. Every method throws StoreUnavailable. */
 export interface RangeStore {

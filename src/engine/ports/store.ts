@@ -2,10 +2,23 @@ import type { FailureKind } from '../../provider/errors.ts'
 import type { Hole, Reject, RoomScope, StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
-import type { Grant } from './budget.ts'
-import type { CommitResult } from './commit-result.ts'
-import type { Fence } from './ownership.ts'
-import type { RangeStore } from './ranges.ts'
+import type { Fence, Grant } from './ledger.ts'
+
+export type CommitResult =
+  | {
+      readonly outcome: 'committed'
+      readonly version: number
+      readonly stored: Readonly<Record<string, number>>
+      readonly diverged: number
+      /** Dead letters that were new, by reason. */
+      readonly deadLetters: Readonly<Record<string, number>>
+    }
+  /** Someone else moved this series first, or the outcome of an earlier commit was not known: read progress again. */
+  | { readonly outcome: 'stale' }
+  /** The shard belongs to another owner now: stop at once. */
+  | { readonly outcome: 'fenced' }
+  /** The room has not been seen alive for longer than the provider remembers: its log must be probed first. */
+  | { readonly outcome: 'unverified' }
 
 export interface Progress {
   /** Raised by every commit; a commit with another version than the stored one writes nothing. */
@@ -106,8 +119,8 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Every method throws StoreUnavailable when the database cannot be reached. */
-export interface Store extends RangeStore {
+/** The series that follow a cursor, and what concerns every stream. */
+export interface SeriesStore {
   readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
   /** Sets down which streams of the app are on; what is complete is not judged by those that are off. */
   readonly noteStreams: (fence: Fence, app: string, streams: StreamSwitches) => Promise<void>
@@ -204,4 +217,22 @@ export interface BacklogFigure {
   readonly items: number
   /** Begin of the oldest that is owed, ms since the epoch; null when nothing is. */
   readonly oldest: number | null
+}
+
+/** What the provider told of a player, as it is kept: a hint that something changed, never the truth. */
+export interface PlayerNotice {
+  readonly app: string
+  /** The provider's ID; the same one comes again when an answer was slow. */
+  readonly noticeId: string
+  readonly eventType: number
+  readonly playerId: string | null
+  /** ms since the epoch, as the provider says. */
+  readonly notifiedAt: number | null
+  /** Without its secrets. */
+  readonly payload: Json
+}
+
+export interface NotificationStore {
+  /** Keeps a notice once. Throws RefusedRows when Postgres refuses a value, StoreUnavailable when it is away. */
+  readonly keep: (notice: PlayerNotice) => Promise<'stored' | 'repeated'>
 }

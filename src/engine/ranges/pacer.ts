@@ -7,7 +7,8 @@ import {
   type PacedBudget,
   waitFor,
 } from '../../planning/pacing.ts'
-import { type Ledger, type Meter, type Purpose, purposes } from '../ports.ts'
+import { type Purpose, purposes } from '../../planning/shares.ts'
+import type { Ledger, Meter } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 
 /** Spreads the budget of one limit group over its longest window. */

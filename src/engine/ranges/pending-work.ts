@@ -1,4 +1,4 @@
-import type { Purpose } from '../ports.ts'
+import type { Purpose } from '../../planning/shares.ts'
 
 /** One thing that may be asked for now. */
 export interface PendingRequest {

@@ -1,4 +1,4 @@
-import { shortfall } from '../../planning/shortage.ts'
+import { shortfall } from '../../planning/shares.ts'
 import type { SubstreamName } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { SubstreamDemand } from '../ports.ts'

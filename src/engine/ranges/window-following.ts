@@ -1,5 +1,4 @@
-import { frameOf, type WindowRules } from '../../planning/windows.ts'
-import type { RangeLimits } from '../../provider/limits.ts'
+import { frameOf, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
 import { substreamNames, type WindowSeries, type WindowStream } from '../../streams/stream.ts'
 import type { LiveChannel } from '../ports.ts'
 import type { WindowSettings } from '../settings.ts'

@@ -1,9 +1,8 @@
 import { owed } from '../../planning/coverage.ts'
-import { planWindow, type WindowPurpose } from '../../planning/plan-window.ts'
-import type { Range } from '../../planning/range.ts'
-import { between, intersect, subtract, union } from '../../planning/ranges.ts'
-import { expiryOf, frameOf, type WindowRules } from '../../planning/windows.ts'
-import type { Purpose, WindowProgress } from '../ports.ts'
+import { between, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
+import type { Purpose } from '../../planning/shares.ts'
+import { expiryOf, frameOf, planWindow, type WindowRules } from '../../planning/windows.ts'
+import type { WindowProgress } from '../ports.ts'
 import type { WindowSettings } from '../settings.ts'
 import type { SeriesState } from './window-series.ts'
 
@@ -63,20 +62,20 @@ export function waitOf({ isBusy, notBefore, liveAt, revisitAt, repairAt }: Serie
   return Math.min(...[notBefore, liveAt, revisitAt, repairAt].filter(time => time > at)) - at
 }
 
-function purposesNow({ state: { liveAt, revisitAt, repairAt }, at }: OfferContext): readonly WindowPurpose[] {
+function purposesNow({ state: { liveAt, revisitAt, repairAt }, at }: OfferContext): readonly Purpose[] {
   const live = at >= liveAt ? (['live'] as const) : []
   const revisit = at >= revisitAt ? (['revisit'] as const) : []
   const repair = at >= repairAt ? (['repair'] as const) : []
   return [...live, ...revisit, ...repair, 'backfill']
 }
 
-function plan({ rules, progress, state, now }: OfferContext, purpose: WindowPurpose): Range | undefined {
+function plan({ rules, progress, state, now }: OfferContext, purpose: Purpose): Range | undefined {
   const roundTo = { live: 0, backfill: 0, revisit: state.revisitedTo, repair: state.repairedTo }[purpose]
   return planWindow(rules, onwards(progress, roundTo), now, purpose, state.longest)
 }
 
 /** There is nothing to do for a purpose: when to look again. */
-function putOff({ state, rules, settings, progress, now, at }: OfferContext, purpose: WindowPurpose): void {
+function putOff({ state, rules, settings, progress, now, at }: OfferContext, purpose: Purpose): void {
   if (purpose === 'live') {
     const next = frameOf(rules, now).lowerBound + rules.step + rules.dataDelay + rules.margin.end - now
     state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))

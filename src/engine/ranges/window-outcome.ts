@@ -1,7 +1,7 @@
+import type { Purpose } from '../../planning/shares.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import { isOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import { SOON_MS } from '../faults.ts'
-import type { Purpose } from '../ports.ts'
 import { reportFailure } from '../refusals.ts'
 import type { WindowSettings } from '../settings.ts'
 import type { GroupContext } from './group-scheduler.ts'

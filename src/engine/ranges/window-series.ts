@@ -1,4 +1,4 @@
-import type { Range } from '../../planning/range.ts'
+import type { Range } from '../../planning/ranges.ts'
 import { halve } from '../../planning/windows.ts'
 
 /** What a process remembers of a series of a window stream between readings. All times on the monotonic clock, ms. */

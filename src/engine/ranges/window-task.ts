@@ -1,8 +1,12 @@
-import { withoutValue } from '../../planning/points.ts'
-import type { Range, Ranges } from '../../planning/range.ts'
-import { intersect, normalise, subtract } from '../../planning/ranges.ts'
-import { boundsOf, finalPart, type WindowRules } from '../../planning/windows.ts'
-import type { RangeLimits } from '../../provider/limits.ts'
+import {
+  intersect,
+  normalise,
+  type Range,
+  type Ranges,
+  subtract,
+  withoutValue,
+} from '../../planning/ranges.ts'
+import { boundsOf, finalPart, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
 import { requestLine } from '../../provider/operation.ts'
 import type { WindowPage, WindowResult, WindowSeries, WindowStream } from '../../streams/stream.ts'
 import type { PageContext } from '../context.ts'

@@ -1,4 +1,5 @@
 import { retryDelay } from '../../planning/retry.ts'
+import type { Purpose } from '../../planning/shares.ts'
 import {
   type CursorStream,
   type CursorStreamName,
@@ -9,7 +10,7 @@ import {
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { faultBackoff } from '../admission/retry-rules.ts'
 import type { PollerContext } from '../context.ts'
-import { type Purpose, StoreUnavailable } from '../ports.ts'
+import { StoreUnavailable } from '../ports.ts'
 import { createWakeup } from '../wakeup.ts'
 import { createRelief, discover } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed-gaps.ts'

@@ -1,6 +1,5 @@
-import { closedSlices, type Slice, slices } from '../../planning/slices.ts'
+import { closedSlices, type RangeLimits, type Slice, slices } from '../../planning/windows.ts'
 import type { CallItem } from '../../provider/analytics/index.ts'
-import type { RangeLimits } from '../../provider/limits.ts'
 import type { Reject, WorkItem } from '../stream.ts'
 import { believedAhead } from '../times.ts'
 

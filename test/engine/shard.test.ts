@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { shardOf } from '../../src/planning/shard.ts'
+import { shardOf } from '../../src/engine/ports/ledger.ts'
 
 /** FNV-1a, 32 bits: the first three are test vectors of its authors ('' 811c9dc5, 'a' e40c292c, 'foobar' bf9cf968). */
 it.each([

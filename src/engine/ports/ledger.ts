@@ -1,5 +1,26 @@
+import type { Purpose } from '../../planning/shares.ts'
 import type { Rate } from '../../provider/limits.ts'
-import type { Fence } from './ownership.ts'
+
+/** Proof of the right to write: checked in the same statement as every commit and every debit. */
+export interface Fence {
+  readonly shard: number
+  readonly owner: string
+  readonly epoch: number
+}
+
+export interface Ownership {
+  /** Takes every shard that is free or whose owner is dead, renews what is held, and answers all that is held. */
+  readonly claim: () => Promise<readonly Fence[]>
+  /** Gives everything back, so that another process may begin at once. */
+  readonly release: () => Promise<void>
+}
+
+/** Shard of an app, 0 to `shards` - 1: the same in every process and every release (FNV-1a over UTF-16 units). */
+export function shardOf(app: string, shards: number): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < app.length; i++) sum = Math.imul(sum ^ app.charCodeAt(i), 0x01000193)
+  return (sum >>> 0) % shards
+}
 
 export interface Debit {
   readonly scope: string
@@ -20,10 +41,6 @@ export interface Debit {
 export function regionalScope(app: string, region: string): string {
   return region === '' ? app : `${app}/${region}`
 }
-
-/** live: new data; repair: what went wrong before; revisit: what may have changed; backfill: what is long past. */
-export const purposes = ['live', 'repair', 'revisit', 'backfill'] as const
-export type Purpose = (typeof purposes)[number]
 
 /**
  * Between these moments, ms since the epoch, the database's clock is believed; outside, the nearer one stands for
