@@ -3,7 +3,6 @@
 import './commands/wiring/node-version.ts'
 import type { Client } from './client/client.ts'
 import type { Note } from './client/ports.ts'
-import { systemClock, systemRandom } from './clock/system.ts'
 import { openConfigured } from './commands/wiring/client.ts'
 import { loadConfig, readConfig } from './config/load.ts'
 import { assertSafeEnvironment } from './http/egress.ts'
@@ -31,5 +30,5 @@ export async function openClient({ config, onNote = () => {} }: ClientOptions): 
     typeof config === 'string'
       ? await loadConfig(config, { env })
       : await readConfig(JSON.stringify(config), { name: 'config', env, folder: process.cwd() })
-  return openConfigured(read, { clock: systemClock, random: systemRandom, tell: onNote })
+  return openConfigured(read, onNote)
 }

@@ -14,29 +14,29 @@ import { redacted } from '../provider/redaction.ts'
 import { type ApiWords, readValues, readWords } from './api/arguments.ts'
 import { findOperation, listLines, operationLines } from './api/operations.ts'
 import { type Format, failWith, printValue } from './api/print.ts'
-import { apiUsage } from './api/usage.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
+import { printLines } from './cli/output.ts'
 import { clientApps } from './wiring/client-apps.ts'
 
 /** Performs one operation of the provider by hand, or tells what there is. Throws where it does not end well. */
-export async function api(words: readonly string[]): Promise<void> {
+export async function api(words: readonly string[], usage: string): Promise<void> {
   const format = words.includes('--json') ? 'json' : 'text'
   try {
     const read = readWords(words)
-    if (read.operation === undefined) return tellAll(read)
+    if (read.operation === undefined) return tellAll(read, usage)
     const operation = findOperation(read.operation)
-    if (read.wants.has('help')) return say(operationLines(operation))
+    if (read.wants.has('help')) return printLines(operationLines(operation))
     await perform(operation, read, format)
   } catch (error) {
     failWith(error, format)
   }
 }
 
-function tellAll({ wants, values }: ApiWords): void {
+function tellAll({ wants, values }: ApiWords, usage: string): void {
   const [stray] = values.keys()
   if (stray !== undefined)
     throw new CommandError(`--${stray} belongs to no operation: name one first`, exitUsage)
-  say(wants.has('help') ? [...listLines(), apiUsage] : listLines())
+  printLines(wants.has('help') ? [...listLines(), usage] : listLines())
 }
 
 async function perform(operation: Operation, words: ApiWords, format: Format): Promise<void> {
@@ -47,10 +47,7 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
   if (words.wants.has('dry-run')) return show(config, app, operation, given, words, format)
   // What help and --dry-run never need.
   const { openConfigured } = await import('./wiring/client.ts')
-  const client = await openConfigured(config, {
-    ...{ clock: systemClock, random: systemRandom },
-    tell: note => tellNote(note, format),
-  })
+  const client = await openConfigured(config, note => tellNote(note, format))
   try {
     const { timeout, requestId } = words
     const answer = await call(client, app, operation, given, {
@@ -122,8 +119,4 @@ function show(
 function tellNote({ operation, text }: Note, format: Format): void {
   const line = format === 'json' ? JSON.stringify({ note: { operation, text } }) : `penstock: ${text}`
   process.stderr.write(`${line}\n`)
-}
-
-function say(lines: readonly string[]): void {
-  for (const line of lines) process.stdout.write(`${line}\n`)
 }

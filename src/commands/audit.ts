@@ -1,14 +1,11 @@
-import { systemClock } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import type { EngineSettings } from '../engine/settings.ts'
 import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '../postgres/audit.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
-import { migrationStates } from '../postgres/migrate.ts'
 import { strictest } from '../provider/limits.ts'
 import { CommandError } from './cli/exit.ts'
-import { countText, textTable } from './cli/output.ts'
+import { countText, printLines, textTable } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
-import { connectOptions, openDatabase } from './wiring/database.ts'
+import { withDatabase } from './wiring/database.ts'
 
 interface AuditOptions {
   readonly config: string
@@ -19,19 +16,8 @@ interface AuditOptions {
 export async function audit(options: AuditOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const limits = limitsOf(engineSettings(config))
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), role: '', poolSize: 1 })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
-    if (missing.length > 0)
-      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
-    tell(await auditLedger(pool, limits), options.json ? 'json' : 'text')
-  } finally {
-    await pool.end()
-    await database.stop()
-  }
+  const found = await withDatabase(config, { isPrepared: true, role: '' }, pool => auditLedger(pool, limits))
+  tell(found, options.json ? 'json' : 'text')
 }
 
 /** The rates of every group that is counted in the database; of apps that share a counter the strictest. */
@@ -50,9 +36,7 @@ export function limitsOf({ apps }: Pick<EngineSettings, 'apps'>): readonly Audit
 
 function tell(found: Audit, format: 'json' | 'text'): void {
   const broken = found.groups.filter(isBroken)
-  const lines =
-    format === 'json' ? [JSON.stringify({ ok: broken.length === 0, ...found })] : auditLines(found)
-  for (const line of lines) process.stdout.write(`${line}\n`)
+  printLines(format === 'json' ? [JSON.stringify({ ok: broken.length === 0, ...found })] : auditLines(found))
   if (broken.length > 0) {
     const names = broken.map(({ scope, group }) => `${group} of ${scope}`).join(', ')
     throw new CommandError(`the ledger does not show that every limit was kept: ${names}`)

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { systemClock } from '../clock/system.ts'
 import { allowanceOf, analyticsStreamNames, groupOfStream } from '../config/allowance.ts'
 import { isDrained, reasonText, whyOff } from '../config/availability.ts'
@@ -9,15 +8,14 @@ import { formatDuration } from '../planning/forecast-format.ts'
 import type { Range } from '../planning/ranges.ts'
 import { frameOf, longestWindow } from '../planning/windows.ts'
 import { markRoom, markWanted } from '../postgres/backfill.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
 import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
 import { roomStreamNames, type StreamName, substreamNames } from '../streams/stream.ts'
 import { analyticsSettings } from './analytics-settings.ts'
 import { cutToReach, leadOf, type Outside, type Reach } from './backfill/reach.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
-import { countText } from './cli/output.ts'
-import { connectOptions, openDatabase } from './wiring/database.ts'
+import { countText, printLines } from './cli/output.ts'
+import { withDatabase } from './wiring/database.ts'
 
 export interface BackfillOptions {
   readonly config: string
@@ -55,9 +53,9 @@ async function backfillRoom(options: {
     throw new CommandError(`the streams of rooms of app ${app.id} are off: ${why}`)
   }
   const room = { app: app.id, room: parsed.data, streams }
-  await onDatabase(config, pool => markRoom(pool, room))
-  say(`marked: room ${room.room} of app ${app.id}, ${streams.length} streams`)
-  say('the running daemon sees it within a minute and reads the room from its beginning')
+  await withDatabase(config, {}, pool => markRoom(pool, room))
+  printLines([`marked: room ${room.room} of app ${app.id}, ${streams.length} streams`])
+  printLines(['the running daemon sees it within a minute and reads the room from its beginning'])
 }
 
 interface RangeOptions extends Range {
@@ -86,7 +84,7 @@ async function backfillRange(options: RangeOptions): Promise<void> {
     return { step, keys, ...cutToReach(options, { ...limits, step, earliest: upperBound }, rules.now()) }
   })
   const told = parts.flatMap(part => part.outside.map(each => formatOutside(each, part, app, limits, lead)))
-  for (const line of new Set(told)) say(`left out: ${line}`)
+  for (const line of new Set(told)) printLines([`left out: ${line}`])
   const having = parts.filter(hasRange)
   if (having.length === 0) throw new CommandError('nothing was marked: no part of the range can be had')
   const marked = await mark(config, app, stream, having)
@@ -157,7 +155,7 @@ async function mark(
   stream: AnalyticsStreamName,
   parts: readonly Available[],
 ): Promise<readonly Marked[]> {
-  return onDatabase(config, async pool => {
+  return withDatabase(config, {}, async pool => {
     const marked: Marked[] = []
     for (const { keys, step, range } of parts) {
       let count = 0
@@ -166,19 +164,6 @@ async function mark(
     }
     return marked
   })
-}
-
-async function onDatabase<T>(config: Config, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), poolSize: 1 })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    return await work(pool)
-  } finally {
-    await pool.end()
-    await database.stop()
-  }
 }
 
 function isOfDetails(stream: AnalyticsStreamName): stream is (typeof substreamNames)[number] {
@@ -194,11 +179,13 @@ export interface Marked {
 
 export function tellDetails(subject: string, [marked]: readonly Marked[]): void {
   if (!marked?.count) {
-    say(`nothing to mark: ${subject}: no call that began then has been fetched, or all of it is owed already`)
+    printLines([
+      `nothing to mark: ${subject}: no call that began then has been fetched, or all of it is owed already`,
+    ])
     return
   }
-  say(`marked: ${subject}: ${countText(marked.count)} requests or more`)
-  say(next)
+  printLines([`marked: ${subject}: ${countText(marked.count)} requests or more`])
+  printLines([next])
 }
 
 export function tellWindows(subject: string, marked: readonly Marked[], limits: PlanLimits): void {
@@ -215,9 +202,9 @@ export function tellWindows(subject: string, marked: readonly Marked[], limits: 
       0,
     )
     const words = `${countText(series)} series, ${countText(requests)} requests or more`
-    say(`marked: ${subject}, ${formatRange(alike[0]!.range)}: ${words}`)
+    printLines([`marked: ${subject}, ${formatRange(alike[0]!.range)}: ${words}`])
   }
-  say(next)
+  printLines([next])
 }
 
 const next =
@@ -245,10 +232,6 @@ export function formatRange({ from, to }: Range): string {
 
 function formatTime(second: number): string {
   return new Date(second * 1_000).toISOString().replace('.000Z', 'Z')
-}
-
-export function say(line: string): void {
-  process.stdout.write(`${line}\n`)
 }
 
 /** Fewest requests that read a range of one series once: calls may need more, as they come in pages. */

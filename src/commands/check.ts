@@ -1,15 +1,13 @@
 import type pg from 'pg'
-import { systemClock, systemRandom } from '../clock/system.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
-import type { Finding } from './check/counted.ts'
-import { checkProvider } from './check/provider.ts'
+import { checkProvider, type Finding } from './check/provider.ts'
 import { CommandError } from './cli/exit.ts'
-import { textTable } from './cli/output.ts'
+import { printLines, textTable } from './cli/output.ts'
 import { contents } from './validate.ts'
 import { connectOptions, openDatabase } from './wiring/database.ts'
 
@@ -22,7 +20,7 @@ interface CheckOptions {
 export async function check(options: CheckOptions): Promise<void> {
   assertSafeEnvironment(process.env)
   const config = await loadConfig(options.config, { env: process.env })
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
+  const database = await openDatabase(config, 'join')
   try {
     const stored = await checkDatabase(config, database.url)
     const databaseUrl = stored.every(({ result }) => result !== 'failed') ? database.url : undefined
@@ -31,7 +29,7 @@ export async function check(options: CheckOptions): Promise<void> {
       ...config.warnings.map(text => ({ subject: 'configuration', result: 'warning', text }) as const),
       ...offTexts(config).map(text => ({ subject: 'configuration', result: 'ok', text }) as const),
       ...stored,
-      ...(await checkProvider(config, { clock: systemClock, random: systemRandom, databaseUrl })),
+      ...(await checkProvider(config, databaseUrl)),
     ]
     tell(findings, options.json ? 'json' : 'text')
   } finally {
@@ -42,10 +40,10 @@ export async function check(options: CheckOptions): Promise<void> {
 function tell(findings: readonly Finding[], format: 'json' | 'text'): void {
   const failed = findings.filter(({ result }) => result === 'failed').length
   if (format === 'json') {
-    process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks: findings })}\n`)
+    printLines([JSON.stringify({ ok: failed === 0, checks: findings })])
   } else {
     const rows = findings.map(({ subject, result, text }) => [subject, result, text])
-    for (const line of textTable(['what', 'result', 'why'], rows)) process.stdout.write(`${line}\n`)
+    printLines(textTable(['what', 'result', 'why'], rows))
   }
   if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed`)
 }

@@ -1,9 +1,9 @@
-import { Command, CommanderError } from 'commander'
-import { addConfiguration, addDatabase } from './cli/configuration.ts'
-import { addDaemon } from './cli/daemon.ts'
-import { addApi, addReplay } from './cli/data.ts'
+import { Command, CommanderError, Option } from 'commander'
+import { addConfiguration } from './cli/configuration.ts'
+import { addData } from './cli/data.ts'
 import { addDemo } from './cli/demo.ts'
 import { exitCodeOf, exitFailed, exitOk, exitUsage, outputLost, Told, watchOutput } from './cli/exit.ts'
+import { configOption, durationOption } from './cli/options.ts'
 import { version } from './wiring/installation.ts'
 
 /** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
@@ -42,9 +42,7 @@ function describe(): Command {
     .addHelpText('after', examples)
   addDaemon(program)
   addConfiguration(program)
-  addDatabase(program)
-  addReplay(program)
-  addApi(program)
+  addData(program)
   addDemo(program)
   return program
 }
@@ -63,3 +61,41 @@ Examples:
   penstock api                                any operation of the provider, by hand
 
 Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
+
+function addDaemon(program: Command): void {
+  program
+    .command('run')
+    .description('the daemon: drains until SIGTERM, SIGINT or SIGHUP')
+    .addOption(configOption())
+    .addHelpText(
+      'after',
+      `
+A database with url: embedded is started and migrated by itself; any other must have been migrated.
+Ends with 1, when it has drained, once nobody reads its log any more (standard output).
+
+Examples:
+  penstock run --config penstock.yaml
+  DATABASE_URL=postgres://penstock:secret@db/penstock penstock run --config penstock.yaml`,
+    )
+    .action(async options => (await import('./run.ts')).run(options))
+
+  program
+    .command('healthcheck')
+    .description('asks the running daemon whether it is alive; for containers')
+    .addOption(configOption())
+    .option('--ready', 'ask /readyz instead of /healthz: database, migrations, owner of the apps')
+    .option('--url <address>', 'ask a daemon elsewhere; the configuration is not read')
+    .addOption(
+      new Option('--within <duration>', 'ask again for as long, such as 30s').argParser(durationOption),
+    )
+    .addHelpText(
+      'after',
+      `
+Asks the address of http.listen and ends with 1 when the answer is not 200 or takes longer than four seconds.
+
+Examples:
+  penstock healthcheck --config penstock.yaml
+  penstock healthcheck --ready --url http://penstock:9464 --within 1m`,
+    )
+    .action(async options => (await import('./healthcheck.ts')).healthcheck(options))
+}

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type pg from 'pg'
 import type { TruthLine } from '../../sandbox/src/index.ts'
 import type { Clock } from '../clock/clock.ts'
-import { systemClock, systemRandom } from '../clock/system.ts'
+import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
@@ -151,7 +151,7 @@ async function startDemoDaemon(parts: {
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
   const config = await demoConfig({ app, providerUrl, services, dataDir, listenPort })
   const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
-  return startDaemon({ config, databaseUrl, clock, random: systemRandom, log })
+  return startDaemon({ config, databaseUrl, log })
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import type { GroupForecast, StreamForecast } from '../planning/forecast.ts'
 import { findingsOf, formatDuration, formatShare } from '../planning/forecast-format.ts'
 import { CommandError } from './cli/exit.ts'
-import { countText, textTable } from './cli/output.ts'
+import { countText, printLines, textTable } from './cli/output.ts'
 import { type Outlook, outlooksOf } from './forecast/outlook.ts'
 import { mixedPlans } from './wiring/counters.ts'
 
@@ -20,8 +20,7 @@ interface ForecastOptions {
 export async function forecast(options: ForecastOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const outlooks = outlooksOf(config)
-  const lines = options.json ? [JSON.stringify(forecastJson(config, outlooks))] : textOf(config, outlooks)
-  for (const line of lines) process.stdout.write(`${line}\n`)
+  printLines(options.json ? [JSON.stringify(forecastJson(config, outlooks))] : textOf(config, outlooks))
   const losing = outlooks.filter(isLosing)
   if (losing.length > 0) {
     const who = losing.map(

@@ -4,21 +4,19 @@ import { systemClock } from '../clock/system.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { StoreUnavailable } from '../engine/ports.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
 import { writeJson } from '../postgres/encode.ts'
-import { migrationStates } from '../postgres/migrate.ts'
 import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/replay.ts'
 import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
-import { countText } from './cli/output.ts'
+import { countText, printLines } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
 import { deadLetterReaders, deadLetterStore } from './replay/dead-letter-ports.ts'
 import { nameOfPart, replayDeadLetters } from './replay/dead-letters.ts'
 import { deadLetterLines, progressLine, type ReplayReport, replayLines } from './replay/format.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
 import { type LoopProgress, replayRooms } from './replay/rooms.ts'
-import { connectOptions, openDatabase } from './wiring/database.ts'
+import { withDatabase } from './wiring/database.ts'
 
 export interface ReplayOptions {
   readonly config: string
@@ -34,14 +32,8 @@ export interface ReplayOptions {
 export async function replay(options: ReplayOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const apps = appsOf(config, options.app)
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), poolSize: options.deadLetters ? 2 : 1 })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
-    if (missing.length > 0)
-      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+  const poolSize = options.deadLetters ? 2 : 1
+  await withDatabase(config, { isPrepared: true, poolSize }, async pool => {
     const session = await openReplay(pool, {
       streams: Object.values(streams),
       region: app => onlyRegion(config, app),
@@ -53,10 +45,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
     } finally {
       session.close()
     }
-  } finally {
-    await pool.end()
-    await database.stop()
-  }
+  })
 }
 
 /** Where all rooms of an app are; what is kept raw does not tell in which of several regions one was. */
@@ -129,8 +118,8 @@ async function tryDeadLetters(
     deadLetterReaders(config),
     rebuildAll,
   )
-  if (json) say(writeJson({ ok: !rebuilt?.busy.rooms, letters, rebuilt: rebuilt ?? null }))
-  else for (const line of [...deadLetterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])]) say(line)
+  if (json) printLines([writeJson({ ok: !rebuilt?.busy.rooms, letters, rebuilt: rebuilt ?? null })])
+  else printLines([...deadLetterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])])
   if (rebuilt) refuseBusy(rebuilt)
 }
 
@@ -158,8 +147,7 @@ async function openProgress(session: Replay, apps: readonly string[], clock: Clo
 function tell(report: ReplayReport, { json }: ReplayOptions): void {
   const { mode, differences, busy } = report
   const isRight = busy.rooms === 0 && (mode === 'write' || differences === 0)
-  const lines = json ? [writeJson({ ok: isRight, ...report })] : replayLines(report)
-  for (const line of lines) say(line)
+  printLines(json ? [writeJson({ ok: isRight, ...report })] : replayLines(report))
   refuseBusy(report)
   if (!isRight) throw new CommandError('stored rows are not what the raw rows say')
 }
@@ -170,8 +158,4 @@ function refuseBusy({ busy }: ReplayReport): void {
   throw new CommandError(
     `${countText(busy.rooms)} rooms are as they were: others wrote to them all the time, or they take longer than ${seconds} s to change; run it again`,
   )
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

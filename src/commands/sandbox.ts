@@ -6,6 +6,7 @@ import type { Plan } from '../provider/limits.ts'
 import { requestLine } from '../provider/operation.ts'
 import { listPlayers } from '../provider/players/index.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
+import { printLines } from './cli/output.ts'
 import { loadSandbox } from './wiring/installation.ts'
 
 type SandboxModule = Awaited<ReturnType<typeof loadSandbox>>
@@ -37,7 +38,7 @@ export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const deliver = notify === undefined ? undefined : postTo(notify, systemClock)
   const played = createSandbox({ clock: systemClock, seed, speed, switches, faults, profile, apps, deliver })
   const listening = await open(module, played, options)
-  for (const line of greeting(played, listening.url, options)) process.stdout.write(`${line}\n`)
+  printLines(greeting(played, listening.url, options))
   const ended = new AbortController()
   const moving = deliver && keepMoving(played, systemClock, ended.signal)
   await stopped
@@ -45,7 +46,7 @@ export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   await moving
   await listening.close()
   const { requests, violations } = played.status()
-  process.stdout.write(`${requests} requests came, ${violations} of them broke a rule\n`)
+  printLines([`${requests} requests came, ${violations} of them broke a rule`])
 }
 
 function readSwitches(

@@ -1,11 +1,7 @@
-import { systemClock } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
-import { migrationStates } from '../postgres/migrate.ts'
 import { readStatus, type StoreStatus } from '../postgres/status.ts'
-import { CommandError } from './cli/exit.ts'
-import { countText, textTable } from './cli/output.ts'
-import { connectOptions, openDatabase } from './wiring/database.ts'
+import { countText, printLines, textTable } from './cli/output.ts'
+import { withDatabase } from './wiring/database.ts'
 
 interface StatusOptions {
   readonly config: string
@@ -15,21 +11,9 @@ interface StatusOptions {
 /** Tells from the database what is owed, how late it is, and what is missing; the daemon need not run. */
 export async function status(options: StatusOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
-  const database = await openDatabase(config, { clock: systemClock, whenOwned: 'join' })
-  const pool = connect({ ...connectOptions(config, database.url), role: '', poolSize: 1 })
-  try {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    const missing = (await migrationStates(pool)).filter(({ appliedAt }) => !appliedAt)
-    if (missing.length > 0)
-      throw new CommandError('the database is not prepared: run `penstock migrate up` first')
-    const found = await readStatus(pool)
-    if (options.json) process.stdout.write(`${JSON.stringify({ running: isRunning(found), ...found })}\n`)
-    else for (const line of statusLines(found)) process.stdout.write(`${line}\n`)
-  } finally {
-    await pool.end()
-    await database.stop()
-  }
+  const found = await withDatabase(config, { isPrepared: true, role: '' }, readStatus)
+  if (options.json) printLines([JSON.stringify({ running: isRunning(found), ...found })])
+  else printLines(statusLines(found))
 }
 
 function isRunning({ owners }: StoreStatus): boolean {
@@ -37,7 +21,7 @@ function isRunning({ owners }: StoreStatus): boolean {
 }
 
 /** The status for people. */
-export function statusLines(status: StoreStatus): readonly string[] {
+function statusLines(status: StoreStatus): readonly string[] {
   const { streams, rooms, owed, gaps, deadLetters } = status
   return [
     ...ownerLines(status),

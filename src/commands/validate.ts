@@ -2,6 +2,7 @@ import { isDrained, offTexts } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { streamNames } from '../streams/stream.ts'
+import { printLines } from './cli/output.ts'
 import { liveTexts } from './forecast/outlook.ts'
 import { mixedPlans } from './wiring/counters.ts'
 
@@ -9,9 +10,8 @@ import { mixedPlans } from './wiring/counters.ts'
 export async function validate({ config: path }: { readonly config: string }): Promise<void> {
   const config = await loadConfig(path, { env: process.env })
   for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
-  process.stdout.write(`ok: ${contents(config)}\n`)
   const notes = [...offTexts(config), ...mixedPlans(config), ...liveTexts(config)]
-  for (const text of notes) process.stdout.write(`note: ${text}\n`)
+  printLines([`ok: ${contents(config)}`, ...notes.map(text => `note: ${text}`)])
 }
 
 /** What a configuration holds, in a few words. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { systemRandom } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
-import { openFences } from '../../src/commands/wiring/fence.ts'
+import { CommandFences } from '../../src/commands/wiring/fence.ts'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { openStore, session, type TestStore } from '../postgres/harness.ts'
 
@@ -17,7 +16,7 @@ const shard = shardOf(app, shards)
 const held = async () => (await db.rows('select shard from ingest.lease order by 1')).map(row => row.shard)
 
 function borrow() {
-  const fences = openFences(db.connection, systemRandom)
+  const fences = new CommandFences(db.connection)
   onTestFinished(() => fences.close())
   return fences
 }

@@ -51,26 +51,3 @@ Examples:
     )
     .action(async options => (await import('../forecast.ts')).forecast(options))
 }
-
-export function addDatabase(program: Command): void {
-  const migrate = program
-    .command('migrate')
-    .description('prepares the database: up, status')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  penstock migrate status --config penstock.yaml
-  penstock migrate up --config penstock.yaml`,
-    )
-  migrate
-    .command('up')
-    .description('applies the migrations that the database lacks, all or none')
-    .addOption(configOption())
-    .action(async options => (await import('../migrate.ts')).up(options))
-  migrate
-    .command('status')
-    .description('shows every migration and when it was applied')
-    .addOption(configOption())
-    .action(async options => (await import('../migrate.ts')).status(options))
-}

@@ -1,3 +1,8 @@
+/** Writes each line to standard output. */
+export function printLines(lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`)
+}
+
 type Cell = string | number | null | undefined
 
 const numberFormat = new Intl.NumberFormat('en-US')

@@ -1,75 +1,65 @@
 import { type Client, type ClientPorts, createClient } from '../../client/client.ts'
 import type { Note } from '../../client/ports.ts'
-import type { Clock, Random } from '../../clock/clock.ts'
+import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
 import { createQueue } from '../../engine/admission/queue.ts'
-import { createTransport } from '../../http/transport.ts'
 import { connect } from '../../postgres/connect.ts'
 import { createIntentStore } from '../../postgres/intents.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { migrateUp } from '../../postgres/migrate.ts'
+import { CommandError } from '../cli/exit.ts'
 import { engineSettings } from '../engine-settings.ts'
 import { clientApps } from './client-apps.ts'
-import { assertMigrated, openDatabase } from './database.ts'
-import { openFences } from './fence.ts'
-import { version } from './installation.ts'
-import { credentialsOf, databasePassword, providersOf } from './services.ts'
+import { assertMigrated, connectOptions, openDatabase } from './database.ts'
+import { CommandFences } from './fence.ts'
+import { credentialsOf, databasePassword, openTransport } from './services.ts'
 
 /** Connections of a client to the database: it asks little of it. */
 const poolSize = 2
-
-export interface OpenOptions {
-  readonly clock: Clock
-  readonly random: Random
-  readonly tell: (note: Note) => void
-}
 
 /**
  * The client of a configuration over real connections. The database is opened by the first request that is counted
  * there: most of the classroom's are not.
  */
-export async function openConfigured(config: Config, options: OpenOptions): Promise<Client> {
-  const { clock, random, tell } = options
+export async function openConfigured(config: Config, tell: (note: Note) => void): Promise<Client> {
   const { deadline } = engineSettings(config)
-  const transport = createTransport({
-    ...{ clock, random, providers: providersOf(config), credentials: await credentialsOf(config, clock) },
-    limits: { total: deadline },
-    proxy: await config.provider.proxy?.reveal(),
-    userAgent: `penstock/${version}`,
-  })
-  let books: Promise<Books> | undefined
+  const credentials = await credentialsOf(config, systemClock)
+  const transport = await openTransport(config, { credentials, deadline })
+  let stored: Promise<StoredPorts> | undefined
   const open = () => {
-    books ??= openBooks(config, options)
-    return books
+    stored ??= openStored(config)
+    return stored
   }
   return createClient({
-    ...{ clock, random, transport, deadline, tell, ...overBooks(open) },
+    ...{ clock: systemClock, random: systemRandom, transport, deadline, tell, ...openedWhenUsed(open) },
     queue: createQueue(),
     apps: clientApps(config),
     release: async () => {
       await transport.close()
-      await (await books?.catch(() => undefined))?.close()
+      await (await stored?.catch(() => undefined))?.close()
     },
   })
 }
 
-/** What is kept in the database. */
-type Books = Pick<ClientPorts, 'ledger' | 'fences' | 'intents'> & { readonly close: () => Promise<void> }
+/** The ports that the database stands behind. */
+type DatabasePorts = Pick<ClientPorts, 'ledger' | 'fences' | 'intents'>
+type StoredPorts = DatabasePorts & { readonly close: () => Promise<void> }
 
-async function openBooks(config: Config, { clock, random }: OpenOptions): Promise<Books> {
-  const database = await openDatabase(config, { clock, whenOwned: 'join' })
+async function openStored(config: Config): Promise<StoredPorts> {
+  const database = await openDatabase(config, 'join')
   try {
-    if ((await config.database.url.reveal()) === 'embedded') await migrateUp({ url: database.url })
-    else await assertMigrated(database.url)
+    const away = database.isEmbedded
+      ? await migrateUp({ url: database.url }).then(() => undefined)
+      : await assertMigrated(database.url)
+    if (away) throw new CommandError(away)
   } catch (error) {
     await database.stop()
     throw error
   }
-  const { statementTimeout, lockTimeout, role } = config.database
-  const password = await databasePassword(config, clock)
-  const connection = { url: database.url, password, poolSize, statementTimeout, lockTimeout, role }
+  const password = await databasePassword(config, systemClock)
+  const connection = { ...connectOptions(config, database.url), password, poolSize }
   const pool = connect(connection)
-  const fences = openFences(connection, random)
+  const fences = new CommandFences(connection)
   return {
     ledger: createLedger(pool),
     intents: createIntentStore(pool),
@@ -82,8 +72,7 @@ async function openBooks(config: Config, { clock, random }: OpenOptions): Promis
   }
 }
 
-/** The same ports, opened when they are first used. */
-function overBooks(open: () => Promise<Books>): Pick<ClientPorts, 'ledger' | 'fences' | 'intents'> {
+function openedWhenUsed(open: () => Promise<StoredPorts>): DatabasePorts {
   return {
     ledger: {
       take: async debit => (await open()).ledger.take(debit),

@@ -1,77 +1,73 @@
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type pg from 'pg'
-import type { Clock, Random } from '../../clock/clock.ts'
+import { systemClock, systemRandom } from '../../clock/system.ts'
 import { offTexts } from '../../config/availability.ts'
 import type { Config } from '../../config/config.ts'
 import { knownSecrets } from '../../config/known-secrets.ts'
 import { createLoad } from '../../engine/admission/load.ts'
 import { createQueue } from '../../engine/admission/queue.ts'
 import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
-import { type Engine, startEngine } from '../../engine/supervisor.ts'
-import { createTransport } from '../../http/transport.ts'
+import { startEngine } from '../../engine/supervisor.ts'
+import { createNotificationHandler, noticeOutcomes, type Signer } from '../../http/notifications.ts'
 import { connect, connectionProblem } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { createNotificationStore } from '../../postgres/notifications.ts'
-import { createOwnership, isAnyShardOwned } from '../../postgres/ownership.ts'
+import { createOwnership, isAnyShardOwned, type OwnershipSession } from '../../postgres/ownership.ts'
 import { readStatus } from '../../postgres/status.ts'
 import { createStore } from '../../postgres/store.ts'
 import { readStoreGauges } from '../../postgres/store-gauges.ts'
 import { called } from '../../provider/operation.ts'
 import { configuredStreams } from '../../streams/index.ts'
+import { cloudPlayers } from '../../streams/players/cloud-players.ts'
 import { rejectReasons } from '../../streams/stream.ts'
 import { startHeartbeat } from '../../telemetry/event-loop.ts'
-import type { RunningServer } from '../../telemetry/listener.ts'
-import type { FlushableLog } from '../../telemetry/log.ts'
-import { createLog } from '../../telemetry/log.ts'
+import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
-import { startNotifications } from '../../telemetry/notifications.ts'
+import { type Notifications, startNotifications, turnedAway } from '../../telemetry/notifications.ts'
 import { startServer } from '../../telemetry/server.ts'
 import { createStatus } from '../../telemetry/status.ts'
 import { qualityAsked } from '../analytics-settings.ts'
 import type { Ending } from '../cli/exit.ts'
-import { CommandError, exitFailed } from '../cli/exit.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-settings.ts'
 import { connectOptions, missingMigrations } from './database.ts'
-import { allNoticeOutcomes, notificationsOf, signersIn } from './endpoints.ts'
+import { Endpoints } from './endpoints.ts'
 import { version } from './installation.ts'
-import { credentialsOf, databasePassword, providersOf } from './services.ts'
+import { credentialsOf, databasePassword, openTransport } from './services.ts'
 
-/** A running daemon with its endpoints. */
-export interface Daemon {
-  /** Address of the endpoints. */
-  readonly url: string
-  readonly engine: Engine
-  readonly log: FlushableLog
-  /** Says why, drains, gives everything back, and resolves. A second call waits for the first. */
-  readonly stop: (why?: Ending) => Promise<void>
-}
-
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly config: Config
   /** Postgres address; the one of an embedded Postgres where the config says so. */
   readonly databaseUrl: string
-  readonly clock: Clock
-  readonly random: Random
   readonly log?: FlushableLog
 }
 
 /** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, clock, random } = options
-  const credentials = await credentialsOf(config, clock)
+  const daemon = new Daemon(await openParts(options))
+  await daemon.serve()
+  return daemon
+}
+
+/** How long the database may take for one statement of what is read for people and for metrics, ms. */
+const readingTimeout = 3_000
+
+type Parts = Awaited<ReturnType<typeof openParts>>
+
+/** Everything that the engine stands on. */
+async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
+  const credentials = await credentialsOf(config, systemClock)
   const signers = await signersIn(config)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
-  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
+  const log = options.log ?? createLog({ level: config.log.level, clock: systemClock, secrets })
   const settings = engineSettings(config)
-  const password = await databasePassword(config, clock)
-  const connection = { ...connectOptions(config, options.databaseUrl), password }
   const streams = configuredStreams(deploymentOf(config))
+  const password = await databasePassword(config, systemClock)
+  const connection = { ...connectOptions(config, databaseUrl), password }
   const pool = connect(connection)
-  /** Whoever reads how it goes must not keep a page from being stored. */
+  /** Reading how it goes must not keep a page from being stored. */
   const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
-
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -80,150 +76,164 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     retention: config.retention,
   })
   const meter = new PrometheusMeter({
-    clock,
+    clock: systemClock,
     version,
     streams: streams.map(stream => stream.name),
     operations: streams.map(stream => stream.operation.name),
     rejectReasons,
-    noticeOutcomes: allNoticeOutcomes,
+    noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(settings.apps, engine.owned().apps),
     storeGauges: () => readStoreGauges(readings),
   })
   const ownership = onceMigrated(
-    createOwnership({ ...connection, owner: ownerName(random), shards, ttl: ownershipTtl }),
+    createOwnership({ ...connection, owner: ownerName(), shards, ttl: ownershipTtl }),
     pool,
   )
-  const transport = createTransport({
-    clock,
-    random,
-    providers: providersOf(config),
-    proxy: await config.provider.proxy?.reveal(),
+  const transport = await openTransport(config, {
     credentials,
-    limits: { total: settings.deadline },
-    userAgent: `penstock/${version}`,
+    deadline: settings.deadline,
     onUnframed: operation => {
       meter.unframed(operation)
       log.debug('an answer ended only with its connection', { operation: called(operation) })
     },
   })
-  const context = { store, ledger: createLedger(pool), ownership, transport, meter, log, clock, random }
   const engine = startEngine({
-    ...context,
-    settings,
-    streams,
+    ...{ store, ledger: createLedger(pool), ownership, transport, meter, log, settings, streams },
+    ...{ clock: systemClock, random: systemRandom },
     queue: createQueue(),
     load: createLoad(roomForAnswers()),
   })
+  return { config, log, signers, pool, readings, store, meter, ownership, transport, engine }
+}
 
-  const heartbeat = startHeartbeat({ clock })
-  const draining = { now: false }
-  const release = async () => {
+/** A running daemon with its endpoints. */
+export class Daemon {
+  readonly log: FlushableLog
+  readonly #parts: Parts
+  readonly #endpoints: Endpoints
+  readonly #heartbeat = startHeartbeat({ clock: systemClock })
+  #url = ''
+  #isDraining = false
+  #stopping: Promise<void> | undefined
+
+  constructor(parts: Parts) {
+    const { config, log, meter } = parts
+    this.#parts = parts
+    this.log = log
+    this.#endpoints = new Endpoints(config, log, section => meter.connectionRefused(section))
+  }
+
+  /** Address of the endpoints. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** Gives everything back where the endpoints cannot be served. */
+  async serve(): Promise<void> {
+    const { config, log } = this.#parts
+    const notifications = notificationsOf(this.#parts)
+    try {
+      const noticesUrl =
+        notifications &&
+        (await this.#endpoints.serve('notifications', listening =>
+          startNotifications(notifications, listening),
+        ))
+      this.#url = await this.#serveHttp()
+      for (const text of offTexts(config)) log.info('streams are off', { reason: text })
+      log.info('draining', {
+        ...{ url: this.#url, apps: config.apps.length, version },
+        ...(noticesUrl && { notifications: `${noticesUrl}/notifications` }),
+      })
+    } catch (error) {
+      await this.#release()
+      throw error
+    }
+  }
+
+  /** Says why, drains, gives everything back, and resolves. A second call waits for the first. */
+  stop(why?: Ending): Promise<void> {
+    this.#stopping ??= this.#stop(why)
+    return this.#stopping
+  }
+
+  #serveHttp(): Promise<string> {
+    const { log, meter, engine, pool, readings } = this.#parts
+    const status = createStatus({
+      ...{ clock: systemClock, log, own: () => ({ version, ...engine.owned() }) },
+      read: () => readStatus(readings),
+    })
+    const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
+    return this.#endpoints.serve('http', listening => startServer({ ...listening, meter, health, status }))
+  }
+
+  async #stop(why: Ending | undefined): Promise<void> {
+    this.#isDraining = true
+    this.log.info('stopping: pages in hand are finished first', why && { why })
+    await this.#release()
+    this.log.info('stopped')
+    this.log.flush()
+  }
+
+  async #release(): Promise<void> {
+    const { engine, transport, ownership, pool, readings, meter } = this.#parts
     await engine.stop()
     await transport.close()
     await ownership.close()
     await Promise.all([pool.end(), readings.end()])
-    heartbeat.stop()
+    this.#heartbeat.stop()
     meter.close()
-  }
-  const servers: RunningServer[] = []
-  const listenAt = (section: 'http' | 'notifications') => ({
-    ...{
-      listen: listenAddress(config, section),
-      refused: () => meter.connectionRefused(section),
-      clock,
-      log,
-    },
-  })
-  const closeServers = () => Promise.all(servers.map(server => server.close()))
-  const serve = async (section: 'http' | 'notifications', server: Promise<RunningServer>) => {
-    const running = await server.catch(async (error: unknown) => {
-      await release()
-      await closeServers()
-      throw unservable(config, section, error)
-    })
-    servers.push(running)
-    return running.url
-  }
-  const notifications = notificationsOf({
-    ...{ config, signers, store, meter, log },
-    notifications: createNotificationStore(pool),
-    want: app => engine.schedule(app, 'cloud-players'),
-  })
-  const noticesUrl =
-    notifications &&
-    (await serve('notifications', startNotifications(notifications, listenAt('notifications'))))
-  const endpoints = startServer({
-    ...listenAt('http'),
-    meter,
-    health: { alive: heartbeat.alive, notReady: () => notReady(pool, draining.now) },
-    status: createStatus({
-      ...{ clock, log, own: () => ({ version, ...engine.owned() }), read: () => readStatus(readings) },
-    }),
-  })
-  const url = await serve('http', endpoints)
-  for (const text of offTexts(config)) log.info('streams are off', { reason: text })
-  log.info('draining', {
-    ...{ url, apps: config.apps.length, version },
-    ...(noticesUrl && { notifications: `${noticesUrl}/notifications` }),
-  })
-
-  let stopping: Promise<void> | undefined
-  const stop = async (why?: Ending) => {
-    draining.now = true
-    log.info('stopping: pages in hand are finished first', why && { why })
-    await release()
-    await closeServers()
-    log.info('stopped')
-    log.flush()
-  }
-  return {
-    url,
-    engine,
-    log,
-    stop: why => {
-      stopping ??= stop(why)
-      return stopping
-    },
+    await this.#endpoints.close()
   }
 }
 
-/** How long the database may take for one statement of what is read for people and for metrics, ms. */
-const readingTimeout = 3_000
+/** Secrets with which notifications of the apps are signed. Reads them now; throws SecretError. */
+async function signersIn({ apps }: Config): Promise<readonly Signer[]> {
+  const each = apps.map(async ({ id, notifications }) =>
+    notifications ? [{ app: id, secret: await notifications.secret.reveal() }] : [],
+  )
+  return (await Promise.all(each)).flat()
+}
+
+/** What answers POST /notifications; undefined where no app has a secret for them. */
+function notificationsOf({
+  config,
+  signers,
+  store,
+  pool,
+  engine,
+  meter,
+  log,
+}: Parts): Notifications | undefined {
+  const { players } = config.provider
+  if (!players || signers.length === 0) return undefined
+  const take = createNotificationHandler({
+    ...{ signers, store, meter, log, notifications: createNotificationStore(pool) },
+    // A notice makes the list of the app's players due.
+    want: app => engine.schedule(app, cloudPlayers.name),
+    stream: cloudPlayers.name,
+    headers: { sha1: players.signatureHeader, sha256: players.signatureHeaderV2 },
+  })
+  return { take, turnAway: why => meter.notification(undefined, why) }
+}
 
 /** Tells processes apart, also on one machine and after a restart. */
-function ownerName(random: Random): string {
-  return `${hostname()}/${process.pid}/${random.uuid().slice(0, 8)}`
-}
-
-function listenAddress(config: Config, section: 'http' | 'notifications'): string {
-  const { listen } = config[section]
-  return listen.host.includes(':') ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`
-}
-
-/** What to do when the endpoints cannot be served. */
-function unservable(config: Config, section: 'http' | 'notifications', cause: unknown): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') return cause
-  return new CommandError(
-    `${section === 'http' ? 'the endpoints' : 'notifications'} cannot be served at ${listenAddress(config, section)} (${code}): choose another ${section}.listen`,
-    exitFailed,
-    { cause },
-  )
+function ownerName(): string {
+  return `${hostname()}/${process.pid}/${systemRandom.uuid().slice(0, 8)}`
 }
 
 /** SQLSTATE of what migrations would have made. */
 const undefinedTable = '42P01'
 
-function refuse(error: unknown): never {
-  throw storeError(error)
-}
-
 /** A database that was away at the start is looked at once more before anything is owned in it. */
-function onceMigrated<O extends Ownership>(ownership: O, pool: pg.Pool): O {
+function onceMigrated(ownership: OwnershipSession, pool: pg.Pool) {
   let isMigrated = false
-  const claim = async () => {
-    const missing = isMigrated ? [] : await missingMigrations(pool).catch(refuse)
+  const claim: Ownership['claim'] = async () => {
+    const missing = isMigrated
+      ? []
+      : await missingMigrations(pool).catch((error: unknown) => {
+          throw storeError(error)
+        })
     if (missing.length > 0) throw new StoreUnavailable(undefinedTable)
     isMigrated = true
     return await ownership.claim()

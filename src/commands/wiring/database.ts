@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Clock } from '../../clock/clock.ts'
+import { systemClock } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
 import {
   type ConnectOptions,
@@ -12,8 +12,9 @@ import { CommandError } from '../cli/exit.ts'
 import { loadConfiguredPostgres } from './installation.ts'
 
 /** The database of a configuration, with what must be stopped when it is no longer needed. */
-export interface Database {
+interface Database {
   readonly url: string
+  readonly isEmbedded: boolean
   readonly stop: () => Promise<void>
 }
 
@@ -21,19 +22,44 @@ export interface Database {
  * Opens the database that the configuration names; an embedded one is started. `join` uses an embedded one that
  * another process of ours has started, and leaves it running.
  */
-export async function openDatabase(
-  config: Config,
-  options: {
-    readonly clock: Clock
-    readonly whenOwned: 'refuse' | 'join'
-    readonly onProgress?: (line: string) => void
-  },
-): Promise<Database> {
+export async function openDatabase(config: Config, whenOwned: 'refuse' | 'join'): Promise<Database> {
   const url = await config.database.url.reveal()
-  if (url !== 'embedded') return { url, stop: async () => {} }
-  const { clock, whenOwned, onProgress = () => {} } = options
+  if (url !== 'embedded') return { url, isEmbedded: false, stop: async () => {} }
   const { startEmbedded } = await loadConfiguredPostgres()
-  return startEmbedded({ dataDir: config.database.dataDir, clock, whenOwned, onProgress })
+  const { dataDir } = config.database
+  const started = await startEmbedded({ dataDir, clock: systemClock, whenOwned })
+  return { url: started.url, isEmbedded: true, stop: started.stop }
+}
+
+interface DatabaseUse {
+  /** Only a database with every migration is of use. */
+  readonly isPrepared?: boolean
+  readonly poolSize?: number
+  /** Instead of the role of the configuration; empty keeps the login role. */
+  readonly role?: string
+}
+
+/** Lets a command use the database of the configuration. Throws CommandError where it cannot. */
+export async function withDatabase<T>(
+  config: Config,
+  { isPrepared = false, ...options }: DatabaseUse,
+  use: (pool: pg.Pool, url: string) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase(config, 'join')
+  try {
+    return await withPool(
+      { ...connectOptions(config, database.url), poolSize: 1, ...options },
+      async pool => {
+        const problem = await connectionProblem(pool)
+        if (problem) throw new CommandError(problem)
+        if (isPrepared && (await missingMigrations(pool)).length > 0)
+          throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+        return await use(pool, database.url)
+      },
+    )
+  } finally {
+    await database.stop()
+  }
 }
 
 /** How the configuration wants its database at `url` connected to. */
@@ -42,26 +68,21 @@ export function connectOptions(config: Config, url: string): ConnectOptions {
   return { url, poolSize, statementTimeout, lockTimeout, role }
 }
 
-/** Throws CommandError unless the database can be reached and has every migration of this release. */
-export async function assertMigrated(url: string): Promise<void> {
-  await withPool(url, async pool => {
-    const problem = await connectionProblem(pool)
-    if (problem) throw new CommandError(problem)
-    await assertComplete(pool)
-  })
-}
-
 /**
- * The same for a daemon, which outlives its database's outages: of a database that is away for the moment it answers
- * why, and throws for what does not pass by itself.
+ * Throws CommandError unless the database has every migration of this release. Of a database that is away for the
+ * moment it answers why: a daemon outlives that.
  */
-export async function assertMigratedOrAway(url: string): Promise<string | undefined> {
-  return await withPool(url, async pool => {
+export async function assertMigrated(url: string): Promise<string | undefined> {
+  const options = { url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
+  return await withPool(options, async pool => {
     const problem = await findConnectionProblem(pool)
     if (problem?.mayPass) return problem.text
     if (problem) throw new CommandError(problem.text)
-    await assertComplete(pool)
-    return undefined
+    const missing = await missingMigrations(pool)
+    if (missing.length === 0) return undefined
+    throw new CommandError(
+      `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
+    )
   })
 }
 
@@ -70,16 +91,8 @@ export async function missingMigrations(pool: pg.Pool): Promise<readonly string[
   return (await migrationStates(pool)).filter(state => !state.appliedAt).map(state => state.name)
 }
 
-async function assertComplete(pool: pg.Pool): Promise<void> {
-  const missing = await missingMigrations(pool)
-  if (missing.length === 0) return
-  throw new CommandError(
-    `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
-  )
-}
-
-async function withPool<T>(url: string, use: (pool: pg.Pool) => Promise<T>): Promise<T> {
-  const pool = connect({ url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' })
+async function withPool<T>(options: ConnectOptions, use: (pool: pg.Pool) => Promise<T>): Promise<T> {
+  const pool = connect(options)
   try {
     return await use(pool)
   } finally {

@@ -1,42 +1,55 @@
+import { systemClock } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
-import type { Log, NotificationStore, Store } from '../../engine/ports.ts'
-import type { Signer } from '../../http/notifications.ts'
-import { createNotificationHandler, noticeOutcomes } from '../../http/notifications.ts'
-import { cloudPlayers } from '../../streams/players/cloud-players.ts'
-import type { PrometheusMeter } from '../../telemetry/metrics.ts'
-import { type Notifications, turnedAway } from '../../telemetry/notifications.ts'
+import type { Log } from '../../engine/ports.ts'
+import type { ListenerOptions, RunningServer } from '../../telemetry/listener.ts'
+import { CommandError, exitFailed } from '../cli/exit.ts'
 
-/** Everything that may become of a notification, for its metric. */
-export const allNoticeOutcomes = [...noticeOutcomes, ...turnedAway] as const
+/** Sections of the configuration that say where something is served. */
+type Section = 'http' | 'notifications'
 
-/** Secrets with which notifications of the apps are signed. Reads them now; throws SecretError. */
-export async function signersIn({ apps }: Config): Promise<readonly Signer[]> {
-  const each = apps.map(async ({ id, notifications }) =>
-    notifications ? [{ app: id, secret: await notifications.secret.reveal() }] : [],
-  )
-  return (await Promise.all(each)).flat()
-}
+/** What a daemon serves: its own endpoints, and notifications where an app has a secret for them. */
+export class Endpoints {
+  readonly #config: Config
+  readonly #log: Log
+  readonly #refused: (section: Section) => void
+  readonly #servers: RunningServer[] = []
 
-export interface NotificationParts {
-  readonly config: Config
-  readonly signers: readonly Signer[]
-  readonly notifications: NotificationStore
-  readonly store: Pick<Store, 'deadLetter'>
-  /** Makes the list of an app's players due. */
-  readonly want: (app: string) => void
-  readonly meter: Pick<PrometheusMeter, 'notification' | 'deadLetters'>
-  readonly log: Log
-}
+  /** `refused` counts a connection that was closed because there were too many. */
+  constructor(config: Config, log: Log, refused: (section: Section) => void) {
+    this.#config = config
+    this.#log = log
+    this.#refused = refused
+  }
 
-/** What answers POST /notifications; undefined where no app has a secret for them. */
-export function notificationsOf(parts: NotificationParts): Notifications | undefined {
-  const { config, signers, notifications, store, want, meter, log } = parts
-  const { players } = config.provider
-  if (!players || signers.length === 0) return undefined
-  const { signatureHeader: sha1, signatureHeaderV2: sha256 } = players
-  const take = createNotificationHandler({
-    ...{ signers, notifications, store, want, meter, log, stream: cloudPlayers.name },
-    headers: { sha1, sha256 },
-  })
-  return { take, turnAway: why => meter.notification(undefined, why) }
+  /** Answers the address. Throws CommandError where it cannot be used. */
+  async serve(
+    section: Section,
+    start: (options: ListenerOptions) => Promise<RunningServer>,
+  ): Promise<string> {
+    const listen = this.#addressOf(section)
+    const refused = () => this.#refused(section)
+    try {
+      const server = await start({ listen, refused, clock: systemClock, log: this.#log })
+      this.#servers.push(server)
+      return server.url
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+      if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') throw cause
+      const what = section === 'http' ? 'the endpoints' : 'notifications'
+      throw new CommandError(
+        `${what} cannot be served at ${listen} (${code}): choose another ${section}.listen`,
+        exitFailed,
+        { cause },
+      )
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(server => server.close()))
+  }
+
+  #addressOf(section: Section): string {
+    const { host, port } = this.#config[section].listen
+    return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock/clock.ts'
+import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import {
@@ -8,8 +9,9 @@ import {
   rereadToken,
   type TokenSource,
 } from '../../http/authentication.ts'
-import type { ProviderSettings } from '../../http/transport.ts'
-import type { Family } from '../../provider/operation.ts'
+import { createTransport, type ProviderSettings } from '../../http/transport.ts'
+import type { Family, Operation } from '../../provider/operation.ts'
+import { version } from './installation.ts'
 
 /** What is read from outside is read again at this age at the latest; a token lasts a day at most. */
 const MAX_AGE_MS = 3_600_000
@@ -17,23 +19,39 @@ const MAX_AGE_MS = 3_600_000
 /** Whoever connects to the database reads its password again at this age: the file is small and connections are few. */
 const PASSWORD_MAX_AGE_MS = 5_000
 
-/** Where the services of a configuration are, for the transport. */
-export function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
-  const { classroom, analytics, players } = provider
-  return {
-    ...(classroom && { classroom: settingsOf(classroom) }),
-    ...(analytics && { analytics: settingsOf(analytics) }),
-    ...(players && { players: settingsOf(players) }),
-  }
+/** How requests leave for the services of a configuration. The caller closes it. */
+export async function openTransport(
+  config: Config,
+  options: {
+    readonly credentials: Credentials
+    /** ms after which a request is given up. */
+    readonly deadline: number
+    readonly onUnframed?: (operation: Operation) => void
+  },
+) {
+  const { deadline, ...others } = options
+  return createTransport({
+    ...others,
+    clock: systemClock,
+    random: systemRandom,
+    providers: providersOf(config),
+    proxy: await config.provider.proxy?.reveal(),
+    limits: { total: deadline },
+    userAgent: `penstock/${version}`,
+  })
 }
 
-function settingsOf(service: {
-  readonly url: string
-  readonly insecure: boolean
-  readonly maxBodyBytes: number
-}): ProviderSettings {
-  return { url: service.url, insecure: service.insecure, bodyBytes: service.maxBodyBytes }
+function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
+  const configured = families.flatMap(family => {
+    const service = provider[family]
+    if (!service) return []
+    const { url, insecure, maxBodyBytes } = service
+    return [[family, { url, insecure, bodyBytes: maxBodyBytes }] as const]
+  })
+  return Object.fromEntries(configured)
 }
+
+const families = ['classroom', 'analytics', 'players'] as const
 
 /** How the transport authenticates each app. Reads all but tokens now; throws SecretError. */
 export async function credentialsOf({ provider, apps }: Config, clock: Clock): Promise<Credentials> {
