@@ -11,9 +11,6 @@ import {
 } from '../provider/operation.ts'
 import { bodyNames } from './describe.ts'
 
-/** Arguments as people give them: path, query and body side by side. */
-export type Given = Readonly<Record<string, unknown>>
-
 /** The project that an operation is called for. */
 export interface Project {
   readonly id: string
@@ -24,7 +21,7 @@ export interface Project {
 interface Placed {
   readonly parameters: Parameters
   /** Absent where the operation has no body. */
-  readonly body?: Given
+  readonly body?: Parameters
 }
 
 /** Parameters that tell the project; nobody gives them by hand. */
@@ -35,7 +32,7 @@ export function isOfProject(name: string): boolean {
 }
 
 /** Puts arguments where the contract has them; project and region come from the app, a region that is given wins. */
-export function placeArguments(operation: Operation, given: Given, project: Project): Placed {
+export function placeArguments(operation: Operation, given: Parameters, project: Project): Placed {
   const names = [...Object.keys(operation.pathParams), ...Object.keys(operation.queryParams)]
   const parameters = Object.fromEntries(names.map(name => [name, argumentOf(name, given, project)]))
   if (!operation.body) return { parameters }
@@ -44,29 +41,23 @@ export function placeArguments(operation: Operation, given: Given, project: Proj
   return { parameters, body: Object.fromEntries(body) }
 }
 
-/** The same arguments side by side again, without what the app fills in. */
-export function joinArguments({ parameters, body }: Placed): Given {
-  const own = Object.entries(parameters).filter(([name, value]) => value !== undefined && !isOfProject(name))
-  return { ...Object.fromEntries(own), ...body }
-}
-
 /**
  * Checks arguments against the contract and writes the request line. Throws ParameterError with every rule that is
  * broken, each behind the name of its parameter; values are never told, as they may be secret.
  */
-export function requestOf(operation: Operation, given: Given, project: Project): RequestLine {
+export function requestOf(operation: Operation, given: Parameters, project: Project): RequestLine {
   const placed = placeArguments(operation, given, project)
   const problems = [...unknownNames(operation, given), ...brokenRules(operation, placed)]
   if (problems.length > 0) throw new ParameterError(`${called(operation)}: ${problems.join('; ')}`)
   return requestLine(operation, placed.parameters, placed.body)
 }
 
-function argumentOf(name: string, given: Given, project: Project): unknown {
+function argumentOf(name: string, given: Parameters, project: Project): unknown {
   if (projectNames.has(name)) return project.id
   return name === 'region' ? (given.region ?? project.region) : given[name]
 }
 
-function unknownNames(operation: Operation, given: Given): readonly string[] {
+function unknownNames(operation: Operation, given: Parameters): readonly string[] {
   const known = namesOf(operation)
   return Object.keys(given)
     .filter(name => !known.includes(name))
@@ -125,7 +116,7 @@ function atPath(value: unknown, path: readonly PropertyKey[]): unknown {
  * undefined when the plan serves it, or when it asks for none. All bounds are strict.
  */
 export function rangeProblem(
-  given: Given,
+  given: Parameters,
   { availableData, timeFrame, dataDelay }: RangeLimits,
   now: number,
 ): string | undefined {

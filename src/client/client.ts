@@ -1,7 +1,7 @@
 import { operations } from '../provider/index.ts'
-import { called, type Operation, ParameterError } from '../provider/operation.ts'
+import { called, type Operation, ParameterError, type Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
-import { type Given, rangeProblem, requestOf } from './arguments.ts'
+import { rangeProblem, requestOf } from './arguments.ts'
 import * as creating from './create-player.ts'
 import * as deleting from './delete-player.ts'
 import { createDispatcher, type Dispatcher, type DispatcherPorts } from './dispatcher.ts'
@@ -46,7 +46,8 @@ export function createClient(ports: ClientPorts): Client {
   }
 }
 
-function someOf(ids: readonly string[]): string {
+/** The first of these IDs, for a sentence. */
+export function someOf(ids: readonly string[]): string {
   return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
 }
 
@@ -54,7 +55,7 @@ function appClient(ports: ClientPorts, dispatcher: Dispatcher, app: ClientApp): 
   const calls = Object.entries(operations).map(([family, all]) => {
     const each = Object.entries(all).map(([name, operation]) => [
       name,
-      (given: Given = {}, options: CallOptions = {}) =>
+      (given: Parameters = {}, options: CallOptions = {}) =>
         perform(ports, dispatcher, app, operation, given, options),
     ])
     return [family, Object.fromEntries(each)]
@@ -68,7 +69,7 @@ async function perform(
   dispatcher: Dispatcher,
   app: ClientApp,
   operation: Operation,
-  given: Given,
+  given: Parameters,
   options: CallOptions,
 ): Promise<unknown> {
   const { requestId, ...unnamed } = options
@@ -95,7 +96,7 @@ async function once(
   dispatcher: Dispatcher,
   app: ClientApp,
   operation: Operation,
-  given: Given,
+  given: Parameters,
   { timeout = defaultTimeout, requestId }: CallOptions,
 ): Promise<unknown> {
   const { request, limit } = checked(ports, app, operation, given, requestId)
@@ -108,7 +109,7 @@ export function checked(
   ports: Pick<ClientPorts, 'clock' | 'transport'>,
   app: ClientApp,
   operation: Operation,
-  given: Given,
+  given: Parameters,
   requestId?: string,
 ) {
   if (requestId !== undefined && !uuid.test(requestId))

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Parameters } from '../provider/operation.ts'
 import {
   blindSeconds,
   type CreateAnswer,
@@ -6,7 +7,7 @@ import {
   type PlayerItem,
   secretPlayerFields,
 } from '../provider/players/index.ts'
-import type { Given, Project } from './arguments.ts'
+import type { Project } from './arguments.ts'
 import { CallError, formatTrace, isUncertain } from './errors.ts'
 import { listAll } from './list-players.ts'
 import type { Intent, OpenIntent, PlayerPorts } from './ports.ts'
@@ -23,9 +24,9 @@ const CLOCK_MS = 120_000
 
 /** A player with a name of its own, so that it can be found again. */
 export function named(
-  given: Given,
+  given: Parameters,
   { random }: Pick<PlayerPorts, 'random'>,
-): Given & { readonly name: string } {
+): Parameters & { readonly name: string } {
   const { name } = given
   return { ...given, name: typeof name === 'string' ? name : `penstock-${random.uuid()}` }
 }
@@ -40,7 +41,7 @@ export function named(
 export async function createPlayer(
   ports: PlayerPorts,
   project: Project,
-  given: Given & { readonly name: string },
+  given: Parameters & { readonly name: string },
 ): Promise<Created> {
   const { intents } = ports
   const app = project.id
@@ -66,7 +67,7 @@ export async function createPlayer(
 /** One intent on its way to its player. */
 class Making {
   readonly #ports: PlayerPorts
-  readonly #given: Given & { readonly name: string }
+  readonly #given: Parameters & { readonly name: string }
   readonly #intent: Intent
   readonly #resumed: OpenIntent | undefined
   /** When the intent was first written down, on the monotonic clock, ms. */
@@ -76,7 +77,7 @@ class Making {
 
   constructor(
     ports: PlayerPorts,
-    given: Given & { readonly name: string },
+    given: Parameters & { readonly name: string },
     intent: Intent,
     resumed: OpenIntent | undefined,
   ) {
@@ -197,7 +198,7 @@ function isLike(wanted: unknown, said: unknown): boolean {
 }
 
 /** Told apart by what they are to be like. A token is made anew for each try and playTs may move on. */
-function hashOf(given: Given): string {
+function hashOf(given: Parameters): string {
   const kept = Object.entries(given)
     .filter(([name, value]) => value !== undefined && name !== 'playTs' && !secretPlayerFields.has(name))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

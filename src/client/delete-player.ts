@@ -1,5 +1,5 @@
+import type { Parameters } from '../provider/operation.ts'
 import { blindSeconds, deletePlayer as operation } from '../provider/players/index.ts'
-import type { Given } from './arguments.ts'
 import { CallError, formatTrace, isUncertain } from './errors.ts'
 import { listAll } from './list-players.ts'
 import type { PlayerPorts } from './ports.ts'
@@ -23,7 +23,7 @@ type Outcome = 'done' | 'open' | 'not found'
 export async function deletePlayer(
   ports: Omit<PlayerPorts, 'intents' | 'random'>,
   app: string,
-  given: Given,
+  given: Parameters,
 ): Promise<void> {
   const { clock, tell } = ports
   const visible = clock.monotonic() + blindSeconds * 1_000
@@ -47,7 +47,7 @@ export async function deletePlayer(
   throw new CallError(operation, { kind: 'unsettled', text })
 }
 
-function elsewhere({ id }: Given): CallError {
+function elsewhere({ id }: Parameters): CallError {
   const text = `player ${String(id)} is listed, but not known in this region: give the region in which it was made`
   return new CallError(operation, { kind: 'not_found', text, status: 404 })
 }
@@ -55,7 +55,7 @@ function elsewhere({ id }: Given): CallError {
 async function destroy(
   { ask, tell }: Omit<PlayerPorts, 'intents' | 'random'>,
   app: string,
-  given: Given,
+  given: Parameters,
 ): Promise<Outcome> {
   try {
     await ask(operation, given)

@@ -1,9 +1,9 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import type { Fence } from '../engine/ports.ts'
 import type { GroupLimit } from '../engine/settings.ts'
-import type { Operation } from '../provider/operation.ts'
+import type { Operation, Parameters } from '../provider/operation.ts'
 import type { PlayerQuestion } from '../provider/players/index.ts'
-import type { Given, Project } from './arguments.ts'
+import type { Project } from './arguments.ts'
 
 /** What tells the counters of one operation apart. */
 export interface Question extends PlayerQuestion {
@@ -53,7 +53,7 @@ export interface PlayerPorts {
   readonly random: Random
   readonly intents: IntentStore
   /** Sends one request of the app in its turn. Rejects with CallError. */
-  readonly ask: (operation: Operation, given: Given) => Promise<unknown>
+  readonly ask: (operation: Operation, given: Parameters) => Promise<unknown>
   /** The provider's clock as far as it is known, ms since the epoch. */
   readonly providerNow: () => number
   readonly tell: (note: Note) => void

@@ -1,5 +1,4 @@
-import type { Given } from '../client/arguments.ts'
-import { type Client, checked } from '../client/client.ts'
+import { type Client, checked, someOf } from '../client/client.ts'
 import { named } from '../client/create-player.ts'
 import type { Note } from '../client/ports.ts'
 import type { CallOptions } from '../client/types.ts'
@@ -8,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { nearest } from '../config/suggest.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
-import type { Operation } from '../provider/operation.ts'
+import type { Operation, Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, secretPlayerFields } from '../provider/players/index.ts'
 import { redacted } from '../provider/redaction.ts'
 import { type ApiWords, readValues, readWords } from './api/arguments.ts'
@@ -60,23 +59,22 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
   }
 }
 
-function call(client: Client, app: string, operation: Operation, given: Given, options: CallOptions) {
+function call(client: Client, app: string, operation: Operation, given: Parameters, options: CallOptions) {
   // What is given has the shape that the contract says; the client checks it.
   const family = client.app(app)[operation.family] as unknown as Readonly<Record<string, UntypedCall>>
   return family[operation.name]!(given, options)
 }
 
-type UntypedCall = (given: Given, options: CallOptions) => Promise<unknown>
+type UntypedCall = (given: Parameters, options: CallOptions) => Promise<unknown>
 
 function appOf({ apps }: Config, id: string | undefined): string {
   const ids = apps.map(app => app.id)
   const [only] = ids
   if (id === undefined && ids.length === 1 && only !== undefined) return only
   if (id !== undefined && ids.includes(id)) return id
-  const some = `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
   const meant = id === undefined ? undefined : nearest(id, ids)
   const wrong = id === undefined ? '--app is missing' : `the configuration has no app ${id}`
-  throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : `it has ${some}`}`, exitUsage)
+  throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : `it has ${someOf(ids)}`}`, exitUsage)
 }
 
 /** The request as it would be sent. */
@@ -84,7 +82,7 @@ function show(
   config: Config,
   id: string,
   operation: Operation,
-  given: Given,
+  given: Parameters,
   { requestId }: ApiWords,
   format: Format,
 ): void {
@@ -102,7 +100,7 @@ function show(
     requestId,
   )
   const { method, target, body } = request
-  const shown = Object.entries((body ?? {}) as Given).map(([name, value]) => [
+  const shown = Object.entries((body ?? {}) as Parameters).map(([name, value]) => [
     name,
     operation === createPlayer && secretPlayerFields.has(name) ? redacted : value,
   ])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { joinArguments, namesOf, placeArguments, requestOf } from '../../src/client/arguments.ts'
+import { isOfProject, namesOf, placeArguments, requestOf } from '../../src/client/arguments.ts'
 import { describeOperation } from '../../src/client/describe.ts'
 import { analyticsOperations } from '../../src/provider/analytics/index.ts'
 import { classroomOperations } from '../../src/provider/classroom/index.ts'
@@ -70,14 +70,17 @@ describe('placing arguments', () => {
     )
   })
 
-  test('what is placed can be joined again to what was given', () => {
+  test('what is placed, side by side again, is what was given', () => {
     fc.assert(
       fc.property(fc.constantFrom(...allOperations), fc.infiniteStream(fc.boolean()), (operation, chosen) => {
         const names = namesOf(operation).filter(() => chosen.next().value)
         const given = Object.fromEntries(names.map((name, i) => [name, `value ${i}`]))
-        const joined = joinArguments(placeArguments(operation, given, project))
+        const { parameters, body } = placeArguments(operation, given, project)
+        const placed = Object.entries({ ...parameters, ...body }).filter(
+          ([name, value]) => value !== undefined && !isOfProject(name),
+        )
         const region = 'region' in operation.pathParams ? { region: given.region ?? project.region } : {}
-        expect(joined).toEqual({ ...given, ...region })
+        expect(Object.fromEntries(placed)).toEqual({ ...given, ...region })
       }),
     )
   })

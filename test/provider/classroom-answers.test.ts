@@ -1,17 +1,37 @@
 import { describe, expect, it } from 'vitest'
 import {
+  Attendance,
+  ChatMessage,
+  cmds,
   EventRecord,
   eventBatch,
-  eventData,
+  HandsChange,
   PollChange,
   QuizChange,
   RecordingItem,
+  RecordingStateChange,
+  ResourceChange,
   ResourceItem,
+  RewardChange,
+  RoomStateChange,
   recordingBatch,
   resourceBatch,
+  StageChange,
   WidgetItem,
   widgetBatch,
 } from '../../src/provider/classroom/index.ts'
+
+/** Shape of `data` by cmd, for the event types that the document describes. */
+const eventData = {
+  [cmds.roomState]: RoomStateChange,
+  [cmds.chat]: ChatMessage,
+  [cmds.attendance]: Attendance,
+  [cmds.recordingState]: RecordingStateChange,
+  [cmds.resources]: ResourceChange,
+  [cmds.rewards]: RewardChange,
+  [cmds.stage]: StageChange,
+  [cmds.hands]: HandsChange,
+} as const
 
 const envelope = { code: 0, msg: 'Success', ts: 1_767_600_000_000 }
 

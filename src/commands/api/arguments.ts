@@ -4,18 +4,16 @@ import { describeOperation, type ParameterFacts } from '../../client/describe.ts
 import type { Environment } from '../../config/environment.ts'
 import { reasonOf } from '../../config/secret-source.ts'
 import { nearest } from '../../config/suggest.ts'
-import { called, type Operation } from '../../provider/operation.ts'
+import { called, type Operation, type Parameters } from '../../provider/operation.ts'
 import { parseDuration } from '../../settings/duration.ts'
 import { CommandError, exitUsage } from '../cli/exit.ts'
-
-type Given = Readonly<Record<string, unknown>>
 
 /** The values of a command line as the operation wants them. Throws CommandError; the text never holds a value. */
 export async function readValues(
   operation: Operation,
   written: ReadonlyMap<string, string>,
   env: Environment,
-): Promise<Given> {
+): Promise<Parameters> {
   const facts = describeOperation(operation).filter(({ name }) => !isOfProject(name))
   const entries: [string, unknown][] = []
   for (const [name, text] of written) {

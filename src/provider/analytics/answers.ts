@@ -63,13 +63,21 @@ export const SeriesAnswer = Envelope.extend({ data: uncounted })
 export const limitCode = 300
 
 /** The documented body codes. The HTTP status beside a code is not documented. */
-export const analyticsErrors: readonly BusinessError[] = [
+const analyticsErrors: readonly BusinessError[] = [
   { status: 400, code: 400, meaning: 'Invalid parameters' },
   { status: 401, code: 401, meaning: 'Unauthorized' },
   { status: 403, code: 403, meaning: 'Wrong authorization information; the request is forbidden' },
   { status: 404, code: 404, meaning: 'Wrong API invoked' },
   { status: 500, code: 500, meaning: 'Unknown error' },
 ]
+
+/** What all operations have in common. */
+export const ofAnalytics = {
+  family: 'analytics',
+  method: 'GET',
+  pathParams: {},
+  errors: analyticsErrors,
+} as const
 
 /** Messages beside code 300 as the document writes them, and what each stands for. */
 export const limitMessages = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, Envelope, list, listOfPage, notEmpty, uncounted } from './answers.ts'
+import { Envelope, list, listOfPage, notEmpty, ofAnalytics, uncounted } from './answers.ts'
 import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
 /** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
@@ -90,12 +90,10 @@ export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() })
 )
 
 export const callSessions = {
+  ...ofAnalytics,
   name: 'callSessions',
-  family: 'analytics',
   summary: 'Lists the user sessions of a call',
-  method: 'GET',
   path: '/beta/analytics/call/sessions',
-  pathParams: {},
   queryParams: {
     ...call,
     ...paging,
@@ -109,7 +107,6 @@ export const callSessions = {
   },
   answer: CallSessionsAnswer,
   items: { call_info: SessionItem },
-  errors: analyticsErrors,
   limitGroup: 'call-details',
   limits: callDetailsLimits,
 } as const satisfies Operation
@@ -132,19 +129,16 @@ export type MetricSeries = z.infer<typeof MetricSeries>
 export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
 
 export const callMetrics = {
+  ...ofAnalytics,
   name: 'callMetrics',
-  family: 'analytics',
   summary: 'Reads the quality metrics of sessions of a call',
-  method: 'GET',
   path: '/beta/analytics/call/metrics',
-  pathParams: {},
   queryParams: {
     ...call,
     sids: listOf(maxima.sids).describe(`IDs of sessions: 1 to ${maxima.sids} with commas between`),
   },
   answer: CallMetricsAnswer,
   items: { metrics: MetricsItem.extend({ data: z.array(MetricSeries) }) },
-  errors: analyticsErrors,
   limitGroup: 'call-details',
   ownLimitGroup: 'call-metrics',
   limits: callDetailsLimits,

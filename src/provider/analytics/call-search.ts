@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { days, hours, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, Envelope, list, listOfPage, notEmpty } from './answers.ts'
+import { Envelope, list, listOfPage, notEmpty, ofAnalytics } from './answers.ts'
 import { appid, callRange, paging } from './parameters.ts'
 
 /** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */
@@ -25,12 +25,10 @@ export const CallItem = z.looseObject({
 export type CallItem = z.infer<typeof CallItem>
 
 export const callSearch = {
+  ...ofAnalytics,
   name: 'callSearch',
-  family: 'analytics',
   summary: 'Searches calls in a range of time, newest first',
-  method: 'GET',
   path: '/beta/analytics/call/lists',
-  pathParams: {},
   queryParams: {
     ...callRange,
     appid,
@@ -39,7 +37,6 @@ export const callSearch = {
   },
   answer: CallListAnswer,
   items: { call_lists: CallItem },
-  errors: analyticsErrors,
   limitGroup: 'call-search',
   limits: {
     standard: {

@@ -1,6 +1,6 @@
 import { days, hours, perDay, perMinute } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, SeriesAnswer, seriesValue } from './answers.ts'
+import { ofAnalytics, SeriesAnswer, seriesValue } from './answers.ts'
 import { appid, type Granularity, knownProducts, seriesRange, word } from './parameters.ts'
 
 /** Granularities that both plans with access allow. */
@@ -30,12 +30,10 @@ export const qualityMetrics = [
 const frame = { ...seriesRange, appid } as const
 
 export const usageInsight = {
+  ...ofAnalytics,
   name: 'usageInsight',
-  family: 'analytics',
   summary: 'Reads a usage metric over a time frame',
-  method: 'GET',
   path: '/beta/insight/usage/by_time',
-  pathParams: {},
   queryParams: {
     ...frame,
     metric: word.describe(`What is measured: ${usageMetrics.join(', ')}`),
@@ -43,7 +41,6 @@ export const usageInsight = {
   },
   answer: SeriesAnswer,
   items: { data: seriesValue(usageMetrics) },
-  errors: analyticsErrors,
   limitGroup: 'usage-insight',
   limits: {
     premium: {
@@ -62,12 +59,10 @@ export const usageInsight = {
 } as const satisfies Operation
 
 export const qualityInsight = {
+  ...ofAnalytics,
   name: 'qualityInsight',
-  family: 'analytics',
   summary: 'Reads a quality metric of a product over a time frame',
-  method: 'GET',
   path: '/beta/insight/quality/by_time',
-  pathParams: {},
   queryParams: {
     ...frame,
     metric: word.describe(`What is measured: ${qualityMetrics.join(', ')}`),
@@ -76,7 +71,6 @@ export const qualityInsight = {
   },
   answer: SeriesAnswer,
   items: { data: seriesValue(qualityMetrics) },
-  errors: analyticsErrors,
   limitGroup: 'quality-insight',
   limits: {
     premium: {

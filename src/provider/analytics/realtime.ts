@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { analyticsErrors, SeriesAnswer, seriesValue } from './answers.ts'
+import { ofAnalytics, SeriesAnswer, seriesValue } from './answers.ts'
 import { qualityMetrics } from './insights.ts'
 import { appid, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
 
@@ -34,19 +34,16 @@ const series = {
 } as const
 
 export const realtimeUsage = {
+  ...ofAnalytics,
   name: 'realtimeUsage',
-  family: 'analytics',
   summary: 'Reads numbers of users or channels in windows of 20 seconds',
-  method: 'GET',
   path: '/beta/realtime/usage/by_time_20sec',
-  pathParams: {},
   queryParams: {
     ...series,
     metric: word.describe(`What is measured: ${realtimeUsageMetrics.join(', ')}`),
   },
   answer: SeriesAnswer,
   items: { data: seriesValue(realtimeUsageMetrics) },
-  errors: analyticsErrors,
   limitGroup: 'realtime',
   limits: realtimeLimits,
 } as const satisfies Operation
@@ -60,12 +57,10 @@ const UserValues = seriesValue(qualityMetrics)
   })
 
 export const realtimeQuality = {
+  ...ofAnalytics,
   name: 'realtimeQuality',
-  family: 'analytics',
   summary: 'Reads a quality metric in windows of 20 seconds',
-  method: 'GET',
   path: '/beta/realtime/quality/by_time_20sec',
-  pathParams: {},
   queryParams: {
     ...series,
     metric: word.describe(`What is measured: ${qualityMetrics.join(', ')}`),
@@ -77,7 +72,6 @@ export const realtimeQuality = {
   },
   answer: SeriesAnswer,
   items: { data: UserValues },
-  errors: analyticsErrors,
   limitGroup: 'realtime',
   ownLimitGroup: 'realtime-quality',
   limits: realtimeLimits,

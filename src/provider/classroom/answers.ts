@@ -8,7 +8,7 @@ export const batchSize = 100
 const envelope = { code: z.int(), msg: z.string().nullish(), ts: z.number().nullish() }
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
-export const Envelope = z.looseObject(envelope)
+const Envelope = z.looseObject(envelope)
 export type Envelope = z.infer<typeof Envelope>
 
 /** `code` of an answer that succeeded. */
@@ -47,6 +47,15 @@ export const classroomErrors: readonly BusinessError[] = [
   { status: 500, code: classroomCodes.internal, meaning: 'the server failed' },
   { status: 503, meaning: 'a gateway got no timely reply from upstream' },
 ]
+
+/** What the operations have in common where they do not say otherwise. */
+export const ofClassroom = {
+  family: 'classroom',
+  queryParams: {},
+  answer: Envelope,
+  errors: classroomErrors,
+  limitGroup: 'classroom',
+} as const
 
 const NextId = z.union([z.string(), z.number(), z.bigint()]).nullish()
 type NextId = z.infer<typeof NextId>

@@ -1,20 +1,19 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { classroomErrors, Envelope } from './answers.ts'
+import { ofClassroom } from './answers.ts'
 import { anyObject, room, userUuid } from './fields.ts'
 
 export const roomStates = { notStarted: 0, started: 1, ended: 2, closed: 3 } as const
 
 /** The server then tells the room that the user left (cmd 20). */
 export const kickUser = {
+  ...ofClassroom,
   name: 'kickUser',
-  family: 'classroom',
   number: 1,
   summary: 'Puts a user out of a room',
   method: 'POST',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/exit',
   pathParams: { ...room, userUuid },
-  queryParams: {},
   /** `dirty` decides whether the user may come back; its fields are not documented. */
   body: z
     .strictObject({
@@ -25,15 +24,12 @@ export const kickUser = {
         ),
     })
     .default({}),
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 /** Which moves between states are refused is not documented. Emits cmd 1. */
 export const setRoomState = {
+  ...ofClassroom,
   name: 'setRoomState',
-  family: 'classroom',
   number: 2,
   summary: 'Sets the state of a room: 0 not started, 1 started, 2 ended, 3 closed',
   method: 'PUT',
@@ -44,10 +40,6 @@ export const setRoomState = {
       .literal(Object.values(roomStates), 'must be 0, 1, 2 or 3')
       .describe('0 not started, 1 started, 2 ended, 3 closed: nobody can join any more'),
   },
-  queryParams: {},
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const controlOperations = [kickUser, setRoomState] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, classroomErrors } from './answers.ts'
+import { batchOf, ofClassroom } from './answers.ts'
 import {
   anyObject,
   appId,
@@ -33,8 +33,8 @@ export const eventBatch = batchOf('cmd', 'sequence')
 
 /** Replayable: may be read again from the start as long as the provider remembers the room. */
 export const roomEvents = {
+  ...ofClassroom,
   name: 'roomEvents',
-  family: 'classroom',
   number: 9,
   summary: 'Reads the events of one room in order, at most 100 a batch',
   method: 'GET',
@@ -48,22 +48,18 @@ export const roomEvents = {
       .describe('Only events of this type, for example 20 for users who enter and leave'),
   },
   answer: eventBatch.answer,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 /** Possibly consuming: what an answer held may never be served again. */
 export const appEvents = {
+  ...ofClassroom,
   name: 'appEvents',
-  family: 'classroom',
   number: 10,
   summary: 'Hears the latest events of all rooms of an app',
   method: 'GET',
   path: '/{region}/edu/polling/apps/{appId}/v2/rooms/sequences',
   pathParams: { region, appId },
-  queryParams: {},
   answer: eventBatch.answer,
-  errors: classroomErrors,
   limitGroup: 'classroom-feed',
 } as const satisfies Operation
 
@@ -145,15 +141,3 @@ export const HandsChange = z.looseObject({
   removeProgressUsers: waving,
 })
 export type HandsChange = z.infer<typeof HandsChange>
-
-/** Shape of `data` by cmd, for the event types that the document describes. */
-export const eventData = {
-  [cmds.roomState]: RoomStateChange,
-  [cmds.chat]: ChatMessage,
-  [cmds.attendance]: Attendance,
-  [cmds.recordingState]: RecordingStateChange,
-  [cmds.resources]: ResourceChange,
-  [cmds.rewards]: RewardChange,
-  [cmds.stage]: StageChange,
-  [cmds.hands]: HandsChange,
-} as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { classroomErrors, Envelope } from './answers.ts'
+import { ofClassroom } from './answers.ts'
 import { anyObject, cause, identifier, room, userUuid } from './fields.ts'
 
 export const extAppStates = { disabled: 0, enabled: 1 } as const
@@ -26,16 +26,8 @@ const common = z.strictObject({
 
 const extApp = { ...room, extAppUuid: identifier.describe('ID of the extension app; under 64 bytes') }
 
-const shared = {
-  family: 'classroom',
-  queryParams: {},
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
-} as const
-
 export const updateRoomProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'updateRoomProperties',
   number: 11,
   summary: 'Sets custom properties of a room',
@@ -46,7 +38,7 @@ export const updateRoomProperties = {
 } as const satisfies Operation
 
 export const deleteRoomProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'deleteRoomProperties',
   number: 12,
   summary: 'Deletes custom properties of a room by name',
@@ -57,7 +49,7 @@ export const deleteRoomProperties = {
 } as const satisfies Operation
 
 export const updateUserProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'updateUserProperties',
   number: 13,
   summary: 'Sets custom properties of a user in a room',
@@ -68,7 +60,7 @@ export const updateUserProperties = {
 } as const satisfies Operation
 
 export const deleteUserProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'deleteUserProperties',
   number: 14,
   summary: 'Deletes custom properties of a user in a room by name',
@@ -79,7 +71,7 @@ export const deleteUserProperties = {
 } as const satisfies Operation
 
 export const updateExtAppProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'updateExtAppProperties',
   number: 15,
   summary: 'Sets custom properties of an extension app in a room, and switches it on or off',
@@ -90,7 +82,7 @@ export const updateExtAppProperties = {
 } as const satisfies Operation
 
 export const deleteExtAppProperties = {
-  ...shared,
+  ...ofClassroom,
   name: 'deleteExtAppProperties',
   number: 16,
   summary: 'Deletes custom properties of an extension app in a room by name',

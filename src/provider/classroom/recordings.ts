@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, classroomErrors, Envelope } from './answers.ts'
+import { batchOf, ofClassroom } from './answers.ts'
 import { anyObject, instant, nextId, room } from './fields.ts'
 
 export const recordingStates = { stopped: 0, started: 1 } as const
@@ -15,14 +15,13 @@ const statePath = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records/states
 
 /** A web recording begins a new MP4 file at about two hours or 2 GB. The service itself retries twice. */
 export const setRecordingState = {
+  ...ofClassroom,
   name: 'setRecordingState',
-  family: 'classroom',
   number: 3,
   summary: 'Starts (1) or stops (0) the recording of a room',
   method: 'PUT',
   path: statePath,
   pathParams: { ...room, state },
-  queryParams: {},
   body: z
     .strictObject({
       mode: z.string().optional().describe('web records a web page; without it streams are recorded'),
@@ -35,15 +34,12 @@ export const setRecordingState = {
         .describe('Seconds between tries; the service tries twice more at most'),
     })
     .default({}),
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 /** Each call replaces the configuration that was there. It has the path of operation 3, where state 0 is a stop. */
 export const updateRecordingConfig = {
+  ...ofClassroom,
   name: 'updateRecordingConfig',
-  family: 'classroom',
   number: 4,
   summary: 'Replaces the configuration of a web recording while it runs',
   method: 'PUT',
@@ -54,7 +50,6 @@ export const updateRecordingConfig = {
       .literal(recordingStates.started, 'must be 1: the recording goes on')
       .describe('1: the recording goes on'),
   },
-  queryParams: {},
   body: z
     .strictObject({
       webRecordConfig: anyObject
@@ -62,16 +57,13 @@ export const updateRecordingConfig = {
         .describe('How the page is recorded from now on: an object that replaces the one before whole'),
     })
     .default({}),
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const recordingBatch = batchOf('recordId')
 
 export const recordings = {
+  ...ofClassroom,
   name: 'recordings',
-  family: 'classroom',
   number: 5,
   summary: 'Lists the recordings of a room, at most 100 a batch',
   method: 'GET',
@@ -79,8 +71,6 @@ export const recordings = {
   pathParams: room,
   queryParams: { nextId },
   answer: recordingBatch.answer,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const recordingOperations = [setRecordingState, updateRecordingConfig, recordings] as const

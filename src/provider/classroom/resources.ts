@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, classroomErrors, Envelope } from './answers.ts'
+import { batchOf, ofClassroom } from './answers.ts'
 import { anyObject, identifier, instant, room } from './fields.ts'
 
 export const resourceActions = { changed: 1, deleted: 2 } as const
@@ -10,14 +10,13 @@ export const resourceBatch = batchOf('resourceUuid')
 const path = '/{region}/edu/apps/{appId}/v1/rooms/{roomUuid}/resources'
 
 export const uploadResource = {
+  ...ofClassroom,
   name: 'uploadResource',
-  family: 'classroom',
   number: 6,
   summary: 'Adds a public resource to a room, or replaces it',
   method: 'PUT',
   path: `${path}/{resourceUuid}`,
   pathParams: { ...room, resourceUuid: identifier.describe('ID of the file; under 64 bytes') },
-  queryParams: {},
   body: z.strictObject({
     resourceName: identifier.optional().describe('Name that people see; under 64 bytes'),
     size: z.number('must be a number of bytes').describe('Size in bytes'),
@@ -27,42 +26,32 @@ export const uploadResource = {
       .optional()
       .describe('How a document becomes pages of the whiteboard, still or dynamic: an object'),
   }),
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const deleteResources = {
+  ...ofClassroom,
   name: 'deleteResources',
-  family: 'classroom',
   number: 7,
   summary: 'Deletes public resources of a room',
   method: 'DELETE',
   path,
   pathParams: room,
-  queryParams: {},
   body: z.strictObject({
     resourceUuids: z
       .array(identifier, 'must be a list of IDs')
       .describe('IDs of the files, each under 64 bytes: a list'),
   }),
-  answer: Envelope,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const resources = {
+  ...ofClassroom,
   name: 'resources',
-  family: 'classroom',
   number: 8,
   summary: 'Lists the public resources of a room, all at once',
   method: 'GET',
   path,
   pathParams: room,
-  queryParams: {},
   answer: resourceBatch.answer,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const satisfies Operation
 
 export const resourceOperations = [uploadResource, deleteResources, resources] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, classroomErrors } from './answers.ts'
+import { batchOf, ofClassroom } from './answers.ts'
 import { anyObject, appId, instant, nextId, open, Person, region, roomUuid, sequence } from './fields.ts'
 
 /** State of the quiz and poll widgets themselves. */
@@ -15,7 +15,7 @@ export const pollModes = { singleChoice: 1, multipleChoice: 2 } as const
 export const widgetBatch = batchOf('sequence', 'action', 'changeProperties', 'cause', 'operator', 'fromUser')
 
 const shared = {
-  family: 'classroom',
+  ...ofClassroom,
   method: 'GET',
   pathParams: { appId, roomUuid },
   queryParams: {
@@ -27,8 +27,6 @@ const shared = {
       .describe('Items wanted in the batch, 1 or more; 100 unless told'),
   },
   answer: widgetBatch.answer,
-  errors: classroomErrors,
-  limitGroup: 'classroom',
 } as const
 
 export const popupQuiz = {
