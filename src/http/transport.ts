@@ -45,7 +45,7 @@ export interface TransportOptions {
   readonly onUnframed?: (operation: Operation) => void
 }
 
-interface HttpTransport extends Transport {
+export interface HttpTransport extends Transport {
   /** Lets running requests end (each has its total deadline) and closes all connections. */
   readonly close: () => Promise<void>
 }
