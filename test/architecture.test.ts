@@ -104,7 +104,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
   bottleneck: ['src/engine/admission/queue.ts'],
-  'node-cron': ['src/engine/cron.ts'],
+  'node-cron': ['src/engine/housekeeping.ts'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
   hono: ['sandbox/'],

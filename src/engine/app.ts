@@ -1,13 +1,17 @@
 import type { CursorStream, Hint, Stream, StreamName, Substream, WindowStream } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
 import type { ClockOffset } from './ports.ts'
-import { type GroupContext, type GroupScheduler, startGroupScheduler } from './ranges/group-scheduler.ts'
+import {
+  type GroupContext,
+  type GroupScheduler,
+  startGroupScheduler,
+  type WorkSource,
+} from './ranges/group-scheduler.ts'
 import { createItemSource } from './ranges/item-source.ts'
-import { createLiveChoice, type LiveChoice } from './ranges/live-choice.ts'
 import type { Pacers } from './ranges/pacer.ts'
-import type { WorkSource } from './ranges/pending-work.ts'
 import { createRangeRules, type RangeRules } from './ranges/range-rules.ts'
 import { createShortage, type Shortage } from './ranges/shortage.ts'
+import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
 import { createWindowSource } from './ranges/window-source.ts'
 import { type Poller, startPoller } from './series/poller.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'

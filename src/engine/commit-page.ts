@@ -1,8 +1,7 @@
 import { redact } from '../streams/redact.ts'
 import type { Reject } from '../streams/stream.ts'
-import type { PageContext } from './context.ts'
+import type { PageContext, PageItems, Task, TaskResult } from './context.ts'
 import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
-import type { PageItems, Task, TaskResult } from './task.ts'
 
 /** A page that may lack its items, and the same one with them. */
 export interface Readable<P> {

@@ -1,9 +1,11 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Purpose } from '../planning/shares.ts'
-import type { CursorStream, Page } from '../streams/stream.ts'
+import type { RequestLine } from '../provider/operation.ts'
+import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
+import type { RowSet } from '../tables/index.ts'
 import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
-import type { Fence, Log, Meter, Progress, Store } from './ports.ts'
+import type { Answer, Arrived, CommitResult, Fence, Grant, Log, Meter, Store, Timing } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
 
 /** What reading one page of any stream needs. */
@@ -20,24 +22,6 @@ export interface PageContext {
   readonly log: Log
 }
 
-/** The same for a stream whose pages follow each other. */
-export interface PollContext extends PageContext {
-  readonly stream: CursorStream
-  readonly series: string
-}
-
-/** Where in a series to read. */
-export interface Place {
-  readonly progress: Progress
-  /** nextId to ask with; null is the beginning. */
-  readonly cursor: string | null
-  readonly purpose: Page['purpose']
-  /** What has been asked in this reading: a nextId that is among it leads in a circle. */
-  readonly asked: Set<string | null>
-  /** Pages without items in a row, up to here. */
-  readonly empty: number
-}
-
 /** What keeping an app's data drained needs. */
 export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly fence: () => Fence
@@ -47,7 +31,37 @@ export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly onFenced: () => void
 }
 
-/** What keeping an app's rooms synced needs. */
-export interface PollerContext extends AppContext {
-  readonly streams: readonly CursorStream[]
+/** What a page of one kind of stream does on each step of its way. */
+export interface Task<P extends PageItems, H extends TaskResult> {
+  readonly stream: StreamName
+  readonly plan: () => Plan
+  readonly parse: (answer: Answer, timing: Timing) => P
+  readonly toRows: (page: P) => H
+  /** Writes the page in one statement. Throws RefusedRows when Postgres refuses a value. */
+  readonly commit: (page: P, pageResult: H, grant: Grant | undefined) => Promise<CommitResult>
+  /** Tries the same statement and rolls it back. */
+  readonly dryRun: (page: P, pageResult: H, grant: Grant | undefined) => Promise<boolean>
+}
+
+export interface Plan {
+  readonly request: RequestLine
+  /** Whose question it is: a room, a series of ranges, a call. */
+  readonly series: string
+  /** For how many ms it may wait to be sent: later it might ask for what is no longer so. */
+  readonly life: number
+  /** What must be done before an answer of so many bytes is read. */
+  readonly arrived?: Arrived
+}
+
+export interface PageItems {
+  readonly items: readonly unknown[]
+}
+
+export interface TaskResult {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  /** How much was told that nobody asked for. */
+  readonly ignored?: number
+  /** What other streams have to fetch because of the page. */
+  readonly work?: readonly WorkItem[]
 }

@@ -1,12 +1,11 @@
 import type { Failure } from '../provider/errors.ts'
 import { ParameterError } from '../provider/operation.ts'
+import type { StreamName } from '../streams/stream.ts'
 import type { Sent } from './admission/admission.ts'
 import { LARGE_ANSWER } from './admission/load.ts'
 import { commitPage } from './commit-page.ts'
-import type { PageContext } from './context.ts'
-import { measure } from './measure.ts'
+import type { PageContext, PageItems, Plan, Task, TaskResult } from './context.ts'
 import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
-import type { PageItems, Plan, Task, TaskResult } from './task.ts'
 
 /**
  * The way of one page: plan, admit, send, parse, rows, commit, measure. A page walks it once and never goes back.
@@ -126,4 +125,27 @@ function admitAndSend(
     signal,
     ...(arrived && { arrived }),
   })
+}
+
+/** Every stream is measured alike, from what the engine sees anyway. */
+export function measure(
+  { app, meter }: PageContext,
+  stream: StreamName,
+  isEmpty: boolean,
+  { rows, ignored = 0 }: TaskResult,
+  stored: CommitResult,
+): void {
+  const labels = { app: app.id, stream }
+  if (stored.outcome !== 'committed') {
+    meter.page(labels, stored.outcome)
+    return
+  }
+  meter.page(labels, isEmpty ? 'empty' : 'committed')
+  meter.rows(stored.stored)
+  if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
+  for (const [reason, letters] of Object.entries(stored.deadLetters))
+    meter.deadLetters(labels, reason, letters)
+  if (ignored > 0) meter.ignored(labels, ignored)
+  const quality = rows['analytics.quality_realtime']
+  if (quality) meter.quality(app.id, quality)
 }

@@ -5,15 +5,13 @@ import { Admission } from './admission/admission.ts'
 import type { Load } from './admission/load.ts'
 import type { Queue } from './admission/queue.ts'
 import { type RunningApp, startApp } from './app.ts'
-import { confirmedTime } from './confirmed.ts'
-import { runOnSchedule } from './cron.ts'
 import { createStoreHealth } from './health.ts'
+import { confirmedTime, runOnSchedule } from './housekeeping.ts'
 import { shardOf } from './ports/ledger.ts'
 import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import { createPacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import { createWakeup } from './wakeup.ts'
-import { within } from './within.ts'
+import { createWakeup, within } from './waiting.ts'
 
 /** The running daemon: it owns what it can, polls what it owns, and stops in an orderly way. */
 export interface Engine {

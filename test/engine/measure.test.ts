@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { measure } from '../../src/engine/measure.ts'
+import { measure } from '../../src/engine/poll-page.ts'
 import type { CommitResult, Meter } from '../../src/engine/ports.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'

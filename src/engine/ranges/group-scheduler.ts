@@ -1,13 +1,39 @@
 import { retryDelay } from '../../planning/retry.ts'
-import { chooseRequest, newTally } from '../../planning/shares.ts'
+import { chooseRequest, newTally, type Purpose } from '../../planning/shares.ts'
 import type { Hint } from '../../streams/stream.ts'
 import { faultBackoff } from '../admission/retry-rules.ts'
 import type { AppContext } from '../context.ts'
 import { StoreUnavailable } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
-import { createWakeup, type Wakeup } from '../wakeup.ts'
+import { createWakeup, type Wakeup } from '../waiting.ts'
 import type { Pacer } from './pacer.ts'
-import type { PendingRequest, WorkSource } from './pending-work.ts'
+
+/** One thing that may be asked for now. */
+export interface PendingRequest {
+  readonly purpose: Purpose
+  /** When the oldest of it can no longer be had, by the provider's clock, Unix seconds. */
+  readonly expiresAt: number
+  /** It ends what was begun: before anything else is, so that little is left half done when a budget is short. */
+  readonly completes: boolean
+  /** Its last try failed: it is never so urgent that others have to wait. */
+  readonly isFailing: boolean
+  /** Asks for it, to its end. Never rejects. */
+  readonly run: () => Promise<void>
+}
+
+/** What one stream can have asked for. */
+export interface WorkSource {
+  /** Makes its series known. Throws StoreUnavailable. */
+  readonly begin: () => Promise<void>
+  /** Throws StoreUnavailable. */
+  readonly find: () => Promise<PendingWork>
+}
+
+export interface PendingWork {
+  readonly requests: readonly PendingRequest[]
+  /** In how many ms there may be others. */
+  readonly again: number
+}
 
 /** What the sources of a limit group need besides what every part of an app does. */
 export interface GroupContext extends AppContext {

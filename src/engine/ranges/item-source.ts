@@ -1,17 +1,22 @@
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
-import type { Substream, WorkItem } from '../../streams/stream.ts'
+import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../../streams/stream.ts'
+import { LARGE_ANSWER } from '../admission/load.ts'
 import { questionPause } from '../admission/retry-rules.ts'
-import { afterFault } from '../faults.ts'
+import type { PageContext, Task } from '../context.ts'
+import { afterFault, reportFailure } from '../failures.ts'
 import { poll } from '../poll-page.ts'
-import type { ItemBounds, ItemLoss, OpenItem } from '../ports.ts'
-import { reportFailure } from '../refusals.ts'
-import type { GroupContext } from './group-scheduler.ts'
-import { itemTask } from './item-task.ts'
-import type { PendingRequest, PendingWork, WorkSource } from './pending-work.ts'
+import {
+  type Grant,
+  type ItemBounds,
+  type ItemCommit,
+  type ItemLoss,
+  type OpenItem,
+  StoreUnavailable,
+} from '../ports.ts'
+import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import type { RangeRules } from './range-rules.ts'
 import type { Shortage } from './shortage.ts'
-import { createWeights } from './weights.ts'
 
 export interface ItemSourceContext {
   readonly context: GroupContext
@@ -239,4 +244,87 @@ export function createItemSource(source: ItemSourceContext): WorkSource {
 
 function keyOf({ key, part }: OpenItem): string {
   return `${key}\n${part}`
+}
+
+/** For how many ms an item may still be asked for, and when it is asked for again if not all of it can be read. */
+export interface ItemTimes {
+  readonly life: number
+  readonly again: number
+}
+
+/** A page of an item of the work queue. */
+function itemTask(
+  context: PageContext,
+  stream: Substream,
+  item: OpenItem,
+  { life, again }: ItemTimes,
+): Task<SubstreamPage, SubstreamResult> {
+  const { app, store } = context
+  const asked = stream.request(app.id, item, item.page)
+  return {
+    stream: stream.name,
+    plan: () => ({
+      request: requestLine(stream.operation, asked),
+      series: item.key,
+      life,
+      arrived: bytes => takeInHand(context, item, bytes),
+    }),
+    parse: ({ body }, { receivedAt }) => {
+      return { ...stream.read(body), item, number: item.page, asked, receivedAt }
+    },
+    toRows: page => stream.toRows(page, item.streamState),
+    commit: (_, pageResult, grant) =>
+      store.commitItem({ ...itemCommit(context, item, pageResult, grant), again }),
+    dryRun: (_, pageResult, grant) =>
+      store.dryRunItem({ ...itemCommit(context, item, pageResult, grant), again }),
+  }
+}
+
+/** Without a database there is nothing to be known later, and the page will not be stored either. */
+async function takeInHand({ app, fence, store }: PageContext, item: OpenItem, bytes: number): Promise<void> {
+  if (bytes < LARGE_ANSWER) return
+  await store.takeItemInHand(fence, app.id, item).catch(error => {
+    if (!(error instanceof StoreUnavailable)) throw error
+  })
+}
+
+function itemCommit(
+  { app, fence }: PageContext,
+  item: OpenItem,
+  pageResult: SubstreamResult,
+  grant: Grant | undefined,
+): Omit<ItemCommit, 'again'> {
+  const { rows, rejects, streamState, reading } = pageResult
+  const work = pageResult.work.filter(made => app.details[made.stream])
+  return {
+    ...{ app: app.id, fence, item, rows, rejects, streamState, work },
+    nextPage: reading === 'next' ? item.page + 1 : null,
+    ...(grant ? { settles: grant } : {}),
+  }
+}
+
+/** What each of several things in a question adds to its answer, as the last answers tell. */
+export interface Weights {
+  /** An answer about so many of them took such a share of what an answer may weigh. */
+  readonly learn: (count: number, fill: number) => void
+  /** So many fit into one answer; without limit where nothing is known. */
+  readonly most: () => number
+}
+
+/** So many answers are remembered. */
+const LAST = 8
+
+/**
+ * The lightest of the last answers counts: one request too many is as dear as one whose answer is too large, and where
+ * light ones come among heavy ones nobody knows of which kind the next will be.
+ */
+function createWeights(): Weights {
+  const last: number[] = []
+  return {
+    learn: (count, fill) => {
+      last.push(fill / count)
+      if (last.length > LAST) last.shift()
+    },
+    most: () => (last.length > 0 ? Math.max(1, Math.floor(1 / Math.min(...last))) : Infinity),
+  }
 }

@@ -1,10 +1,27 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
-import type { Page, PageResult } from '../../streams/stream.ts'
+import type { CursorStream, Page, PageResult } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
-import type { Place, PollContext } from '../context.ts'
-import type { Answer, Grant, PageCommit, Timing } from '../ports.ts'
-import type { Task } from '../task.ts'
-import type { Heard } from './heard.ts'
+import type { PageContext, Task } from '../context.ts'
+import type { Answer, Grant, PageCommit, Progress, Timing } from '../ports.ts'
+import type { Heard } from './feed.ts'
+
+/** What reading a page needs of a stream whose pages follow each other. */
+export interface PollContext extends PageContext {
+  readonly stream: CursorStream
+  readonly series: string
+}
+
+/** Where in a series to read. */
+export interface Place {
+  readonly progress: Progress
+  /** nextId to ask with; null is the beginning. */
+  readonly cursor: string | null
+  readonly purpose: Page['purpose']
+  /** What has been asked in this reading: a nextId that is among it leads in a circle. */
+  readonly asked: Set<string | null>
+  /** Pages without items in a row, up to here. */
+  readonly empty: number
+}
 
 /** A page of a series whose pages follow each other by nextId. */
 export interface CursorPage extends Page {
@@ -59,6 +76,17 @@ export function unaskable(context: PollContext): string | undefined {
     if (error instanceof ParameterError) return error.message
     throw error
   }
+}
+
+/** Keeps the name that cannot be sent, once. */
+export async function reportUnaskable({ app, stream, series, ...ports }: PollContext, why: string) {
+  const { store, meter, log } = ports
+  const labels = { app: app.id, stream: stream.name }
+  const body = new TextEncoder().encode(JSON.stringify(series))
+  const letter = { ...labels, series, reason: 'bad_request', detail: why, body, alike: 'by body' } as const
+  if ((await store.deadLetter(letter)) !== 'new') return
+  meter.deadLetters(labels, letter.reason, 1)
+  log.error('a room cannot be asked about; what the feed tells of it is stored', { ...labels, reason: why })
 }
 
 /** Where the series stands after a page. */

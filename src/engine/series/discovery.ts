@@ -1,8 +1,7 @@
 import { quietSince } from '../../planning/cadence.ts'
 import type { CursorStreamName } from '../../streams/stream.ts'
-import type { PollerContext } from '../context.ts'
 import type { OpenSeries } from '../ports/store.ts'
-import { parentStream, type Rooms, seriesOf } from './rooms.ts'
+import { type PollerContext, parentStream, type Rooms, seriesOf } from './rooms.ts'
 
 /** So many rooms are looked at as fast as may be when an app is started; the others more slowly. */
 const AT_ONCE = 100

@@ -2,13 +2,19 @@ import { nextSync } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { CursorStream, CursorStreamName, Hint } from '../../streams/stream.ts'
 import { feedPause, seriesPause } from '../admission/retry-rules.ts'
-import type { PollerContext } from '../context.ts'
-import { afterFault, SOON_MS } from '../faults.ts'
-import { createAbsences } from './absence.ts'
-import type { FeedGaps } from './feed-gaps.ts'
-import { haveOthersClosed, parentStream, type RoomMemory, type Rooms, seriesOf } from './rooms.ts'
+import { afterFault, SOON_MS } from '../failures.ts'
+import type { FeedGaps } from './feed.ts'
+import {
+  haveOthersClosed,
+  type PollerContext,
+  parentStream,
+  type RoomMemory,
+  type Rooms,
+  seriesOf,
+} from './rooms.ts'
 import type { StreamSchedule } from './stream-schedule.ts'
 import type { SyncResult } from './sync.ts'
+import { createAbsences } from './whereabouts.ts'
 
 /** What the end of a sync means for the syncs to come. */
 export interface Rescheduler {

@@ -1,14 +1,16 @@
 import type { Clock } from '../../clock/clock.ts'
 import { hintedDelay } from '../../planning/cadence.ts'
 import {
+  type CursorStream,
   type CursorStreamName,
   type Hint,
   type RoomStreamName,
   roomStreamNames,
+  type ToldState,
 } from '../../streams/stream.ts'
+import type { AppContext } from '../context.ts'
 import type { RoomLife } from '../ports.ts'
 import type { AppSettings, StreamSettings } from '../settings.ts'
-import { afterChanges, isStartedAgain, later } from './room-life.ts'
 import { Whereabouts } from './whereabouts.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
@@ -56,6 +58,11 @@ export interface ScheduledSync {
   readonly stream: CursorStreamName
   /** At the latest in this many ms. */
   readonly within: number
+}
+
+/** What keeping an app's rooms synced needs. */
+export interface PollerContext extends AppContext {
+  readonly streams: readonly CursorStream[]
 }
 
 /** The rooms of one app as its poller knows them. */
@@ -221,4 +228,35 @@ export function seriesOf({ series }: RoomMemory, stream: CursorStreamName): Seri
 /** Whether every other stream of the room has had its last sync. */
 export function haveOthersClosed({ series }: RoomMemory): boolean {
   return [...series].every(([stream, memory]) => stream === parentStream || memory.closed)
+}
+
+/**
+ * What a room is after its changes of state were told: the one of the highest sequence decides, in whatever order and
+ * how often they are told. A room that is ended again without a new start, or closed, ended when it was first ended.
+ */
+export function afterChanges(
+  life: RoomLife | undefined,
+  { sequence, started, endedAt }: ToldState,
+): RoomLife {
+  const { incarnation } = life ?? unknown
+  if (life && sequence < life.sequence) return life
+  if (endedAt === undefined || life?.endedAt === undefined) return { incarnation, sequence, endedAt }
+  const tellsAll = started !== undefined && (sequence === life.sequence || started > life.sequence)
+  return { incarnation, sequence, endedAt: tellsAll ? endedAt : Math.min(life.endedAt, endedAt) }
+}
+
+/** Only the database knows which one; what is told of a room may be of one or of the next. */
+const unknown = { incarnation: 0 }
+
+/** Of what this process knows and what the database knew, what was told later; where both know as much, the database. */
+export function later(known: RoomLife | undefined, stored: RoomLife): RoomLife {
+  if (!known || known.sequence < stored.sequence) return stored
+  const isOther = known.incarnation !== unknown.incarnation && known.incarnation < stored.incarnation
+  const isFresher = known.sequence > stored.sequence || stored.endedAt === undefined
+  return isFresher && !isOther ? { ...known, incarnation: stored.incarnation } : stored
+}
+
+/** A class that had ended goes on. */
+function isStartedAgain(before: RoomLife | undefined, now: RoomLife | undefined): boolean {
+  return before?.endedAt !== undefined && now !== undefined && now.endedAt === undefined
 }

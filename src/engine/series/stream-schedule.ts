@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts'
 import type { CursorStream } from '../../streams/stream.ts'
 import { createDelayQueue, type DelayQueue } from './delay-queue.ts'
-import { createHeard, type Heard } from './heard.ts'
+import { createHeard, type Heard } from './feed.ts'
 import type { TailMemory } from './sync.ts'
 
 /** The series of one stream of an app: which are due when, and which are being synced. */

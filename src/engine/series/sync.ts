@@ -1,18 +1,20 @@
 import type { Failure } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/stream.ts'
-import type { Place, PollContext } from '../context.ts'
+import { isGone, reportFailure } from '../failures.ts'
 import { type PollResult, poll } from '../poll-page.ts'
 import type { Progress, RoomLife } from '../ports.ts'
-import { isGone, isTailRefused, reportFailure, reportLoop, reportUnaskable } from '../refusals.ts'
 import {
   type CursorPage,
   type CursorResult,
   cursorTask,
   emptyUpTo,
+  type Place,
+  type PollContext,
+  reportUnaskable,
   standAfter,
   unaskable,
 } from './cursor-task.ts'
-import type { Heard } from './heard.ts'
+import type { Heard } from './feed.ts'
 import { parentStream } from './rooms.ts'
 
 /** One sync to a series: pages are read until there is nothing more for now. */
@@ -221,4 +223,18 @@ function follow(
 
 function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
+}
+
+/** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
+function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
+  const isLimitViolation = failure.kind === 'bad_request' || failure.kind === 'not_found'
+  return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
+}
+
+/** Counts and says that a reading leads in a circle or has no end; answers how the sync ends. */
+function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
+  const labels = { app: app.id, stream: stream.name }
+  meter.page(labels, 'looped')
+  log.error('nextId leads to no end; the reading stops here and is tried again later', labels)
+  return 'looped'
 }

@@ -2,8 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import { StoreUnavailable } from '../../../src/engine/ports.ts'
-import { type ScheduledGroup, startGroupScheduler } from '../../../src/engine/ranges/group-scheduler.ts'
-import type { PendingRequest, WorkSource } from '../../../src/engine/ranges/pending-work.ts'
+import {
+  type PendingRequest,
+  type ScheduledGroup,
+  startGroupScheduler,
+  type WorkSource,
+} from '../../../src/engine/ranges/group-scheduler.ts'
 import type { Purpose } from '../../../src/planning/shares.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { appOf, createRig, fence, minute, second, settingsOf } from '../rig.ts'

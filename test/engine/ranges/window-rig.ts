@@ -1,7 +1,7 @@
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
-import { createLiveChoice } from '../../../src/engine/ranges/live-choice.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
+import { createLiveChoice } from '../../../src/engine/ranges/window-following.ts'
 import { createWindowSource } from '../../../src/engine/ranges/window-source.ts'
 import type { WindowSettings } from '../../../src/engine/settings.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'

@@ -1,6 +1,6 @@
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import type { Progress } from '../../../src/engine/ports.ts'
-import { createHeard } from '../../../src/engine/series/heard.ts'
+import { createHeard } from '../../../src/engine/series/feed.ts'
 import { type SyncOptions, syncSeries } from '../../../src/engine/series/sync.ts'
 import type { CursorStream } from '../../../src/streams/stream.ts'
 import { roomLog } from '../fake-streams.ts'

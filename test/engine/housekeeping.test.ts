@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { runOnSchedule } from '../../src/engine/cron.ts'
+import { confirmedTime, runOnSchedule } from '../../src/engine/housekeeping.ts'
+import type { ClockOffset, Transport } from '../../src/engine/ports.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { fakeLog } from './rig.ts'
 
@@ -78,4 +79,18 @@ it('a run that fails is said, and the next one runs', async () => {
   expect(runs).toHaveLength(2)
   expect(said).toEqual(Array(2).fill('housekeeping failed; the next run tries again'))
   await stop()
+})
+
+const clock = { now: () => 1_000_000, monotonic: () => 0, sleep: async () => {} }
+const answered = (offsets: Readonly<Record<string, ClockOffset>>) =>
+  confirmedTime(clock, { clockOffset: family => offsets[family] } as Transport)
+
+it('is not known before the first answer', () => {
+  expect(answered({})).toBeUndefined()
+})
+
+it('is the earliest that any provider may mean', () => {
+  const analytics = { ahead: 50, doubt: 60 }
+  expect(answered({ analytics })).toBe(999_990)
+  expect(answered({ analytics, players: { ahead: -3_600_000, doubt: 1 } })).toBe(1_000_000 - 3_600_001)
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { afterChanges, later } from '../../../src/engine/series/room-life.ts'
+import { afterChanges, later } from '../../../src/engine/series/rooms.ts'
 
 const ended = { incarnation: 1, sequence: 50, endedAt: 5 }
 

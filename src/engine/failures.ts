@@ -1,8 +1,39 @@
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
-import type { Stream } from '../streams/stream.ts'
-import { retryRules } from './admission/retry-rules.ts'
-import type { PageContext, Place, PollContext } from './context.ts'
+import type { Stream, StreamName } from '../streams/stream.ts'
+import { retryRules, seriesPause } from './admission/retry-rules.ts'
+import type { AppContext, PageContext } from './context.ts'
+import { StoreUnavailable } from './ports.ts'
+
+/** Visits that stood in each other's way are tried again within this many ms. */
+export const SOON_MS = 1_000
+
+/** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
+const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+
+/** What it means when a sync throws; answers in how many ms the series is synced again. */
+export function afterFault(
+  { app, random, meter, log, health }: AppContext,
+  stream: StreamName,
+  error: unknown,
+  failures: () => number,
+): number {
+  const labels = { app: app.id, stream }
+  if (error instanceof StoreUnavailable && contention.has(error.code)) {
+    log.info('two statements met in the database; one of them is tried again', {
+      ...labels,
+      ...error.fault,
+    })
+    return random.next() * SOON_MS
+  }
+  if (error instanceof StoreUnavailable) {
+    meter.page(labels, 'store_unavailable')
+    health.failed(error.fault)
+    return 0
+  }
+  log.error('a sync failed by a fault of this program; it is tried again', { ...labels, error })
+  return seriesPause(undefined, failures(), random.next())
+}
 
 /** Business code of a classroom that does not exist. */
 const NO_SUCH_ROOM = 20404100
@@ -10,12 +41,6 @@ const NO_SUCH_ROOM = 20404100
 /** Whether the room that was asked about is not there; of what is asked about the whole app no room can be gone. */
 export function isGone({ scope }: Reported['stream'], failure: Failure): boolean {
   return scope === 'room' && failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM
-}
-
-/** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
-export function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
-  const isLimitViolation = failure.kind === 'bad_request' || failure.kind === 'not_found'
-  return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
 }
 
 /** Where a failure happened. */
@@ -45,23 +70,4 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   const kept = redactBytes(body, where)
   const letter = { ...labels, series, reason: kind, detail: text, body: kept, alike } as const
   if ((await store.deadLetter(letter)) === 'new') meter.deadLetters(labels, kind, 1)
-}
-
-/** Keeps the name that cannot be sent, once. */
-export async function reportUnaskable({ app, stream, series, ...ports }: PollContext, why: string) {
-  const { store, meter, log } = ports
-  const labels = { app: app.id, stream: stream.name }
-  const body = new TextEncoder().encode(JSON.stringify(series))
-  const letter = { ...labels, series, reason: 'bad_request', detail: why, body, alike: 'by body' } as const
-  if ((await store.deadLetter(letter)) !== 'new') return
-  meter.deadLetters(labels, letter.reason, 1)
-  log.error('a room cannot be asked about; what the feed tells of it is stored', { ...labels, reason: why })
-}
-
-/** Counts and says that a reading leads in a circle or has no end; answers how the sync ends. */
-export function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
-  const labels = { app: app.id, stream: stream.name }
-  meter.page(labels, 'looped')
-  log.error('nextId leads to no end; the reading stops here and is tried again later', labels)
-  return 'looped'
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFeedGaps } from '../../../src/engine/series/feed-gaps.ts'
+import { createFeedGaps } from '../../../src/engine/series/feed.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import { FakeStore } from '../fake-store.ts'
 

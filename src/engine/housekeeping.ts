@@ -1,6 +1,7 @@
 import { createTask } from 'node-cron'
 import type { Clock } from '../clock/clock.ts'
-import type { Log } from './ports.ts'
+import type { Family } from '../provider/operation.ts'
+import type { Log, Transport } from './ports.ts'
 
 export interface Schedule {
   /** Five or six fields, read in UTC. */
@@ -33,4 +34,16 @@ export async function runOnSchedule(schedule: Schedule, job: () => Promise<void>
     await job().catch(error => log.error('housekeeping failed; the next run tries again', { error }))
   }
   await task.destroy()
+}
+
+const families: readonly Family[] = ['classroom', 'analytics', 'players']
+
+/**
+ * The latest moment, ms since the epoch, that no provider contradicts: the earliest that the clock of any of them may
+ * show. Undefined before the first answer; after it the estimates go on by themselves, however quiet all streams are.
+ */
+export function confirmedTime(clock: Clock, transport: Transport): number | undefined {
+  const offsets = families.flatMap(family => transport.clockOffset(family) ?? [])
+  if (offsets.length === 0) return undefined
+  return clock.now() + Math.min(...offsets.map(({ ahead, doubt }) => ahead - doubt))
 }
