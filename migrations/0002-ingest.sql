@@ -8,6 +8,36 @@ create function ingest.clock() returns timestamptz language sql volatile paralle
   as 'select clock_timestamp()';
 comment on function ingest.clock() is 'The time, UTC; used instead of now() so that a test can move it';
 
+-- === Streams ===
+
+-- What is drained, as the program has it registered: views and functions ask here and name no stream, but for the two
+-- on which all others lean, app-events (the feed) and room-events (each room's own log).
+create table ingest.stream (
+  stream text primary key,
+  place int not null,
+  kind text not null check (kind in ('feed', 'log', 'snapshot', 'window', 'substream')),
+  scope text not null check (scope in ('app', 'room')),
+  needs text[] not null,
+  writes text[] not null
+);
+comment on table ingest.stream is 'Every stream that the program knows; filled by penstock migrate up';
+comment on column ingest.stream.stream is 'Its name in the configuration, in ingest.progress and in the metrics';
+comment on column ingest.stream.place is 'Order in which documents name them';
+comment on column ingest.stream.kind is 'feed, log of a room, snapshot (a whole list), window (ranges of time), substream (a work queue that another stream fills)';
+comment on column ingest.stream.scope is 'room: it has a series for each room; app: others';
+comment on column ingest.stream.needs is 'Streams without which it cannot be complete, or has nothing to do';
+comment on column ingest.stream.writes is 'Tables that its rows go to';
+
+create function ingest.stream_kind(p_stream text) returns text language sql stable parallel safe as $$
+  select s.kind from ingest.stream s where s.stream = p_stream
+$$;
+comment on function ingest.stream_kind is 'How the progress of a stream is told; null of one that the program does not know';
+
+create function ingest.room_streams() returns setof text language sql stable parallel safe as $$
+  select s.stream from ingest.stream s where s.scope = 'room' order by s.place
+$$;
+comment on function ingest.room_streams is 'Streams that have a series for each room';
+
 -- === Ownership ===
 
 create table ingest.ownership (
@@ -356,29 +386,24 @@ create trigger tally_none after truncate on ingest.progress for each statement e
 create trigger unfold after update on ingest.progress for each row
   when (old.folded is not null and new.folded is not null) execute function ingest.unfold_room();
 create trigger unfold_for after insert on ingest.progress for each row
-  when (new.stream in ('popup-quiz', 'poll', 'recordings', 'resources')) execute function ingest.unfold_room();
-
--- The streams by how their progress is told. Only these names are ever looked for here.
-create function ingest.progress_kind(p_stream text) returns text language sql immutable parallel safe as $$
-  select case
-    when p_stream in ('calls', 'usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality') then 'window'
-    when p_stream in ('call-sessions', 'call-metrics') then 'detail'
-  end
-$$;
-comment on function ingest.progress_kind is 'window: a stream whose progress is time; detail: one that works a work queue off; null: another one';
+  when (new.stream <> 'room-events' and new.owed_from is null and new.series <> '') execute function ingest.unfold_room();
 
 -- Says what to use for a stream whose progress is not time.
 create function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
+declare
+  v_stream ingest.stream;
 begin
-  if p_stream in ('app-events', 'room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'cloud-players') then
+  select * into v_stream from ingest.stream s where s.stream = p_stream;
+  if found then
     raise exception 'the progress of stream % is not a range of time', p_stream
       using errcode = 'invalid_parameter_value',
-        hint = case p_stream when 'app-events' then 'What it missed stands in ingest.gap.'
-                    when 'cloud-players' then 'The whole list is read again and again; ingest.progress.caught_up_at tells when it was read to its end last.'
-                    else 'Per room, ingest.room_complete says whether it is whole.' end;
+        hint = case when v_stream.scope = 'room' then 'Per room, ingest.room_complete says whether it is whole.'
+                    when v_stream.kind = 'feed' then 'What it missed stands in ingest.gap.'
+                    else 'The whole list is read again and again; ingest.progress.caught_up_at tells when it was read to its end last.' end;
   end if;
   raise exception 'there is no stream %', p_stream using errcode = 'invalid_parameter_value',
-    hint = 'Streams that answer: calls, call-sessions, call-metrics, usage-insight, quality-insight, realtime-usage, realtime-quality.';
+    hint = (select 'Streams that answer: ' || string_agg(s.stream, ', ' order by s.place) || '.' from ingest.stream s
+            where s.kind in ('window', 'substream'));
 end
 $$;
 comment on function ingest.refuse_stream is 'Ends with an error that names what to use instead';
@@ -880,7 +905,7 @@ returns bigint language sql stable parallel safe as $$
   ) d
   where d.reason in ('not_an_object', 'missing_key', 'wrong_type', 'out_of_range', 'store_refused')
     and d.last_seen_at >= p_since - interval '1 minute'
-    and (p_stream not in ('recordings', 'resources') or d.last_seen_at >= p_read_at - interval '1 minute')
+    and (ingest.stream_kind(p_stream) is distinct from 'snapshot' or d.last_seen_at >= p_read_at - interval '1 minute')
 $$;
 comment on function ingest.unreadable_items is
   'Items of a room''s log or list that came and could not be read since the room was first seen; of a list, those that its last reading met';
@@ -962,7 +987,7 @@ create view ingest.backlog as
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds
                       from unnest(x.ranges - p.seen + p.wanted) r) u
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds from unnest(p.lost) r) l
-  where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'window'
+  where p.owed_from is not null and p.closed_at is null and ingest.stream_kind(p.stream) = 'window'
   union all
   select w.app_id, w.stream, '', w.seconds, w.seconds,
          (select min(i.range_from) from ingest.work_item i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),
@@ -992,7 +1017,7 @@ begin
   if p_from is null or p_to is null or p_from >= p_to then
     raise exception 'the range ends before it begins' using errcode = 'invalid_parameter_value';
   end if;
-  case ingest.progress_kind(p_stream)
+  case ingest.stream_kind(p_stream)
     when 'window' then
       if v_from < v_to then
         update ingest.progress p
@@ -1001,7 +1026,7 @@ begin
             and (p_series is null or p.series = p_series);
         get diagnostics v_marked = row_count;
       end if;
-    when 'detail' then
+    when 'substream' then
       update ingest.work_item w
         set state = 'owed', falls_back_to = w.state, origin = 'backfill', page = 1, stream_state = null, version = w.version + 1,
             failures = 0, not_before = null, updated_at = ingest.clock()

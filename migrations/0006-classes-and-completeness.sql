@@ -130,7 +130,7 @@ create view ingest.room_complete as
          x.reason is null as complete, x.reason
   from (
     select p.app_id, p.stream, p.series, p.caught_up_at, p.closed_at from ingest.progress p
-    where p.stream in ('room-events', 'popup-quiz', 'poll', 'recordings', 'resources')
+    where p.stream in (select ingest.room_streams())
     union all
     select p.app_id, f.stream, p.series, to_timestamp((f.kept ->> 0)::double precision), to_timestamp((f.kept ->> 1)::double precision)
     from ingest.progress p cross join lateral jsonb_each(p.folded) f(stream, kept)
@@ -149,7 +149,8 @@ create view ingest.room_complete as
                 when g.gaps > 0 then 'gap'
                 when ingest.unreadable_items(p.app_id, p.stream, p.series, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
                 when p.stream = 'room-events' then case when not coalesce(l.whole, false) then 'unconfirmed' end
-                when p.stream = 'recordings' then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
+                when p.stream in (select s.stream from ingest.stream s where 'classroom.recording' = any (s.writes))
+                  then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
   ) x
   where not coalesce(o.off @> coalesce(r.started_at, r.valid_from, r.first_seen_at), false);
 comment on view ingest.room_complete is
@@ -167,29 +168,30 @@ language plpgsql stable strict as $$
 #variable_conflict use_column
 declare
   v_range tstzmultirange;
+  v_need text;
 begin
   if $3 > $4 then
     raise exception '"from" is later than "to"' using errcode = 'invalid_parameter_value';
   end if;
   v_range := tstzmultirange(tstzrange($3, $4));
-  case ingest.progress_kind($1)
+  case ingest.stream_kind($1)
     when 'window' then
       return coalesce((select bool_and(p.covered + p.unasked @> v_range) and bool_or(isempty(p.unasked)) from ingest.progress p
                        where p.app_id = $2 and p.stream = $1 and p.owed_from is not null
                          and (p.closed_at is null or not isempty(p.unasked))), false);
-    when 'detail' then
-      if not ingest.is_complete('calls', $2, $3, $4) then
-        return false;
-      end if;
-      if $1 = 'call-metrics' and not ingest.is_complete('call-sessions', $2, $3, $4) then
-        return false;
-      end if;
+    when 'substream' then
+      foreach v_need in array (select s.needs from ingest.stream s where s.stream = $1) loop
+        if not ingest.is_complete(v_need, $2, $3, $4) then
+          return false;
+        end if;
+      end loop;
       return not exists (
         select from analytics.call c
         where c.app_id = $2 and c.created_at >= $3 and c.created_at < $4
           and (exists (select from ingest.work_item w
                        where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state in ('owed', 'lost'))
-            or (case when $1 = 'call-sessions' then coalesce(c.finished, c.destroyed_at is not null)
+            or (case when (select 'analytics.call_session' = any (s.writes) from ingest.stream s where s.stream = $1)
+                     then coalesce(c.finished, c.destroyed_at is not null)
                      else exists (select from analytics.call_session s where s.app_id = c.app_id and s.call_id = c.call_id) end
               and not exists (select from ingest.work_item w
                               where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state = 'done'))));
@@ -229,7 +231,7 @@ create view ingest.complete_day as
         cross join lateral (
           select tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}') as judged
         ) j
-        where p.owed_from is not null and ingest.progress_kind(p.stream) = 'window' and not isempty(j.judged)
+        where p.owed_from is not null and ingest.stream_kind(p.stream) = 'window' and not isempty(j.judged)
           and (p.closed_at is null or p.closed_at >= o.off_since - interval '10 minutes' or not isempty(p.unasked))
         group by p.app_id, p.stream, d.begin having bool_or(isempty(p.unasked))
         union all
@@ -238,9 +240,11 @@ create view ingest.complete_day as
                  tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}')) j(part))
         from ingest.progress p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
-        cross join lateral (select min(c.owed_from) as owed_from from ingest.progress c where c.app_id = p.app_id and c.stream = 'calls') c
+        join ingest.stream k on k.stream = p.stream and k.kind = 'substream'
+        cross join lateral (select min(c.owed_from) as owed_from from ingest.progress c
+                            where c.app_id = p.app_id and c.stream = any (k.needs) and ingest.stream_kind(c.stream) = 'window') c
         cross join lateral ingest.whole_days(greatest(p.owed_from, c.owed_from)) d(begin)
-        where p.owed_from is not null and p.closed_at is null and ingest.progress_kind(p.stream) = 'detail'
+        where p.owed_from is not null and p.closed_at is null
           and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
         union all
         select p.app_id, p.stream, d.begin,
@@ -267,7 +271,7 @@ create view ingest.complete_day as
     select a.app_id, (d.begin at time zone 'UTC')::date, s.stream, coalesce(t.complete, true) and r.whole and g.gaps = 0, g.gaps,
            nullif(concat_ws(', ', g.reasons, r.reasons), '')
     from (select r.app_id, min(r.first_seen_at) as at from classroom.room r group by r.app_id) a
-    cross join unnest(array['room-events', 'popup-quiz', 'poll', 'recordings', 'resources']) s(stream)
+    cross join ingest.stream s
     cross join lateral ingest.whole_days(a.at) d(begin)
     left join told t on t.app_id = a.app_id and t.stream = 'app-events' and t.begin = d.begin
     left join ingest.stream_off_time o on o.app_id = a.app_id and o.stream = s.stream
@@ -283,7 +287,7 @@ create view ingest.complete_day as
         and e.sequence = r.state_sequence
       cross join lateral (
         select case when ingest.unreadable_items(r.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
-                    when s.stream = 'recordings' then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
+                    when 'classroom.recording' = any (s.writes) then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
       ) u
       where r.app_id = a.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (d.begin at time zone 'UTC')::date
         and not coalesce(o.off @> coalesce(r.started_at, r.valid_from), false)
@@ -295,7 +299,7 @@ create view ingest.complete_day as
         and coalesce(g.incarnation, r.incarnation) = r.incarnation and g.state in ('open', 'lost')
       where r.app_id = a.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (d.begin at time zone 'UTC')::date
     ) g
-    where exists (select from ingest.progress p where p.app_id = a.app_id and p.stream = s.stream)
+    where s.scope = 'room' and exists (select from ingest.progress p where p.app_id = a.app_id and p.stream = s.stream)
       and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
   ) d
   left join lateral (

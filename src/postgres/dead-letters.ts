@@ -133,14 +133,14 @@ const standing = statement(
             tstzmultirange(tstzrange(least(ingest.clock() - :ranges::interval, d.last_seen_at), d.last_seen_at)) as near
      from ingest.dead_letter d where d.id = :id::bigint
    )
-   select case ingest.progress_kind(d.stream)
+   select case ingest.stream_kind(d.stream)
      when 'window' then (
        select case when p.covered @> tstzrange(least(p.owed_from, d.last_seen_at), d.last_seen_at) then 'read'
                    when not isempty(d.near * p.lost - p.wanted) then 'again'
                    when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost - p.unasked)) then 'owed' end
        from ingest.progress p
        where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series and p.owed_from is not null and p.closed_at is null)
-     when 'detail' then (
+     when 'substream' then (
        select case when bool_and(w.state in ('done', 'split')) and max(w.updated_at) > d.last_seen_at then 'read'
                    when bool_or(w.state = 'owed') then 'owed'
                    when max(w.range_to) > d.earliest and exists (
@@ -172,10 +172,10 @@ export async function deadLetterStanding(
 
 const asking = statement(
   'letter_again',
-  `select case ingest.progress_kind(d.stream)
+  `select case ingest.stream_kind(d.stream)
      when 'window' then ingest.mark_wanted(d.stream, d.app_id, d.series,
        greatest(lower(p.lost), ingest.clock() - :ranges::interval), least(upper(p.lost), d.last_seen_at))
-     when 'detail' then ingest.mark_wanted(d.stream, d.app_id, d.series, c.created_at, c.created_at + interval '1 second')
+     when 'substream' then ingest.mark_wanted(d.stream, d.app_id, d.series, c.created_at, c.created_at + interval '1 second')
    end
    from ingest.dead_letter d
    left join ingest.progress p on p.app_id = d.app_id and p.stream = d.stream and p.series = d.series

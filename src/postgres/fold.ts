@@ -97,7 +97,7 @@ export const foldRooms = `
     ), other as materialized (
       select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.stream_state - array['fold', 'incarnation', 'lost'] as stream_state
       from log join ingest.progress p on (p.app_id, p.series) = (log.app_id, log.series)
-        and p.stream in ('popup-quiz', 'poll', 'recordings', 'resources')
+        and p.stream in (select ingest.room_streams()) and p.stream <> 'room-events'
       where p.closed_at is not null for update of p skip locked
     ), gone as (
       delete from ingest.progress p using other o where (p.app_id, p.stream, p.series) = (o.app_id, o.stream, o.series)

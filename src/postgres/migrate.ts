@@ -2,6 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
+import { streams } from '../streams/index.ts'
+import type { Stream } from '../streams/stream.ts'
 import { tables } from '../tables/index.ts'
 import { sqlState } from './errors.ts'
 
@@ -11,6 +13,8 @@ const folder = new URL('../../migrations/', import.meta.url)
 
 export interface MigrateOptions {
   readonly url: string
+  /** What the database is told of streams; those of this program unless others are named. */
+  readonly streams?: readonly Stream[]
 }
 
 export interface MigrationState {
@@ -32,6 +36,7 @@ export async function migrateUp(options: MigrateOptions): Promise<readonly strin
   try {
     const { error, results } = await migrator(db).migrateToLatest()
     if (!error) {
+      await registerStreams(db, options.streams ?? Object.values(streams))
       await describeTables(db)
       return (results ?? []).map(result => result.migrationName)
     }
@@ -54,6 +59,25 @@ export async function migrationStates(pool: pg.Pool): Promise<readonly Migration
   )
   const times = new Map(applied.rows.map(row => [row.name, new Date(row.timestamp)]))
   return names.map(name => ({ name, appliedAt: times.get(name) }))
+}
+
+/** Tells the database which streams there are, as far as its views and functions ask. One that is gone stays known. */
+async function registerStreams(db: Kysely<unknown>, registered: readonly Stream[]): Promise<void> {
+  const rows = registered.map((stream, place) => ({
+    ...{ stream: stream.name, place, kind: stream.kind, scope: 'scope' in stream ? stream.scope : 'app' },
+    ...{ needs: stream.needs ?? [], writes: stream.writes.map(({ name }) => name) },
+  }))
+  await db.transaction().execute(async transaction => {
+    await sql.raw('set local role penstock_migrate').execute(transaction)
+    await sql`
+      insert into ingest.stream as t select * from jsonb_populate_recordset(null::ingest.stream, ${JSON.stringify(rows)})
+      on conflict (stream) do update set place = excluded.place, kind = excluded.kind, scope = excluded.scope,
+        needs = excluded.needs, writes = excluded.writes
+        where (t.place, t.kind, t.scope, t.needs, t.writes)
+          is distinct from (excluded.place, excluded.kind, excluded.scope, excluded.needs, excluded.writes)`.execute(
+      transaction,
+    )
+  })
 }
 
 /** Writes what the described tables and their columns say to people, where the database says otherwise. */

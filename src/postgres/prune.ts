@@ -38,7 +38,7 @@ const letters = `
     kept as (
       insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
       select app_id, stream, series, reason, count(*), max(last_seen_at) from gone
-      where stream in ('room-events', 'popup-quiz', 'poll', 'recordings', 'resources')
+      where stream in (select ingest.room_streams())
         and reason in ('not_an_object', 'missing_key', 'wrong_type', 'out_of_range', 'store_refused')
       group by 1, 2, 3, 4
       on conflict (app_id, stream, series, reason) do update

@@ -41,6 +41,8 @@ interface StreamBase {
   readonly operation: Operation
   /** Tables that its rows go to; how a page is committed follows from them and from its kind. */
   readonly writes: readonly Table[]
+  /** Streams without which it cannot be right, or has nothing to do. */
+  readonly needs?: readonly string[]
 }
 
 interface CursorStreamBase extends StreamBase {

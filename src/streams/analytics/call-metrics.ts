@@ -16,6 +16,7 @@ export const callMetrics: Substream = {
   title: 'Quality metrics of each session',
   operation,
   writes: [sessionMetric],
+  needs: ['calls', 'call-sessions'],
   read: answer => ({ items: CallMetricsAnswer.parse(answer).metrics }),
   request: (appid, item) => ({
     start_ts: item.from,

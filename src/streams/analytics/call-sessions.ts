@@ -34,6 +34,7 @@ export const callSessions: Substream = {
   title: 'Sessions of the users of each call',
   operation,
   writes: [callSession],
+  needs: ['calls'],
   pageSize: maxima.pageSize,
   read,
   request: askSessions(() => 'include'),

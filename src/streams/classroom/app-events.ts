@@ -22,6 +22,7 @@ export const appEvents: FeedStream = {
   title: 'Events of all rooms of an app, as they happen',
   operation,
   writes: eventTables,
+  needs: ['room-events'],
   // It cannot be asked with a nextId: one that comes leads nowhere.
   read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
   source: 'feed',

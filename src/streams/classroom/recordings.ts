@@ -24,6 +24,7 @@ export const recordings: SnapshotStream = {
   title: 'Recordings of each room, with their files',
   operation,
   writes: [recording, recordingFile],
+  needs: ['room-events'],
   read: recordingBatch.read,
   source: 'list',
   scope: 'room',

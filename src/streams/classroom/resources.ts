@@ -31,6 +31,7 @@ export const resources: SnapshotStream = {
   title: 'Public resources of each room',
   operation,
   writes: [resource],
+  needs: ['room-events'],
   read,
   source: 'list',
   scope: 'room',

@@ -13,6 +13,7 @@ export function widgetStream<T>(
   return {
     ...named,
     writes: [widgetEvent, ...named.writes],
+    needs: ['room-events'],
     kind: 'log',
     read: widgetBatch.read,
     source: 'log',
