@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { query } from './connect.ts'
-import { pruneIntents } from './intents.ts'
 import {
   dropPartitions,
   fillPartitions,
@@ -10,6 +9,7 @@ import {
   summarizePartitions,
   type Task,
 } from './partitions.ts'
+import { pruneIntents } from './players.ts'
 import { type Ages, pruneTables } from './prune.ts'
 
 /** The database's clock is believed no further ahead, ms, of what the providers confirm. */

@@ -1,7 +1,123 @@
 import type pg from 'pg'
 import { query } from './connect.ts'
-import { foldLosses, foldRooms, foldWork } from './fold.ts'
 import type { Task } from './partitions.ts'
+
+/**
+ * What is over for long and is judged by all the same, in a smaller form. Each statement folds what is older than $1, so
+ * many rows as $2 says, and tells how many it found as `gone`.
+ */
+
+/** A call of which nothing is left would be one that nobody has fetched. */
+export const foldWork = `
+  with old as (
+      select distinct x.app_id, x.stream, x.item
+      from (select w.app_id, w.stream, w.item from ingest.work_item w
+            where w.state in ('done', 'split') and not w.folded and w.range_to < $1 order by w.range_to limit $2) x
+    ), items as (
+      select w.app_id, w.stream, w.item, w.part, w.folded,
+             w.state = 'done' and row_number() over (
+               partition by w.app_id, w.stream, w.item order by w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
+      from old join ingest.work_item w using (app_id, stream, item)
+      where w.state in ('done', 'split') and w.range_to < $1
+    ), folded as (
+      update ingest.work_item w set folded = true, ask = null
+      from items i where i.stays and not i.folded
+        and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
+      returning 1
+    ), gone as (
+      delete from ingest.work_item w using items i
+      where not i.stays and (w.app_id, w.stream, w.item, w.part) = (i.app_id, i.stream, i.item, i.part)
+      returning 1
+    )
+  select (select count(*) from folded)::int + (select count(*) from gone)::int as gone`
+
+/**
+ * By what was lost its days and its room are judged for ever. Of time, the row that is left of those which touch the same days
+ * touches these days and no other. One whose ranges someone else tells already stays as it is.
+ */
+export const foldLosses = `
+  with old as materialized (
+      select g.id, g.app_id, g.stream, g.series, g.unit, g.reason, date_trunc('day', g.range_from, 'UTC') as day
+      from ingest.gap g where g.state = 'lost' and g.stands_for is null and g.updated_at < $1
+      order by g.updated_at limit $2 for update skip locked
+    ), concerned as (
+      select id from old
+      union
+      select g.id from (select distinct app_id, stream, reason, day from old where unit = 'time') o
+      join ingest.gap g on (g.app_id, g.stream, g.reason) = (o.app_id, o.stream, o.reason) and g.range_from >= o.day
+        and g.range_from < o.day + interval '24 hours' and g.stands_for is not null and g.state = 'lost'
+      union
+      select g.id from (select distinct app_id, stream, series, reason from old where unit = 'sequence') o
+      join ingest.gap g on (g.app_id, g.stream, g.series, g.reason) = (o.app_id, o.stream, o.series, o.reason)
+        and g.unit = 'sequence' and g.stands_for is not null and g.state = 'lost'
+    ), member as materialized (
+      select g.* from ingest.gap g where g.id in (select id from concerned) order by g.id for update
+    ), placed as (
+      select m.*, dense_rank() over (order by app_id, stream, unit, reason, case unit when 'sequence' then series end, incarnation,
+                                       date_trunc('day', range_from, 'UTC'),
+                                       date_trunc('day', range_to - interval '1 microsecond', 'UTC')) as place
+      from member m
+    ), folded as (
+      select place, (array_agg(id order by range_from, sequence_from, sequence_to desc, id))[1] as id, count(*) > 1 as several,
+             array_agg(id) as ids, max(range_to) as range_to, min(sequence_from) as sequence_from, max(sequence_to) as sequence_to,
+             min(first_seen_at) as first_seen_at, max(updated_at) as updated_at, sum(coalesce(stands_for, 1)) as stands_for,
+             sum(coalesce(extent, extract(epoch from range_to - range_from)::double precision, sequence_to - sequence_from + 1)) as extent
+      from placed group by place having bool_or(stands_for is null)
+    ), fit as (
+      select f.* from folded f join placed p using (id)
+      where not exists (
+        select from ingest.gap g
+        where (g.app_id, g.stream, g.series, g.unit) = (p.app_id, p.stream, p.series, 'sequence')
+          and g.incarnation is not distinct from p.incarnation
+          and (g.sequence_from, g.sequence_to) = (f.sequence_from, f.sequence_to) and g.id <> all (f.ids))
+    ), gone as (
+      delete from ingest.gap g using fit f where g.id = any (f.ids) and g.id <> f.id
+    ), left_over as (
+      update ingest.gap g
+      set range_to = f.range_to, sequence_to = f.sequence_to, first_seen_at = f.first_seen_at, updated_at = f.updated_at,
+          stands_for = f.stands_for, extent = case when f.several then f.extent else g.extent end
+      from fit f where g.id = f.id
+    ), alone as (
+      update ingest.gap g set stands_for = 1
+      from old where g.id = old.id and g.id not in (select unnest(f.ids) from fit f)
+    )
+  select count(*)::int as gone from old`
+
+/**
+ * Of a room's five series one is left, that of its log: it knows by which events and as which incarnation the room is known
+ * again, and tells of the others. What each knew at the place where it stopped is not kept: a room that is met again is
+ * read from its beginning. The room of an app that was closed last stays as it is: by its series days know which streams
+ * there are.
+ */
+export const foldRooms = `
+  with log as materialized (
+      select p.app_id, p.series from ingest.progress p
+      where p.stream = 'room-events' and p.closed_at < $1 and p.folded is null and p.wanted = '{}'
+        and p.closed_at < (
+          select o.closed_at from ingest.progress o
+          where o.app_id = p.app_id and o.stream = 'room-events' and o.folded is null and o.closed_at is not null
+          order by o.closed_at desc limit 1)
+      order by p.app_id, p.closed_at limit $2 / 5 for update of p skip locked
+    ), other as materialized (
+      select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.stream_state - array['fold', 'incarnation', 'lost'] as stream_state
+      from log join ingest.progress p on (p.app_id, p.series) = (log.app_id, log.series)
+        and p.stream in (select ingest.room_streams()) and p.stream <> 'room-events'
+      where p.closed_at is not null for update of p skip locked
+    ), gone as (
+      delete from ingest.progress p using other o where (p.app_id, p.stream, p.series) = (o.app_id, o.stream, o.series)
+    ), told as materialized (
+      select o.app_id, o.series, jsonb_object_agg(o.stream, jsonb_build_array(
+               extract(epoch from o.caught_up_at), extract(epoch from o.closed_at), o.stream_state)) as folded
+      from other o group by o.app_id, o.series
+    ), kept as (
+      update ingest.progress p
+      set version = p.version + 1, cursor = null, stream_state = p.stream_state - 'fold', folded = coalesce(t.folded, '{}')
+      from log left join told t using (app_id, series)
+      where (p.app_id, p.stream, p.series) = (log.app_id, 'room-events', log.series)
+    ), counted as materialized (
+      select ingest.tally_add('series', o.app_id, o.stream, 'closed', count(*), 0, null) from other o group by o.app_id, o.stream
+    )
+  select 5 * (select count(*) from log)::int as gone, (select count(*) from counted) as counted`
 
 /** Tables of rows that nobody asks for any more when they are old, and how long they are kept. */
 export const agingTables = ['dead_letter', 'notification', 'cloud_player_change'] as const

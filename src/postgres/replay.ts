@@ -7,9 +7,8 @@ import type { RowSet } from '../tables/index.ts'
 import { decodeJson } from './encode.ts'
 import { storeError } from './errors.ts'
 import { compareRows, type Difference, mendRows } from './replay/compare.ts'
-import { lockLogs, readMark } from './replay/mark.ts'
 import { placeValues, readEvents, readItems, type StoredEvent, type StoredItem } from './replay/raw.ts'
-import { openRebuilt } from './replay/rebuilt.ts'
+import { openRebuilt, rebuildable } from './replay/rebuilt.ts'
 import {
   addRoom,
   countRooms,
@@ -23,8 +22,7 @@ import {
   readRoom,
   type StoredRoom,
 } from './replay/rooms.ts'
-import { askOf, atOneMoment, type Incarnation } from './replay/session.ts'
-import { rebuildable } from './replay/tables.ts'
+import { askOf, atOneMoment, type Incarnation, lockLogs, readMark } from './replay/session.ts'
 import { bind } from './statement.ts'
 
 export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
 import { markWanted, type Wanted } from '../../src/postgres/backfill.ts'
-import { readStatus } from '../../src/postgres/status.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
 import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
 

@@ -1,5 +1,4 @@
-import { readStatus } from '../../src/postgres/status.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import { app, hour, roomStreams, type TestStore } from './harness.ts'
 
 export const day = 24 * hour

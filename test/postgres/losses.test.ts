@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { readStoreGauges } from '../../src/postgres/status.ts'
 import { app, hour, openStore, start, type TestStore, time } from './harness.ts'
 
 let db: TestStore

@@ -3,7 +3,7 @@ import { type NotificationStore, RefusedRows } from '../../src/engine/ports.ts'
 import { parseNotice } from '../../src/http/notifications.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { decodeText } from '../../src/postgres/encode.ts'
-import { createNotificationStore } from '../../src/postgres/notifications.ts'
+import { createNotificationStore } from '../../src/postgres/players.ts'
 import { openStore, start, type TestStore } from './harness.ts'
 
 let store: TestStore

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
+import { readStoreGauges } from '../../src/postgres/status.ts'
 import { createStore } from '../../src/postgres/store.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
 import { commitNext } from './analytics.ts'
 import { app, me, rowSet, session, start } from './harness.ts'
 import {

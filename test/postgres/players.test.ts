@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
-import { createIntentStore } from '../../src/postgres/intents.ts'
-import { readStatus } from '../../src/postgres/status.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { createIntentStore } from '../../src/postgres/players.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import { app, me, openStore, rowSet, type TestStore, time } from './harness.ts'
 
 let db: TestStore

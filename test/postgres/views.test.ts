@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readStatus } from '../../src/postgres/status.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import {
   app,
   event,

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../src/postgres/connect.ts'
-import { readStatus } from '../../src/postgres/status.ts'
-import { readStoreGauges } from '../../src/postgres/store-gauges.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import { fillPast } from '../support/years.ts'
 import { app, me, openStore, roomStreams, type TestStore } from './harness.ts'
 

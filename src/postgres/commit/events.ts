@@ -1,6 +1,6 @@
 import { room, roomEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
-import { lose } from '../missing.ts'
+import { lose } from '../gaps.ts'
 import { type Statement, statement } from '../statement.ts'
 import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
 import {

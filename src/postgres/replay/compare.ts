@@ -1,7 +1,7 @@
 import { isoTime } from '../../planning/time.ts'
 import type { Table } from '../../tables/index.ts'
 import { type Statement, statement } from '../statement.ts'
-import { atPlace, derived, placeColumns } from './tables.ts'
+import { atPlace, derived, placeColumns } from './rebuilt.ts'
 
 /**
  * A time that the raw rows do not tell: it was taken from the clock of the answer in which an item was first heard

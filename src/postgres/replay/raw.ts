@@ -1,8 +1,8 @@
 import type { Json } from '../../tables/json.ts'
 import { decodeJson, encodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
+import { atPlace } from './rebuilt.ts'
 import type { Ask, Incarnation } from './session.ts'
-import { atPlace } from './tables.ts'
 
 /** An event as it is kept raw. Times are ms since the epoch. */
 export interface StoredEvent {

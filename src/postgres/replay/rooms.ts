@@ -4,8 +4,8 @@ import type { Table } from '../../tables/index.ts'
 import { decodeJson, decodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import { placeValues } from './raw.ts'
+import { atPlace } from './rebuilt.ts'
 import type { Ask, Incarnation } from './session.ts'
-import { atPlace } from './tables.ts'
 
 /** What events decide of a room. Times are ms since the epoch. */
 export interface RoomValues {
