@@ -11,9 +11,9 @@ import type { Reject } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { countText, printLines } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
-import { deadLetterReaders, deadLetterStore } from './replay/dead-letter-ports.ts'
-import { nameOfPart, replayDeadLetters } from './replay/dead-letters.ts'
+import { DeadLetterReplay } from './replay/dead-letters.ts'
 import { deadLetterLines, progressLine, type ReplayReport, replayLines } from './replay/format.ts'
+import { nameOfPart } from './replay/letter-reader.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
 import { type LoopProgress, replayRooms } from './replay/rooms.ts'
 import { withDatabase } from './wiring/database.ts'
@@ -87,7 +87,7 @@ async function run(
   const mode = write ? 'write' : 'compare'
   const result = await replayRooms(session, {
     ...{ apps: ids, room, mode, clock: systemClock, onProgress: progress.show },
-    rebuild: rebuildWith(streams, engineSettings(config).reading, onRead, onReject),
+    rebuild: rebuildWith(Object.values(streams), engineSettings(config).reading, onRead, onReject),
   }).finally(progress.clear)
   if (room !== undefined && result.rooms === 0) {
     throw new CommandError(`nothing is stored of room ${room} of app ${ids.join(', ')}`)
@@ -113,11 +113,7 @@ async function tryDeadLetters(
     return rebuilt.busy.rooms > 0 ? undefined : unread
   }
   const ids = apps.map(({ id }) => id)
-  const letters = await replayDeadLetters(
-    deadLetterStore(pool, ids, room),
-    deadLetterReaders(config),
-    rebuildAll,
-  )
+  const letters = await new DeadLetterReplay(pool, config).run(ids, room, rebuildAll)
   if (json) printLines([writeJson({ ok: !rebuilt?.busy.rooms, letters, rebuilt: rebuilt ?? null })])
   else printLines([...deadLetterLines(letters), ...(rebuilt ? replayLines(rebuilt) : [])])
   if (rebuilt) refuseBusy(rebuilt)

@@ -39,7 +39,8 @@ export type { Incarnation } from './replay/session.ts'
 /** What is kept raw of one incarnation of a room, and what is stored of the room. */
 export interface RawRoom {
   readonly events: AsyncIterable<readonly StoredEvent[]>
-  readonly items: (widget: 'popupQuiz' | 'poll') => AsyncIterable<readonly StoredItem[]>
+  /** By the name of their operation. */
+  readonly items: (widget: string) => AsyncIterable<readonly StoredItem[]>
   readonly stored: StoredRoom | undefined
   readonly next: NextRoom | undefined
 }

@@ -26,7 +26,7 @@ it.each(seeds)(
       })
       const { tally, rooms } = await replayRooms(replay, {
         ...{ apps: scenario.apps.map(({ id }) => id), room: undefined, mode: 'compare', clock: systemClock },
-        rebuild: rebuildWith(streams, scenario.settings.reading, () => {}),
+        rebuild: rebuildWith(Object.values(streams), scenario.settings.reading, () => {}),
         onProgress: () => {},
       })
       replay.close()

@@ -38,7 +38,7 @@ afterAll(async () => {
 const spoilFirst = `update classroom.room_state_change set started_at = now() where room_uuid = $1`
 const holdFirst = `select from classroom.room_state_change where room_uuid = $1 for update`
 
-const rebuild = rebuildWith(streams, settings, () => {})
+const rebuild = rebuildWith(Object.values(streams), settings, () => {})
 const opening = lesson('').length - 5
 
 /** A room of its own, still open, in which one message is wrong; and the comparison that found it. */

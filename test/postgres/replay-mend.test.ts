@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ReplayStreams } from '../../src/commands/replay/rebuild.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { PageResult } from '../../src/streams/stream.ts'
+import type { PageResult, Stream } from '../../src/streams/stream.ts'
 import { lesson, minute, openReplayRig, pollItems, quizItems, type ReplayRig } from './replay-rig.ts'
 
 let rig: ReplayRig
@@ -278,14 +277,15 @@ describe('after a fix in how something is read', () => {
   const withHarvest = (
     name: 'room-events' | 'poll',
     alter: (toRows: PageResult) => PageResult,
-  ): ReplayStreams => ({
-    ...streams,
-    [name]: {
-      ...streams[name],
-      toRows: (...args: Parameters<(typeof streams)['poll']['toRows']>) =>
-        alter(streams[name].toRows(...args)),
-    },
-  })
+  ): readonly Stream[] =>
+    Object.values({
+      ...streams,
+      [name]: {
+        ...streams[name],
+        toRows: (...args: Parameters<(typeof streams)['poll']['toRows']>) =>
+          alter(streams[name].toRows(...args)),
+      },
+    })
 
   /** Words for roles, no chat of bob, and one more row for each reward. */
   const fixedEvents = withHarvest('room-events', ({ rows, ...toRows }) => ({

@@ -1,11 +1,11 @@
 import { systemClock } from '../../src/clock/system.ts'
-import { type ReplayStreams, rebuildWith } from '../../src/commands/replay/rebuild.ts'
+import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
 import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
 import { rebuildable } from '../../src/postgres/replay/rebuilt.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { Page, ReadingSettings } from '../../src/streams/stream.ts'
+import type { Page, ReadingSettings, Stream } from '../../src/streams/stream.ts'
 import { app, me, openStore, start, type TestStore } from './harness.ts'
 
 export const settings: ReadingSettings = { submitter: 'operator', sequenceScope: 'room' }
@@ -14,7 +14,7 @@ export const settings: ReadingSettings = { submitter: 'operator', sequenceScope:
 export const minute = (minutes: number) => Date.parse(start) + minutes * 60_000
 
 type Answer = Partial<Page> & { readonly items: readonly object[] }
-type Name = keyof ReplayStreams
+type Name = 'app-events' | 'room-events' | 'popup-quiz' | 'poll'
 
 /** A store, the streams that fill it, and a session that replays it. */
 export interface ReplayRig {
@@ -23,8 +23,8 @@ export interface ReplayRig {
   /** Reads an answer as the daemon would, from the beginning of the log unless told, and commits it. */
   readonly read: (stream: Name, room: string, answer: Answer) => Promise<CommitResult>
   readonly page: (stream: Name, room: string, answer: Answer) => Promise<PageCommit>
-  readonly compare: (used?: ReplayStreams) => ReturnType<typeof replayRooms>
-  readonly write: (used?: ReplayStreams) => ReturnType<typeof replayRooms>
+  readonly compare: (used?: readonly Stream[]) => ReturnType<typeof replayRooms>
+  readonly write: (used?: readonly Stream[]) => ReturnType<typeof replayRooms>
   /** Every row of the derived tables and of the rooms, as text. */
   readonly dump: () => Promise<readonly string[]>
   readonly close: () => Promise<void>
@@ -54,7 +54,7 @@ export async function openReplayRig(): Promise<ReplayRig> {
   }
   const run =
     (mode: 'compare' | 'write') =>
-    (used: ReplayStreams = streams) =>
+    (used: readonly Stream[] = Object.values(streams)) =>
       replayRooms(replay, {
         ...{ apps: [app], room: undefined, mode, clock, onProgress: () => {} },
         rebuild: rebuildWith(used, settings, () => {}),

@@ -9,26 +9,13 @@ import {
 import { LogState } from '../../streams/events/log-state.ts'
 import { mergeRows } from '../../streams/row-sets.ts'
 import { after } from '../../streams/sequence.ts'
-import type { FeedStream, LogStream, Page, ReadingSettings, Reject } from '../../streams/stream.ts'
+import type { FeedStream, LogStream, Page, ReadingSettings, Reject, Stream } from '../../streams/stream.ts'
 import { readState } from '../../streams/stream-state.ts'
 import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
-import type { RoomEventRow } from '../../tables/classroom.ts'
+import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
-
-/** The streams whose rows are rebuilt. */
-export interface ReplayStreams {
-  readonly 'app-events': FeedStream
-  readonly 'room-events': LogStream
-  readonly 'popup-quiz': LogStream
-  readonly poll: LogStream
-}
-
-const widgets = [
-  ['popupQuiz', 'popup-quiz'],
-  ['poll', 'poll'],
-] as const
 
 /** How much has been read again. */
 export interface Volume {
@@ -38,14 +25,18 @@ export interface Volume {
 
 /** Rebuilds one incarnation of a room, a batch at a time; `onRead` hears of every batch, `onReject` of what cannot be read. */
 export function rebuildWith(
-  streams: ReplayStreams,
+  streams: readonly Stream[],
   settings: ReadingSettings,
   onRead: (volume: Volume) => void,
   onReject: (reject: Reject) => void = () => {},
 ): Rebuild {
+  const feed = streams.find(stream => stream.kind === 'feed')!
+  const logs = streams.filter(stream => stream.kind === 'log')
+  const roomLog = logs.find(({ writes }) => writes.includes(roomEvent))!
+  const widgets = logs.filter(({ writes }) => writes.includes(widgetEvent))
   return async (place, raw, put) => {
     const life = watchLife(raw.stored?.ended_at ?? null)
-    const readEvent = eventReader(streams, place, settings, onReject)
+    const readEvent = eventReader(feed, roomLog, place, settings, onReject)
     for await (const batch of raw.events) {
       const rows: RowSet[] = []
       for (const event of batch) {
@@ -56,9 +47,9 @@ export function rebuildWith(
       await put(mergeRows(rows))
       onRead({ events: batch.length, items: 0 })
     }
-    for (const [widget, stream] of widgets) {
-      const readItems = itemReader(streams[stream], place, settings, onReject)
-      for await (const batch of raw.items(widget)) {
+    for (const widget of widgets) {
+      const readItems = itemReader(widget, place, settings, onReject)
+      for await (const batch of raw.items(widget.operation.name)) {
         for (const rows of readItems(batch)) await put(rows)
         onRead({ events: 0, items: batch.length })
       }
@@ -76,7 +67,8 @@ export function rebuildWith(
  * neighbour is asked.
  */
 function eventReader(
-  streams: { readonly 'room-events': LogStream; readonly 'app-events': FeedStream },
+  feed: FeedStream,
+  roomLog: LogStream,
   { room, incarnation }: Incarnation,
   settings: ReadingSettings,
   onReject: (reject: Reject) => void,
@@ -85,15 +77,15 @@ function eventReader(
   let cursor: string | null = null
 
   function readLog(page: Page): RowSet {
-    const toRows = streams['room-events'].toRows({ ...page, series: room, cursor }, streamState)
-    streamState = withoutTime(toRows.streamState)
+    const read = roomLog.toRows({ ...page, series: room, cursor }, streamState)
+    streamState = withoutTime(read.streamState)
     cursor = onwards
-    toRows.rejects.forEach(onReject)
-    return toRows.rows
+    read.rejects.forEach(onReject)
+    return read.rows
   }
 
   function readFeed(page: Page): RowSet {
-    const { rows, rejects } = streams['app-events'].toRows(page, null)
+    const { rows, rejects } = feed.toRows(page, null)
     rejects.forEach(onReject)
     return rows
   }

@@ -85,7 +85,7 @@ export async function* readEvents(ask: Ask, place: Incarnation): AsyncGenerator<
 export async function* readItems(
   ask: Ask,
   place: Incarnation,
-  widget: 'popupQuiz' | 'poll',
+  widget: string,
 ): AsyncGenerator<readonly StoredItem[]> {
   const values = { ...placeValues(place), widget }
   for await (const rows of pages<ItemRow>(ask, listItems, values, row => row.position)) {
