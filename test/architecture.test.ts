@@ -75,7 +75,7 @@ const modules: Readonly<Record<string, Module>> = {
   client: { imports: ['engine', 'provider', 'planning', 'clock', 'tables'], node: ['node:crypto'] },
   postgres: {
     imports: [
-      ...['engine/ports.ts', 'type:client/ports.ts', 'type:streams/stream.ts', 'streams/index.ts'],
+      ...['engine/ports.ts', 'type:client/ports.ts', 'streams/stream.ts', 'streams/index.ts'],
       ...['provider', 'planning', 'clock', 'tables'],
     ],
   },

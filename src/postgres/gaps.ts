@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { type Fence, regionalScope } from '../engine/ports.ts'
-import type { Stream } from '../streams/stream.ts'
-import { roomStreamsOf } from './commit/commit.ts'
+import { roomStreamsOf, type Stream } from '../streams/stream.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'

@@ -8,7 +8,7 @@ import type { Task } from './partitions.ts'
  */
 
 /** A call of which nothing is left would be one that nobody has fetched. */
-export const foldWork = `
+const foldWork = `
   with old as (
       select distinct x.app_id, x.stream, x.item
       from (select w.app_id, w.stream, w.item from ingest.work_item w
@@ -35,7 +35,7 @@ export const foldWork = `
  * By what was lost its days and its room are judged for ever. Of time, the row that is left of those which touch the same days
  * touches these days and no other. One whose ranges someone else tells already stays as it is.
  */
-export const foldLosses = `
+const foldLosses = `
   with old as materialized (
       select g.id, g.app_id, g.stream, g.series, g.unit, g.reason, date_trunc('day', g.range_from, 'UTC') as day
       from ingest.gap g where g.state = 'lost' and g.stands_for is null and g.updated_at < $1
@@ -89,7 +89,7 @@ export const foldLosses = `
  * read from its beginning. The room of an app that was closed last stays as it is: by its series days know which streams
  * there are.
  */
-export const foldRooms = `
+const foldRooms = `
   with log as materialized (
       select p.app_id, p.series from ingest.progress p
       where p.stream = 'room-events' and p.closed_at < $1 and p.folded is null and p.wanted = '{}'

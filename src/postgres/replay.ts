@@ -7,7 +7,7 @@ import type { RowSet } from '../tables/index.ts'
 import { decodeJson } from './encode.ts'
 import { storeError } from './errors.ts'
 import { compareRows, type Difference, mendRows } from './replay/compare.ts'
-import { placeValues, readEvents, readItems, type StoredEvent, type StoredItem } from './replay/raw.ts'
+import { readEvents, readItems, type StoredEvent, type StoredItem } from './replay/raw.ts'
 import { openRebuilt, rebuildable } from './replay/rebuilt.ts'
 import {
   addRoom,
@@ -22,7 +22,7 @@ import {
   readRoom,
   type StoredRoom,
 } from './replay/rooms.ts'
-import { askOf, atOneMoment, type Incarnation, lockLogs, readMark } from './replay/session.ts'
+import { askOf, atOneMoment, type Incarnation, lockLogs, placeValues, readMark } from './replay/session.ts'
 import { bind } from './statement.ts'
 
 export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'

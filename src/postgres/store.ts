@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { DeadLetter, Store } from '../engine/ports.ts'
-import { type CommitSettings, Commits, roomStreamsOf } from './commit/commit.ts'
+import { roomStreamsOf } from '../streams/stream.ts'
+import { type CommitSettings, Commits } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { readSubstreamDemand } from './demand.ts'
 import { encodeText } from './encode.ts'

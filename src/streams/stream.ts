@@ -305,3 +305,8 @@ export interface Hole {
   readonly to: number | bigint
   readonly state: 'open' | 'absent'
 }
+
+/** Names of the streams that have a series for each room. */
+export function roomStreamsOf(streams: readonly Stream[]): readonly string[] {
+  return streams.filter(stream => 'scope' in stream && stream.scope === 'room').map(({ name }) => name)
+}

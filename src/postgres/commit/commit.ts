@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { CommitResult, ItemCommit, PageCommit, WindowCommit } from '../../engine/ports.ts'
-import type { Stream } from '../../streams/stream.ts'
+import { roomStreamsOf, type Stream } from '../../streams/stream.ts'
 import { sessionMetric } from '../../tables/analytics.ts'
 import { type RoomRow, room, roomEvent } from '../../tables/classroom.ts'
 import type { RowSet, Table } from '../../tables/index.ts'
@@ -23,11 +23,6 @@ export interface CommitSettings {
   readonly region: (app: string) => string
   /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
-}
-
-/** Names of the streams that follow every room. */
-export function roomStreamsOf(streams: readonly Stream[]): readonly string[] {
-  return streams.filter(stream => 'scope' in stream && stream.scope === 'room').map(({ name }) => name)
 }
 
 /** The statement that commits a page of a stream, by its kind and by the tables that it writes. */

@@ -1,7 +1,8 @@
 import { isoTime } from '../../planning/time.ts'
 import type { Table } from '../../tables/index.ts'
 import { type Statement, statement } from '../statement.ts'
-import { atPlace, derived, placeColumns } from './rebuilt.ts'
+import { derived } from './rebuilt.ts'
+import { atPlace, placeColumns } from './session.ts'
 
 /**
  * A time that the raw rows do not tell: it was taken from the clock of the answer in which an item was first heard

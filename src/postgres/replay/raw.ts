@@ -1,8 +1,7 @@
 import type { Json } from '../../tables/json.ts'
-import { decodeJson, encodeText } from '../encode.ts'
+import { decodeJson } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
-import { atPlace } from './rebuilt.ts'
-import type { Ask, Incarnation } from './session.ts'
+import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'
 
 /** An event as it is kept raw. Times are ms since the epoch. */
 export interface StoredEvent {
@@ -95,11 +94,6 @@ export async function* readItems(
       receivedAt: row.received_at,
     }))
   }
-}
-
-/** Values that name an incarnation in a statement. */
-export function placeValues({ app, room, incarnation }: Incarnation) {
-  return { app, room: encodeText(room), incarnation }
 }
 
 async function* pages<Row extends object>(

@@ -4,7 +4,7 @@ import type { RowSet, Table } from '../../tables/index.ts'
 import { resolution } from '../commit/conflict.ts'
 import { encodeRows, incoming, parameterName } from '../commit/ctes.ts'
 import { bind, type Statement, statement } from '../statement.ts'
-import type { Ask } from './session.ts'
+import { type Ask, placeColumns } from './session.ts'
 
 /** What can be rebuilt of a room: whatever its logs write besides what they keep raw. */
 export interface Rebuildable {
@@ -37,14 +37,6 @@ export function derived(table: Table): Derived {
     .filter(([column]) => column !== 'room_uuid' && !key.includes(column))
     .map(([column, { type }]) => [column, type] as const)
   return { table, rebuilt: `pg_temp.replay_${table.name.slice(table.name.indexOf('.') + 1)}`, key, values }
-}
-
-/** Columns that the key of every table in a room begins with. */
-export const placeColumns = ['app_id', 'room_uuid', 'incarnation'] as const
-
-/** Restricts a table to one incarnation of a room; `t` is its name in the statement. */
-export function atPlace(t: string): string {
-  return `${t}.app_id = :app and ${t}.room_uuid = :room and ${t}.incarnation = :incarnation`
 }
 
 /**

@@ -3,9 +3,7 @@ import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { decodeJson, decodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
-import { placeValues } from './raw.ts'
-import { atPlace } from './rebuilt.ts'
-import type { Ask, Incarnation } from './session.ts'
+import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'
 
 /** What events decide of a room. Times are ms since the epoch. */
 export interface RoomValues {

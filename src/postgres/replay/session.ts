@@ -1,8 +1,7 @@
 import type pg from 'pg'
+import { encodeText } from '../encode.ts'
 import { storeError } from '../errors.ts'
 import { bind, statement } from '../statement.ts'
-import { placeValues } from './raw.ts'
-import { atPlace } from './rebuilt.ts'
 
 /** One life of a room: everything in a room is kept under these three. */
 export interface Incarnation {
@@ -81,4 +80,17 @@ export async function lockLogs(
 ): Promise<void> {
   const { room: series } = placeValues({ app, room, incarnation })
   await ask(bind(lockStatement, { app, room: series, streams }))
+}
+
+/** Values that name an incarnation in a statement. */
+export function placeValues({ app, room, incarnation }: Incarnation) {
+  return { app, room: encodeText(room), incarnation }
+}
+
+/** Columns that the key of every table in a room begins with. */
+export const placeColumns = ['app_id', 'room_uuid', 'incarnation'] as const
+
+/** Restricts a table to one incarnation of a room; `t` is its name in the statement. */
+export function atPlace(t: string): string {
+  return `${t}.app_id = :app and ${t}.room_uuid = :room and ${t}.incarnation = :incarnation`
 }
