@@ -12,7 +12,7 @@ import type { Pacers } from './ranges/pacer.ts'
 import { createRangeRules, type RangeRules } from './ranges/range-rules.ts'
 import { createShortage, type Shortage } from './ranges/shortage.ts'
 import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
-import { createWindowSource } from './ranges/window-source.ts'
+import { createWindowSource, type WindowSource } from './ranges/window-source.ts'
 import { type Poller, startPoller } from './series/poller.ts'
 import type { GroupLimit, WindowSettings } from './settings.ts'
 
@@ -57,7 +57,12 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     ...context,
     onRooms: (hints: readonly Hint[]) => poller.discover(hints.map(({ room }) => room)),
     onWork: () => wake(),
+    onRecovered: () => {
+      for (const source of windowSources) source.trust()
+      wake()
+    },
   }
+  const windowSources: WindowSource[] = []
   const groups = Map.groupBy(streams.filter(isBudgeted), ({ operation }) => operation.limitGroup)
   const drains = [...groups].flatMap(([name, members]) => startGroup(name, members))
   const wake = () => {
@@ -110,7 +115,11 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff
     const details = app.details['call-sessions'] && app.limits['call-details']?.range
-    return [createWindowSource({ context: drainContext, stream, settings, choice, rules, details, round })]
+    const source = createWindowSource({
+      ...{ context: drainContext, stream, settings, choice, rules, details, round },
+    })
+    windowSources.push(source)
+    return [source]
   }
 
   return {

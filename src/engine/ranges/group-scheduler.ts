@@ -41,6 +41,8 @@ export interface GroupContext extends AppContext {
   readonly onRooms: (hints: readonly Hint[]) => void
   /** There is new work for some stream of the app. */
   readonly onWork: () => void
+  /** A window that could not be read is read again: what ailed others of the app may be over too. */
+  readonly onRecovered: () => void
 }
 
 /** Spends the budget of one limit group of an app: one request after the other, whatever is most urgent. */

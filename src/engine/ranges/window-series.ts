@@ -24,7 +24,7 @@ export interface SeriesState {
   failures: number
   /** The question itself failed last: until it is answered, asking it is repair. */
   isFailing: boolean
-  /** It was tried as one that is well since it last was, because another one of its stream was answered again. */
+  /** It was tried as one that is well since it last was, because another one of the app was answered again. */
   wasTrusted: boolean
   /** Halves of windows that held more than is listed, or could not be read, still to be read. */
   parts: Range[]
@@ -81,11 +81,11 @@ export function noteWhole(state: SeriesState, range: Range): void {
 }
 
 /**
- * A question that failed is answered again: what ailed the others of its stream may be over too. Each of them is
+ * A question that failed is answered again: what ailed the others of the app may be over too. Each of them is
  * tried as one that is well, once until it is.
  */
-export function trustOthers(others: Iterable<SeriesState>, at: number): void {
-  for (const state of others) {
+export function trustSeries(series: Iterable<SeriesState>, at: number): void {
+  for (const state of series) {
     if (!state.isFailing || state.wasTrusted) continue
     state.isFailing = false
     state.wasTrusted = true

@@ -21,7 +21,7 @@ import {
   type Offer,
   offersOf,
   type SeriesState,
-  trustOthers,
+  trustSeries,
   waitOf,
 } from './window-series.ts'
 
@@ -31,8 +31,13 @@ const EXPIRE_EVERY_MS = 600_000
 /** Someone may have asked for ranges to be read again: they are looked for at least this often, ms. */
 export const LOOK_EVERY_MS = 60_000
 
+export interface WindowSource extends WorkSource {
+  /** A window of the app that could not be read is read again. */
+  readonly trust: () => void
+}
+
 /** The series of one window stream of an app: what is owed of each, and how to get it. */
-export function createWindowSource(source: WindowSourceContext): WorkSource {
+export function createWindowSource(source: WindowSourceContext): WindowSource {
   const { context, stream, settings, rules, details } = source
   const { app, clock, store, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
@@ -129,11 +134,7 @@ export function createWindowSource(source: WindowSourceContext): WorkSource {
       }
       const page = { ...context, fence: context.fence(), purpose: paidFor }
       const result = await attempt.of(readWindow(page, rules, reading), toldBy)
-      const states = () => followed.values().map(each => each.state)
-      await settleWindow(
-        { context, settings, rules, followed: states },
-        { reading, state, purpose, began, result },
-      )
+      await settleWindow({ context, settings, rules }, { reading, state, purpose, began, result })
     } catch (error) {
       state.notBefore = clock.monotonic() + afterFault(context, stream.name, error, () => ++state.failures)
     } finally {
@@ -158,15 +159,18 @@ export function createWindowSource(source: WindowSourceContext): WorkSource {
     })
   }
 
-  return { begin, find }
+  function trust(): void {
+    const states = followed.values().map(({ state }) => state)
+    trustSeries(states, clock.monotonic())
+  }
+
+  return { begin, find, trust }
 }
 
 export interface OutcomeContext {
   readonly context: GroupContext
   readonly settings: WindowSettings
   readonly rules: RangeRules
-  /** The series of the stream. */
-  readonly followed: () => Iterable<SeriesState>
 }
 
 /** A reading that has ended, and what it was for. */
@@ -227,12 +231,12 @@ async function settleWindow(outcome: OutcomeContext, ended: Ended): Promise<void
   }
 }
 
-function noteAnswered({ context, followed }: OutcomeContext, state: SeriesState): void {
+function noteAnswered({ context }: OutcomeContext, state: SeriesState): void {
   const wasFailing = state.isFailing
   state.failures = 0
   state.isFailing = false
   state.wasTrusted = false
-  if (wasFailing) trustOthers(followed(), context.clock.monotonic())
+  if (wasFailing) context.onRecovered()
 }
 
 async function afterFailure({ context }: OutcomeContext, ended: Ended, failure: Failure): Promise<void> {

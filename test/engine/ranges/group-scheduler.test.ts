@@ -73,6 +73,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
         onFenced: () => {},
         onRooms: () => {},
         onWork: () => {},
+        onRecovered: () => {},
       },
       group,
       () => 0,

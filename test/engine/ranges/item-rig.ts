@@ -53,6 +53,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
     onFenced: () => {},
     onRooms: () => {},
     onWork: () => {},
+    onRecovered: () => {},
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
   const source = createItemSource({

@@ -33,7 +33,7 @@ function rigged() {
     ...{ app, settings, fence: () => fence, signal: new AbortController().signal },
     admission: new Admission(rig, settings.deadline),
     health: createStoreHealth(rig.log, () => {}),
-    ...{ onFenced: () => {}, onRooms: () => {}, onWork: () => {} },
+    ...{ onFenced: () => {}, onRooms: () => {}, onWork: () => {}, onRecovered: () => {} },
   }
   const rules = createRangeRules(range, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
   const source = createItemSource({

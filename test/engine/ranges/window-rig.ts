@@ -73,6 +73,7 @@ export function rigged(
     onFenced: () => heard.push('fenced'),
     onRooms: () => heard.push('rooms'),
     onWork: () => heard.push('work'),
+    onRecovered: () => source.trust(),
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
   const choice = createLiveChoice(context, rules.now)

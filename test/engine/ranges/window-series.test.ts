@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newSeries, noteMalformed, noteWhole, trustOthers } from '../../../src/engine/ranges/window-series.ts'
+import { newSeries, noteMalformed, noteWhole, trustSeries } from '../../../src/engine/ranges/window-series.ts'
 
 const whole = { from: 0, to: 80 }
 const [left, right] = [
@@ -46,10 +46,10 @@ describe('series that fail', () => {
 
   it('are trusted when another one is answered again, until they fail again', () => {
     const other = failing()
-    trustOthers([other], 100)
+    trustSeries([other], 100)
     expect(other).toMatchObject({ isFailing: false, failures: 0, notBefore: 100 })
     Object.assign(other, { isFailing: true, failures: 1, notBefore: 600 })
-    trustOthers([other], 200)
+    trustSeries([other], 200)
     expect(other).toMatchObject({ isFailing: true, failures: 1, notBefore: 600 })
   })
 })
