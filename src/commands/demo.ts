@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type pg from 'pg'
 import type { TruthLine } from '../../sandbox/src/index.ts'
-import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
+import { printLines } from './cli/output.ts'
 import { add, comparePlayers, compareWith, type Difference, none } from './demo/compare.ts'
-import { readFigures, readLag, readTotals, type Summary, summarise } from './demo/figures.ts'
+import { readFigures, readLag, readTotals, type Summary } from './demo/figures.ts'
 import {
   head,
   type LogFile,
@@ -47,7 +47,6 @@ const usualPort = 9464
 
 /** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM, SIGHUP or the end of `for`. */
 export async function demo(options: DemoOptions): Promise<void> {
-  const clock = systemClock
   const drained = servicesOf(options)
   const { listen, openDemoWorld } = await loadSandbox()
   const screen = openScreen(options.json ? 'json' : 'text')
@@ -56,19 +55,19 @@ export async function demo(options: DemoOptions): Promise<void> {
   await using stack = new AsyncDisposableStack()
 
   screen.say(`starting Postgres in ${options.dataDir}`)
-  const postgres = await startPostgres(options.dataDir, clock)
+  const postgres = await startPostgres(options.dataDir)
   stack.defer(() => postgres.stop())
   const log = await openLogFile(options.dataDir)
   stack.defer(() => log.close())
   const databaseUrl = await freshDatabase(postgres.url)
   screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
 
-  const world: World = { ...openDemoWorld(clock, options), services: drained }
+  const world: World = { ...openDemoWorld(systemClock, options), services: drained }
   const provider = await listen(world.sandbox)
   stack.defer(() => provider.close())
   const daemon = await startDemoDaemon({
     ...{ app: world.app, dataDir: options.dataDir, services: drained },
-    ...{ providerUrl: provider.url, databaseUrl, log, clock },
+    ...{ providerUrl: provider.url, databaseUrl, log },
   })
   let why: Ending | undefined
   stack.defer(() => daemon.stop(why))
@@ -84,17 +83,17 @@ export async function demo(options: DemoOptions): Promise<void> {
   for (const line of head({ ...wordsOf(options), url: daemon.url, databaseUrl, logPath: log.path }))
     screen.say(line)
   const ended = new AbortController()
-  if (options.for !== undefined) void clock.sleep(options.for, ended.signal).then(() => timeUp.abort())
-  const telling = tellProgress({ screen, daemon, pool, world, clock, signal: ended.signal })
+  if (options.for !== undefined) void systemClock.sleep(options.for, ended.signal).then(() => timeUp.abort())
+  const telling = tellProgress({ screen, daemon, pool, world, signal: ended.signal })
   why = await stopped
   ended.abort()
   await telling
 
   if (why === 'SIGHUP') screen.say('hung up: the demo ends as at Ctrl-C')
   const enough = why === 'time is up' ? timeout.timeUp : timeout.told
-  const summary = await finish({ screen, pool, world, clock }, enough)
+  const summary = await finish({ screen, pool, world }, enough)
   await stack.disposeAsync()
-  if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`)
+  if (options.json) printLines([JSON.stringify(summary)])
   const { warnings, errors } = log.counts()
   const counts = `${warnings} warnings, ${errors} errors`
   for (const line of summaryLines(summary, { path: log.path, counts })) screen.say(line)
@@ -123,10 +122,10 @@ function wordsOf({ speed, for: duration, only }: DemoOptions) {
   }
 }
 
-async function startPostgres(dataDir: string, clock: Clock) {
+async function startPostgres(dataDir: string) {
   const { EmbeddedPostgresError, startEmbedded } = await loadEmbeddedPostgres()
   try {
-    return await startEmbedded({ dataDir, clock, whenOwned: 'refuse' })
+    return await startEmbedded({ dataDir, clock: systemClock, whenOwned: 'refuse' })
   } catch (error) {
     if (!(error instanceof EmbeddedPostgresError) || error.kind !== 'owned') throw error
     const who = /process \d+/.exec(error.message)?.[0] ?? 'another process'
@@ -145,12 +144,11 @@ async function startDemoDaemon(parts: {
   readonly providerUrl: string
   readonly databaseUrl: string
   readonly log: LogFile
-  readonly clock: Clock
 }): Promise<Daemon> {
-  const { app, dataDir, services, providerUrl, databaseUrl, clock } = parts
+  const { app, dataDir, services, providerUrl, databaseUrl } = parts
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
   const config = await demoConfig({ app, providerUrl, services, dataDir, listenPort })
-  const log = createLog({ level: 'info', clock, secrets: () => [], destination: parts.log })
+  const log = createLog({ level: 'info', clock: systemClock, secrets: () => [], destination: parts.log })
   return startDaemon({ config, databaseUrl, log })
 }
 
@@ -168,19 +166,18 @@ interface Scene {
   readonly screen: Screen
   readonly pool: pg.Pool
   readonly world: World
-  readonly clock: Clock
 }
 
 /** Tells how it goes until the signal aborts. What cannot be read now is told the next time. */
 async function tellProgress(scene: Scene & { readonly daemon: Daemon; readonly signal: AbortSignal }) {
-  const { screen, daemon, pool, world, clock, signal } = scene
-  let last = { rows: 0, at: clock.monotonic() }
+  const { screen, daemon, pool, world, signal } = scene
+  let last = { rows: 0, at: systemClock.monotonic() }
   for (;;) {
-    await clock.sleep(screen.every, signal)
+    await systemClock.sleep(screen.every, signal)
     if (signal.aborted) return
     try {
       const figures = await readFigures(daemon.url, pool)
-      const at = clock.monotonic()
+      const at = systemClock.monotonic()
       const rowsPerSecond = ((figures.rows - last.rows) * 1_000) / (at - last.at)
       last = { rows: figures.rows, at }
       const lag = await readLag(pool, world, recently(world))
@@ -199,7 +196,7 @@ function recently({ sandbox, speed, origin }: World): number {
 
 /** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
 async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
-  const { screen, pool, world, clock } = scene
+  const { screen, pool, world } = scene
   const { sandbox, app, origin, services, speed } = world
   sandbox.universe.pause()
   screen.say('the school stands still; the daemon reads what is left')
@@ -214,14 +211,16 @@ async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
       : none
     return add(await compare(), players)
   }
-  const giveUp = clock.monotonic() + timeoutMs
+  const giveUp = systemClock.monotonic() + timeoutMs
   let difference: Difference = await check()
-  while (difference.lost > 0 && clock.monotonic() < giveUp && !outputLost.aborted) {
-    await clock.sleep(250)
+  while (difference.lost > 0 && systemClock.monotonic() < giveUp && !outputLost.aborted) {
+    await systemClock.sleep(250)
     difference = await check()
   }
   const lag = await readLag(pool, world, origin)
-  return summarise(await readTotals(pool), difference, sandbox.status(), lag)
+  const { requests, violations } = sandbox.status()
+  const { rows, dead_letters, gaps } = await readTotals(pool)
+  return { rows, requests, violations, ...difference, dead_letters, gaps, lag_seconds: lag ?? null }
 }
 
 /** What happened, without the rooms where nobody drains them. */

@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { Difference } from './compare.ts'
 import type { World } from './setting.ts'
 
 /** What is told while the demo runs. */
@@ -62,29 +61,12 @@ const tablesOfPeople = `
     and c.oid <> to_regclass('analytics.metric') order by 1`
 
 const ledgerCounts = `
-  select (select coalesce(sum(occurrences), 0)::int from ingest.dead_letter) as "deadLetters",
+  select (select coalesce(sum(occurrences), 0)::int from ingest.dead_letter) as dead_letters,
          (select count(*)::int from ingest.gap where state in ('open', 'lost')) as gaps`
-
-export interface Totals {
-  readonly rows: Readonly<Record<string, number>>
-  readonly deadLetters: number
-  readonly gaps: number
-}
-
-/** Counts what lies in the database. */
-export async function readTotals(pool: pg.Pool): Promise<Totals> {
-  const tables = await pool.query<{ name: string }>(tablesOfPeople)
-  const rows: Record<string, number> = {}
-  for (const { name } of tables.rows) {
-    const counted = await pool.query<{ rows: number }>(`select count(*)::int as rows from ${name}`)
-    rows[name] = counted.rows[0]!.rows
-  }
-  const rest = await pool.query<{ deadLetters: number; gaps: number }>(ledgerCounts)
-  return { rows, ...rest.rows[0]! }
-}
 
 /** What a demo comes to; printed as it is by --json. */
 export interface Summary {
+  /** Of each table. */
   readonly rows: Readonly<Record<string, number>>
   readonly requests: number
   readonly violations: number
@@ -96,19 +78,14 @@ export interface Summary {
   readonly lag_seconds: number | null
 }
 
-export function summarise(
-  totals: Totals,
-  difference: Difference,
-  sandbox: { readonly requests: number; readonly violations: number },
-  lag: number | undefined,
-): Summary {
-  return {
-    rows: totals.rows,
-    requests: sandbox.requests,
-    violations: sandbox.violations,
-    ...{ lost: difference.lost, duplicates: difference.duplicates },
-    dead_letters: totals.deadLetters,
-    gaps: totals.gaps,
-    lag_seconds: lag ?? null,
+/** Counts what lies in the database. */
+export async function readTotals(pool: pg.Pool): Promise<Pick<Summary, 'rows' | 'dead_letters' | 'gaps'>> {
+  const tables = await pool.query<{ name: string }>(tablesOfPeople)
+  const rows: Record<string, number> = {}
+  for (const { name } of tables.rows) {
+    const counted = await pool.query<{ rows: number }>(`select count(*)::int as rows from ${name}`)
+    rows[name] = counted.rows[0]!.rows
   }
+  const rest = await pool.query<Pick<Summary, 'dead_letters' | 'gaps'>>(ledgerCounts)
+  return { rows, ...rest.rows[0]! }
 }

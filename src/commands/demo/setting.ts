@@ -3,6 +3,12 @@ import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/load.ts'
 import { connect } from '../../postgres/connect.ts'
 import { migrateUp } from '../../postgres/migrate.ts'
+import { callSearch } from '../../provider/analytics/index.ts'
+import { streams } from '../../streams/index.ts'
+import type { Stream } from '../../streams/stream.ts'
+import { qualityInsight, qualityRealtime, usageInsight, usageRealtime } from '../../tables/analytics.ts'
+import { widgetEvent } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
 
 export const services = ['classroom', 'analytics', 'players'] as const
 export type Service = (typeof services)[number]
@@ -29,11 +35,7 @@ export function demoConfig(options: {
     http: { listen: `127.0.0.1:${options.listenPort}` },
     schedule: { housekeeping: '* * * * *' },
     provider: Object.fromEntries([...drained].map(name => [name, { url: options.providerUrl }])),
-    streams: {
-      ...(drained.has('classroom') && classroomStreams),
-      ...(drained.has('players') && { 'cloud-players': { every: '5s' } }),
-      ...(drained.has('analytics') && analyticsStreams),
-    },
+    streams: streamSettings(drained),
     limits: { classroom: { perSecond: 100 } },
     apps: [
       {
@@ -48,23 +50,39 @@ export function demoConfig(options: {
   return readConfig(JSON.stringify(settings), { name: 'demo', env: {}, folder: '.' })
 }
 
-const classroomStreams = {
-  'app-events': { every: '500ms' },
-  'room-events': { activeEvery: '4s', idleEvery: '8s' },
-  'popup-quiz': { activeEvery: '2s', idleEvery: '8s' },
-  poll: { activeEvery: '2s', idleEvery: '8s' },
-  recordings: { activeEvery: '3s', idleEvery: '8s' },
-  resources: { activeEvery: '3s', idleEvery: '8s' },
-} as const
+/** Something of each stream is to be seen soon. */
+function streamSettings(drained: World['services']): Readonly<Record<string, object>> {
+  const asked = Object.values<Stream>(streams).filter(({ operation }) => drained.has(operation.family))
+  return Object.fromEntries(asked.map(stream => [stream.name, settingsOf(stream)]))
+}
 
-/** A plan allows three real-time requests a minute, so few metrics are asked for and something of each is seen soon. */
-const analyticsStreams = {
-  calls: { every: '15s', revisitEvery: '1m' },
-  'usage-insight': { metrics: ['userCount', 'totalDuration'] },
-  'quality-insight': { metrics: ['audioFreezeRate', 'networkDelay'] },
-  'realtime-usage': { every: '2m', metrics: ['userCount'] },
-  'realtime-quality': { every: '2m', metrics: ['audioFreezeRate', 'networkDelay'] },
-} as const
+function settingsOf(stream: Stream): object {
+  const { kind, operation, writes } = stream
+  switch (kind) {
+    case 'feed':
+      return { every: '500ms' }
+    case 'log':
+      return { activeEvery: writes.includes(widgetEvent) ? '2s' : '4s', idleEvery: '8s' }
+    case 'snapshot':
+      return stream.scope === 'app' ? { every: '5s' } : { activeEvery: '3s', idleEvery: '8s' }
+    case 'window':
+      if (operation === callSearch) return { every: '15s', revisitEvery: '1m' }
+      return {
+        ...(operation.limitGroup === 'realtime' && { every: '2m' }),
+        metrics: writes.flatMap(table => metrics.get(table) ?? []),
+      }
+    case 'substream':
+      return {}
+  }
+}
+
+/** A plan allows three real-time requests a minute, so few metrics of each table are asked for. */
+const metrics: ReadonlyMap<Table, readonly string[]> = new Map<Table, readonly string[]>([
+  [usageInsight, ['userCount', 'totalDuration']],
+  [qualityInsight, ['audioFreezeRate', 'networkDelay']],
+  [usageRealtime, ['userCount']],
+  [qualityRealtime, ['audioFreezeRate', 'networkDelay']],
+])
 
 const name = 'demo'
 

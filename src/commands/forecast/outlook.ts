@@ -74,6 +74,8 @@ function placesIn(facts: GroupFacts): readonly [string, number][] {
   return facts.streams.map(({ stream }) => [stream, live?.channels ?? 0])
 }
 
-function hasLive({ streams: { 'realtime-usage': usage, 'realtime-quality': quality } }: AppConfig): boolean {
-  return [usage, quality].some(settings => settings !== 'off' && settings.channels === 'live')
+function hasLive({ streams }: AppConfig): boolean {
+  return Object.values(streams).some(
+    settings => settings !== 'off' && 'channels' in settings && settings.channels === 'live',
+  )
 }
