@@ -4,7 +4,7 @@ import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/i
 import { rangeProblem, requestOf } from './arguments.ts'
 import * as creating from './create-player.ts'
 import * as deleting from './delete-player.ts'
-import { createDispatcher, type Dispatcher, type DispatcherPorts } from './dispatcher.ts'
+import { Dispatcher, type DispatcherPorts } from './dispatcher.ts'
 import { CallError } from './errors.ts'
 import type { ClientApp, IntentStore, Note, PlayerPorts } from './ports.ts'
 import type { AppClient, CallOptions } from './types.ts'
@@ -32,12 +32,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export function createClient(ports: ClientPorts): Client {
   const apps = new Map(ports.apps.map(app => [app.id, app]))
-  const dispatcher = createDispatcher(ports)
+  const dispatcher = new Dispatcher(ports)
   return {
     app: id => {
       const app = apps.get(id)
       if (!app) throw new RangeError(`the configuration has no app ${id}; it has ${someOf([...apps.keys()])}`)
-      return appClient(ports, dispatcher, app)
+      return new Calls(ports, dispatcher, app).byFamily()
     },
     close: async () => {
       dispatcher.close()
@@ -51,57 +51,58 @@ export function someOf(ids: readonly string[]): string {
   return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
 }
 
-function appClient(ports: ClientPorts, dispatcher: Dispatcher, app: ClientApp): AppClient {
-  const calls = Object.entries(operations).map(([family, all]) => {
-    const each = Object.entries(all).map(([name, operation]) => [
-      name,
-      (given: Parameters = {}, options: CallOptions = {}) =>
-        perform(ports, dispatcher, app, operation, given, options),
-    ])
-    return [family, Object.fromEntries(each)]
-  })
-  return { id: app.id, ...Object.fromEntries(calls) } as AppClient
-}
+/** The operations of one app. */
+class Calls {
+  readonly #ports: ClientPorts
+  readonly #dispatcher: Dispatcher
+  readonly #app: ClientApp
 
-/** Players are made and destroyed with an eye on what becomes of them; all else is one request. */
-async function perform(
-  ports: ClientPorts,
-  dispatcher: Dispatcher,
-  app: ClientApp,
-  operation: Operation,
-  given: Parameters,
-  options: CallOptions,
-): Promise<unknown> {
-  const { requestId, ...unnamed } = options
-  // What is asked beside it, such as a list after an answer that was lost, is no attempt at the same.
-  const ask: PlayerPorts['ask'] = (each, asked) =>
-    once(ports, dispatcher, app, each, asked, each === operation ? options : unnamed)
-  const providerNow = () => nowOf(ports, operation)
-  switch (operation) {
-    case createPlayer: {
-      const asked = creating.named(given, ports)
-      checked(ports, app, operation, asked, requestId)
-      return creating.createPlayer({ ...ports, ask, providerNow }, app, asked)
-    }
-    case deletePlayer:
-      checked(ports, app, operation, given, requestId)
-      return deleting.deletePlayer({ ...ports, ask, providerNow }, app.id, given)
-    default:
-      return ask(operation, given)
+  constructor(ports: ClientPorts, dispatcher: Dispatcher, app: ClientApp) {
+    this.#ports = ports
+    this.#dispatcher = dispatcher
+    this.#app = app
   }
-}
 
-async function once(
-  ports: ClientPorts,
-  dispatcher: Dispatcher,
-  app: ClientApp,
-  operation: Operation,
-  given: Parameters,
-  { timeout = defaultTimeout, requestId }: CallOptions,
-): Promise<unknown> {
-  const { request, limit } = checked(ports, app, operation, given, requestId)
-  const { body } = await dispatcher.send({ app: app.id, request, limit, timeout })
-  return body
+  byFamily(): AppClient {
+    const calls = Object.entries(operations).map(([family, all]) => {
+      const each = Object.entries(all).map(([name, operation]) => [
+        name,
+        (given: Parameters = {}, options: CallOptions = {}) => this.#perform(operation, given, options),
+      ])
+      return [family, Object.fromEntries(each)]
+    })
+    return { id: this.#app.id, ...Object.fromEntries(calls) } as AppClient
+  }
+
+  /** Players are made and destroyed with an eye on what becomes of them; all else is one request. */
+  async #perform(operation: Operation, given: Parameters, options: CallOptions): Promise<unknown> {
+    const { requestId, ...unnamed } = options
+    const ports: PlayerPorts = {
+      ...this.#ports,
+      // What is asked beside it, such as a list after an answer that was lost, is no attempt at the same.
+      ask: (each, asked) => this.#ask(each, asked, each === operation ? options : unnamed),
+      providerNow: () => nowOf(this.#ports, operation),
+    }
+    switch (operation) {
+      case createPlayer: {
+        const asked = creating.named(given, ports)
+        checked(this.#ports, this.#app, operation, asked, requestId)
+        return creating.createPlayer(ports, this.#app, asked)
+      }
+      case deletePlayer:
+        checked(this.#ports, this.#app, operation, given, requestId)
+        return deleting.deletePlayer(ports, this.#app.id, given)
+      default:
+        return ports.ask(operation, given)
+    }
+  }
+
+  async #ask(operation: Operation, given: Parameters, options: CallOptions): Promise<unknown> {
+    const { timeout = defaultTimeout, requestId } = options
+    const { request, limit } = checked(this.#ports, this.#app, operation, given, requestId)
+    const { body } = await this.#dispatcher.send({ app: this.#app.id, request, limit, timeout })
+    return body
+  }
 }
 
 /** The request as the deployment wants it. Throws ParameterError, or CallError where the app cannot ask for it. */

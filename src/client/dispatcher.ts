@@ -9,14 +9,6 @@ import type { RequestLine } from '../provider/operation.ts'
 import { CallError, callError } from './errors.ts'
 import type { Fences } from './ports.ts'
 
-/** Sends requests one by one through the same admission as the daemon: in its turn, debited, paced, never twice. */
-export interface Dispatcher {
-  /** The checked answer. Rejects with CallError, or with StoreUnavailable where requests cannot be counted. */
-  readonly send: (sending: Sending) => Promise<Answer>
-  /** Ends every wait; what is under way is read to its end. */
-  readonly close: () => void
-}
-
 export interface Sending {
   readonly app: string
   readonly request: RequestLine
@@ -42,58 +34,70 @@ const nobody: Fence = { shard: 0, owner: '', epoch: 0 }
 /** How long to wait before asking again who owns an app that changes hands, ms. */
 const HANDS_MS = 500
 
-export function createDispatcher(ports: DispatcherPorts): Dispatcher {
-  const { clock, fences } = ports
-  const closing = new AbortController()
-  const ledger = forgiving(ports.ledger)
-  const admission = new Admission({ ...ports, ledger, meter: silentMeter }, ports.deadline)
+/** Sends requests one by one through the same admission as the daemon: in its turn, debited, paced, never twice. */
+export class Dispatcher {
+  readonly #clock: Clock
+  readonly #fences: Fences
+  readonly #admission: Admission
+  readonly #closing = new AbortController()
 
-  async function attempt(sending: Sending, until: number): Promise<Sent> {
-    if (sending.limit.counted === 'process') return admit(sending, until, nobody)
-    const lent = await fences.acquire(sending.app)
+  constructor(ports: DispatcherPorts) {
+    this.#clock = ports.clock
+    this.#fences = ports.fences
+    const ledger = forgiving(ports.ledger)
+    this.#admission = new Admission({ ...ports, ledger, meter: silentMeter }, ports.deadline)
+  }
+
+  /** The checked answer. Rejects with CallError, or with StoreUnavailable where requests cannot be counted. */
+  async send(sending: Sending): Promise<Answer> {
+    const { request, timeout } = sending
+    const until = this.#clock.monotonic() + timeout
+    let last: Failure | undefined
+    for (;;) {
+      const sent = await this.#attempt(sending, until)
+      const left = until - this.#clock.monotonic()
+      if (sent.outcome === 'replied') {
+        if (sent.reply.ok) return sent.reply.answer
+        last = sent.reply.failure
+        if (!isWorthWaiting(last, left)) throw callError(request.operation, last)
+      } else if (sent.outcome === 'fenced' && left > HANDS_MS && !this.#closing.signal.aborted) {
+        await this.#clock.sleep(HANDS_MS, this.#closing.signal)
+      } else {
+        throw last ? callError(request.operation, last) : this.#unsent(sending, sent)
+      }
+    }
+  }
+
+  /** Ends every wait; what is under way is read to its end. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  async #attempt(sending: Sending, until: number): Promise<Sent> {
+    if (sending.limit.counted === 'process') return this.#admit(sending, until, nobody)
+    const lent = await this.#fences.acquire(sending.app)
     if (!lent) return { outcome: 'fenced' }
     try {
-      return await admit(sending, until, lent.fence)
+      return await this.#admit(sending, until, lent.fence)
     } finally {
       await lent.giveBack()
     }
   }
 
-  async function admit({ app, request, limit }: Sending, until: number, fence: Fence): Promise<Sent> {
-    const sent = await admission.send({
-      ...{ app, fence, request, limit, until, purpose: 'live', signal: closing.signal },
+  async #admit({ app, request, limit }: Sending, until: number, fence: Fence): Promise<Sent> {
+    const sent = await this.#admission.send({
+      ...{ app, fence, request, limit, until, purpose: 'live', signal: this.#closing.signal },
       life: Number.POSITIVE_INFINITY,
     })
     if (sent.outcome !== 'replied') return sent
     sent.release()
     // An answer that was debited is read by somebody else; a failure has been settled by the admission.
-    if (sent.reply.ok && sent.grant) await admission.discard(sent.grant)
+    if (sent.reply.ok && sent.grant) await this.#admission.discard(sent.grant)
     return sent
   }
 
-  async function send(sending: Sending): Promise<Answer> {
-    const { request, timeout } = sending
-    const until = clock.monotonic() + timeout
-    let last: Failure | undefined
-    for (;;) {
-      const sent = await attempt(sending, until)
-      const left = until - clock.monotonic()
-      if (sent.outcome === 'replied') {
-        if (sent.reply.ok) return sent.reply.answer
-        last = sent.reply.failure
-        if (!isWorthWaiting(last, left)) throw callError(request.operation, last)
-      } else if (sent.outcome === 'fenced' && left > HANDS_MS && !closing.signal.aborted) {
-        await clock.sleep(HANDS_MS, closing.signal)
-      } else {
-        throw unsent(sending, sent, last)
-      }
-    }
-  }
-
-  function unsent(sending: Sending, sent: Unsent, last: Failure | undefined): CallError {
-    const { operation } = sending.request
-    if (last) return callError(operation, last)
-    if (closing.signal.aborted)
+  #unsent({ request: { operation }, timeout }: Sending, sent: Unsent): CallError {
+    if (this.#closing.signal.aborted)
       return new CallError(operation, { kind: 'closed', text: 'nothing was sent: the client was closed' })
     if (sent.outcome === 'fenced') {
       const text = 'nothing was sent: the app changes hands between processes; try again'
@@ -104,11 +108,9 @@ export function createDispatcher(ports: DispatcherPorts): Dispatcher {
       const text = `nothing was sent: the limit of ${operation.limitGroup} is used up; it frees in ${formatDuration(retryAfter)}`
       return new CallError(operation, { kind: 'budget', text, retryAfter })
     }
-    const text = `nothing was sent: requests of ${operation.limitGroup} wait for longer than ${formatDuration(sending.timeout / 1_000)}, after earlier refusals or behind others`
+    const text = `nothing was sent: requests of ${operation.limitGroup} wait for longer than ${formatDuration(timeout / 1_000)}, after earlier refusals or behind others`
     return new CallError(operation, { kind: 'budget', text })
   }
-
-  return { send, close: () => closing.abort() }
 }
 
 type Unsent = Exclude<Sent, { readonly outcome: 'replied' }>

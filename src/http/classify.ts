@@ -9,7 +9,7 @@ import { emptyAnswer, type Family, type Operation } from '../provider/operation.
 import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
 import { parseHttpDate, retryAfterSeconds } from './headers.ts'
-import { atOnce, decodeJson, decodeSteps, JsonError, JsonTooLarge, type Steps } from './json.ts'
+import { decodeJson, decodeSteps, JsonError, JsonTooLarge, type Steps } from './json.ts'
 
 export type Verdict =
   | { readonly ok: true; readonly body: unknown; readonly answeredAt: number | undefined }
@@ -26,15 +26,11 @@ const successCodes: Readonly<Record<Family, readonly number[] | undefined>> = {
 const plausible = { from: 946_684_800_000, to: 7_258_118_400_000 }
 
 /**
- * Makes a page or a failure of what arrived. `now` is our clock in ms, which stands in for the provider's where
- * an answer has no date. Texts name statuses, codes, paths and rules; never a value that was received.
+ * Makes a page or a failure of what arrived, a step at a time, since a long body takes long to read. `now` is our clock
+ * in ms, which stands in for the provider's where an answer has no date. Texts name statuses, codes, paths and rules;
+ * never a value that was received.
  */
-export function classify(operation: Operation, arrival: Arrival, now: number): Verdict {
-  return atOnce(classifySteps(operation, arrival, now))
-}
-
-/** The same a step at a time, since a long body takes long to read. */
-export function* classifySteps(operation: Operation, arrival: Arrival, now: number): Steps<Verdict> {
+export function* classify(operation: Operation, arrival: Arrival, now: number): Steps<Verdict> {
   const dated = parseHttpDate(arrival.header('date'))
   const { status } = arrival
   if (status < 200 || status >= 300) return refusedByStatus(operation, arrival, dated, now)

@@ -1,9 +1,10 @@
+import type { Dispatcher } from 'undici'
 import type { Clock, Random } from '../clock/clock.ts'
-import type { Reply, Timing, Transport } from '../engine/ports.ts'
+import type { Arrived, ClockOffset, Reply, Timing, Transport } from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
 import type { Family, Operation, RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
-import { classifySteps, errorBody } from './classify.ts'
+import { classify, errorBody } from './classify.ts'
 import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
 import {
   type Arrival,
@@ -45,11 +46,6 @@ export interface TransportOptions {
   readonly onUnframed?: (operation: Operation) => void
 }
 
-export interface HttpTransport extends Transport {
-  /** Lets running requests end (each has its total deadline) and closes all connections. */
-  readonly close: () => Promise<void>
-}
-
 const defaultLimits: TransportLimits = {
   connect: 5_000,
   headers: 10_000,
@@ -74,53 +70,42 @@ interface Provider {
   readonly clock: ServerClock
 }
 
-/** The transport over real connections. Throws EgressError for a base URL that is not allowed. */
-export function createTransport(options: TransportOptions): HttpTransport {
-  const { clock, credentials } = options
-  const limits: TransportLimits = { ...defaultLimits, ...options.limits }
-  const providers = openProviders(options.providers, clock)
-  const direct = createAgent(limits)
-  const outward = options.proxy === undefined ? direct : createAgent(limits, options.proxy)
+/** The transport over real connections. Its constructor throws EgressError for a base URL that is not allowed. */
+export class HttpTransport implements Transport {
+  readonly #options: TransportOptions
+  readonly #limits: TransportLimits
+  readonly #providers: ReadonlyMap<string, Provider>
+  /** Connections to this machine. */
+  readonly #direct: Dispatcher
+  /** Connections to others, which may go through a proxy. */
+  readonly #outward: Dispatcher
 
-  const perform = async (provider: Provider, app: string, sending: Sending, deadline: Deadline) => {
-    const { request, id } = sending
-    const { origin, prefix, isNear } = provider.base
-    const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
-    return exchange(isNear ? direct : outward, {
-      origin,
-      path: `${prefix}${request.target}`,
-      method: request.method,
-      headers: {
-        ...headers,
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'content-type': 'application/json',
-        'user-agent': options.userAgent ?? 'penstock',
-        'x-request-id': id,
-      },
-      body: request.body === undefined ? undefined : JSON.stringify(request.body),
-      signal: deadline.signal,
-      bodyBytes: provider.bodyBytes,
-    })
+  constructor(options: TransportOptions) {
+    this.#options = options
+    this.#limits = { ...defaultLimits, ...options.limits }
+    this.#providers = openProviders(options.providers, options.clock)
+    this.#direct = createAgent(this.#limits)
+    this.#outward = options.proxy === undefined ? this.#direct : createAgent(this.#limits, options.proxy)
   }
 
-  const send: Transport['send'] = async (app, request, signal, arrived) => {
+  async send(app: string, request: RequestLine, signal?: AbortSignal, arrived?: Arrived): Promise<Reply> {
+    const { clock, random } = this.#options
     const { operation } = request
-    const provider = providers.get(operation.family)
+    const provider = this.#providers.get(operation.family)
     if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
-    const deadline = startDeadline(limits.total, signal)
-    const id = request.requestId ?? options.random.uuid()
+    const deadline = startDeadline(this.#limits.total, signal)
+    const id = request.requestId ?? random.uuid()
     const trace: Trace = { requestId: id }
     try {
       const sending = { request, id, startedAt }
-      const arrival = await perform(provider, app, sending, deadline)
+      const arrival = await this.#perform(provider, app, sending, deadline)
       const timing = timingSince(clock, startedAt)
       if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
       await arrived?.(arrival.bytes.length)
-      const reply = await understand(provider, sending, arrival, timing)
+      const reply = await this.#understand(provider, sending, arrival, timing)
       if (reply.ok || reply.failure.kind !== 'unauthorized') return reply
-      return { ...reply, failure: await afterUnauthorized(reply.failure, app, operation, deadline) }
+      return { ...reply, failure: await this.#afterUnauthorized(reply.failure, app, operation, deadline) }
     } catch (error) {
       return {
         ok: false,
@@ -132,19 +117,54 @@ export function createTransport(options: TransportOptions): HttpTransport {
     }
   }
 
-  const understand = async (
+  clockOffset(family: Family): ClockOffset | undefined {
+    return this.#providers.get(family)?.clock.offset()
+  }
+
+  /** Lets running requests end (each has its total deadline) and closes all connections. */
+  async close(): Promise<void> {
+    await Promise.all([...new Set([this.#direct, this.#outward])].map(agent => agent.close()))
+  }
+
+  async #perform(
     provider: Provider,
-    { request, id, startedAt }: Sending,
+    app: string,
+    { request, id }: Sending,
+    deadline: Deadline,
+  ): Promise<Arrival> {
+    const { credentials, userAgent = 'penstock' } = this.#options
+    const { origin, prefix, isNear } = provider.base
+    const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
+    return exchange(isNear ? this.#direct : this.#outward, {
+      origin,
+      path: `${prefix}${request.target}`,
+      method: request.method,
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        'x-request-id': id,
+      },
+      body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      signal: deadline.signal,
+      bodyBytes: provider.bodyBytes,
+    })
+  }
+
+  async #understand(
+    provider: Provider,
+    { request: { operation }, id, startedAt }: Sending,
     arrival: Arrival,
     timing: Timing,
-  ): Promise<Reply> => {
-    const { operation } = request
-    const verdict = await inTurns(classifySteps(operation, arrival, timing.receivedAt))
+  ): Promise<Reply> {
+    const verdict = await inTurns(classify(operation, arrival, timing.receivedAt))
     const { answeredAt } = verdict
     if (answeredAt !== undefined) provider.clock.observe(answeredAt, startedAt, startedAt + timing.elapsed)
     const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
     if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
-    if (isUnframed(arrival)) options.onUnframed?.(operation)
+    if (isUnframed(arrival)) this.#options.onUnframed?.(operation)
     const { status, bytes } = arrival
     const again = readAgain(operation, arrival, timing)
     return {
@@ -157,23 +177,17 @@ export function createTransport(options: TransportOptions): HttpTransport {
   }
 
   /** Reads the credentials again, so that the engine's next try has the new ones; sends nothing. */
-  const afterUnauthorized = async (
+  async #afterUnauthorized(
     failure: Failure,
     app: string,
-    operation: Operation,
+    { family }: Operation,
     { signal }: Deadline,
-  ) => {
-    const outcome = await unlessAborted(credentials.refresh(app, operation.family), signal).then(
+  ): Promise<Failure> {
+    const outcome = await unlessAborted(this.#options.credentials.refresh(app, family), signal).then(
       changed => (changed ? 'new credentials were read' : 'the credentials are the same as before'),
       () => 'the credentials could not be read again',
     )
     return { ...failure, text: `${failure.text}; ${outcome}` }
-  }
-
-  return {
-    send,
-    clockOffset: family => providers.get(family)?.clock.offset(),
-    close: async () => void (await Promise.all([...new Set([direct, outward])].map(agent => agent.close()))),
   }
 }
 
@@ -195,7 +209,7 @@ async function readHeaders(credentials: Credentials, app: string, request: Reque
 
 function readAgain(operation: Operation, arrival: Arrival, { receivedAt }: Timing): () => Promise<unknown> {
   return async () => {
-    const verdict = await inTurns(classifySteps(operation, arrival, receivedAt))
+    const verdict = await inTurns(classify(operation, arrival, receivedAt))
     if (!verdict.ok) throw new Error('an answer that was read once can be read again')
     return verdict.body
   }

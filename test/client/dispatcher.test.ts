@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createDispatcher, type Dispatcher } from '../../src/client/dispatcher.ts'
+import { Dispatcher } from '../../src/client/dispatcher.ts'
 import { CallError } from '../../src/client/errors.ts'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import type { GroupLimit } from '../../src/engine/settings.ts'
@@ -18,7 +18,7 @@ let caller: Dispatcher
 
 beforeEach(() => {
   rig = createRig()
-  caller = createDispatcher(rig)
+  caller = new Dispatcher(rig)
 })
 
 const sending = (limit: GroupLimit, request: RequestLine = list, timeout = minute) => ({
@@ -85,7 +85,7 @@ describe('a request that the ledger counts', () => {
 
   test('is not lost when its debit cannot be settled', async () => {
     const broken = { ...rig.ledger, settle: async () => Promise.reject(new StoreUnavailable('57P01')) }
-    caller = createDispatcher({ ...rig, ledger: broken })
+    caller = new Dispatcher({ ...rig, ledger: broken })
     rig.script.answer = () => ({ players: [] })
     expect((await outcomeOf(rig.clock, caller.send(sending(ledgered)))).body).toEqual({ players: [] })
     rig.script.answer = () => 'not_found'
@@ -94,7 +94,7 @@ describe('a request that the ledger counts', () => {
 
   test('is not sent when it cannot be debited', async () => {
     const broken = { ...rig.ledger, take: async () => Promise.reject(new StoreUnavailable('57P01')) }
-    caller = createDispatcher({ ...rig, ledger: broken })
+    caller = new Dispatcher({ ...rig, ledger: broken })
     const error = await errorOf(rig.clock, caller.send(sending(ledgered)))
     expect(error).toBeInstanceOf(StoreUnavailable)
     expect({ sent: rig.sent, out: rig.lent.out }).toEqual({ sent: [], out: 0 })

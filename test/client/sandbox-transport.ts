@@ -4,6 +4,7 @@ import type { Ledger, TakeResult, Transport } from '../../src/engine/ports.ts'
 import { classify, errorBody } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
 import { traceOf } from '../../src/http/headers.ts'
+import { atOnce } from '../../src/http/json.ts'
 
 /** A transport to a sandbox in the same process: no socket, and time is whatever the clock says. */
 export function sandboxTransport(
@@ -39,7 +40,7 @@ export function sandboxTransport(
           end: 'whole',
           header: name => headers.get(name) ?? undefined,
         }
-        const verdict = classify(operation, arrival, clock.now())
+        const verdict = atOnce(classify(operation, arrival, clock.now()))
         const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
         if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing: timing() }
         const answer = {

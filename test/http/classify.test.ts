@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { classify } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
+import { atOnce } from '../../src/http/json.ts'
 import { callSearch, realtimeQuality } from '../../src/provider/analytics/index.ts'
 import { appEvents, recordings } from '../../src/provider/classroom/index.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
@@ -15,14 +16,14 @@ function arrive(status: number, body: string, headers: Record<string, string> = 
 }
 
 function failureOf(arrival: Arrival, operation: Operation = appEvents) {
-  const verdict = classify(operation, arrival, now)
+  const verdict = atOnce(classify(operation, arrival, now))
   if (verdict.ok) throw new Error('this should have been a failure')
   return verdict.failure
 }
 
 describe('an answer', () => {
   it('with code 0 is a page, stamped with the time of its envelope', () => {
-    const verdict = classify(appEvents, arrive(200, '{"code":0,"ts":1767225600000,"data":[]}'), now)
+    const verdict = atOnce(classify(appEvents, arrive(200, '{"code":0,"ts":1767225600000,"data":[]}'), now))
     expect(verdict).toEqual({
       ok: true,
       body: { code: 0, ts: 1767225600000, data: [] },
@@ -34,12 +35,12 @@ describe('an answer', () => {
     'whose ts is %s is stamped with the Date header',
     ts => {
       const arrival = arrive(500, `{"code":500,"ts":${ts}}`, { date: 'Thu, 01 Jan 2026 00:00:07 GMT' })
-      expect(classify(appEvents, arrival, now).answeredAt).toBe(1767225607000)
+      expect(atOnce(classify(appEvents, arrival, now)).answeredAt).toBe(1767225607000)
     },
   )
 
   it('without any time has none', () => {
-    expect(classify(appEvents, arrive(200, '{"code":0}'), now).answeredAt).toBeUndefined()
+    expect(atOnce(classify(appEvents, arrive(200, '{"code":0}'), now)).answeredAt).toBeUndefined()
   })
 
   it.each<[number, string, FailureKind, number | undefined]>([
@@ -103,9 +104,9 @@ describe('an answer', () => {
 
   it('that was encoded in spite of our asking is malformed', () => {
     expect(failureOf(arrive(200, '{"code":0}', { 'content-encoding': 'gzip' })).kind).toBe('malformed')
-    expect(classify(appEvents, arrive(200, '{"code":0}', { 'content-encoding': 'identity' }), now).ok).toBe(
-      true,
-    )
+    expect(
+      atOnce(classify(appEvents, arrive(200, '{"code":0}', { 'content-encoding': 'identity' }), now)).ok,
+    ).toBe(true)
   })
 
   it('that passed its cap is too large, even if its beginning would parse', () => {
@@ -126,7 +127,7 @@ describe('an answer', () => {
       family: 'players',
       answer: z.looseObject({ code: z.string() }),
     }
-    expect(classify(operation, arrive(200, '{"code":"fine"}'), now).ok).toBe(true)
+    expect(atOnce(classify(operation, arrive(200, '{"code":"fine"}'), now)).ok).toBe(true)
   })
 })
 
@@ -203,7 +204,9 @@ describe('a limit of a plan', () => {
   })
 
   it.each([200, 0])('code %i is an answer', code => {
-    const verdict = classify(callSearch, arrive(200, `{"code":${code},"message":null,"call_lists":[]}`), now)
+    const verdict = atOnce(
+      classify(callSearch, arrive(200, `{"code":${code},"message":null,"call_lists":[]}`), now),
+    )
     expect(verdict.ok).toBe(true)
   })
 

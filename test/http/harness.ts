@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { createCredentials, type TokenSource } from '../../src/http/authentication.ts'
-import { createTransport, type TransportOptions } from '../../src/http/transport.ts'
+import { HttpTransport, type TransportOptions } from '../../src/http/transport.ts'
 import { roomEvents } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { type RawServer, startRawServer } from './raw-server.ts'
@@ -36,7 +36,7 @@ export async function setUp(
 ) {
   const server: RawServer = await startRawServer(answer)
   const { bodyBytes, ...rest } = options
-  const transport = createTransport({
+  const transport = new HttpTransport({
     clock: systemClock,
     random: seededRandom(1),
     providers: { classroom: { url: server.url, ...(bodyBytes === undefined ? {} : { bodyBytes }) } },

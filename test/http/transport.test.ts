@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCredentials } from '../../src/http/authentication.ts'
-import { createTransport } from '../../src/http/transport.ts'
+import { HttpTransport } from '../../src/http/transport.ts'
 import { callSearch } from '../../src/provider/analytics/index.ts'
 import { roomEvents, setRecordingState } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
@@ -55,7 +55,7 @@ describe('a request', () => {
 
   it('carries its body as JSON, below the path of the base URL', async () => {
     const { server } = await setUp(socket => socket.write(framed('{"code":0}')))
-    const below = createTransport({
+    const below = new HttpTransport({
       clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
       random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
       providers: { classroom: { url: `${server.url}/gate/` } },
@@ -112,7 +112,7 @@ describe('credentials on the way', () => {
   it('are read again after code 401 in a body, whatever HTTP status stands beside it', async () => {
     const { server } = await setUp(socket => socket.write(framed('{"code":401,"message":"Unauthorized"}')))
     const refreshed: string[] = []
-    const transport = createTransport({
+    const transport = new HttpTransport({
       clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
       random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
       providers: { analytics: { url: server.url } },
@@ -168,13 +168,14 @@ describe('credentials on the way', () => {
 
 describe('the providers', () => {
   it('are refused when a base URL is not allowed', () => {
-    expect(() =>
-      createTransport({
-        clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
-        random: { next: () => 0, uuid: () => '' },
-        providers: { classroom: { url: 'http://api.example.com' } },
-        credentials: staticCredentials,
-      }),
+    expect(
+      () =>
+        new HttpTransport({
+          clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+          random: { next: () => 0, uuid: () => '' },
+          providers: { classroom: { url: 'http://api.example.com' } },
+          credentials: staticCredentials,
+        }),
     ).toThrow('must begin with https://')
   })
 

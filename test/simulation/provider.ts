@@ -4,6 +4,7 @@ import type { Reply, Timing, Transport } from '../../src/engine/ports.ts'
 import { classify } from '../../src/http/classify.ts'
 import { type Arrival, breakdown } from '../../src/http/exchange.ts'
 import { parseHttpDate } from '../../src/http/headers.ts'
+import { atOnce } from '../../src/http/json.ts'
 import { createServerClock, type ServerClock } from '../../src/http/server-clock.ts'
 import type { Family, RequestLine } from '../../src/provider/operation.ts'
 import type { Kernel, Process } from './kernel.ts'
@@ -65,7 +66,7 @@ async function patience(
 }
 
 function understand({ operation }: RequestLine, arrival: Arrival, timing: Timing): Reply {
-  const verdict = classify(operation, arrival, timing.receivedAt)
+  const verdict = atOnce(classify(operation, arrival, timing.receivedAt))
   if (!verdict.ok) return { ok: false, failure: verdict.failure, timing }
   const { status, bytes } = arrival
   return {

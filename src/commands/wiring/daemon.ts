@@ -111,7 +111,7 @@ export class Daemon {
   readonly log: FlushableLog
   readonly #parts: Parts
   readonly #endpoints: Endpoints
-  readonly #heartbeat = startHeartbeat({ clock: systemClock })
+  readonly #heartbeat = startHeartbeat(systemClock)
   #url = ''
   #isDraining = false
   #stopping: Promise<void> | undefined

@@ -9,7 +9,7 @@ import {
   rereadToken,
   type TokenSource,
 } from '../../http/authentication.ts'
-import { createTransport, type ProviderSettings } from '../../http/transport.ts'
+import { HttpTransport, type ProviderSettings } from '../../http/transport.ts'
 import type { Family, Operation } from '../../provider/operation.ts'
 import { version } from './installation.ts'
 
@@ -30,7 +30,7 @@ export async function openTransport(
   },
 ) {
   const { deadline, ...others } = options
-  return createTransport({
+  return new HttpTransport({
     ...others,
     clock: systemClock,
     random: systemRandom,
