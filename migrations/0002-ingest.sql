@@ -45,9 +45,6 @@ create table ingest.ownership (
   owner text not null,
   epoch bigint not null
 );
-comment on table ingest.ownership is 'Who may write for a shard of apps; every commit and every debit checks the epoch. A row changes only with its owner';
-comment on column ingest.ownership.owner is 'Process that owns it; it also holds an advisory lock on the hash of this name while it lives';
-comment on column ingest.ownership.epoch is 'Raised by whoever takes the shard; what a former owner still sends is refused';
 
 -- Every commit holds the row of ingest.ownership that it was fenced by until it ends, and a large page takes long. So
 -- that row changes only when the owner changes; what is renewed every few seconds lies here.
@@ -55,9 +52,6 @@ create table ingest.lease (
   shard int primary key,
   expires_at timestamptz not null
 );
-comment on table ingest.lease is 'Until when the owners in ingest.ownership own their shards without a renewal; one without a row here is owned by nobody';
-comment on column ingest.lease.shard is 'The shard in ingest.ownership';
-comment on column ingest.lease.expires_at is 'Renewed every few seconds while the owner lives';
 
 -- Of the shards that are wanted, takes every one that is free, expired, or whose owner's session is gone, and raises its
 -- epoch; renews those that are ours; answers all that are ours now. A live owner keeps a session-level advisory lock on
@@ -139,13 +133,6 @@ create table ingest.tally (
   last_at timestamptz,
   primary key (about, app_id, stream, state, slot)
 ) with (fillfactor = 50);
-comment on table ingest.tally is 'How many series, items of the work queue and rooms there are, by state; kept in the statements that change them';
-comment on column ingest.tally.about is 'series: those of ingest.progress that are closed; item: those of ingest.work_item; room: those of classroom.room that their room_uuid means now';
-comment on column ingest.tally.stream is 'Empty of rooms';
-comment on column ingest.tally.slot is 'Which of the transactions that counted at one time this is the share of: the count is the sum over all slots';
-comment on column ingest.tally.things is 'How many; may be negative in one slot';
-comment on column ingest.tally.seconds is 'Of items, the sum of what they ask for';
-comment on column ingest.tally.last_at is 'When the last one came to this state';
 
 -- A slot that no other transaction counts in: two that waited for each other's counts could wait for ever. With more
 -- transactions at one time than slots, each beyond has the one of its session.
@@ -307,27 +294,6 @@ create table ingest.progress (
   folded jsonb,
   primary key (app_id, stream, series)
 );
-comment on table ingest.progress is 'How far each stream has come; moves only together with the rows it stands for';
-comment on column ingest.progress.series is 'The room of a stream that follows rooms, the question of one whose progress is time; empty for a stream of the whole app';
-comment on column ingest.progress.version is 'Raised by every commit; a commit that read another version writes nothing';
-comment on column ingest.progress.cursor is 'nextId with which the last page was asked; null is the beginning';
-comment on column ingest.progress.stream_state is 'What the stream must remember from page to page';
-comment on column ingest.progress.owed_from is 'From here on everything is owed, for streams whose progress is time and for details of calls; null for others';
-comment on column ingest.progress.covered is 'Time ranges that were read and can no longer change';
-comment on column ingest.progress.seen is 'Time ranges that were read at least once; what is not covered of them may still change';
-comment on column ingest.progress.lost is 'Time ranges that were given up; each stands in ingest.gap';
-comment on column ingest.progress.wanted is
-  'What someone asked for once more: ranges of time; of a room all of it, from the beginning';
-comment on column ingest.progress.epoch is 'Epoch of the owner that committed last';
-comment on column ingest.progress.updated_at is 'When the last page was committed; null before the first';
-comment on column ingest.progress.caught_up_at is 'When the log was last read to its end, the feed last told all that waited there, or a range of time became final';
-comment on column ingest.progress.closed_at is 'When visits ended because the room is over; null while it is followed';
-comment on column ingest.progress.step is 'Seconds that one value stands for, where the provider promises one for each; null where what it serves is all there is';
-comment on column ingest.progress.missing is 'Time ranges whose values should have been in the last answer about them and were not; asked for again while they can be had, then absent in ingest.gap';
-comment on column ingest.progress.unasked is
-  'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which owes nothing and is judged by nobody; empty of every other series';
-comment on column ingest.progress.folded is
-  'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its stream_state. Null of others';
 -- What is looked for among what is open.
 create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
 create index progress_by_time on ingest.progress (app_id, stream) where owed_from is not null;
@@ -455,11 +421,6 @@ create table ingest.budget (
   history text,
   primary key (scope, limit_group)
 );
-comment on table ingest.budget is 'Head of the debits of one limit group: the row that is locked before the clock is read';
-comment on column ingest.budget.scope is 'Whose counter it is at the provider: an app, or a credential that several apps may share';
-comment on column ingest.budget.last_sent_at is 'Budget time of the last debit';
-comment on column ingest.budget.clock_at is 'The clock at the last debit, corrected when it was seen to jump. Budget time moves on by how far the clock has come since';
-comment on column ingest.budget.history is 'Mark of the history in which it was last debited; in another one debits may be missing';
 
 create table ingest.debit (
   scope text not null,
@@ -477,19 +438,6 @@ create table ingest.debit (
   told_all boolean,
   primary key (scope, limit_group, n)
 );
-comment on table ingest.debit is 'Every request of a group that is counted durably, written before it is sent';
-comment on column ingest.debit.scope is 'Whose counter it is at the provider: an app, or a credential that several apps may share';
-comment on column ingest.debit.n is 'Counts from 1 without gaps within (scope, limit_group)';
-comment on column ingest.debit.app_id is 'The app that asked, whoever it shares the counter with';
-comment on column ingest.debit.operation is 'Operation of the provider; the words lost history for a request that may have been debited where this history does not reach';
-comment on column ingest.debit.purpose is 'What it was for: new data, what went wrong before, what may have changed, what is long past; null of what is only assumed';
-comment on column ingest.debit.epoch is 'Epoch of the owner that sent it; one of an earlier owner can no longer commit';
-comment on column ingest.debit.sent_at is 'Budget time before it was sent: the clock, unless that was seen to jump; never before that of an earlier debit';
-comment on column ingest.debit.dead_at is 'After this moment the request can no longer reach the provider; never before that of an earlier debit';
-comment on column ingest.debit.settled_at is 'When the answer had arrived, in budget time; null for a request whose end nobody saw';
-comment on column ingest.debit.outcome is 'committed: its page is stored; refused: the provider did nothing; unread: it may have handed out events that were not stored';
-comment on column ingest.debit.gap_id is 'Row of the gap ledger that stands for this unread answer';
-comment on column ingest.debit.told_all is 'Of the feed of an app: whether its answer held all that waited there; false where it may have held back more. Null of others';
 create index debit_by_end on ingest.debit (scope, limit_group, least(settled_at, dead_at));
 create index debit_by_time on ingest.debit using brin (sent_at);
 create index debit_unread on ingest.debit (app_id, limit_group, n) where gap_id is null and outcome is distinct from 'committed' and outcome is distinct from 'refused';
@@ -754,17 +702,6 @@ create table ingest.gap (
   stands_for int,
   extent double precision
 );
-comment on table ingest.gap is 'What could not be had, or not yet: which range, why, and until when it can still be had';
-comment on column ingest.gap.series is 'The room of a stream that follows rooms, the call of one that reads details, the question of one whose progress is time; empty for a stream of the whole app';
-comment on column ingest.gap.incarnation is 'Of the room, where the gap is in a room; null where no log can tell whose the events were';
-comment on column ingest.gap.unit is 'time: from range_from up to range_to; sequence: sequence_from to sequence_to, both included';
-comment on column ingest.gap.reason is 'hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: for longer than the provider remembers nobody asked, or the feed never told all; expired: left the provider''s reach before it was read; unconfirmed: was read, but left the reach before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call; unreadable: was served to the end in no shape that can be read; not_served: values that are promised for each time and came in no answer';
-comment on column ingest.gap.recoverable_until is 'After this moment the provider no longer has it; null where that is not known';
-comment on column ingest.gap.state is 'open: may still be had; repaired: was had later; absent: the provider never served it, be it a hole of a log or, with the reason not_served, values that it promises; lost: cannot be had any more';
-comment on column ingest.gap.detail is 'What the state does not cover, where there is something to say';
-comment on column ingest.gap.stands_for is
-  'How many losses it stands for: of those of a room or, of time, those that touch the same days, one row is left a reason when they are 400 days old; its ranges reach from the first to the last of them, and series is that of the first. Null of one that is younger';
-comment on column ingest.gap.extent is 'What the losses hold together that it stands for, seconds or sequences; null where it stands for itself alone';
 create unique index gap_key on ingest.gap
   (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) nulls not distinct;
 create index gap_expiry on ingest.gap (recoverable_until) where state = 'open';
@@ -820,11 +757,6 @@ create table ingest.divergence (
   seen_at timestamptz not null default ingest.clock(),
   resolved_at timestamptz
 );
-comment on table ingest.divergence is 'Two answers of the provider that contradict each other: the one that was kept and the other';
-comment on column ingest.divergence.key is 'The event''s sequence, or incarnation/position of an item of a widget';
-comment on column ingest.divergence.kept is 'What the tables hold; null while they hold nothing of that key';
-comment on column ingest.divergence.other is 'What was also answered';
-comment on column ingest.divergence.resolved_at is 'When the room''s log confirmed the other one; null while it waits';
 create unique index divergence_key on ingest.divergence (app_id, stream, series, key, md5(other::text));
 create index divergence_pending on ingest.divergence (app_id, series) where resolved_at is null;
 create index divergence_open on ingest.divergence (seen_at) where resolved_at is null;
@@ -845,11 +777,6 @@ create table ingest.dead_letter (
   last_seen_at timestamptz not null default ingest.clock(),
   occurrences bigint not null default 1
 );
-comment on table ingest.dead_letter is 'Bytes that arrived and could not be used, kept with the reason: of a stream and reason at most a thousand a day, as long as retention.dead_letter says; ingest.unkept_letter counts the others';
-comment on column ingest.dead_letter.reason is 'A word of a closed set, the label of the metric too';
-comment on column ingest.dead_letter.detail is 'Which field broke which rule, or how the provider refused; no values';
-comment on column ingest.dead_letter.body is 'The item or page as it came, secrets replaced; at most the first 64 KiB of a page';
-comment on column ingest.dead_letter.content_hash is 'SHA-256 of the body: the same bytes again only raise occurrences';
 create unique index dead_letter_key on ingest.dead_letter (app_id, stream, series, reason, content_hash);
 -- Counted without their bytes.
 create index dead_letter_by_reason on ingest.dead_letter (app_id, stream, reason) include (occurrences, last_seen_at);

@@ -8,7 +8,7 @@ import type { Rate } from '../src/provider/limits.ts'
 import { playerGroups, playerRates } from '../src/provider/players/index.ts'
 import { formatDuration } from '../src/settings/duration.ts'
 import { streams } from '../src/streams/index.ts'
-import { type Table, tables } from '../src/tables/index.ts'
+import { descriptions } from '../src/tables/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
 import { dashboardTexts } from './dashboards/index.ts'
 import { helmValuesSchemaText } from './helm-values.ts'
@@ -119,11 +119,12 @@ function commitTexts(): Readonly<Record<string, string>> {
 const migrations = new URL('../migrations/', import.meta.url)
 const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
 
-function describedLines({ name, comment, columns, made, given }: Table): Map<string, string> {
-  const told = Object.entries({ ...made, ...columns }).filter(([column]) => !given.includes(column))
+function describedLines({ name, comment, columns }: (typeof descriptions)[number]): Map<string, string> {
   return new Map([
     [name, `\n## ${name}\n\n${comment}.\n`],
-    ...told.map(([column, about]) => [`${name}.${column}`, `- \`${column}\`: ${about.comment}`] as const),
+    ...Object.entries(columns).map(
+      ([column, about]) => [`${name}.${column}`, `- \`${column}\`: ${about.comment}`] as const,
+    ),
   ])
 }
 
@@ -132,7 +133,7 @@ async function tablesText(): Promise<string> {
   const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
   const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
   const sections = new Map<string, Map<string, string>>(
-    tables.map(table => [table.name, describedLines(table)]),
+    descriptions.map(table => [table.name, describedLines(table)]),
   )
   for (const [, kind, name = '', comment = ''] of sql.matchAll(commented)) {
     const text = comment.replaceAll("''", "'")

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Rate } from '../provider/limits.ts'
 import { query } from './connect.ts'
 import { bind, statement } from './statement.ts'
+import { db, rowsOf, whole } from './typed.ts'
 
 /** A limit group of the ledger and the rates that it had to keep. */
 export interface AuditedLimit {
@@ -63,9 +64,13 @@ const listGroups = `
   from ingest.debit d left join ingest.budget b using (scope, limit_group)
   group by 1, 2 order by 1, 2`
 
-const listPurposes = `
-  select scope, limit_group as group, purpose, count(*)::int as debits
-  from ingest.debit where purpose is not null group by 1, 2, 3 order by 1, 2, 3`
+const purposes = db
+  .selectFrom('ingest.debit')
+  .select(['scope', 'limit_group as group', 'purpose', whole('count(*)').as('debits')])
+  .where('purpose', 'is not', null)
+  .groupBy(['scope', 'limit_group', 'purpose'])
+  .orderBy('purpose')
+  .$narrowType<{ purpose: string }>()
 
 /**
  * A request may have arrived at any moment from when it was debited to when its answer had come, or to when it could
@@ -107,25 +112,19 @@ const measureGroup = statement(
 
 type Counted = Omit<GroupEvidence, 'purposes' | 'windows' | 'verdict'> & pg.QueryResultRow
 type Measured = Omit<WindowEvidence, 'limit' | 'verdict'> & pg.QueryResultRow
-type Purposed = pg.QueryResultRow & {
-  readonly scope: string
-  readonly group: string
-  readonly purpose: string
-  readonly debits: number
-}
 
 /** Counts every debit that is kept against the limits, in another way than they were granted. Throws StoreUnavailable. */
 export async function auditLedger(pool: pg.Pool, limits: readonly AuditedLimit[]): Promise<Audit> {
   const counted = await query<Counted>(pool, { text: listGroups, values: [] })
-  const purposed = await query<Purposed>(pool, { text: listPurposes, values: [] })
+  const purposed = await rowsOf(pool, purposes)
   const groups: GroupEvidence[] = []
   for (const row of counted) {
     const isOfRow = (other: { readonly scope: string; readonly group: string }) =>
       other.scope === row.scope && other.group === row.group
     const rates = limits.find(isOfRow)?.rates ?? []
     const windows = await measure(pool, row, rates)
-    const purposes = Object.fromEntries(purposed.filter(isOfRow).map(each => [each.purpose, each.debits]))
-    groups.push({ ...row, purposes, windows, verdict: verdictOf(row, windows) })
+    const byPurpose = Object.fromEntries(purposed.filter(isOfRow).map(each => [each.purpose, each.debits]))
+    groups.push({ ...row, purposes: byPurpose, windows, verdict: verdictOf(row, windows) })
   }
   const [evidenceSince = null] = groups.map(({ from }) => from).sort()
   return { evidenceSince, groups }

@@ -4,7 +4,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { streams } from '../streams/index.ts'
 import type { Stream } from '../streams/stream.ts'
-import { tables } from '../tables/index.ts'
+import { descriptions } from '../tables/index.ts'
 import { sqlState } from './errors.ts'
 
 /** A migration waits this long for a lock before it gives up, so that it never stands in the way of a running daemon. */
@@ -89,13 +89,13 @@ async function describeTables(db: Kysely<unknown>): Promise<void> {
     cross join lateral (
       select null as attname, 0 as attnum
       union all select attname, attnum from pg_attribute where attrelid = c.oid and attnum > 0) a
-    where c.oid = any (${tables.map(({ name }) => name)}::text[]::regclass[])`.execute(db)
+    where c.oid = any (${descriptions.map(({ name }) => name)}::text[]::regclass[])`.execute(db)
   const known = new Map(rows.map(({ name, comment }) => [name, comment]))
-  const wanted = tables.flatMap(({ name, comment, columns, made, given }) => [
+  const wanted = descriptions.flatMap(({ name, comment, columns }) => [
     ['table', name, comment] as const,
-    ...Object.entries({ ...columns, ...made })
-      .filter(([column]) => !given.includes(column))
-      .map(([column, { comment }]) => ['column', `${name}.${column}`, comment] as const),
+    ...Object.entries(columns).map(
+      ([column, about]) => ['column', `${name}.${column}`, about.comment] as const,
+    ),
   ])
   const changes = wanted.filter(([, name, comment]) => known.get(name) !== comment)
   if (changes.length === 0) return

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { BacklogFigure, StoreGauges } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { readLeftBehind } from './housekeeping.ts'
+import { clock, db, isoTime, rowsOf, whole } from './typed.ts'
 
 /** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
 export interface StoreStatus {
@@ -80,9 +82,18 @@ const streams = `
         from ingest.tally where about = 'item' group by 1, 2 having sum(things) > 0) i
   order by 1, 2`
 
-const rooms = `
-  select app_id as app, replace(state, '_', ' ') as state, sum(things)::int as rooms
-  from ingest.tally where about = 'room' group by 1, 2 having sum(things) > 0 order by 1, 2`
+const rooms = db
+  .selectFrom('ingest.tally')
+  .select([
+    'app_id as app',
+    sql<string>`replace(state, '_', ' ')`.as('state'),
+    whole('sum(things)').as('rooms'),
+  ])
+  .where('about', '=', 'room')
+  .groupBy(['app_id', 'state'])
+  .having(sql`sum(things)`, '>', 0)
+  .orderBy('app')
+  .orderBy('state')
 
 const owed = `
   select app_id as app, stream, sum(seconds)::double precision as seconds,
@@ -91,43 +102,78 @@ const owed = `
          coalesce(sum(lost_items), 0)::int as "lostItems"
   from ingest.backlog group by 1, 2 order by 1, 2`
 
-const gaps = `
-  select g.app_id as app, g.stream, g.state, g.reason, g.gaps, ${iso('o.recoverable_until')} as "recoverableUntil"
-  from (select app_id, stream, state, reason, sum(coalesce(stands_for, 1))::int as gaps from ingest.gap group by 1, 2, 3, 4) g
-  left join (select app_id, stream, 'open' as state, reason, min(recoverable_until) as recoverable_until
-             from ingest.gap where state = 'open' group by 1, 2, 4) o using (app_id, stream, state, reason)
-  order by 1, 2, 3, 4`
+const gaps = db
+  .selectFrom('ingest.gap')
+  .select(['app_id as app', 'stream', 'state', 'reason', whole('sum(coalesce(stands_for, 1))').as('gaps')])
+  .select(
+    isoTime(`min(recoverable_until) filter (where state = 'open')`)
+      .$castTo<string | null>()
+      .as('recoverableUntil'),
+  )
+  .groupBy(['app_id', 'stream', 'state', 'reason'])
+  .orderBy('app')
+  .orderBy('stream')
+  .orderBy('state')
+  .orderBy('reason')
 
-const letters = `
-  select app_id as app, stream, reason, sum(occurrences)::int as letters, ${iso('max(last_seen_at)')} as "lastSeen"
-  from ingest.dead_letter group by 1, 2, 3 order by 1, 2, 3`
+const letters = db
+  .selectFrom('ingest.dead_letter')
+  .select(['app_id as app', 'stream', 'reason', whole('sum(occurrences)').as('letters')])
+  .select(isoTime('max(last_seen_at)').as('lastSeen'))
+  .groupBy(['app_id', 'stream', 'reason'])
+  .orderBy('app')
+  .orderBy('stream')
+  .orderBy('reason')
 
-const owners = `
-  select owner, count(*)::int as shards, ${iso('min(expires_at)')} as "expiresAt"
-  from ingest.ownership join ingest.lease using (shard) where expires_at > ingest.clock() group by 1 order by 1`
+const owners = db
+  .selectFrom('ingest.ownership')
+  .innerJoin('ingest.lease', 'ingest.lease.shard', 'ingest.ownership.shard')
+  .select(['owner', whole('count(*)').as('shards'), isoTime('min(expires_at)').as('expiresAt')])
+  .where('expires_at', '>', clock)
+  .groupBy('owner')
+  .orderBy('owner')
+
+const divergences = db
+  .selectFrom('ingest.divergence')
+  .select([isoTime('ingest.clock()').as('now'), whole('count(*)').as('divergences')])
+  .where('resolved_at', 'is', null)
 
 /** Reads the status. Throws StoreUnavailable. */
 export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
-  const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
-  const [clock] = await all<{ now: string; divergences: number }>(
-    `select ${iso('ingest.clock()')} as now,
-            (select count(*)::int from ingest.divergence where resolved_at is null) as divergences`,
-  )
+  const [at] = await rowsOf(pool, divergences)
   return {
-    now: clock!.now,
-    streams: await all<StreamStatus & pg.QueryResultRow>(streams),
-    rooms: await all(rooms),
-    gaps: await all<GapStatus & pg.QueryResultRow>(gaps),
-    owed: await all<BacklogStatus & pg.QueryResultRow>(owed),
-    deadLetters: await all<DeadLetterStatus & pg.QueryResultRow>(letters),
-    divergences: clock!.divergences,
-    owners: await all(owners),
+    ...at!,
+    streams: await query<StreamStatus & pg.QueryResultRow>(pool, { text: streams, values: [] }),
+    rooms: await rowsOf(pool, rooms),
+    gaps: await rowsOf(pool, gaps),
+    owed: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: owed, values: [] }),
+    deadLetters: await rowsOf(pool, letters),
+    owners: await rowsOf(pool, owners),
   }
 }
 
-const roomStates = `
-  select app_id as app, state, sum(things)::int as count
-  from ingest.tally where about = 'room' and state <> 'forgotten' group by 1, 2 having sum(things) > 0`
+const roomStates = db
+  .selectFrom('ingest.tally')
+  .select(['app_id as app', 'state', whole('sum(things)').as('count')])
+  .where('about', '=', 'room')
+  .where('state', '<>', 'forgotten')
+  .groupBy(['app_id', 'state'])
+  .having(sql`sum(things)`, '>', 0)
+
+const gapStates = db
+  .selectFrom('ingest.gap')
+  .select(['app_id as app', 'stream', 'state', whole('sum(coalesce(stands_for, 1))').as('count')])
+  .groupBy(['app_id', 'stream', 'state'])
+
+const recentLosses = db
+  .selectFrom('ingest.gap')
+  .select(['stream', whole('count(*)').as('day')])
+  .select(
+    whole(`count(*) filter (where updated_at > (select ingest.clock()) - interval '1 hour')`).as('hour'),
+  )
+  .where('state', '=', 'lost')
+  .where('updated_at', '>', sql<Date>`(select ingest.clock()) - interval '1 day'`)
+  .groupBy('stream')
 
 /** Players that live; those that are gone only ever get more. */
 const playerStates = `
@@ -140,14 +186,6 @@ const orphans = `
   from ingest.progress p left join players.orphan_player o using (app_id)
   where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1`
 
-const gapStates = `
-  select app_id as app, stream, state, sum(coalesce(stands_for, 1))::int as count from ingest.gap group by 1, 2, 3`
-
-const recentLosses = `
-  select stream, (count(*) filter (where updated_at > (select ingest.clock()) - interval '1 hour'))::int as hour,
-         count(*)::int as day
-  from ingest.gap where state = 'lost' and updated_at > (select ingest.clock()) - interval '1 day' group by 1`
-
 const owedByStream = `
   select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
          extract(epoch from min(oldest))::double precision * 1000 as oldest
@@ -157,9 +195,9 @@ const owedByStream = `
 export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {
   const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
   return {
-    gaps: await all<{ app: string; stream: string; state: string; count: number }>(gapStates),
-    losses: await all<{ stream: string; hour: number; day: number }>(recentLosses),
-    rooms: await all<{ app: string; state: string; count: number }>(roomStates),
+    gaps: await rowsOf(pool, gapStates),
+    losses: await rowsOf(pool, recentLosses),
+    rooms: await rowsOf(pool, roomStates),
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),
     owed: await all<BacklogFigure & pg.QueryResultRow>(owedByStream),

@@ -1,7 +1,8 @@
 import * as analytics from './analytics.ts'
 import * as classroom from './classroom.ts'
+import * as ingest from './ingest.ts'
 import * as players from './players.ts'
-import type { RowOf, Table } from './table.ts'
+import type { Columns, RowOf, Table } from './table.ts'
 
 /** Every table that the streams of this program fill. */
 const { eventTables: _, ...inClassroom } = classroom
@@ -19,3 +20,16 @@ export type TableName = keyof Tables & string
 export type RowSet = { readonly [T in TableName]?: readonly Tables[T][] }
 
 export type { Table }
+
+/** What every described table says to people: of itself and of its columns, those of the daemon's own included. */
+export const descriptions: readonly {
+  readonly name: string
+  readonly comment: string
+  readonly columns: Columns
+}[] = [
+  ...tables.map(({ name, comment, columns, made, given }) => {
+    const stored = Object.entries({ ...made, ...columns }).filter(([column]) => !given.includes(column))
+    return { name, comment, columns: Object.fromEntries(stored) }
+  }),
+  ...Object.values(ingest),
+]

@@ -10,12 +10,14 @@ interface Values {
   readonly boolean: boolean
   readonly timestamptz: Timestamp
   readonly jsonb: Json
+  readonly bytea: Uint8Array
+  readonly tstzmultirange: string
 }
 export type ColumnType = keyof Values
 
 /** One column: its type in Postgres, whether it may be null, and what it says to people, without a full stop. */
-export interface Column<Value = unknown> {
-  readonly type: ColumnType
+export interface Column<Value = unknown, Type extends ColumnType = ColumnType> {
+  readonly type: Type
   readonly isNullable: boolean
   readonly comment: string
   /** The type of its values, for the compiler alone. */
@@ -24,13 +26,13 @@ export interface Column<Value = unknown> {
 export type Columns = Readonly<Record<string, Column>>
 
 function column<Type extends ColumnType>(type: Type) {
-  return <Value extends Values[Type] = Values[Type]>(comment: string): Column<Value> => {
+  return <Value extends Values[Type] = Values[Type]>(comment: string): Column<Value, Type> => {
     return { type, isNullable: false, comment }
   }
 }
 
 function nullable<Type extends ColumnType>(type: Type) {
-  return <Value extends Values[Type] = Values[Type]>(comment: string): Column<Value | null> => {
+  return <Value extends Values[Type] = Values[Type]>(comment: string): Column<Value | null, Type> => {
     return { type, isNullable: true, comment }
   }
 }
@@ -44,6 +46,8 @@ export const required = {
   boolean: column('boolean'),
   timestamp: column('timestamptz'),
   json: column('jsonb'),
+  bytes: column('bytea'),
+  ranges: column('tstzmultirange'),
 }
 
 /** Makes a column that may be null. */
@@ -112,6 +116,36 @@ export interface Table<Name extends string = string, Row extends object = object
   /** The type of its rows, for the compiler alone. */
   readonly row?: Row
 }
+
+/** A table of the daemon's own, which no stream fills: what it says to people, and the types of its columns. */
+export interface OwnTable<Name extends string = string, Own extends Columns = Columns> {
+  readonly name: Name
+  readonly comment: string
+  readonly columns: Own
+}
+
+export function ownTable<Name extends string, Own extends Columns>(
+  name: Name,
+  comment: string,
+  columns: Own,
+): OwnTable<Name, Own> {
+  return { name, comment, columns }
+}
+
+/** A row of such a table, as the driver reads it: times are dates, and a bigint is a text. */
+export type ReadRowOf<T> =
+  T extends OwnTable<string, infer Own>
+    ? {
+        readonly [Name in keyof Own]: Own[Name] extends Column<infer Value, infer Type>
+          ? Read<Value, Type>
+          : never
+      }
+    : never
+type Read<Value, Type> = Type extends 'timestamptz'
+  ? Date | Extract<Value, null>
+  : Type extends 'bigint'
+    ? string | Extract<Value, null>
+    : Value
 
 /** A row of a table, as a stream hands it over; the commit adds `app_id` and `incarnation`. */
 export type RowOf<T> = T extends Table<string, infer Row> ? Row : never

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sessionMetrics } from '../../src/provider/analytics/call-details.ts'
-import { tables } from '../../src/tables/index.ts'
+import { descriptions, tables } from '../../src/tables/index.ts'
 import { openStore, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -12,27 +12,6 @@ afterAll(() => db.close())
 /** Columns that nobody understands by their names alone. */
 const opaque: Readonly<Record<string, readonly string[]>> = {
   'classroom.attendance_interval': ['left_at', 'stayed'],
-  'ingest.progress': [
-    'series',
-    'version',
-    'cursor',
-    'stream_state',
-    'owed_from',
-    'covered',
-    'seen',
-    'lost',
-    'wanted',
-    'epoch',
-    'updated_at',
-    'caught_up_at',
-    'closed_at',
-  ],
-  'ingest.gap': ['series', 'incarnation', 'unit', 'reason', 'state', 'recoverable_until'],
-  'ingest.debit': ['scope', 'n', 'epoch', 'dead_at', 'settled_at', 'outcome', 'gap_id'],
-  'ingest.ownership': ['owner', 'epoch'],
-  'ingest.lease': ['expires_at'],
-  'ingest.dead_letter': ['reason', 'detail', 'body', 'content_hash'],
-  'ingest.divergence': ['key', 'kept', 'other', 'resolved_at'],
   'ingest.room_log': ['unconfirmed', 'holes', 'whole'],
   'ingest.room_complete': ['caught_up_at', 'gaps', 'complete'],
   'ingest.backlog': ['seconds', 'unread_seconds', 'oldest', 'items', 'lost_seconds', 'lost_items'],
@@ -71,6 +50,9 @@ const opaque: Readonly<Record<string, readonly string[]>> = {
   'players.orphan_player': ['room_state'],
 }
 
+const byName = (a: object, b: object) =>
+  'name' in a && 'name' in b ? String(a.name).localeCompare(String(b.name)) : 0
+
 /** Without the partitions, which are made of their tables. */
 const ourTables = `
   select c.oid, n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid) as comment,
@@ -82,10 +64,9 @@ const ourTables = `
 describe('the tables', () => {
   it.each(tables.map(table => [table.name, table] as const))(
     '%s is in the database as it is described',
-    async (name, { within, columns, made, given, key: rest, comment }) => {
+    async (name, { within, columns, made, given, key: rest }) => {
       const found = await db.rows(
-        `select attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as nullable,
-                col_description(attrelid, attnum) as comment
+        `select attname as name, format_type(atttypid, atttypmod) as type
          from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
         [name],
       )
@@ -103,13 +84,26 @@ describe('the tables', () => {
       }
       const described = Object.entries({ ...columns, ...made })
         .filter(([column]) => !given.includes(column))
-        .map(([column, { type, isNullable, comment }]) => {
-          return { name: column, type: aliases[type] ?? type, nullable: isNullable, comment }
-        })
+        .map(([column, { type }]) => ({ name: column, type: aliases[type] ?? type }))
       expect(found).toEqual(expect.arrayContaining(described))
       expect(found).toHaveLength(described.length)
       const prefix = within === 'room' ? ['app_id', 'room_uuid', 'incarnation'] : ['app_id']
       expect(key.map(column => column.name)).toEqual([...prefix, ...rest])
+    },
+  )
+
+  it.each(descriptions.map(table => [table.name, table] as const))(
+    '%s says to people what its description says',
+    async (name, { columns, comment }) => {
+      const found = await db.rows(
+        `select attname as name, col_description(attrelid, attnum) as comment, not attnotnull as nullable
+         from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+        [name],
+      )
+      const described = Object.entries(columns).map(([column, { comment, isNullable }]) => {
+        return { name: column, comment, nullable: isNullable }
+      })
+      expect(found.toSorted(byName)).toEqual(described.toSorted(byName))
       expect(await db.value(`select obj_description($1::regclass, 'pg_class')`, [name])).toBe(comment)
     },
   )
