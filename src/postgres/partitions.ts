@@ -1,12 +1,14 @@
 import type pg from 'pg'
+import { tables } from '../tables/index.ts'
 import { query } from './connect.ts'
 
 /** Tables of schema analytics that are partitioned by time. */
-export const partitionedTables = ['session_metric', 'usage_realtime', 'quality_realtime'] as const
-export type PartitionedTable = (typeof partitionedTables)[number]
+export const partitionedTables = tables
+  .filter(({ partitioned }) => partitioned)
+  .map(({ name }) => name.slice(name.indexOf('.') + 1))
 
-/** How long rows are kept, ms; a table that is not named is kept forever. */
-export type Retention = { readonly [T in PartitionedTable]?: number | 'forever' }
+/** How long rows of a table are kept, ms; one that is not named is kept forever. */
+export type Retention = Readonly<Record<string, number | 'forever' | undefined>>
 
 /** A moment as Postgres takes it; null is the database's clock. */
 export type Moment = Date | null
@@ -83,7 +85,7 @@ export async function inTurn(tasks: readonly Task[]): Promise<void> {
 
 async function makeOf(
   pool: pg.Pool,
-  table: PartitionedTable,
+  table: string,
   retention: Retention,
   { at, steps }: { readonly at: Moment; readonly steps: number },
 ): Promise<void> {
@@ -98,7 +100,7 @@ async function makeOf(
 }
 
 /** Rows go, not the partition: it is where the next row without another one goes. */
-function emptying(table: PartitionedTable): string {
+function emptying(table: string): string {
   return `with old as (select d.ctid from analytics.${table}_default d where d.at < $1 order by d.at limit $2),
     gone as (delete from analytics.${table}_default d using old where d.ctid = old.ctid returning 1)
     select count(*)::int as gone from gone`
