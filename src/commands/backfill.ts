@@ -1,7 +1,7 @@
 import { systemClock } from '../clock/system.ts'
-import { allowanceOf, analyticsStreamNames, groupOfStream } from '../config/allowance.ts'
-import { isDrained, reasonText, whyOff } from '../config/availability.ts'
-import type { AnalyticsStreamName, AppConfig, Config } from '../config/config.ts'
+import { streamsOn, whyOff, whyUnreachable } from '../config/availability.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import { allowanceOf } from '../config/limits.ts'
 import { loadConfig } from '../config/load.ts'
 import { createRangeRules } from '../engine/ranges/range-rules.ts'
 import { formatDuration } from '../planning/forecast-format.ts'
@@ -10,8 +10,8 @@ import { frameOf, longestWindow } from '../planning/windows.ts'
 import { markRoom, markWanted } from '../postgres/backfill.ts'
 import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
-import { roomStreamNames, type StreamName, substreamNames } from '../streams/stream.ts'
-import { analyticsSettings } from './analytics-settings.ts'
+import { isOfRooms, type StreamName } from '../streams/stream.ts'
+import { appSettings } from './app-settings.ts'
 import { cutToReach, leadOf, type Outside, type Reach } from './backfill/reach.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { countText, printLines } from './cli/output.ts'
@@ -46,10 +46,11 @@ async function backfillRoom(options: {
   if (!parsed.success) throw new CommandError(`--room ${parsed.error.issues[0]!.message}`, exitUsage)
   const config = await loadConfig(options.config, { env: process.env })
   const app = appOf(config, options.app)
-  const streams = roomStreamNames.filter(name => isDrained(config, app, name))
+  const streams = streamsOn(config, app)
+    .filter(isOfRooms)
+    .map(({ name }) => name)
   if (streams.length === 0) {
-    const reason = whyOff(config, app, 'room-events')
-    const why = reason ? reasonText(reason, app, 'classroom') : 'the configuration says so'
+    const why = whyUnreachable(config, app, 'classroom') ?? 'the configuration says so'
     throw new CommandError(`the streams of rooms of app ${app.id} are off: ${why}`)
   }
   const room = { app: app.id, room: parsed.data, streams }
@@ -70,11 +71,11 @@ interface RangeOptions extends Range {
  */
 async function backfillRange(options: RangeOptions): Promise<void> {
   if (options.from >= options.to) throw new CommandError('--from must be earlier than --to', exitUsage)
-  const stream = streamOfTime(options.stream)
   const config = await loadConfig(options.config, { env: process.env })
+  const stream = streamOfTime(config, options.stream)
   const app = appOf(config, options.app)
   const limits = limitsOf(config, app, stream)
-  const lead = leadOf(config, app, groupOfStream[stream])
+  const lead = leadOf(config, app, config.streams[stream]!.operation.limitGroup)
   const rules = createRangeRules(limits, systemClock, () => undefined)
   const parts = partsOf(config, app, stream).map(({ step, keys }): Part => {
     const { upperBound } = frameOf(
@@ -88,7 +89,8 @@ async function backfillRange(options: RangeOptions): Promise<void> {
   const having = parts.filter(hasRange)
   if (having.length === 0) throw new CommandError('nothing was marked: no part of the range can be had')
   const marked = await mark(config, app, stream, having)
-  if (isOfDetails(stream)) tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
+  if (config.streams[stream]!.kind === 'substream')
+    tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
   else tellWindows(`${stream} of app ${app.id}`, marked, limits)
 }
 
@@ -101,9 +103,9 @@ interface Series {
   readonly keys: readonly (string | null)[]
 }
 
-function partsOf(config: Config, app: AppConfig, stream: AnalyticsStreamName): readonly Series[] {
-  if (isOfDetails(stream)) return [{ step: 1, keys: [null] }]
-  const { series } = analyticsSettings(config, app).windows[stream]!
+function partsOf(config: Config, app: AppConfig, stream: StreamName): readonly Series[] {
+  if (config.streams[stream]!.kind === 'substream') return [{ step: 1, keys: [null] }]
+  const { series } = appSettings(config, app).windows[stream]!
   return [...Map.groupBy(series, ({ step }) => step)].map(([step, each]) => {
     return { step, keys: each.map(({ key }) => key) }
   })
@@ -115,22 +117,21 @@ function hasRange(part: Part): part is Available {
   return part.range !== undefined
 }
 
-function streamOfTime(stream: StreamName): AnalyticsStreamName {
-  const found = analyticsStreamNames.find(name => name === stream)
-  if (found) return found
-  throw new CommandError(`${stream} does not go by time: ${insteadOf(stream)}`, exitUsage)
+/** What does not go by time is told what happens instead. */
+function streamOfTime({ streams }: Config, name: StreamName): StreamName {
+  const stream = streams[name]!
+  if (stream.kind === 'window' || stream.kind === 'substream') return name
+  throw new CommandError(
+    `${name} does not go by time: ${insteadOf[stream.kind === 'feed' ? 'feed' : stream.scope]}`,
+    exitUsage,
+  )
 }
 
-function insteadOf(stream: StreamName): string {
-  switch (stream) {
-    case 'app-events':
-      return 'it hands out each event once, and the stream room-events brings by itself what it missed'
-    case 'cloud-players':
-      return 'the daemon reads the whole list again and again, and nothing else can be had'
-    default:
-      return 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is, and --room has one read again'
-  }
-}
+const insteadOf = {
+  feed: 'it hands out each event once, and the stream room-events brings by itself what it missed',
+  app: 'the daemon reads the whole list again and again, and nothing else can be had',
+  room: 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is, and --room has one read again',
+} as const
 
 function appOf({ apps }: Config, id: string): AppConfig {
   const found = apps.find(app => app.id === id)
@@ -140,19 +141,18 @@ function appOf({ apps }: Config, id: string): AppConfig {
   throw new CommandError(`the configuration has no app ${id}; it has ${known.join(', ')}${more}`, exitUsage)
 }
 
-function limitsOf(config: Config, app: AppConfig, stream: AnalyticsStreamName): PlanLimits {
+function limitsOf(config: Config, app: AppConfig, stream: StreamName): PlanLimits {
   const reason = whyOff(config, app, stream)
-  const limits = allowanceOf(app, groupOfStream[stream])
+  const limits = allowanceOf(app, config.streams[stream]!.operation.limitGroup)
   if (limits && !reason && app.streams[stream] !== 'off') return limits
-  const why = reason ? reasonText(reason, app, 'analytics') : 'the configuration says so'
-  throw new CommandError(`${stream} of app ${app.id} is off: ${why}`)
+  throw new CommandError(`${stream} of app ${app.id} is off: ${reason ?? 'the configuration says so'}`)
 }
 
 /** Marks what can be had; answers how many series or items that are. */
 async function mark(
   config: Config,
   app: AppConfig,
-  stream: AnalyticsStreamName,
+  stream: StreamName,
   parts: readonly Available[],
 ): Promise<readonly Marked[]> {
   return withDatabase(config, {}, async pool => {
@@ -164,10 +164,6 @@ async function mark(
     }
     return marked
   })
-}
-
-function isOfDetails(stream: AnalyticsStreamName): stream is (typeof substreamNames)[number] {
-  return substreamNames.some(name => name === stream)
 }
 
 /** What was marked of series whose values stand for `step` seconds each. */

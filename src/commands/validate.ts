@@ -1,7 +1,6 @@
-import { isDrained, offTexts } from '../config/availability.ts'
-import type { AppConfig, Config } from '../config/config.ts'
+import { offTexts, streamsOn } from '../config/availability.ts'
+import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { streamNames } from '../streams/stream.ts'
 import { printLines } from './cli/output.ts'
 import { liveTexts } from './forecast/outlook.ts'
 import { mixedPlans } from './wiring/counters.ts'
@@ -17,15 +16,11 @@ export async function validate({ config: path }: { readonly config: string }): P
 /** What a configuration holds, in a few words. */
 export function contents(config: Config): string {
   const { apps } = config
-  const streams = new Set(apps.map(app => streamsOn(config, app)))
+  const streams = new Set(apps.map(app => streamsOn(config, app).length))
   const [few, most] = [Math.min(...streams), Math.max(...streams)]
   const appsText = apps.length === 1 ? '1 app' : `${apps.length} apps`
   const streamsText = few === most ? plural(most, 'stream') : `${few} to ${most} streams`
   return `${appsText}, ${streamsText}${apps.length === 1 ? '' : ' each'}`
-}
-
-function streamsOn(config: Config, app: AppConfig): number {
-  return streamNames.filter(name => isDrained(config, app, name)).length
 }
 
 function plural(count: number, noun: string): string {

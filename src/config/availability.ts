@@ -1,106 +1,102 @@
-import type { StreamName } from '../streams/stream.ts'
-import { allowanceOf, analyticsStreamNames, groupOfStream } from './allowance.ts'
-import type { AnalyticsStreamName, AppConfig, Config, ServiceName } from './config.ts'
-import { streamNames } from './schema/streams.ts'
+import type { Family } from '../provider/operation.ts'
+import type { Stream, StreamName } from '../streams/stream.ts'
+import type { AppConfig, Config } from './config.ts'
+import { allowanceOf } from './limits.ts'
 
-type Settled = Pick<Config, 'provider' | 'apps'>
+type Settled = Pick<Config, 'provider' | 'apps' | 'streams'>
 
-const isOfAnalytics: ReadonlySet<StreamName> = new Set(analyticsStreamNames)
+/** What each service asks of an app, and how people speak of it. */
+export const services = {
+  classroom: { section: 'classroom', keys: ['uid', 'token'], words: 'classrooms are' },
+  analytics: { section: 'rest', keys: ['key', 'secret'], words: 'call analytics is' },
+  players: { section: 'rest', keys: ['key', 'secret'], words: 'cloud players are' },
+} as const satisfies Readonly<Record<Family, unknown>>
 
-/** The service that a stream is drained from. */
-export function serviceOf(stream: StreamName): ServiceName {
-  if (stream === 'cloud-players') return 'players'
-  return isOfAnalytics.has(stream) ? 'analytics' : 'classroom'
+/** Names of the credentials of a service, as in `rest.key and rest.secret`. */
+export function credentialsOf(service: Family): string {
+  const { section, keys } = services[service]
+  return keys.map(key => `${section}.${key}`).join(' and ')
 }
 
-/**
- * Why a stream that nobody has switched off is not drained. `service`: there is no address; `credentials`: the app
- * has none; `plan`: its plan has no access; `calls`: the list of calls that it works on is not drained.
- */
-export type OffReason = 'service' | 'credentials' | 'plan' | 'calls'
-
-/** The streams of call analytics that are drained for an app. */
-export function analyticsStreamsOn(config: Settled, app: AppConfig): readonly AnalyticsStreamName[] {
-  return analyticsStreamNames.filter(name => isDrained(config, app, name))
+/** The streams that are drained for an app. */
+export function streamsOn(config: Settled, app: AppConfig): readonly Stream[] {
+  return Object.values(config.streams).filter(({ name }) => isDrained(config, app, name))
 }
 
 export function isDrained(config: Settled, app: AppConfig, stream: StreamName): boolean {
   return app.streams[stream] !== 'off' && whyOff(config, app, stream) === undefined
 }
 
-/** Undefined for a stream that is drained, or would be if nobody had switched it off. */
-export function whyOff({ provider }: Settled, app: AppConfig, stream: StreamName): OffReason | undefined {
-  const service = serviceOf(stream)
-  if (!provider[service]) return 'service'
-  if (!(service === 'classroom' ? app.classroom : app.rest)) return 'credentials'
-  const group = groupOfStream[stream as AnalyticsStreamName]
-  if (service !== 'analytics') return undefined
-  if (!allowanceOf(app, group)) return 'plan'
-  const needsCalls = stream === 'call-sessions' || stream === 'call-metrics'
-  if (needsCalls && (app.streams.calls === 'off' || !allowanceOf(app, 'call-search'))) return 'calls'
-  return undefined
+/** Why a stream is not drained that nobody has switched off, as in "is off: ..."; undefined where it is. */
+export function whyOff({ provider, streams }: Settled, app: AppConfig, name: StreamName): string | undefined {
+  const { operation, needs = [] } = streams[name]!
+  const { family, limitGroup } = operation
+  const missing = whyUnreachable({ provider }, app, family)
+  if (missing !== undefined) return missing
+  if (!hasAccess(app, limitGroup, family)) return noAccess(app)
+  const parent = needs.find(
+    need => app.streams[need] === 'off' || !hasAccess(app, streams[need]!.operation.limitGroup, family),
+  )
+  return parent === undefined ? undefined : `the stream ${parent} is off`
 }
 
-const namedApps = 3
+/** What is missing to ask a service for an app; undefined where nothing is. */
+export function whyUnreachable(
+  { provider }: Pick<Config, 'provider'>,
+  app: AppConfig,
+  service: Family,
+): string | undefined {
+  if (!provider[service]) return `provider.${service}.url is not given`
+  return app[services[service].section] ? undefined : `the app has no ${credentialsOf(service)}`
+}
+
+export function noAccess({ plan }: AppConfig): string {
+  return `the plan ${plan} has no access`
+}
+
+/** Only the limits of call analytics follow from the plan. */
+function hasAccess(app: AppConfig, group: string, family: Family): boolean {
+  return family !== 'analytics' || allowanceOf(app, group) !== undefined
+}
 
 /**
  * What is off though nobody has switched it off, in sentences for people: one for all apps that are alike, however
  * many there are.
  */
 export function offTexts(config: Settled): readonly string[] {
-  const services = (['classroom', 'analytics', 'players'] as const)
-    .filter(service => !config.provider[service] && config.apps.some(app => isWanted(app, service)))
-    .map(service => `${serviceWords[service]} off: provider.${service}.url is not given`)
-  const alike = new Map<string, string[]>()
-  for (const app of config.apps) {
-    for (const text of offTextsOf(config, app)) {
-      const apps = alike.get(text)
-      if (apps) apps.push(app.id)
-      else alike.set(text, [app.id])
-    }
-  }
-  return [...services, ...[...alike].map(([text, apps]) => `${appsText(apps)}: ${text}`)]
+  const { provider, apps, streams } = config
+  const all = Object.values(streams)
+  const isWanted = (service: Family) =>
+    all.some(
+      ({ name, operation }) => operation.family === service && apps.some(app => app.streams[name] !== 'off'),
+    )
+  const missing = (Object.keys(services) as Family[])
+    .filter(service => !provider[service] && isWanted(service))
+    .map(service => `${services[service].words} off: provider.${service}.url is not given`)
+  const served = all.filter(({ operation }) => provider[operation.family]).map(({ name }) => name)
+  const told = apps.flatMap(app => offTextsOf(config, app, served).map(text => ({ text, app: app.id })))
+  return [
+    ...missing,
+    ...[...Map.groupBy(told, ({ text }) => text)].map(
+      ([text, alike]) => `${appsText(alike.map(({ app }) => app))}: ${text}`,
+    ),
+  ]
 }
 
-const serviceWords = {
-  classroom: 'classrooms are',
-  analytics: 'call analytics is',
-  players: 'cloud players are',
-} as const
-
-/** Whether any stream of a service is not switched off. */
-function isWanted({ streams }: AppConfig, service: ServiceName): boolean {
-  return streamNames.some(name => serviceOf(name) === service && streams[name] !== 'off')
+function offTextsOf(config: Settled, app: AppConfig, served: readonly StreamName[]): readonly string[] {
+  const off = served
+    .filter(name => app.streams[name] !== 'off')
+    .flatMap(name => {
+      const reason = whyOff(config, app, name)
+      return reason === undefined ? [] : [{ name, reason }]
+    })
+  return [...Map.groupBy(off, ({ reason }) => reason)].map(([reason, alike]) => {
+    const names = alike.map(({ name }) => name).join(', ')
+    return `${names} ${alike.length === 1 ? 'is' : 'are'} off: ${reason}`
+  })
 }
 
-function offTextsOf(config: Settled, app: AppConfig): readonly string[] {
-  const alike = new Map<string, StreamName[]>()
-  for (const name of streamNames) {
-    const reason = app.streams[name] === 'off' ? undefined : whyOff(config, app, name)
-    if (!reason || reason === 'service') continue
-    const text = reasonText(reason, app, serviceOf(name))
-    alike.set(text, [...(alike.get(text) ?? []), name])
-  }
-  return [...alike].map(
-    ([text, streams]) => `${streams.join(', ')} ${streams.length === 1 ? 'is' : 'are'} off: ${text}`,
-  )
-}
-
-/** Completes the sentence "is off: ..." about a stream of a service. */
-export function reasonText(reason: OffReason, { plan }: AppConfig, service: ServiceName): string {
-  switch (reason) {
-    case 'service':
-      return `provider.${service}.url is not given`
-    case 'credentials':
-      return service === 'classroom'
-        ? 'the app has no classroom.uid and classroom.token'
-        : 'the app has no rest.key and rest.secret'
-    case 'plan':
-      return `the plan ${plan} has no access`
-    case 'calls':
-      return 'the stream calls is off'
-  }
-}
+const namedApps = 3
 
 /** Apps as a person reads them, however many there are. */
 export function appsText(apps: readonly string[]): string {

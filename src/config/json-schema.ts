@@ -5,7 +5,7 @@ import { configSchema } from './schema/index.ts'
 
 /** The JSON schema for editors, as the text of its file. Wherever a value may stand, `${ENV}` may stand as well. */
 export function jsonSchemaText(): string {
-  const { $schema, ...schema } = z.toJSONSchema(configSchema, {
+  const { $schema, ...schema } = z.toJSONSchema(configSchema(), {
     target: 'draft-07',
     io: 'input',
     unrepresentable: 'any',

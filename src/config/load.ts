@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import { leafOf } from '../settings/leaf.ts'
 import { bare, childOf } from '../settings/walk.ts'
-import { checkAnalytics } from './analytics-rules.ts'
+import { type Streams, streams as shipped } from '../streams/index.ts'
 import type { Config } from './config.ts'
 import type { Environment } from './environment.ts'
 import { explain } from './explain.ts'
@@ -16,6 +16,7 @@ import { configSchema } from './schema/index.ts'
 import type { Secret } from './secret.ts'
 import { isWorldReadable, SecretCollector } from './secret-collector.ts'
 import { reasonOf } from './secret-source.ts'
+import { checkSettings } from './settings-rules.ts'
 import { parseSyntax } from './syntax.ts'
 import { isMapping, readTree, type Tree } from './tree.ts'
 
@@ -28,13 +29,21 @@ const start = { line: 1, column: 1 }
  * Reads, checks and completes the configuration at a path. Throws ConfigError with everything that is wrong,
  * in the order of the file. Reads files of secrets; runs no command and asks nothing of the network.
  */
-export async function loadConfig(path: string, { env }: { readonly env: Environment }): Promise<Config> {
+export async function loadConfig(
+  path: string,
+  { env, streams = shipped }: { readonly env: Environment; readonly streams?: Streams },
+): Promise<Config> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new ConfigError(path, [whole(`the file cannot be read: ${reasonOf(error)}`)])
   })
   if (bytes.byteLength > maxFileBytes)
     throw new ConfigError(path, [whole(`longer than ${maxFileBytes} bytes`)])
-  return await parse(decode(path, bytes), path, { env, folder: dirname(resolve(path)), onDisk: path })
+  return await parse(decode(path, bytes), path, {
+    env,
+    streams,
+    folder: dirname(resolve(path)),
+    onDisk: path,
+  })
 }
 
 /**
@@ -45,17 +54,20 @@ export async function readConfig(
   text: string,
   { name, env, folder }: { readonly name: string; readonly env: Environment; readonly folder: string },
 ): Promise<Config> {
-  return await parse(text, name, { env, folder, onDisk: undefined })
+  return await parse(text, name, { env, streams: shipped, folder, onDisk: undefined })
 }
 
 interface Surroundings {
   readonly env: Environment
+  readonly streams: Streams
   readonly folder: string
   /** The file itself, where there is one that others may read. */
   readonly onDisk: string | undefined
 }
 
-async function parse(text: string, name: string, { env, folder, onDisk }: Surroundings): Promise<Config> {
+async function parse(text: string, name: string, surroundings: Surroundings): Promise<Config> {
+  const { env, streams, folder, onDisk } = surroundings
+  const schema = configSchema(streams)
   const { source, problems: syntax } = parseSyntax(text)
   if (syntax.length > 0) throw new ConfigError(name, syntax)
   const tree = readTree(source, env)
@@ -64,17 +76,17 @@ async function parse(text: string, name: string, { env, folder, onDisk }: Surrou
       { path: [], at: start, text: 'says nothing; config/penstock.example.yaml shows every key' },
     ])
   }
-  const { success, data, error } = configSchema.safeParse(withoutBlanks(configSchema, tree.value))
+  const { success, data, error } = schema.safeParse(withoutBlanks(schema, tree.value))
   const problems = [
     ...tree.problems,
-    ...explain(configSchema, tree, error?.issues ?? []),
-    ...checkRules(configSchema, tree, env),
+    ...explain(schema, tree, error?.issues ?? []),
+    ...checkRules(schema, streams, tree, env),
   ]
   if (!success) throw new ConfigError(name, problems)
 
   const collector = new SecretCollector(tree, folder, env)
-  const config = resolveConfig(data, collector, env)
-  problems.push(...checkAnalytics(config, tree), ...checkRenames(config, tree))
+  const config = resolveConfig(data, streams, collector, env)
+  problems.push(...checkSettings(config, tree), ...checkRenames(config, tree))
   const unreadable = await collector.problems()
   const addresses =
     unreadable.length > 0

@@ -6,7 +6,7 @@ import { configSchema } from './schema/index.ts'
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
 export function configReference(): string {
   const head = ['| key | allowed | default | meaning |', '|---|---|---|---|']
-  return [...head, ...keysOf(configSchema).filter(isOwnRow).map(row)].join('\n')
+  return [...head, ...keysOf(configSchema()).filter(isOwnRow).map(row)].join('\n')
 }
 
 /** Streams and limits of one app repeat those of the whole file: one row says so. */

@@ -1,10 +1,11 @@
+import { mapValues } from '../settings/leaf.ts'
+import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
-import type { AppConfig, Config, DatabaseConfig, StreamSettings } from './config.ts'
+import type { AppConfig, Config, DatabaseConfig } from './config.ts'
 import { type Environment, substitute } from './environment.ts'
+import { defaultLimits, type GroupLimit } from './limits.ts'
 import type { Settings } from './schema/index.ts'
-import { defaultLimits, type GroupLimits } from './schema/limits.ts'
 import { defaultDatabaseUrl } from './schema/sections.ts'
-import { type AllStreams, defaultStreams } from './schema/streams.ts'
 import { Secret } from './secret.ts'
 import type { SecretCollector } from './secret-collector.ts'
 
@@ -13,9 +14,11 @@ type AppSettings = Settings['apps'][number]
 /** Makes the configuration that the program uses of settings that the schema has accepted. */
 export function resolveConfig(
   settings: Settings,
+  streams: Streams,
   collector: SecretCollector,
   env: Environment,
 ): Omit<Config, 'warnings'> {
+  const defaults = mapValues(streams, ({ settings }): object => settings.parse({}))
   const { http, notifications, log, schedule, provider, retention } = settings
   return {
     database: databaseConfig(settings.database, collector, env),
@@ -30,7 +33,8 @@ export function resolveConfig(
       proxy: proxyAddress(provider, collector),
     },
     retention,
-    apps: settings.apps.map((app, i) => appConfig(app, i, settings, collector)),
+    apps: settings.apps.map((app, i) => appConfig(app, i, settings, defaults, collector)),
+    streams,
   }
 }
 
@@ -57,7 +61,13 @@ function proxyAddress(
     : Secret.of(proxy)
 }
 
-function appConfig(app: AppSettings, i: number, settings: Settings, collector: SecretCollector): AppConfig {
+function appConfig(
+  app: AppSettings,
+  i: number,
+  settings: Settings,
+  defaults: Readonly<Record<StreamName, object>>,
+  collector: SecretCollector,
+): AppConfig {
   const { id, region: regions, plan, rooms, classroom, rest, notifications, expect, acceptLoss } = app
   const path = ['apps', i]
   return {
@@ -87,44 +97,22 @@ function appConfig(app: AppSettings, i: number, settings: Settings, collector: S
         file: notifications.secretFile,
       }),
     },
-    streams: streamSettings(settings.streams, app.streams),
-    limits: groupLimits(settings.limits, app.limits),
+    streams: mapValues(defaults, (each, name) => layered(each, settings.streams[name], app.streams[name])),
+    limits: mapValues(
+      defaultLimits,
+      (each, group) => layered(each, settings.limits[group], app.limits[group]) as object as GroupLimit,
+    ),
     expect,
     acceptLoss,
   }
 }
 
-type StreamLayer = Settings['streams']
+/** What a layer says; undefined keys are left to those below. */
+type Layer = Readonly<Record<string, unknown>>
 
 /** An app that gives settings of its own switches on what the file has switched off. */
-function streamSettings(file: StreamLayer, app: StreamLayer): StreamSettings {
-  const of = <Name extends StreamName>(name: Name) =>
-    layered<AllStreams[Name]>(
-      defaultStreams[name],
-      file[name] as Layer<AllStreams[Name]>,
-      app[name] as Layer<AllStreams[Name]>,
-    )
-  const names = Object.keys(defaultStreams) as StreamName[]
-  return Object.fromEntries(names.map(name => [name, of(name)])) as unknown as StreamSettings
-}
-
-type Layer<T> = { readonly [K in keyof T]?: T[K] | undefined } | 'off' | undefined
-
-function layered<T extends object>(defaults: T, file: Layer<T>, app: Layer<T>): T | 'off' {
+function layered(defaults: object, file: Layer | 'off' | undefined, app: Layer | 'off' | undefined) {
   if ((app ?? file) === 'off') return 'off'
-  return filled(filled(defaults, file === 'off' ? undefined : file), app === 'off' ? undefined : app)
-}
-
-function filled<T extends object>(
-  base: T,
-  layer: { readonly [K in keyof T]?: T[K] | undefined } | undefined,
-): T {
-  const said = Object.entries(layer ?? {}).filter(([, value]) => value !== undefined)
-  return { ...base, ...Object.fromEntries(said) }
-}
-
-function groupLimits(file: Settings['limits'], app: Settings['limits']): GroupLimits {
-  const of = (group: keyof GroupLimits) => filled(filled(defaultLimits[group], file[group]), app[group])
-  const groups = Object.keys(defaultLimits) as (keyof GroupLimits)[]
-  return Object.fromEntries(groups.map(group => [group, of(group)])) as unknown as GroupLimits
+  const said = [file, app].flatMap(layer => (layer === 'off' ? [] : Object.entries(layer ?? {})))
+  return { ...defaults, ...Object.fromEntries(said.filter(([, value]) => value !== undefined)) }
 }

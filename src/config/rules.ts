@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { sectionOf } from '../settings/leaf.ts'
 import { bare, childOf, mappingOf } from '../settings/walk.ts'
+import type { Streams } from '../streams/index.ts'
 import type { Environment } from './environment.ts'
 import { isLoopback } from './loopback.ts'
 import type { Path, Problem } from './problem.ts'
-import { namedInVain, parentStreams, repeated } from './stream-rules.ts'
+import { checkStreams } from './stream-rules.ts'
 import { isMapping, type Tree } from './tree.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -13,14 +14,17 @@ type Mapping = Readonly<Record<string, unknown>>
  * What no single value can be blamed for. The rules read the plain data, not what the schema made of it, so
  * that they speak up beside the schema's own complaints.
  */
-export function checkRules(schema: z.core.$ZodType, tree: Tree, env: Environment): readonly Problem[] {
+export function checkRules(
+  schema: z.core.$ZodType,
+  streams: Streams,
+  tree: Tree,
+  env: Environment,
+): readonly Problem[] {
   const root = isMapping(tree.value) ? tree.value : {}
   return [
     ...alternatives(schema, tree, tree.value, []),
     ...uniqueApps(tree, root),
-    ...parentStreams(tree, root),
-    ...namedInVain(tree, root),
-    ...repeated(tree, root),
+    ...checkStreams(streams, tree, root),
     ...encrypted(tree, root),
     ...certificates(env),
   ]

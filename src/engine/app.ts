@@ -1,4 +1,12 @@
-import type { CursorStream, Hint, Stream, StreamName, Substream, WindowStream } from '../streams/stream.ts'
+import type {
+  CursorStream,
+  Hint,
+  Stream,
+  StreamName,
+  Substream,
+  WindowSettings,
+  WindowStream,
+} from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
 import type { ClockOffset } from './ports.ts'
 import {
@@ -14,7 +22,7 @@ import { createShortage, type Shortage } from './ranges/shortage.ts'
 import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
 import { createWindowSource, type WindowSource } from './ranges/window-source.ts'
 import { type Poller, startPoller } from './series/poller.ts'
-import type { GroupLimit, WindowSettings } from './settings.ts'
+import type { GroupLimit } from './settings.ts'
 
 /** Everything that keeps one app drained: a poller for its rooms and lists, a drain for each limit group of its analytics. */
 export interface RunningApp {
@@ -52,7 +60,7 @@ export interface AppOptions {
 export function startApp({ context, streams, pacers, clockOffset }: AppOptions): RunningApp {
   const { app, clock } = context
   const cursors = streams.filter(isCursor).filter(({ name }) => app.streams[name])
-  const poller = startPoller({ ...context, streams: cursors })
+  const poller = startPoller({ ...context, streams: cursors, names: streams.map(({ name }) => name) })
   const drainContext: GroupContext = {
     ...context,
     onRooms: (hints: readonly Hint[]) => poller.discover(hints.map(({ room }) => room)),
@@ -63,7 +71,8 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     },
   }
   const windowSources: WindowSource[] = []
-  const groups = Map.groupBy(streams.filter(isBudgeted), ({ operation }) => operation.limitGroup)
+  const budgeted = [...streams.filter(isWindow), ...streams.filter(isSubstream)]
+  const groups = Map.groupBy(budgeted, ({ operation }) => operation.limitGroup)
   const drains = [...groups].flatMap(([name, members]) => startGroup(name, members))
   const wake = () => {
     for (const { wake } of [poller, ...drains]) wake()
@@ -114,9 +123,12 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     }
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff
-    const details = app.details['call-sessions'] && app.limits['call-details']?.range
+    const made = streams.filter(isSubstream).filter(({ needs }) => needs?.includes(stream.name))
+    const first = made.find(({ part, name }) => part === 'begins' && app.details[name])
+    const details = first && app.limits[first.operation.limitGroup]?.range
+    const substreams = made.map(({ name }) => name)
     const source = createWindowSource({
-      ...{ context: drainContext, stream, settings, choice, rules, details, round },
+      ...{ context: drainContext, stream, settings, choice, rules, details, substreams, round },
     })
     windowSources.push(source)
     return [source]
@@ -150,6 +162,10 @@ function isCursor(stream: Stream): stream is CursorStream {
   return stream.kind !== 'window' && stream.kind !== 'substream'
 }
 
-function isBudgeted(stream: Stream): stream is BudgetedStream {
-  return stream.kind === 'window' || stream.kind === 'substream'
+function isSubstream(stream: Stream): stream is Substream {
+  return stream.kind === 'substream'
+}
+
+function isWindow(stream: Stream): stream is WindowStream {
+  return stream.kind === 'window'
 }

@@ -1,13 +1,7 @@
 import type { Cadence } from '../planning/cadence.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import type { Rate } from '../provider/limits.ts'
-import type {
-  CursorStreamName,
-  ReadingSettings,
-  SubstreamName,
-  WindowSeries,
-  WindowStreamName,
-} from '../streams/stream.ts'
+import type { ReadingSettings, StreamName, WindowSettings } from '../streams/stream.ts'
 
 /** What the engine must know of one app. */
 export interface AppSettings {
@@ -19,9 +13,9 @@ export interface AppSettings {
   /** Rooms that are known beforehand. */
   readonly rooms: readonly string[]
   /** Streams that are on; an absent one is off. */
-  readonly streams: Readonly<Partial<Record<CursorStreamName, StreamSettings>>>
-  readonly windows: Readonly<Partial<Record<WindowStreamName, WindowSettings>>>
-  readonly details: Readonly<Partial<Record<SubstreamName, SubstreamSettings>>>
+  readonly streams: Readonly<Record<StreamName, StreamSettings>>
+  readonly windows: Readonly<Record<StreamName, WindowSettings>>
+  readonly details: Readonly<Record<StreamName, SubstreamSettings>>
   readonly limits: Readonly<Record<string, GroupLimit>>
 }
 
@@ -33,27 +27,6 @@ export interface RegionSettings {
 export interface StreamSettings extends Cadence {
   /** Series of this stream that are synced at the same time, in each region. */
   readonly concurrency: number
-}
-
-export interface WindowSettings {
-  readonly series: readonly WindowSeries[]
-  /** Where channels are asked about as well while a room or call goes on in them. */
-  readonly live?: LiveSettings
-  /** How often the newest data are asked for, ms. */
-  readonly every: number
-  /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
-  readonly allowedLateness: number
-  /** How often what is still going on is looked at again, ms. */
-  readonly revisitEvery: number
-  /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
-  readonly frame: 'needed' | 'full'
-}
-
-export interface LiveSettings {
-  /** Channels at a time. */
-  readonly most: number
-  /** The questions about a channel. */
-  readonly of: (channel: string) => readonly WindowSeries[]
 }
 
 export interface SubstreamSettings {

@@ -16,3 +16,7 @@ export function formatDuration(ms: number): string {
   const fitting = (['d', 'h', 'm', 's'] as const).find(unit => ms > 0 && ms % units[unit] === 0) ?? 'ms'
   return `${ms / units[fitting]}${fitting}`
 }
+
+export function formatSeconds(seconds: number): string {
+  return formatDuration(seconds * 1_000)
+}

@@ -97,3 +97,10 @@ export function section<S extends z.core.$ZodLooseShape>(shape: S, about: Partia
 export function sectionOf(schema: z.core.$ZodType): Section {
   return sections.get(schema) ?? { noun: 'key', alternatives: [] }
 }
+
+/** A mapping of the same keys. */
+export function mapValues<K extends string, V, R>(of: Readonly<Record<K, V>>, make: (value: V, key: K) => R) {
+  return Object.fromEntries(
+    Object.entries<V>(of).map(([key, value]) => [key, make(value, key as K)]),
+  ) as Record<K, R>
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { leafOf } from './leaf.ts'
+import { leafOf, mapValues, section, sectionOf } from './leaf.ts'
 
 type Schema = z.core.$ZodType
 
@@ -42,6 +42,25 @@ export function childOf(schema: Schema, step: string | number): Schema | undefin
   if (list) return typeof step === 'number' ? list.element : undefined
   const shape = mappingOf(inner)?.shape
   return shape && typeof step === 'string' && Object.hasOwn(shape, step) ? shape[step] : undefined
+}
+
+/** A mapping as one of several layers says it: every key may be left out, and its default is only told. */
+export function layerOf<S extends z.ZodObject>(whole: S) {
+  const shape = mapValues<string, Schema, Schema>(whole.shape, schema =>
+    schema instanceof z.ZodPrefault ? told(schema) : schema,
+  )
+  return section(
+    shape as { [K in keyof S['shape']]: z.ZodType<z.output<S['shape'][K]> | undefined> },
+    sectionOf(whole),
+  )
+}
+
+function told(schema: z.ZodPrefault): Schema {
+  const { description } = schema
+  const isPlain = mappingOf(schema) === undefined
+  return z
+    .optional(schema.unwrap())
+    .meta({ ...(description && { description }), ...(isPlain && { default: schema.def.defaultValue }) })
 }
 
 /** The schema at a path of the configuration; undefined where nothing may stand. */

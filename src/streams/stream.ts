@@ -1,6 +1,10 @@
+import type { z } from 'zod'
+import type { DetailFacts } from '../planning/forecast-facts.ts'
 import type { Range } from '../planning/ranges.ts'
 import type { RangeLimits } from '../planning/windows.ts'
+import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
+import type { PlayerLimitReading } from '../provider/players/index.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 
@@ -13,46 +17,72 @@ export type Stream = CursorStream | WindowStream | Substream
 /** Streams whose pages follow each other by what the provider says. */
 export type CursorStream = FeedStream | LogStream | SnapshotStream
 
-/** One series of progress for each room. */
-export const roomStreamNames = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
-export type RoomStreamName = (typeof roomStreamNames)[number]
+/** Whether there is a series of progress for each room. */
+export function isOfRooms(stream: Stream): boolean {
+  return 'scope' in stream && stream.scope === 'room'
+}
 
-export const cursorStreamNames = ['app-events', ...roomStreamNames, 'cloud-players'] as const
-export type CursorStreamName = (typeof cursorStreamNames)[number]
-
-export const windowStreamNames = [
-  'calls',
-  'usage-insight',
-  'quality-insight',
-  'realtime-usage',
-  'realtime-quality',
-] as const
-export type WindowStreamName = (typeof windowStreamNames)[number]
-
-export const substreamNames = ['call-sessions', 'call-metrics'] as const
-export type SubstreamName = (typeof substreamNames)[number]
-
-export const streamNames = [...cursorStreamNames, ...windowStreamNames, ...substreamNames] as const
-export type StreamName = (typeof streamNames)[number]
+/** As the configuration, the tables and the metrics call a stream; which there are, the register says. */
+export type StreamName = string
 
 interface StreamBase {
+  readonly name: StreamName
   /** One line for people, shown by status and in the reference. */
   readonly title: string
   readonly operation: Operation
   /** Tables that its rows go to; how a page is committed follows from them and from its kind. */
   readonly writes: readonly Table[]
+  /** What an operator may say of it: a mapping in which each key has a default. What it makes of them goes below. */
+  readonly settings: z.ZodObject
   /** Streams without which it cannot be right, or has nothing to do. */
-  readonly needs?: readonly string[]
+  readonly needs?: readonly StreamName[]
+  /** What cannot be right of some settings; `allowed`: of the plan, where the stream can be drained. */
+  mistakes?(settings: object, allowed: RangeLimits | undefined): readonly Mistake[]
+  /** The stream as a deployment of the provider wants it asked, where it differs. */
+  configured?(deployment: Deployment): Stream
+}
+
+/** Settings that do not fit each other or the limits. */
+export interface Mistake {
+  /** The settings that it may come from, likeliest first. */
+  readonly settings: readonly string[]
+  /** The number of its limit group that it may come from, or any of them. */
+  readonly limit?: keyof RangeLimits | 'any'
+  /** Completes the name of the first setting, or stands behind it. */
+  readonly text: string
+}
+
+/** What differs between deployments of the provider, and what its users want of it. */
+export interface Deployment {
+  /** Some serve the widget paths only behind a region segment. */
+  readonly widgetPath: 'without-region' | 'with-region'
+  readonly words: ParameterNames
+  /** Which endpoints of call analytics share a counter. */
+  readonly analyticsLimits: AnalyticsLimitReading
+  /** Whose counters the lists of players are. */
+  readonly playerLimits: PlayerLimitReading
+  /** Path of the lists of players, where it is another one. */
+  readonly playersPath?: string | undefined
+  /** What an app says of a stream; the defaults where it says nothing. */
+  settingsOf<S extends z.ZodObject>(
+    app: string,
+    stream: { readonly name: StreamName; readonly settings: S },
+  ): z.output<S>
 }
 
 interface CursorStreamBase extends StreamBase {
-  readonly name: CursorStreamName
   /** Finds in a checked answer the items, the nextId, and how many there are in all where it says so. */
   readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId' | 'total'>
   /** How what it says is weighed against what is stored: the feed is a hint, a log the truth, a list a state. */
   readonly source: 'feed' | 'log' | 'list'
   /** What one series of progress stands for: the whole app, or one room of it. */
   readonly scope: 'app' | 'room'
+  /** How often it is asked while something happens and while nothing does, ms. */
+  cadence(settings: object): { readonly activeEvery: number; readonly idleEvery: number }
+  /** Of a stream of rooms: the share of the places of its limit group that it may fill, so that others have room. */
+  readonly share?: number
+  /** No event announces what it brings, so every sign of life in a room counts for it. */
+  readonly isUnannounced?: true
 }
 
 /** A call without parameters that answers what is new, possibly only once. */
@@ -84,7 +114,6 @@ export interface SnapshotStream extends CursorStreamBase {
 /** Ranges of time; progress is what is covered, the work is what is not. */
 export interface WindowStream extends StreamBase {
   readonly kind: 'window'
-  readonly name: WindowStreamName
   /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
   readonly pageSize?: number
   /** Finds the items and whether some are left out in a checked answer. */
@@ -92,6 +121,29 @@ export interface WindowStream extends StreamBase {
   /** `bounds` as sent; `page` counts from 1. */
   readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
   readonly toRows: (page: WindowPage) => WindowResult
+  /** What is asked for, how often and how much at once. */
+  follows(settings: object): WindowSettings
+}
+
+export interface WindowSettings {
+  readonly series: readonly WindowSeries[]
+  /** Where channels are asked about as well while a room or call goes on in them. */
+  readonly live?: LiveSettings
+  /** How often the newest data are asked for, ms. */
+  readonly every: number
+  /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
+  readonly allowedLateness: number
+  /** How often what is still going on is looked at again, ms. */
+  readonly revisitEvery: number
+  /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
+  readonly frame: 'needed' | 'full'
+}
+
+export interface LiveSettings {
+  /** Channels at a time. */
+  readonly most: number
+  /** The questions about a channel. */
+  readonly of: (channel: string) => readonly WindowSeries[]
 }
 
 /** One question of a window stream that is asked again and again over other ranges. */
@@ -153,7 +205,6 @@ export interface WindowResult {
 /** A work queue that another stream makes; each item is fetched once. */
 export interface Substream extends StreamBase {
   readonly kind: 'substream'
-  readonly name: SubstreamName
   /** `begins`: its items are the first of a call; `completes`: they end what another stream began, and go first. */
   readonly part: 'begins' | 'completes'
   readonly pageSize?: number
@@ -169,10 +220,12 @@ export interface Substream extends StreamBase {
   }
   /** The same work over shorter times, for a range that is too long; undefined when it cannot be shorter. */
   readonly shorten: (item: WorkItem) => readonly WorkItem[] | undefined
+  /** What it costs, as the forecast reckons. */
+  cost(settings: object): Pick<DetailFacts, 'batch' | 'everyNth' | 'end'>
 }
 
 export interface WorkItem {
-  readonly stream: SubstreamName
+  readonly stream: StreamName
   /** call_id. */
   readonly key: string
   /** Tells the items of one call apart. */
@@ -284,7 +337,7 @@ export interface Hint {
   /** When it happened, ms since the epoch. */
   readonly at: number
   /** Streams for which the news is certain; the others learn only that the room is alive. */
-  readonly streams: readonly CursorStreamName[]
+  readonly streams: readonly StreamName[]
   /** Where the news are of the state of the room too. */
   readonly state?: ToldState
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { streamNames } from '../../src/streams/stream.ts'
+import { streamNames } from '../support/streams.ts'
 import { unknownIn } from './measured.ts'
 import { canRun, promtool } from './promtool.ts'
 import {

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { analyticsSettings } from '../../src/commands/analytics-settings.ts'
+import { appSettings } from '../../src/commands/app-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { expireWindows } from '../../src/postgres/windows.ts'
@@ -179,7 +179,7 @@ describe('backfill', () => {
 
   test('that begins where the plan ends is not lost at once, in none of the ten series', async () => {
     const settings = await loadConfig(await config(), { env: {} })
-    const { series } = analyticsSettings(settings, settings.apps[0]!).windows['quality-insight']!
+    const { series } = appSettings(settings, settings.apps[0]!).windows['quality-insight']!
     expect(series).toHaveLength(10)
     for (const { key } of series) {
       await pool.query(

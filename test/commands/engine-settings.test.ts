@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { qualityAsked } from '../../src/commands/analytics-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { onlyRegion } from '../../src/commands/replay.ts'
 import { clientApps } from '../../src/commands/wiring/client-apps.ts'
-import { analyticsStreamNames, groupOfStream } from '../../src/config/allowance.ts'
+import { qualityAsked } from '../../src/commands/wiring/daemon.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
-import { substreamNames, windowStreamNames } from '../../src/streams/stream.ts'
+import { substreamNames, windowStreamNames } from '../support/streams.ts'
 
 async function settingsOf(text: string) {
   const config = await readConfig(text, { name: 'text', env: {}, folder: '/' })
@@ -169,9 +168,10 @@ describe('what the engine is told of call analytics', () => {
 
   it('asks for servers where the app wants them', async () => {
     const { config } = await settingsOf(file('streams: { call-sessions: { serverUsers: exclude } }'))
-    const { serverUsers, words } = deploymentOf(config)
-    expect([serverUsers('a'), serverUsers('somebody else')]).toEqual(['exclude', 'include'])
-    expect(words.granularities).toEqual({ minute: '1m', hour: '1h', day: '1d' })
+    const deployment = deploymentOf(config)
+    const said = ['a', 'somebody else'].map(app => deployment.settingsOf(app, streams['call-sessions']))
+    expect(said).toEqual([{ serverUsers: 'exclude' }, { serverUsers: 'include' }])
+    expect(deployment.words.granularities).toEqual({ minute: '1m', hour: '1h', day: '1d' })
   })
 })
 
@@ -239,13 +239,6 @@ describe('what the engine is told of cloud players', () => {
     const players = { ...config.provider.players!, deadline: 90_000 }
     expect(engineSettings({ ...config, provider: { ...config.provider, players } }).deadline).toBe(90_000)
   })
-})
-
-it('the configuration knows the limit group of every stream as the operations have it', () => {
-  const groups = analyticsStreamNames.map(name => [name, streams[name].operation.limitGroup])
-  expect(Object.fromEntries(groups)).toEqual(groupOfStream)
-  const ofAnalytics = Object.values(streams).filter(({ operation }) => operation.family === 'analytics')
-  expect(ofAnalytics.map(({ name }) => name).toSorted()).toEqual(analyticsStreamNames.toSorted())
 })
 
 describe('an app in several regions', () => {

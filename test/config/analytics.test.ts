@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { allowanceOf } from '../../src/config/allowance.ts'
-import { analyticsStreamsOn, offTexts } from '../../src/config/availability.ts'
+import { offTexts, streamsOn } from '../../src/config/availability.ts'
 import type { Config } from '../../src/config/config.ts'
+import { allowanceOf } from '../../src/config/limits.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 
 const path = new URL('good/analytics.yaml', import.meta.url).pathname
@@ -12,6 +12,11 @@ const [own, starter, keyless] = apps as [
   Config['apps'][number],
 ]
 const whole: Config = { ...config, provider, apps, retention }
+
+const analyticsOn = (config: Config, app: Config['apps'][number]) =>
+  streamsOn(config, app)
+    .filter(({ operation }) => operation.family === 'analytics')
+    .map(({ name }) => name)
 
 async function appOf(plan: string, limits = '{}') {
   const text = `
@@ -226,11 +231,11 @@ describe('what may be asked of a limit group', () => {
 
 describe('a stream that cannot be drained', () => {
   it('is off', () => {
-    expect(analyticsStreamsOn(whole, own)).toEqual([
+    expect(analyticsOn(whole, own)).toEqual([
       ...['calls', 'call-sessions', 'call-metrics', 'realtime-usage', 'realtime-quality'],
     ])
-    expect(analyticsStreamsOn(whole, starter)).toEqual([])
-    expect(analyticsStreamsOn(whole, keyless)).toEqual([])
+    expect(analyticsOn(whole, starter)).toEqual([])
+    expect(analyticsOn(whole, keyless)).toEqual([])
   })
 
   it('is told of once, with the reason', () => {
@@ -246,7 +251,7 @@ describe('a stream that cannot be drained', () => {
 
   it('is told of once for all apps that are alike', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => ({ ...starter, id: `app-${i}` }))
-    expect(offTexts({ provider, apps: many })).toEqual([
+    expect(offTexts({ ...whole, apps: many })).toEqual([
       'cloud players are off: provider.players.url is not given',
       expect.stringMatching(
         /^10000 apps \(app-0, app-1, app-2, \.\.\.\): calls, .* the plan starter has no access$/,
@@ -255,7 +260,7 @@ describe('a stream that cannot be drained', () => {
   })
 
   it('is told of once where there is no service at all', () => {
-    expect(offTexts({ apps, provider: { ...provider, analytics: undefined } })).toEqual([
+    expect(offTexts({ ...whole, provider: { ...provider, analytics: undefined } })).toEqual([
       'call analytics is off: provider.analytics.url is not given',
       'cloud players are off: provider.players.url is not given',
     ])
@@ -276,8 +281,8 @@ describe('a stream that cannot be drained', () => {
       concurrency: 1,
     }
     const app = { ...details, limits: { ...details.limits, 'call-details': limits } }
-    expect(analyticsStreamsOn(whole, app)).toEqual(['realtime-usage', 'realtime-quality'])
-    expect(offTexts({ provider, apps: [app] })).toContain(
+    expect(analyticsOn(whole, app)).toEqual(['realtime-usage', 'realtime-quality'])
+    expect(offTexts({ ...whole, apps: [app] })).toContain(
       'app own: call-sessions, call-metrics are off: the stream calls is off',
     )
   })
@@ -287,6 +292,6 @@ describe('a stream that cannot be drained', () => {
       ...own,
       streams: { ...own.streams, 'usage-insight': 'off', 'quality-insight': 'off', 'cloud-players': 'off' },
     } as const
-    expect(offTexts({ provider, apps: [app] })).toEqual([])
+    expect(offTexts({ ...whole, apps: [app] })).toEqual([])
   })
 })

@@ -32,7 +32,7 @@ function texts(text: string): ReadonlyMap<string, string | undefined> {
   return found
 }
 
-const keys = keysOf(configSchema).map(key => ({ ...key, name: key.path.join('.').replaceAll('.[]', '[]') }))
+const keys = keysOf(configSchema()).map(key => ({ ...key, name: key.path.join('.').replaceAll('.[]', '[]') }))
 
 describe('the example configuration', () => {
   it('shows every key, and no other', () => {

@@ -101,7 +101,7 @@ describe('a good configuration', () => {
     })
     expect(apps[0]?.limits).toEqual({
       classroom: { perSecond: 50, concurrency: 8 },
-      'classroom-feed': { perSecond: 20 },
+      'classroom-feed': { perSecond: 20, concurrency: 1 },
       'call-search': { concurrency: 4 },
       'call-details': { concurrency: 4 },
       'usage-insight': { concurrency: 2 },

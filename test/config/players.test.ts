@@ -92,10 +92,10 @@ describe('the stream of players', () => {
       'app keyless: cloud-players is off: the app has no rest.key and rest.secret',
     ])
     const provider = { ...config.provider, players: undefined }
-    expect(offTexts({ provider, apps: [own!, plain!, silent!] })).toContain(
+    expect(offTexts({ ...config, provider, apps: [own!, plain!, silent!] })).toContain(
       'cloud players are off: provider.players.url is not given',
     )
-    expect(offTexts({ provider, apps: [silent!] })).toEqual([
+    expect(offTexts({ ...config, provider, apps: [silent!] })).toEqual([
       'call analytics is off: provider.analytics.url is not given',
     ])
   })

@@ -99,8 +99,10 @@ function wantedByProm(expr: string): readonly (readonly [Sums, string])[] {
 describe('what compose drains', () => {
   const isDrained = ([stream, wanted]: readonly [Sums, string]) => {
     const settings = config.apps[0]!.streams[stream]
-    if (settings === 'off') return false
-    return settings.metrics.some(name => new RegExp(`^(?:${wanted})$`).test(name))
+    if (settings === undefined || settings === 'off') return false
+    return (settings as { readonly metrics: readonly string[] }).metrics.some(name =>
+      new RegExp(`^(?:${wanted})$`).test(name),
+    )
   }
 
   test('is every metric that a panel shows', () => {

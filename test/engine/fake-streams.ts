@@ -1,4 +1,5 @@
 import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
+import { roomCadence } from '../../src/streams/cadence.ts'
 import type { FeedStream, Hint, LogStream, Page, PageResult } from '../../src/streams/stream.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 
@@ -43,6 +44,7 @@ const queue = {
   read,
   source: 'log',
   scope: 'room',
+  ...roomCadence('15s'),
   request: (cursor: string | null) => (cursor === null ? {} : { nextId: cursor }),
   toRows,
   rewind: () => null,
@@ -58,10 +60,11 @@ export const feed: FeedStream = {
   read,
   source: 'feed',
   scope: 'app',
+  ...roomCadence('2s'),
   toRows,
 }
 export const roomLog: LogStream = { ...queue, name: 'room-events', operation: roomEvents }
-export const quiz: LogStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
+export const quiz: LogStream = { ...queue, name: 'popup-quiz', isUnannounced: true, operation: popupQuiz }
 
 export function news(room: string, change: Hint['change'], at: number): Hint {
   return { room, change, at, streams: ['room-events'] }

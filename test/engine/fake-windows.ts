@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { callSearch, callSessions } from '../../src/provider/analytics/index.ts'
 import type { Substream, WindowStream, WorkItem } from '../../src/streams/stream.ts'
 
@@ -18,6 +19,8 @@ const pageSize = 3
 export const calls: WindowStream = {
   kind: 'window',
   name: 'calls',
+  settings: z.object({}),
+  follows: () => ({ series: [], every: 0, allowedLateness: 0, revisitEvery: 0, frame: 'needed' }),
   title: '',
   writes: [],
   operation: callSearch,
@@ -53,6 +56,9 @@ export const sessions: Substream = {
   kind: 'substream',
   part: 'begins',
   name: 'call-sessions',
+  needs: ['calls'],
+  settings: z.object({}),
+  cost: () => ({ batch: 1, everyNth: 1, end: 'known' }),
   title: '',
   writes: [],
   operation: callSessions,

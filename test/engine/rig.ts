@@ -16,7 +16,7 @@ import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engi
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
-import type { CursorStreamName } from '../../src/streams/stream.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { FakeStore } from './fake-store.ts'
 import type { Served } from './fake-streams.ts'
@@ -181,7 +181,7 @@ export const cadence: StreamSettings = {
 
 export function appOf(
   id: string,
-  streams: readonly CursorStreamName[],
+  streams: readonly StreamName[],
   rooms: readonly string[] = [],
   regions: readonly string[] = [],
 ): AppSettings {
@@ -228,7 +228,7 @@ export const enough: Shortage = { look: async () => {}, isShort: () => false, le
 export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
-export function createRig(roomStreams: readonly CursorStreamName[]) {
+export function createRig(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
   const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], owed: [] }
   const said: string[] = []

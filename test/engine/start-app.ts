@@ -31,6 +31,7 @@ export function startApp(
     app,
     settings,
     streams,
+    names: streams.map(({ name }) => name),
     health,
     admission: new Admission(rig, settings.deadline),
     fence: () => fence,

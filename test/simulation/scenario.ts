@@ -1,10 +1,11 @@
 import type { AppOptions, FaultRule, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
-import { defaultLimits } from '../../src/config/schema/limits.ts'
+import { defaultLimits } from '../../src/config/limits.ts'
 import { regionalScope } from '../../src/engine/ports.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { classroomCodes } from '../../src/provider/classroom/index.ts'
 import { perSecond } from '../../src/provider/limits.ts'
-import { type CursorStreamName, roomStreamNames } from '../../src/streams/stream.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
+import { roomStreamNames } from '../support/streams.ts'
 import type { FaultClass } from './faults.ts'
 import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
@@ -18,7 +19,7 @@ export interface Demands {
   /** How long a process that stands still does so at least, ms. */
   readonly shortestStall?: number
   /** Without the app's feed the first room of each class is known beforehand, and no other is found. */
-  readonly streams?: readonly CursorStreamName[]
+  readonly streams?: readonly StreamName[]
   readonly profile?: Partial<SchoolProfile>
 }
 
@@ -31,7 +32,7 @@ export interface Scenario {
   readonly maintenance: { readonly from: number; readonly to: number } | undefined
   readonly profile: SchoolProfile
   readonly apps: readonly AppOptions[]
-  readonly streams: readonly CursorStreamName[]
+  readonly streams: readonly StreamName[]
   readonly settings: EngineSettings
 }
 
@@ -126,7 +127,7 @@ function drawMaintenance(seed: number, length: number, { mutedRooms }: Switches)
 
 function settingsFor(
   apps: readonly AppOptions[],
-  streams: readonly CursorStreamName[],
+  streams: readonly StreamName[],
   rooms: readonly string[],
   regions: readonly string[],
 ): Omit<EngineSettings, 'mostRooms'> {
@@ -143,14 +144,14 @@ function settingsFor(
 }
 
 /** Requests a second, as the configuration has them unless told: a feed that tells one event an answer keeps up. */
-const feedRate = defaultLimits['classroom-feed'].perSecond
+const feedRate = defaultLimits['classroom-feed']!.perSecond!
 
 /** How long a shard stays owned without a renewal, ms. */
 export const ownershipTtl = 40 * second
 
 function appSettings(
   id: string,
-  streams: readonly CursorStreamName[],
+  streams: readonly StreamName[],
   rooms: readonly string[],
   regions: readonly string[],
 ): AppSettings {

@@ -73,9 +73,9 @@ async function fetchItem(
   stage: AnalyticsStage,
   haul: Haul,
   item: WorkItem,
-  request: Substream['request'] = streams[item.stream].request,
+  request: Substream['request'] = streams[item.stream as 'call-sessions' | 'call-metrics'].request,
 ): Promise<void> {
-  const stream = streams[item.stream]
+  const stream = streams[item.stream as 'call-sessions' | 'call-metrics']
   let streamState: Json = null
   for (let number = 1; ; number++) {
     const asked = request('demo', item, number)

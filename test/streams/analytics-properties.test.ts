@@ -2,14 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { streams } from '../../src/streams/index.ts'
-import {
-  type SubstreamResult,
-  substreamNames,
-  type WindowResult,
-  type WindowSeries,
-  windowStreamNames,
-} from '../../src/streams/stream.ts'
+import type { SubstreamResult, WindowResult, WindowSeries } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
+import { substreamNames, windowStreamNames } from '../support/streams.ts'
 import { anyItem, kvs, mutated } from './analytics-arbitraries.ts'
 import { detailPageOf, fixture, fixtureCases, windowPageOf } from './pages.ts'
 

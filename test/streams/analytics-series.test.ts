@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultParameterNames, type ParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
-import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
 import {
   qualityInsightSeries,
@@ -10,6 +9,7 @@ import {
   usageInsightSeries,
 } from '../../src/streams/series/series.ts'
 import type { WindowSeries, WindowStream } from '../../src/streams/stream.ts'
+import { plainDeployment } from '../support/streams.ts'
 
 const keys = (series: readonly WindowSeries[]) => series.map(({ key }) => key)
 const bounds = { start: 1_767_225_600, end: 1_767_312_000 }
@@ -29,14 +29,7 @@ const others: ParameterNames = {
 }
 
 function configured(name: WindowStream['name']): WindowStream {
-  const found = configuredStreams({
-    widgetPath: 'without-region',
-    words: others,
-    serverUsers: () => 'exclude',
-    selects: () => everyCall,
-    analyticsLimits: 'joint',
-    playerLimits: 'joint',
-  }).find(stream => stream.name === name)
+  const found = configuredStreams({ ...plainDeployment, words: others }).find(stream => stream.name === name)
   if (found?.kind !== 'window') throw new Error(`${name} is no window stream`)
   return found
 }
@@ -208,13 +201,7 @@ it('an answer of a series is its data, and nothing else passes for one', () => {
 })
 
 it('a deployment changes how streams are asked, never which there are', () => {
-  const deployment = {
-    words: others,
-    serverUsers: () => 'include' as const,
-    selects: () => everyCall,
-    analyticsLimits: 'joint' as const,
-    playerLimits: 'joint' as const,
-  }
+  const deployment = { ...plainDeployment, words: others }
   for (const widgetPath of ['without-region', 'with-region'] as const) {
     const names = configuredStreams({ ...deployment, widgetPath }).map(({ name }) => name)
     expect(names).toEqual(Object.keys(streams))
@@ -228,12 +215,9 @@ it('a deployment changes how streams are asked, never which there are', () => {
 
 it('an app that wants no servers is asked for none', () => {
   const [sessions] = configuredStreams({
-    widgetPath: 'without-region',
-    words: others,
-    serverUsers: app => (app === 'a1' ? 'exclude' : 'include'),
-    selects: () => everyCall,
-    analyticsLimits: 'joint',
-    playerLimits: 'joint',
+    ...plainDeployment,
+    settingsOf: (app, { settings }) =>
+      settings.parse({ serverUsers: app === 'a1' ? 'exclude' : 'include' }) as never,
   }).filter(({ name }) => name === 'call-sessions')
   if (sessions?.kind !== 'substream') throw new Error('call-sessions is no detail stream')
   const item = { stream: 'call-sessions', key: 'c', part: '0', from: 1, to: 2, ask: null } as const

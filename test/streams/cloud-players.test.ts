@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { defaultParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
-import { everyCall } from '../../src/streams/calls/selection.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
 import type { PageResult } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
+import { plainDeployment } from '../support/streams.ts'
 import { pageOf } from './pages.ts'
 import { begin, expected, type Listed, listed, playerIds, Tables } from './player-world.ts'
 
@@ -123,10 +122,7 @@ describe('the question', () => {
 
   it('is counted apart from lists of one channel only where the limits are read so', () => {
     const groups = (['joint', 'split'] as const).map(playerLimits => {
-      const all = configuredStreams({
-        ...{ widgetPath: 'without-region', words: defaultParameterNames, serverUsers: () => 'include' },
-        ...{ selects: () => everyCall, analyticsLimits: 'joint', playerLimits },
-      })
+      const all = configuredStreams({ ...plainDeployment, playerLimits })
       return all.find(({ name }) => name === 'cloud-players')?.operation.limitGroup
     })
     expect(groups).toEqual(['players-list', 'players-list-all'])

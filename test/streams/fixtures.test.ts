@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { streams } from '../../src/streams/index.ts'
-import { type Page, type StreamName, streamNames, type WindowPage } from '../../src/streams/stream.ts'
+import type { Page, StreamName, WindowPage } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
+import { type ShippedName, streamNames } from '../support/streams.ts'
 import { detailPageOf, fixture, fixtureCases, fixtureStreams, pageOf, windowPageOf } from './pages.ts'
 
 const Input = z.strictObject({ streamState: z.unknown().optional(), page: z.looseObject({}) })
@@ -30,7 +31,7 @@ function nonEmpty(rows: object): object {
 
 function harvested(name: StreamName, input: Json) {
   const { streamState, page } = Input.parse(input)
-  const stream = streams[name]
+  const stream = streams[name as ShippedName]
   const stored = (streamState ?? null) as Json
   switch (stream.kind) {
     case 'window':

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { streams } from '../../src/streams/index.ts'
 import type { Page, StreamName, SubstreamPage, WindowPage } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
+import type { ShippedName } from '../support/streams.ts'
 
 const newYear = 1_767_225_600
 
@@ -68,7 +69,7 @@ export function detailPageOf(parts: Partial<SubstreamPage>): SubstreamPage {
 const fixtures = new URL('../fixtures/', import.meta.url)
 
 function folderOf(stream: StreamName): URL {
-  return new URL(`${streams[stream].operation.family}/${stream}/`, fixtures)
+  return new URL(`${streams[stream as ShippedName].operation.family}/${stream}/`, fixtures)
 }
 
 /** Streams of all families that have fixtures. */

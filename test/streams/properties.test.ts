@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
-import { cursorStreamNames, type PageResult } from '../../src/streams/stream.ts'
+import type { PageResult } from '../../src/streams/stream.ts'
 import type { RowSet, TableName } from '../../src/tables/index.ts'
 import type { Json } from '../../src/tables/json.ts'
+import { cursorStreamNames } from '../support/streams.ts'
 import { anything, cuts, log, quizLog } from './arbitraries.ts'
 import { pageOf } from './pages.ts'
 

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { called } from '../../src/provider/operation.ts'
 import { streams } from '../../src/streams/index.ts'
-import { roomStreamNames, streamNames } from '../../src/streams/stream.ts'
+import { roomStreamNames, streamNames } from '../support/streams.ts'
 
 const folders = ['classroom', 'analytics', 'players'].map(
   family => new URL(`../../src/streams/${family}/`, import.meta.url),
@@ -21,7 +21,7 @@ it('each stream polls an operation of its own', () => {
 })
 
 it('each stream of rooms polls its operation of the contract, with the parameters that it takes', () => {
-  const numbers = (['app-events', ...roomStreamNames] as const).map(name => streams[name].operation.number)
+  const numbers = ['app-events' as const, ...roomStreamNames].map(name => streams[name].operation.number)
   expect(numbers).toEqual([10, 9, 17, 18, 5, 8])
   expect(streams['room-events'].request(null)).toEqual({})
   expect(streams['popup-quiz'].request('n7')).toEqual({ nextId: 'n7' })

@@ -1,12 +1,9 @@
-import { groupOfStream } from '../../config/allowance.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { FIRST_LEAD } from '../../engine/ranges/window-following.ts'
 import { LOOK_EVERY_MS } from '../../engine/ranges/window-source.ts'
 import { floorTo, type Range } from '../../planning/ranges.ts'
 import type { RangeLimits } from '../../planning/windows.ts'
-import type { AnalyticsGroup } from '../../provider/analytics/index.ts'
-import { windowStreamNames } from '../../streams/stream.ts'
-import { analyticsSettings } from '../analytics-settings.ts'
+import { appSettings } from '../app-settings.ts'
 import { analyticsScope } from '../wiring/counters.ts'
 
 /** How a range is cut; all in seconds. */
@@ -58,18 +55,18 @@ function isEmpty({ from, to }: Range): boolean {
  * then, and what leaves the reach first is asked for first, a question for each series of all apps that share the budget,
  * as slowly as the budget lasts.
  */
-export function leadOf(config: Config, app: AppConfig, group: AnalyticsGroup): number {
+export function leadOf(config: Config, app: AppConfig, group: string): number {
   const scope = analyticsScope(config, app)
   const sharing = config.apps.filter(each => analyticsScope(config, each) === scope)
   const series = sharing.reduce((sum, each) => sum + seriesIn(config, each, group), 0)
-  const { rates } = analyticsSettings(config, app).limits[group]!
+  const { rates } = appSettings(config, app).limits[group]!
   const spacing = Math.max(0, ...rates.map(({ window, requests }) => window / requests))
   return Math.ceil(LOOK_EVERY_MS / 1_000 + FIRST_LEAD + Math.max(1, series) * spacing)
 }
 
-function seriesIn(config: Config, app: AppConfig, group: AnalyticsGroup): number {
-  const { windows } = analyticsSettings(config, app)
-  return windowStreamNames
-    .filter(name => groupOfStream[name] === group)
-    .reduce((sum, name) => sum + (windows[name]?.series.length ?? 0), 0)
+function seriesIn(config: Config, app: AppConfig, group: string): number {
+  const { windows } = appSettings(config, app)
+  return Object.values(config.streams)
+    .filter(({ operation }) => operation.limitGroup === group)
+    .reduce((sum, { name }) => sum + (windows[name]?.series.length ?? 0), 0)
 }

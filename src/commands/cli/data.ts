@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { streamNames } from '../../streams/stream.ts'
+import { streams } from '../../streams/index.ts'
 import { configOption, timeOption } from './options.ts'
 
 /** What works with the database, and with the provider by hand. */
@@ -74,7 +74,7 @@ function addBackfill(program: Command): void {
   program
     .command('backfill')
     .description('marks a range of time, or a room, to be fetched once more; the running daemon does it')
-    .addOption(new Option('--stream <name>', 'what to fetch').choices(streamNames))
+    .addOption(new Option('--stream <name>', 'what to fetch').choices(Object.keys(streams)))
     .requiredOption('--app <id>', 'App ID of the project')
     .addOption(
       new Option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC').argParser(timeOption),

@@ -1,39 +1,38 @@
-import { allowanceOf, groupOfStream } from '../../config/allowance.ts'
-import { analyticsStreamsOn } from '../../config/availability.ts'
-import type { AnalyticsStreamName, AppConfig, Config } from '../../config/config.ts'
-import type { WindowSettings } from '../../engine/settings.ts'
-import type { DetailFacts, GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
+import { streamsOn } from '../../config/availability.ts'
+import type { AppConfig, Config } from '../../config/config.ts'
+import { allowanceOf } from '../../config/limits.ts'
+import type { AppSettings } from '../../engine/settings.ts'
+import type { GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
 import {
   type AnalyticsGroup,
   analyticsLimits,
   countedBy,
   granularitySeconds,
-  maxima,
 } from '../../provider/analytics/index.ts'
 import { plans } from '../../provider/limits.ts'
-import { streams } from '../../streams/index.ts'
-import type { WindowStreamName } from '../../streams/stream.ts'
-import { type AnalyticsSettings, analyticsSettings, shareWindows } from '../analytics-settings.ts'
+import type { Stream, WindowSettings, WindowStream } from '../../streams/stream.ts'
+import { appSettings, createFollowing } from '../app-settings.ts'
 import { analyticsScope, sharedRates } from '../wiring/counters.ts'
 
 /** What is looked up once of each app. */
 interface Drained {
   readonly app: AppConfig
   readonly scope: string
-  readonly settings: AnalyticsSettings
+  readonly windows: AppSettings['windows']
   /** Streams by the counter that they draw on. */
-  readonly counters: ReadonlyMap<string, readonly AnalyticsStreamName[]>
+  readonly counters: ReadonlyMap<string, readonly Stream[]>
 }
 
 /** What the forecast reckons with: for each app, the limit groups of which it drains something. */
 export function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFacts[]> {
-  const readWindows = shareWindows()
+  const following = createFollowing()
   const drained = config.apps.map(
     (app): Drained => ({
-      ...{ app, scope: analyticsScope(config, app), settings: analyticsSettings(config, app, readWindows) },
-      counters: Map.groupBy(analyticsStreamsOn(config, app), name => {
-        return countedBy(streams[name].operation, config.provider.analytics?.limits ?? 'joint').limitGroup
-      }),
+      ...{ app, scope: analyticsScope(config, app), windows: appSettings(config, app, following).windows },
+      counters: Map.groupBy(
+        streamsOn(config, app).filter(({ operation }) => operation.family === 'analytics'),
+        ({ operation }) => countedBy(operation, config.provider.analytics?.limits ?? 'joint').limitGroup,
+      ),
     }),
   )
   const sharers = countSharers(drained)
@@ -49,19 +48,19 @@ export function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFa
 
 function groupFacts(
   config: Config,
-  { app, counters, settings }: Drained,
+  { app, counters, windows }: Drained,
   counter: string,
   sharers: number,
 ): GroupFacts {
-  const names = counters.get(counter)!
-  const group = groupOfStream[names[0]!]
+  const streams = counters.get(counter)!
+  const group = streams[0]!.operation.limitGroup as AnalyticsGroup
   const allowance = allowanceOf(app, group)!
   return {
     group: counter,
     limits: { plan: app.plan, ...allowance, rates: sharedRates(config, app, group, allowance.rates) },
     higher: higherPlans(config, app, group),
     sharers,
-    streams: names.flatMap(name => streamFacts(app, settings, name)),
+    streams: streams.flatMap(stream => streamFacts(app, windows, stream)),
     expected: app.expect,
   }
 }
@@ -74,31 +73,18 @@ function higherPlans(config: Config, app: AppConfig, group: AnalyticsGroup): rea
 }
 
 function streamFacts(
-  { streams: { 'call-sessions': sessions, 'call-metrics': metrics } }: AppConfig,
-  settings: AnalyticsSettings,
-  name: AnalyticsStreamName,
+  app: AppConfig,
+  windows: AppSettings['windows'],
+  stream: Stream,
 ): readonly StreamFacts[] {
-  switch (name) {
-    case 'call-sessions':
-      return [{ kind: 'details', stream: name, batch: maxima.pageSize, everyNth: 1, end: lastPage(sessions) }]
-    case 'call-metrics':
-      return [
-        {
-          ...{ kind: 'details', stream: name, batch: maxima.sids, end: 'known' },
-          everyNth: metrics === 'off' ? 1 : metrics.select.everyNth,
-        },
-      ]
-    default:
-      return windowFacts(name, settings.windows[name]!)
-  }
-}
-
-function lastPage(sessions: AppConfig['streams']['call-sessions']): DetailFacts['end'] {
-  return sessions !== 'off' && sessions.serverUsers === 'exclude' ? 'empty-page' : 'short-page'
+  const { name } = stream
+  if (stream.kind === 'substream')
+    return [{ kind: 'details', stream: name, ...stream.cost(app.streams[name] as object) }]
+  return stream.kind === 'window' ? windowFacts(stream, windows[name]!) : []
 }
 
 /** Series of one stream with the same step are cut alike. */
-function windowFacts(name: WindowStreamName, settings: WindowSettings): readonly StreamFacts[] {
+function windowFacts({ name, pageSize }: WindowStream, settings: WindowSettings): readonly StreamFacts[] {
   const bySteps = Map.groupBy(settings.series, ({ step }) => step)
   return [...bySteps].map(([step, series]): StreamFacts => {
     const granularity = granularityOf(step)
@@ -106,7 +92,7 @@ function windowFacts(name: WindowStreamName, settings: WindowSettings): readonly
       kind: 'windows',
       stream: name,
       ...(granularity && { granularity }),
-      ...(name === 'calls' && { pageSize: maxima.pageSize }),
+      ...(pageSize && { pageSize }),
       ...{
         series: series.length,
         step,

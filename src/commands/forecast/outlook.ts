@@ -1,10 +1,12 @@
-import { appsText } from '../../config/availability.ts'
-import type { AnalyticsStreamName, AppConfig, Config } from '../../config/config.ts'
-import type { AppSettings, WindowSettings } from '../../engine/settings.ts'
+import { appsText, streamsOn } from '../../config/availability.ts'
+import type { AppConfig, Config } from '../../config/config.ts'
+import type { AppSettings } from '../../engine/settings.ts'
 import { forecastGroup, type GroupForecast } from '../../planning/forecast.ts'
 import type { GroupFacts } from '../../planning/forecast-facts.ts'
 import { liveInWords } from '../../planning/forecast-format.ts'
 import { forecastLive } from '../../planning/live-channels.ts'
+import { mapValues } from '../../settings/leaf.ts'
+import { createFollowing } from '../app-settings.ts'
 import { factsOf } from './facts.ts'
 
 /** What becomes of apps that are alike in everything that the forecast reckons with. */
@@ -16,7 +18,7 @@ export interface Outlook {
 }
 
 export interface Loss {
-  readonly stream: AnalyticsStreamName
+  readonly stream: string
   /** Share of the data; of details, of the calls. */
   readonly share: number
   /** The operator knows. */
@@ -40,30 +42,29 @@ export function outlooksOf(config: Config): readonly Outlook[] {
 
 /** A stream with several granularities counts with the one that loses most. */
 function lossesOf(groups: readonly GroupForecast[], { acceptLoss }: AppConfig): readonly Loss[] {
-  const shares = new Map<AnalyticsStreamName, number>()
+  const shares = new Map<string, number>()
   for (const { stream, lost } of groups.flatMap(({ streams }) => streams)) {
-    const name = stream as AnalyticsStreamName
-    if (lost > 0) shares.set(name, Math.max(lost, shares.get(name) ?? 0))
+    if (lost > 0) shares.set(stream, Math.max(lost, shares.get(stream) ?? 0))
   }
   return [...shares].map(([stream, share]) => ({ stream, share, accepted: acceptLoss.includes(stream) }))
 }
 
 /** Gives the streams of an app as many live channels as its budget has room for beside all else that is asked. */
 export function livePlaces(config: Config): (app: AppConfig, settings: AppSettings) => AppSettings {
-  if (!config.apps.some(hasLive)) return (_, settings) => settings
+  if (!hasLive(config)) return (_, settings) => settings
   const facts = factsOf(config)
   return (app, settings) => {
     const most = new Map(facts.get(app)?.flatMap(placesIn))
-    const windows = Object.entries(settings.windows).map(([stream, each]): [string, WindowSettings] => {
-      return [stream, each.live ? { ...each, live: { ...each.live, most: most.get(stream) ?? 0 } } : each]
-    })
-    return { ...settings, windows: Object.fromEntries(windows) }
+    const windows = mapValues(settings.windows, (each, stream) =>
+      each.live ? { ...each, live: { ...each.live, most: most.get(stream) ?? 0 } } : each,
+    )
+    return { ...settings, windows }
   }
 }
 
 /** For how many channels real time is asked, of all apps that are alike; said wherever a configuration asks for it. */
 export function liveTexts(config: Config): readonly string[] {
-  if (!config.apps.some(hasLive)) return []
+  if (!hasLive(config)) return []
   return outlooksOf(config).flatMap(({ apps, groups }) =>
     groups.flatMap(liveInWords).map(text => `${appsText(apps.map(({ id }) => id))}: ${text}`),
   )
@@ -74,8 +75,10 @@ function placesIn(facts: GroupFacts): readonly [string, number][] {
   return facts.streams.map(({ stream }) => [stream, live?.channels ?? 0])
 }
 
-function hasLive({ streams }: AppConfig): boolean {
-  return Object.values(streams).some(
-    settings => settings !== 'off' && 'channels' in settings && settings.channels === 'live',
+/** Whether any stream is followed in the channels that are live. */
+function hasLive(config: Config): boolean {
+  const following = createFollowing()
+  return config.apps.some(app =>
+    streamsOn(config, app).some(stream => stream.kind === 'window' && following(app, stream).live),
   )
 }

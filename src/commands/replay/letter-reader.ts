@@ -1,20 +1,14 @@
-import { allowanceOf, analyticsStreamNames, groupOfStream } from '../../config/allowance.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
+import { allowanceOf } from '../../config/limits.ts'
 import type { Reach, StoredDeadLetter } from '../../postgres/dead-letters.ts'
 import { readJson } from '../../postgres/encode.ts'
 import { canonicalJson } from '../../streams/canonical-json.ts'
 import { configuredStreams } from '../../streams/index.ts'
-import {
-  type ReadingSettings,
-  type Reject,
-  rejectReasons,
-  type Stream,
-  windowStreamNames,
-} from '../../streams/stream.ts'
+import { type ReadingSettings, type Reject, rejectReasons, type Stream } from '../../streams/stream.ts'
 import { roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
-import { analyticsSettings } from '../analytics-settings.ts'
+import { appSettings } from '../app-settings.ts'
 import { deploymentOf, engineSettings } from '../engine-settings.ts'
 
 /** What one item of a letter says. */
@@ -42,7 +36,9 @@ export class LetterReader {
   constructor(config: Config) {
     const { reading, roomMemory } = engineSettings(config)
     this.#config = config
-    this.#streams = new Map(configuredStreams(deploymentOf(config)).map(stream => [stream.name, stream]))
+    this.#streams = new Map(
+      configuredStreams(deploymentOf(config), config.streams).map(stream => [stream.name, stream]),
+    )
     this.#apps = new Map(config.apps.map(app => [app.id, app]))
     this.#settings = reading
     this.#roomMemory = roomMemory
@@ -54,9 +50,9 @@ export class LetterReader {
 
   /** How long what the letter is about can be had. */
   reachOf({ app, stream }: StoredDeadLetter): Reach {
-    const name = analyticsStreamNames.find(each => each === stream)
+    const group = this.#config.streams[stream]?.operation.limitGroup ?? ''
     const found = this.#apps.get(app)
-    const seconds = (name && found && allowanceOf(found, groupOfStream[name])?.availableData) ?? 0
+    const seconds = (found && allowanceOf(found, group)?.availableData) ?? 0
     return { rooms: this.#roomMemory, ranges: seconds * 1_000 }
   }
 
@@ -104,9 +100,8 @@ export class LetterReader {
 
   /** The question of a window; undefined where the configuration asks it no longer. */
   #seriesOf({ app, stream, series }: StoredDeadLetter) {
-    const name = windowStreamNames.find(each => each === stream)
     const found = this.#apps.get(app)
-    const settings = name && found && analyticsSettings(this.#config, found).windows[name]
+    const settings = found && appSettings(this.#config, found).windows[stream]
     return settings?.series.find(({ key }) => key === series)
   }
 }

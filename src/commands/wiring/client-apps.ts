@@ -1,5 +1,5 @@
 import type { ClientApp, Deployed, Question } from '../../client/ports.ts'
-import { reasonText } from '../../config/availability.ts'
+import { noAccess, whyUnreachable } from '../../config/availability.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import type { GroupLimit } from '../../engine/settings.ts'
 import {
@@ -12,9 +12,7 @@ import {
 import { widgetOperations, withRegion } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
 import { createPlayer, deletePlayer, playerGroupOf } from '../../provider/players/index.ts'
-import { analyticsGroupLimits } from '../analytics-settings.ts'
-import { classroomLimits } from '../engine-settings.ts'
-import { playerLimits } from '../player-settings.ts'
+import { analyticsLimits, classroomLimits, playerLimits } from '../app-settings.ts'
 
 /** The apps of a configuration, as the client needs them: what each may ask, and how the deployment wants it asked. */
 export function clientApps(config: Config): readonly ClientApp[] {
@@ -41,16 +39,15 @@ function asItIs(name: string): string {
 }
 
 function ofClassroom(
-  { provider }: Config,
+  config: Config,
   app: AppConfig,
   operation: Operation,
   { region = app.region }: Question,
 ): Deployed {
-  if (!provider.classroom) return { off: reasonText('service', app, 'classroom') }
-  if (!app.classroom) return { off: reasonText('credentials', app, 'classroom') }
+  const { classroom } = config.provider
+  if (!classroom || !app.classroom) return { off: whyUnreachable(config, app, 'classroom')! }
   const isWidget = widgetOperations.some(each => each === operation)
-  const deployed =
-    isWidget && provider.classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
+  const deployed = isWidget && classroom.widgetPath === 'with-region' ? withRegion(operation) : operation
   // What the feed hands out by hand must be missed by the series of that region.
   const limits = app.regions.length > 1 ? classroomLimits(app, region) : classroomLimits(app)
   return { operation: deployed, nameOf: asItIs, limit: limits[operation.limitGroup]! }
@@ -58,11 +55,10 @@ function ofClassroom(
 
 function ofAnalytics(config: Config, app: AppConfig, operation: Operation): Deployed {
   const { analytics } = config.provider
-  if (!analytics) return { off: reasonText('service', app, 'analytics') }
-  if (!app.rest) return { off: reasonText('credentials', app, 'analytics') }
+  if (!analytics || !app.rest) return { off: whyUnreachable(config, app, 'analytics')! }
   const counted = countedBy(operation, analytics.limits)
-  const limit = analyticsGroupLimits(config, app)[counted.limitGroup]
-  if (!limit) return { off: reasonText('plan', app, 'analytics') }
+  const limit = analyticsLimits(config, app)[counted.limitGroup]
+  if (!limit) return { off: noAccess(app) }
   const words: ParameterNames = hasParameterNames(operation) ? analytics : defaultParameterNames
   const nameOf = (name: string) => words.parameters[name as SeriesParameter] ?? name
   return { operation: withParameterNames(counted, words), nameOf, limit }
@@ -75,8 +71,7 @@ function hasParameterNames({ queryParams }: Operation): boolean {
 
 function ofPlayers(config: Config, app: AppConfig, operation: Operation, question: Question): Deployed {
   const { players } = config.provider
-  if (!players) return { off: reasonText('service', app, 'players') }
-  if (!app.rest) return { off: reasonText('credentials', app, 'players') }
+  if (!players || !app.rest) return { off: whyUnreachable(config, app, 'players')! }
   const { group, counter } = playerGroupOf(operation, question, players.limits)
   const limit: GroupLimit = playerLimits(config, app)[group]!
   return {

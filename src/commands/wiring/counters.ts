@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { allowanceOf } from '../../config/allowance.ts'
 import { appsText } from '../../config/availability.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
+import { allowanceOf } from '../../config/limits.ts'
 import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
 import { type Rate, strictest } from '../../provider/limits.ts'
 import { countText } from '../cli/output.ts'

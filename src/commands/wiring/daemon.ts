@@ -8,6 +8,7 @@ import { knownSecrets } from '../../config/known-secrets.ts'
 import { createLoad } from '../../engine/admission/load.ts'
 import { createQueue } from '../../engine/admission/queue.ts'
 import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
+import type { AppSettings } from '../../engine/settings.ts'
 import { startEngine } from '../../engine/supervisor.ts'
 import { createNotificationHandler, noticeOutcomes, type Signer } from '../../http/notifications.ts'
 import { connect, connectionProblem } from '../../postgres/connect.ts'
@@ -18,16 +19,17 @@ import { createNotificationStore } from '../../postgres/players.ts'
 import { readStatus, readStoreGauges } from '../../postgres/status.ts'
 import { createStore } from '../../postgres/store.ts'
 import { called } from '../../provider/operation.ts'
+import { realtimeQuality } from '../../streams/analytics/realtime-quality.ts'
 import { configuredStreams } from '../../streams/index.ts'
 import { cloudPlayers } from '../../streams/players/cloud-players.ts'
 import { rejectReasons } from '../../streams/stream.ts'
 import { startHeartbeat } from '../../telemetry/event-loop.ts'
+import type { QualityQuestion } from '../../telemetry/gauges.ts'
 import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { type Notifications, startNotifications, turnedAway } from '../../telemetry/notifications.ts'
 import { startServer } from '../../telemetry/server.ts'
 import { createStatus } from '../../telemetry/status.ts'
-import { qualityAsked } from '../analytics-settings.ts'
 import type { Ending } from '../cli/exit.ts'
 import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-settings.ts'
 import { connectOptions, missingMigrations } from './database.ts'
@@ -40,6 +42,21 @@ interface DaemonOptions {
   /** Postgres address; the one of an embedded Postgres where the config says so. */
   readonly databaseUrl: string
   readonly log?: FlushableLog
+}
+
+/** The real-time values of whole projects that are asked for, of the apps named. */
+export function qualityAsked(
+  apps: readonly AppSettings[],
+  owned: readonly string[],
+): readonly QualityQuestion[] {
+  const mine = new Set(owned)
+  return apps
+    .filter(({ id }) => mine.has(id))
+    .flatMap(({ id, windows }) =>
+      (windows[realtimeQuality.name]?.series ?? [])
+        .filter(({ ask }) => ask.cname === undefined && ask.uids === undefined)
+        .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
+    )
 }
 
 /** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
@@ -61,7 +78,7 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock: systemClock, secrets })
   const settings = engineSettings(config)
-  const streams = configuredStreams(deploymentOf(config))
+  const streams = configuredStreams(deploymentOf(config), config.streams)
   const password = await databasePassword(config, systemClock)
   const connection = { ...connectOptions(config, databaseUrl), password }
   const pool = connect(connection)

@@ -2,9 +2,9 @@ import { regions } from '../../provider/classroom/fields.ts'
 import { plans } from '../../provider/limits.ts'
 import { listOf, section } from '../../settings/leaf.ts'
 import { count, identifier, oneOf, oneOrMoreOf, text } from '../../settings/values.ts'
-import { analyticsStreamShapes } from './analytics-streams.ts'
-import { limits } from './limits.ts'
-import { streams } from './streams.ts'
+import type { Streams } from '../../streams/index.ts'
+import { limitLayer } from '../limits.ts'
+import { streamLayer } from './streams.ts'
 import { secret, secretCommand, secretFile } from './values.ts'
 
 const rest = section(
@@ -64,41 +64,45 @@ const expected = section({
   callMinutes: count(1, 100_000).describe('Length of a call in minutes.'),
 })
 
-const lossy = Object.keys(analyticsStreamShapes) as (keyof typeof analyticsStreamShapes)[]
-
-const app = section(
-  {
-    id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
-      type: ['string', 'number'],
-    }).describe('App ID of the project; every row in the database begins with it.'),
-    region: oneOrMoreOf(regions).describe(
-      'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made, and operations by hand done, in the first unless they name another.',
-    ),
-    plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
-    rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
-    classroom: classroom.optional().describe('Credentials of the classroom service.'),
-    notifications: notifications
-      .optional()
-      .describe(
-        'What the provider tells of players by itself, at POST /notifications; left out, none are taken.',
+function appOf(streams: Streams) {
+  const lossy = Object.values(streams).filter(({ operation }) => operation.family === 'analytics')
+  return section(
+    {
+      id: text('an app ID: 1 to 64 letters, digits, "_", "." or "-"', /^[A-Za-z0-9_.-]{1,64}$/, {
+        type: ['string', 'number'],
+      }).describe('App ID of the project; every row in the database begins with it.'),
+      region: oneOrMoreOf(regions).describe(
+        'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made, and operations by hand done, in the first unless they name another.',
       ),
-    rooms: listOf(identifier('a room ID'))
-      .prefault([])
-      .describe('Rooms that are known beforehand. Others are discovered.'),
-    streams: streams
-      .prefault({})
-      .describe('Streams of this app, where they differ from those of the whole file.'),
-    limits: limits
-      .prefault({})
-      .describe('Limits of this app, where they differ from those of the whole file.'),
-    expect: expected
-      .optional()
-      .describe('How many calls are expected, for `penstock forecast` and its warnings at the start.'),
-    acceptLoss: listOf(oneOf(lossy))
-      .prefault([])
-      .describe('Streams of which data may be lost: the forecast tells of it and is content.'),
-  },
-  { alternatives: [{ keys: ['classroom', 'rest'], need: 'some' }] },
-)
+      plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
+      rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
+      classroom: classroom.optional().describe('Credentials of the classroom service.'),
+      notifications: notifications
+        .optional()
+        .describe(
+          'What the provider tells of players by itself, at POST /notifications; left out, none are taken.',
+        ),
+      rooms: listOf(identifier('a room ID'))
+        .prefault([])
+        .describe('Rooms that are known beforehand. Others are discovered.'),
+      streams: streamLayer(streams)
+        .prefault({})
+        .describe('Streams of this app, where they differ from those of the whole file.'),
+      limits: limitLayer(streams)
+        .prefault({})
+        .describe('Limits of this app, where they differ from those of the whole file.'),
+      expect: expected
+        .optional()
+        .describe('How many calls are expected, for `penstock forecast` and its warnings at the start.'),
+      acceptLoss: listOf(oneOf(lossy.map(({ name }) => name)))
+        .prefault([])
+        .describe('Streams of which data may be lost: the forecast tells of it and is content.'),
+    },
+    { alternatives: [{ keys: ['classroom', 'rest'], need: 'some' }] },
+  )
+}
 
-export const apps = listOf(app, { min: 1 })
+/** The projects that are drained. */
+export function appsOf(streams: Streams) {
+  return listOf(appOf(streams), { min: 1 })
+}

@@ -62,7 +62,7 @@ export const notifications = section({
     ),
 })
 
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+const logLevels = ['debug', 'info', 'warn', 'error'] as const
 
 export const log = section({
   level: oneOf(logLevels).prefault('info').describe('Least level that is logged.'),

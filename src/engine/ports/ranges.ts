@@ -1,6 +1,6 @@
 import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/ranges.ts'
-import type { Reject, StreamName, SubstreamName, WorkItem } from '../../streams/stream.ts'
+import type { Reject, StreamName, WorkItem } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'
@@ -47,7 +47,7 @@ export interface RangeStore {
   /** Items that may be fetched now, the oldest in front, which expire first, or the newest. */
   readonly items: (
     app: string,
-    stream: SubstreamName,
+    stream: StreamName,
     bounds: ItemBounds,
     limit: number,
     first?: 'oldest' | 'newest',
@@ -60,12 +60,12 @@ export interface RangeStore {
    */
   readonly itemDueIn: (
     app: string,
-    stream: SubstreamName,
+    stream: StreamName,
     bounds: ItemBounds,
     ago: number,
   ) => Promise<number | null>
   /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
-  readonly backlogItems: (app: string, stream: SubstreamName) => Promise<BacklogItems>
+  readonly backlogItems: (app: string, stream: StreamName) => Promise<BacklogItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
   readonly dryRunItem: (page: ItemCommit) => Promise<boolean>
   /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it leave the reach before it is had. */
@@ -83,12 +83,7 @@ export interface RangeStore {
   /** Gives an item up: a row of the gap ledger. */
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
   /** The same for items that begin before `edge`, Unix seconds; answers how many. */
-  readonly expireItems: (
-    fence: Fence,
-    app: string,
-    stream: SubstreamName,
-    upperBound: number,
-  ) => Promise<number>
+  readonly expireItems: (fence: Fence, app: string, stream: StreamName, upperBound: number) => Promise<number>
 }
 
 export type { LiveChannel }

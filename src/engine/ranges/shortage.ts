@@ -1,5 +1,5 @@
 import { shortfall } from '../../planning/shares.ts'
-import type { SubstreamName } from '../../streams/stream.ts'
+import type { StreamName } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { SubstreamDemand } from '../ports.ts'
 
@@ -16,7 +16,7 @@ export interface Shortage {
 export interface ShortageContext {
   readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log'>
   /** The streams that draw on the budget. */
-  readonly streams: readonly SubstreamName[]
+  readonly streams: readonly StreamName[]
   /** How far back details are served, seconds. */
   readonly availableData: number
   /** Requests a second that are left to this app. */

@@ -1,9 +1,8 @@
 import { chooseLive } from '../../planning/live-channels.ts'
 import { frameOf, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
-import { substreamNames, type WindowSeries, type WindowStream } from '../../streams/stream.ts'
+import type { StreamName, WindowSeries, WindowSettings, WindowStream } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { LiveChannel } from '../ports.ts'
-import type { WindowSettings } from '../settings.ts'
 import type { GroupContext } from './group-scheduler.ts'
 import type { RangeRules } from './range-rules.ts'
 import { newSeries, type SeriesState } from './window-series.ts'
@@ -17,6 +16,8 @@ export interface WindowSourceContext {
   readonly rules: RangeRules
   /** What the plan allows of the details of a call; undefined where they are not drained. */
   readonly details: RangeLimits | undefined
+  /** The streams of those details. */
+  readonly substreams: readonly StreamName[]
   /** How long one round of the limit group takes at its fastest, seconds. */
   readonly round: number
 }
@@ -40,7 +41,7 @@ export interface Following {
 export const FIRST_LEAD = 60
 
 export function followWindows(source: WindowSourceContext): Following {
-  const { context, stream, settings, choice, rules, details, round } = source
+  const { context, stream, settings, choice, rules, details, substreams, round } = source
   const { app, clock, store } = context
   const { live, frame, allowedLateness } = settings
   const follow = (one: WindowSeries): Followed => {
@@ -52,7 +53,7 @@ export function followWindows(source: WindowSourceContext): Following {
   async function begin(): Promise<void> {
     const fence = context.fence()
     // Details of calls that were out of their reach before anyone asked are owed by nobody.
-    for (const name of details ? substreamNames : []) {
+    for (const name of details ? substreams : []) {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }
     await make(settings.series, 'lasting')

@@ -2,8 +2,8 @@ import { owed } from '../../planning/coverage.ts'
 import { between, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { expiryOf, frameOf, halve, planWindow, type WindowRules } from '../../planning/windows.ts'
+import type { WindowSettings } from '../../streams/stream.ts'
 import type { WindowProgress } from '../ports.ts'
-import type { WindowSettings } from '../settings.ts'
 
 /** What a process remembers of a series of a window stream between readings. All times on the monotonic clock, ms. */
 export interface SeriesState {

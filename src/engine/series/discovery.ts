@@ -1,5 +1,5 @@
 import { quietSince } from '../../planning/cadence.ts'
-import type { CursorStreamName } from '../../streams/stream.ts'
+import type { StreamName } from '../../streams/stream.ts'
 import type { OpenSeries } from '../ports/store.ts'
 import { type PollerContext, parentStream, type Rooms, seriesOf } from './rooms.ts'
 
@@ -17,7 +17,7 @@ const SHARE_OF_PACE = 0.5
 export async function discover(
   { app, clock, store, streams, fence }: PollerContext,
   rooms: Rooms,
-  schedule: (stream: CursorStreamName, series: string, within: number) => void,
+  schedule: (stream: StreamName, series: string, within: number) => void,
 ): Promise<void> {
   if (app.rooms.length > 0) await store.discoverRooms(fence(), app.id, app.rooms)
   const open = await store.openSeries(app.id, parentStream)

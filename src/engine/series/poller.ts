@@ -1,12 +1,6 @@
 import { retryDelay } from '../../planning/retry.ts'
 import type { Purpose } from '../../planning/shares.ts'
-import {
-  type CursorStream,
-  type CursorStreamName,
-  roomStreamNames,
-  type StreamName,
-  streamNames,
-} from '../../streams/stream.ts'
+import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { faultBackoff } from '../admission/retry-rules.ts'
 import { StoreUnavailable } from '../ports.ts'
@@ -50,7 +44,7 @@ const GAUGE_EVERY_MS = 1_000
 export function startPoller(context: PollerContext): Poller {
   const { app, clock, random, store, log, meter, signal, settings, health } = context
   const wakeup = createWakeup(clock)
-  const rooms = new Rooms(app, clock, settings.roomMemory, settings.mostRooms)
+  const rooms = new Rooms(app, context.streams, clock, settings.roomMemory, settings.mostRooms)
   const feeds = new Map<string, FeedGaps>(feedSeries(app).map(series => [series, gapsOf(series)]))
   const feedGaps = (series: string) => feeds.get(series)!
   const schedules = new Map<StreamName, StreamSchedule>(
@@ -74,7 +68,7 @@ export function startPoller(context: PollerContext): Poller {
     })
   }
 
-  function schedule(stream: CursorStreamName, series: string, within: number): void {
+  function schedule(stream: StreamName, series: string, within: number): void {
     schedules.get(stream)?.schedule(series, within)
     wakeup.notify()
   }
@@ -177,7 +171,7 @@ export function startPoller(context: PollerContext): Poller {
 
   async function begin(): Promise<void> {
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
-    const [on, off] = [streamNames.filter(isOn), streamNames.filter(name => !isOn(name))]
+    const [on, off] = [context.names.filter(isOn), context.names.filter(name => !isOn(name))]
     await store.noteStreams(context.fence(), app.id, { on, off })
     if (schedules.has('app-events')) await changeFeeds()
     for (const { stream } of schedules.values()) {
@@ -246,7 +240,7 @@ export function startPoller(context: PollerContext): Poller {
   }
 
   function reread(room: string, region: string | null): void {
-    const hint = { room, change: 'hole', at: clock.now(), streams: roomStreamNames } as const
+    const hint = { room, change: 'hole', at: clock.now(), streams: rooms.streams() } as const
     for (const { stream } of rooms.applyHint(hint, 'app-events', region ?? '')) schedule(stream, room, 0)
   }
 

@@ -1,6 +1,6 @@
 import { nextSync } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
-import type { CursorStream, CursorStreamName, Hint } from '../../streams/stream.ts'
+import type { CursorStream, Hint, StreamName } from '../../streams/stream.ts'
 import { feedPause, seriesPause } from '../admission/retry-rules.ts'
 import { afterFault, SOON_MS } from '../failures.ts'
 import type { FeedGaps } from './feed.ts'
@@ -35,7 +35,7 @@ export interface ReschedulerContext {
   readonly rooms: Rooms
   /** Of each feed. */
   readonly feedGaps: (series: string) => FeedGaps
-  readonly schedule: (stream: CursorStreamName, series: string, within: number) => void
+  readonly schedule: (stream: StreamName, series: string, within: number) => void
   /** Has the log of a room read at once, unless it is being read. */
   readonly readLog: (room: string) => void
   readonly drop: (room: string) => void
@@ -192,7 +192,7 @@ export function createRescheduler({
   }
 
   async function afterReading(
-    stream: CursorStreamName,
+    stream: StreamName,
     name: string,
     { fresh, unfinished, undecided, end, region }: SyncResult,
   ): Promise<number | undefined> {
@@ -266,7 +266,7 @@ export function createRescheduler({
   }
 
   /** Nothing of the room can be read; what the feed tells of it is stored all the same. */
-  async function afterUnaskable(stream: CursorStreamName, name: string): Promise<undefined> {
+  async function afterUnaskable(stream: StreamName, name: string): Promise<undefined> {
     if (stream !== parentStream) {
       readLog(name)
       return

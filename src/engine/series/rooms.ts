@@ -2,10 +2,9 @@ import type { Clock } from '../../clock/clock.ts'
 import { hintedDelay } from '../../planning/cadence.ts'
 import {
   type CursorStream,
-  type CursorStreamName,
   type Hint,
-  type RoomStreamName,
-  roomStreamNames,
+  isOfRooms,
+  type StreamName,
   type ToldState,
 } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
@@ -14,10 +13,7 @@ import type { AppSettings, StreamSettings } from '../settings.ts'
 import { Whereabouts } from './whereabouts.ts'
 
 /** The stream whose log decides what a room is; the other streams of a room wait for it. */
-export const parentStream: RoomStreamName = 'room-events'
-
-/** No event announces what these streams bring, so every sign of life in the room counts for them. */
-const unannounced: ReadonlySet<CursorStreamName> = new Set(['popup-quiz', 'poll'])
+export const parentStream = 'room-events'
 
 /** The database measures trust in a log from its commit; a part of it is left for the way there. */
 const TRUSTED_SHARE = 0.8
@@ -50,24 +46,29 @@ export interface RoomMemory {
   /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
   readonly from: 'store' | 'hint' | 'name'
   readonly whereabouts: Whereabouts
-  readonly series: Map<CursorStreamName, SeriesMemory>
+  readonly series: Map<StreamName, SeriesMemory>
 }
 
 /** A sync that a hint asks for. */
 export interface ScheduledSync {
-  readonly stream: CursorStreamName
+  readonly stream: StreamName
   /** At the latest in this many ms. */
   readonly within: number
 }
 
 /** What keeping an app's rooms synced needs. */
 export interface PollerContext extends AppContext {
+  /** Those that are on. */
   readonly streams: readonly CursorStream[]
+  /** Of all streams, of whichever kind. */
+  readonly names: readonly StreamName[]
 }
 
 /** The rooms of one app as its poller knows them. */
 export class Rooms {
   readonly #app: AppSettings
+  /** The streams of rooms that are on. */
+  readonly #following: ReadonlyMap<StreamName, CursorStream>
   readonly #clock: Clock
   /** How long the provider remembers a room, ms. */
   readonly #memory: number
@@ -78,8 +79,15 @@ export class Rooms {
   /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
   readonly #met = new Map<string, number>()
 
-  constructor(app: AppSettings, clock: Clock, memory: number, most: number) {
+  constructor(
+    app: AppSettings,
+    streams: readonly CursorStream[],
+    clock: Clock,
+    memory: number,
+    most: number,
+  ) {
     this.#app = app
+    this.#following = new Map(streams.filter(isOfRooms).map(stream => [stream.name, stream]))
     this.#clock = clock
     this.#memory = memory
     this.#most = most
@@ -105,8 +113,8 @@ export class Rooms {
   }
 
   /** Streams that follow rooms and are on, the parent stream first. Without the parent stream none can. */
-  streams(): readonly CursorStreamName[] {
-    const on = roomStreamNames.filter(stream => this.#app.streams[stream])
+  streams(): readonly StreamName[] {
+    const on = [...this.#following.keys()]
     if (!on.includes(parentStream)) return []
     return [parentStream, ...on.filter(stream => stream !== parentStream)]
   }
@@ -186,7 +194,7 @@ export class Rooms {
   }
 
   /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it. */
-  applyHint(hint: Hint, from: CursorStreamName, region = ''): readonly ScheduledSync[] {
+  applyHint(hint: Hint, from: StreamName, region = ''): readonly ScheduledSync[] {
     const streams = this.streams()
     if (streams.length === 0) return []
     if (!this.#rooms.has(hint.room) && this.places === 0) {
@@ -199,7 +207,9 @@ export class Rooms {
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
     const concerned = streams.filter(
-      stream => stream !== from && (all || hint.streams.includes(stream) || unannounced.has(stream)),
+      stream =>
+        stream !== from &&
+        (all || hint.streams.includes(stream) || this.#following.get(stream)!.isUnannounced),
     )
     return concerned.map(stream => {
       const change = stream === parentStream ? hint.change : 'news'
@@ -209,7 +219,7 @@ export class Rooms {
     })
   }
 
-  settings(stream: CursorStreamName): StreamSettings {
+  settings(stream: StreamName): StreamSettings {
     const settings = this.#app.streams[stream]
     if (!settings) throw new TypeError(`stream ${stream} is off`)
     return settings
@@ -217,7 +227,7 @@ export class Rooms {
 }
 
 /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
-export function seriesOf({ series }: RoomMemory, stream: CursorStreamName): SeriesMemory {
+export function seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
   const known = series.get(stream)
   if (known) return known
   const made: SeriesMemory = { quiet: series.get(parentStream)?.quiet ?? 0, closed: false, held: false }

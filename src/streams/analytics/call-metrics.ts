@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { CallMetricsAnswer, callMetrics as operation } from '../../provider/analytics/index.ts'
+import { CallMetricsAnswer, maxima, callMetrics as operation } from '../../provider/analytics/index.ts'
 import { sessionMetric } from '../../tables/analytics.ts'
+import { measured } from '../calls/selection.ts'
 import { readMetrics } from '../calls/session-metrics.ts'
 import { halveTime } from '../calls/split.ts'
 import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../stream.ts'
@@ -12,7 +13,7 @@ import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../str
 export const callMetrics: Substream = {
   kind: 'substream',
   part: 'completes',
-  name: 'call-metrics',
+  ...measured,
   title: 'Quality metrics of each session',
   operation,
   writes: [sessionMetric],
@@ -29,6 +30,10 @@ export const callMetrics: Substream = {
   split,
   several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
+  cost: ({ select }: z.output<typeof measured.settings>) => ({
+    ...{ batch: maxima.sids, end: 'known' },
+    everyNth: select.everyNth,
+  }),
 }
 
 const Ask = z.object({ sids: z.array(z.string()).min(1) })

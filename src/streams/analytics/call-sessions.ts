@@ -6,11 +6,13 @@ import {
   callSessions as operation,
   SessionItem,
 } from '../../provider/analytics/index.ts'
+import { section } from '../../settings/leaf.ts'
+import { oneOf } from '../../settings/values.ts'
 import type { CallSessionRow } from '../../tables/analytics.ts'
 import { callSession } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
 import { metricWork, type Session } from '../calls/metric-work.ts'
-import { type CallSelection, everyCall, isSelected } from '../calls/selection.ts'
+import { type CallSelection, everyCall, isSelected, measured } from '../calls/selection.ts'
 import { halveTime } from '../calls/split.ts'
 import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
 import { second } from '../numbers.ts'
@@ -20,8 +22,17 @@ import type { Substream, SubstreamPage, SubstreamResult } from '../stream.ts'
 import { readState } from '../stream-state.ts'
 import { secondsTimestamp } from '../times.ts'
 
-/** Whether users on Linux, which are servers as a rule, are listed with the others. */
-export type ServerUsers = 'include' | 'exclude'
+const settings = section(
+  {
+    serverUsers: oneOf(['include', 'exclude'])
+      .prefault('include')
+      .describe(
+        'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
+      ),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /**
  * The sessions of a call, or of a slice of a long one. The last page makes the work of fetching the metrics of
@@ -34,6 +45,7 @@ export const callSessions: Substream = {
   title: 'Sessions of the users of each call',
   operation,
   writes: [callSession],
+  settings,
   needs: ['calls'],
   pageSize: maxima.pageSize,
   read,
@@ -41,10 +53,19 @@ export const callSessions: Substream = {
   toRows: rowsOfSessions(() => everyCall),
   split: halveTime,
   shorten: halveTime,
+  cost: ({ serverUsers }: Settings) => ({
+    ...{ batch: maxima.pageSize, everyNth: 1 },
+    end: serverUsers === 'exclude' ? 'empty-page' : 'short-page',
+  }),
+  configured: ({ settingsOf }) => ({
+    ...callSessions,
+    request: askSessions(app => settingsOf(app, { name: callSessions.name, settings }).serverUsers),
+    toRows: rowsOfSessions(app => settingsOf(app, measured).select),
+  }),
 }
 
 /** Asks for sessions as each app wants it. */
-export function askSessions(serverUsers: (app: string) => ServerUsers): Substream['request'] {
+export function askSessions(serverUsers: (app: string) => Settings['serverUsers']): Substream['request'] {
   return (appid, { key, from, to }, page) => ({
     start_ts: from,
     end_ts: to,

@@ -1,4 +1,9 @@
+import type { z } from 'zod'
+import type { RangeLimits } from '../../planning/windows.ts'
 import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../../provider/analytics/index.ts'
+import { formatDuration, formatSeconds } from '../../settings/duration.ts'
+import { section } from '../../settings/leaf.ts'
+import { duration } from '../../settings/values.ts'
 import type { CallRow } from '../../tables/analytics.ts'
 import { call as table } from '../../tables/analytics.ts'
 import { type Call, endsAhead, isOngoing, sessionWork } from '../calls/call-work.ts'
@@ -7,7 +12,15 @@ import { isObject, judgeEach, type Read } from '../items.ts'
 import { second } from '../numbers.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
-import type { Reject, WindowPage, WindowResult, WindowSeries, WindowStream } from '../stream.ts'
+import type {
+  Mistake,
+  Reject,
+  WindowPage,
+  WindowResult,
+  WindowSeries,
+  WindowSettings,
+  WindowStream,
+} from '../stream.ts'
 import {
   believedAhead,
   fieldsBeside,
@@ -16,6 +29,22 @@ import {
   secondsTimestamp,
   timestamp,
 } from '../times.ts'
+
+const settings = section(
+  {
+    every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
+    allowedLateness: duration('0s', '1d')
+      .prefault('1h')
+      .describe(
+        'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
+      ),
+    revisitEvery: duration('1m', '1d')
+      .prefault('10m')
+      .describe('How often calls that go on are looked at again.'),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /**
  * The calls of an app, newest first. A window owns the calls that start in it; the search may also list calls
@@ -37,10 +66,38 @@ export const calls: WindowStream = {
     page_size: maxima.pageSize,
   }),
   toRows,
+  settings,
+  follows,
+  mistakes,
 }
 
 /** All calls of the app, the only series of the stream. */
 export const allCalls: WindowSeries = { key: '', ask: {}, step: 1 }
+
+/** A bounded look back for late calls costs one request. */
+function follows({ every, allowedLateness, revisitEvery }: Settings): WindowSettings {
+  return {
+    ...{ series: [allCalls], every, revisitEvery, frame: 'needed' },
+    allowedLateness: Math.ceil(allowedLateness / 1_000),
+  }
+}
+
+/** A range must be read once more after it has become final and before it can no longer be had. */
+function mistakes(
+  { allowedLateness, revisitEvery }: Settings,
+  allowed: RangeLimits | undefined,
+): readonly Mistake[] {
+  if (!allowed) return []
+  const available = allowed.availableData - allowed.dataDelay
+  if (allowedLateness < available * 1_000 - revisitEvery) return []
+  return [
+    {
+      settings: ['allowedLateness', 'revisitEvery'],
+      limit: 'any',
+      text: `allowedLateness (${formatDuration(allowedLateness)}) and revisitEvery (${formatDuration(revisitEvery)}) must together be shorter than what can be asked for (${formatSeconds(available)}): as it is, no range would ever be complete`,
+    },
+  ]
+}
 
 const Item = CallItem.extend({ created_ts: second, destroyed_ts: second.nullish() })
 

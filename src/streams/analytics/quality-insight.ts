@@ -3,14 +3,36 @@ import {
   defaultParameterNames,
   granularities,
   qualityInsight as operation,
+  qualityMetrics,
   word,
 } from '../../provider/analytics/index.ts'
+import { section } from '../../settings/leaf.ts'
 import type { QualityInsightRow } from '../../tables/analytics.ts'
 import { qualityInsight as table } from '../../tables/analytics.ts'
-import { askIn } from '../series/parameter-names.ts'
+import { askIn, format } from '../series/parameter-names.ts'
+import { qualityInsightSeries } from '../series/series.ts'
+import {
+  followInsight,
+  granularity,
+  insightMistakes,
+  insightTimes,
+  metrics,
+  products,
+} from '../series/settings.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
+
+const settings = section(
+  {
+    ...insightTimes('64h'),
+    products: products(),
+    metrics: metrics(qualityMetrics),
+    granularities: granularity(granularities),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */
 export const qualityInsight: WindowStream = {
@@ -22,6 +44,10 @@ export const qualityInsight: WindowStream = {
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,
+  settings,
+  follows: (settings: Settings) => followInsight(settings, qualityInsightSeries(settings)),
+  mistakes: insightMistakes,
+  configured: ({ words }) => format(qualityInsight, words),
 }
 
 const Ask = z.object({ productType: word, metric: word, aggregateGranularity: z.enum(granularities) })

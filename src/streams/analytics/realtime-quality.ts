@@ -1,11 +1,50 @@
 import { z } from 'zod'
-import { defaultParameterNames, realtimeQuality as operation, word } from '../../provider/analytics/index.ts'
+import type { RangeLimits } from '../../planning/windows.ts'
+import {
+  defaultParameterNames,
+  maxima,
+  realtimeQuality as operation,
+  qualityMetrics,
+  word,
+} from '../../provider/analytics/index.ts'
+import { listOf, section } from '../../settings/leaf.ts'
+import { oneOf, text } from '../../settings/values.ts'
 import type { QualityRealtimeRow } from '../../tables/analytics.ts'
 import { qualityRealtime } from '../../tables/analytics.ts'
-import { askIn } from '../series/parameter-names.ts'
+import { askIn, format } from '../series/parameter-names.ts'
+import { realtimeQualitySeries } from '../series/series.ts'
+import {
+  channels,
+  followRealtime,
+  metrics,
+  products,
+  realtimeEvery,
+  realtimeMistakes,
+} from '../series/settings.ts'
 import { readUserValues } from '../series/user-values.ts'
 import { readData, wholeWindow } from '../series/values.ts'
-import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
+import type { Mistake, WindowPage, WindowResult, WindowStream } from '../stream.ts'
+
+const settings = section(
+  {
+    every: realtimeEvery(),
+    products: products(),
+    metrics: metrics(qualityMetrics),
+    channels: channels(),
+    uids: listOf(
+      text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
+    )
+      .prefault([])
+      .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
+    usersOf: oneOf(['channels', 'project'])
+      .prefault('channels')
+      .describe(
+        'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
+      ),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */
 export const realtimeQuality: WindowStream = {
@@ -17,9 +56,22 @@ export const realtimeQuality: WindowStream = {
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,
+  settings,
+  follows: (settings: Settings) =>
+    followRealtime(settings, (said, channels) => realtimeQualitySeries({ ...said, channels })),
+  mistakes,
+  configured: ({ words }) => format(realtimeQuality, words),
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
+
+function mistakes(settings: Settings, allowed: RangeLimits | undefined): readonly Mistake[] {
+  const { uids, usersOf, channels } = settings
+  const isAsked = uids.length === 0 || usersOf === 'project' || channels === 'live' || channels.length > 0
+  const text =
+    'are asked for in each channel, and there is none; give channels beside it, or usersOf: project'
+  return [...realtimeMistakes(settings, allowed), ...(isAsked ? [] : [{ settings: ['uids'], text }])]
+}
 
 function toRows(page: WindowPage): WindowResult {
   const { productType: product, metric, cname } = Ask.parse(page.series.ask)

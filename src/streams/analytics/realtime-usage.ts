@@ -1,10 +1,36 @@
 import { z } from 'zod'
-import { defaultParameterNames, realtimeUsage as operation, word } from '../../provider/analytics/index.ts'
+import {
+  defaultParameterNames,
+  realtimeUsage as operation,
+  realtimeUsageMetrics,
+  word,
+} from '../../provider/analytics/index.ts'
+import { section } from '../../settings/leaf.ts'
 import type { UsageRealtimeRow } from '../../tables/analytics.ts'
 import { usageRealtime } from '../../tables/analytics.ts'
-import { askIn } from '../series/parameter-names.ts'
+import { askIn, format } from '../series/parameter-names.ts'
+import { realtimeUsageSeries } from '../series/series.ts'
+import {
+  channels,
+  followRealtime,
+  metrics,
+  products,
+  realtimeEvery,
+  realtimeMistakes,
+} from '../series/settings.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
+
+const settings = section(
+  {
+    every: realtimeEvery(),
+    products: products(),
+    metrics: metrics(realtimeUsageMetrics),
+    channels: channels(),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */
 export const realtimeUsage: WindowStream = {
@@ -16,6 +42,11 @@ export const realtimeUsage: WindowStream = {
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,
+  settings,
+  follows: (settings: Settings) =>
+    followRealtime(settings, (said, channels) => realtimeUsageSeries({ ...said, channels })),
+  mistakes: realtimeMistakes,
+  configured: ({ words }) => format(realtimeUsage, words),
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })

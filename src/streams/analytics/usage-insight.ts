@@ -3,14 +3,29 @@ import {
   defaultParameterNames,
   granularities,
   usageInsight as operation,
+  usageGranularities,
+  usageMetrics,
   word,
 } from '../../provider/analytics/index.ts'
+import { section } from '../../settings/leaf.ts'
 import type { UsageInsightRow } from '../../tables/analytics.ts'
 import { usageInsight as table } from '../../tables/analytics.ts'
-import { askIn } from '../series/parameter-names.ts'
+import { askIn, format } from '../series/parameter-names.ts'
+import { usageInsightSeries } from '../series/series.ts'
+import { followInsight, granularity, insightMistakes, insightTimes, metrics } from '../series/settings.ts'
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
+
+const settings = section(
+  {
+    ...insightTimes('60h'),
+    metrics: metrics(usageMetrics),
+    granularities: granularity(usageGranularities),
+  },
+  { noun: 'setting' },
+)
+type Settings = z.output<typeof settings>
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */
 export const usageInsight: WindowStream = {
@@ -22,6 +37,10 @@ export const usageInsight: WindowStream = {
   read: readData,
   request: askIn(defaultParameterNames),
   toRows,
+  settings,
+  follows: (settings: Settings) => followInsight(settings, usageInsightSeries(settings)),
+  mistakes: insightMistakes,
+  configured: ({ words }) => format(usageInsight, words),
 }
 
 const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities) })

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { cmds, eventBatch, appEvents as operation } from '../../provider/classroom/index.ts'
+import { duration } from '../../settings/values.ts'
 import { eventTables } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
+import { appCadence } from '../cadence.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { eventRows } from '../events/event-rows.ts'
 import { answerTime, type EventTime, lastOf, type PlacedEvent } from '../events/event-time.ts'
@@ -9,7 +11,7 @@ import { type EventPlace, type RoomEvent, readEvents } from '../events/read-even
 import { toldState } from '../events/room-rows.ts'
 import { walkOn } from '../holes.ts'
 import { bySequence } from '../sequence.ts'
-import type { CursorStreamName, FeedStream, Hint, Page, PageResult, Reject, ToldState } from '../stream.ts'
+import type { FeedStream, Hint, Page, PageResult, Reject, StreamName, ToldState } from '../stream.ts'
 import { latestBelieved, notAfter } from '../times.ts'
 
 /**
@@ -22,16 +24,21 @@ export const appEvents: FeedStream = {
   title: 'Events of all rooms of an app, as they happen',
   operation,
   writes: eventTables,
-  needs: ['room-events'],
   // It cannot be asked with a nextId: one that comes leads nowhere.
   read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
   source: 'feed',
   scope: 'app',
+  needs: ['room-events'],
+  ...appCadence(
+    duration('500ms', '1m')
+      .prefault('2s')
+      .describe('How often the app is asked what is new in all its rooms.'),
+  ),
   toRows,
 }
 
 /** Types of event that are news for one stream more than the log. */
-const told: ReadonlyMap<number, CursorStreamName> = new Map([
+const told: ReadonlyMap<number, StreamName> = new Map([
   [cmds.resources, 'resources'],
   [cmds.recordingState, 'recordings'],
 ])
@@ -71,7 +78,7 @@ function place(event: RoomEvent, answered: EventTime, latest: Timestamp): Placed
 
 function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: ToldState | undefined): Hint {
   const certain = events.map(({ event }) => told.get(event.cmd)).filter(name => name !== undefined)
-  const streams = [...new Set<CursorStreamName>(['room-events', ...certain])]
+  const streams = [...new Set<StreamName>(['room-events', ...certain])]
   const hint = { room: events[0]!.event.room_uuid, change, at: lastOf(events), streams }
   return state ? { ...hint, state } : hint
 }

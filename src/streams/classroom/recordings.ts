@@ -7,6 +7,7 @@ import {
 } from '../../provider/classroom/index.ts'
 import type { RecordingFileRow, RecordingRow } from '../../tables/classroom.ts'
 import { recording, recordingFile } from '../../tables/classroom.ts'
+import { roomCadence } from '../cadence.ts'
 import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
 import { lastByKey } from '../row-sets.ts'
@@ -24,10 +25,11 @@ export const recordings: SnapshotStream = {
   title: 'Recordings of each room, with their files',
   operation,
   writes: [recording, recordingFile],
-  needs: ['room-events'],
   read: recordingBatch.read,
   source: 'list',
   scope: 'room',
+  needs: ['room-events'],
+  ...roomCadence('1m'),
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
   toRows: withState(z.object({ incarnation: z.int().min(1).default(1) }), toRows),
 }

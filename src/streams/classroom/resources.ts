@@ -3,6 +3,7 @@ import { resources as operation, ResourceItem, resourceBatch } from '../../provi
 import type { ResourceRow } from '../../tables/classroom.ts'
 import { resource } from '../../tables/classroom.ts'
 import type { Json } from '../../tables/json.ts'
+import { roomCadence } from '../cadence.ts'
 import { receivedTime } from '../events/event-time.ts'
 import { isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { redact } from '../redact.ts'
@@ -31,10 +32,11 @@ export const resources: SnapshotStream = {
   title: 'Public resources of each room',
   operation,
   writes: [resource],
-  needs: ['room-events'],
   read,
   source: 'list',
   scope: 'room',
+  needs: ['room-events'],
+  ...roomCadence('1m'),
   request: () => ({}),
   toRows: withState(State, toRows),
 }

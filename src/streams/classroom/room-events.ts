@@ -1,5 +1,6 @@
 import { eventBatch, roomEvents as operation } from '../../provider/classroom/index.ts'
 import { eventTables } from '../../tables/classroom.ts'
+import { roomCadence } from '../cadence.ts'
 import { begin, extendFingerprint, recognise } from '../events/fingerprint.ts'
 import { beginning, LogState } from '../events/log-state.ts'
 import { type EventPage, readEvents } from '../events/read-events.ts'
@@ -22,6 +23,8 @@ export const roomEvents: LogStream = {
   read: eventBatch.read,
   source: 'log',
   scope: 'room',
+  ...roomCadence('30s'),
+  share: 3 / 4,
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
   toRows: withState(LogState, toRows),
   rewind: stored => ({ ...readState(LogState, stored), fold: null, lost: false, rereading: false }),

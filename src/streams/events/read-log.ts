@@ -2,7 +2,7 @@ import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
-import type { CursorStreamName, Hint, Page } from '../stream.ts'
+import type { Hint, Page, StreamName } from '../stream.ts'
 import type { ToRowsWith } from '../stream-state.ts'
 import { latestBelieved, notAfter } from '../times.ts'
 import { eventRows } from './event-rows.ts'
@@ -13,7 +13,7 @@ import { assignStops } from './recording-state.ts'
 import { toldState } from './room-rows.ts'
 
 /** Streams that may hold more of a room whose log has news. */
-const besides: readonly CursorStreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
+const besides: readonly StreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
 
 /** Reads one page of a room's log, knowing what the pages before it said. */
 export function readLog(

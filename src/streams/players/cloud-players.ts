@@ -5,10 +5,13 @@ import {
   largestPage,
   listPlayers as operation,
   PlayerItem,
+  playerGroupOf,
 } from '../../provider/players/index.ts'
+import { duration } from '../../settings/values.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../tables/players.ts'
 import { cloudPlayer, cloudPlayerChange } from '../../tables/players.ts'
+import { appCadence } from '../cadence.ts'
 import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
 import { destroyed, KnownPlayers, type Loss, miss, type Seen, see } from '../known-players/known-players.ts'
 import { readOn } from '../known-players/listing.ts'
@@ -31,8 +34,18 @@ export const cloudPlayers: SnapshotStream = {
   read,
   source: 'list',
   scope: 'app',
+  ...appCadence(
+    duration('5s', '1h')
+      .prefault('15s')
+      .describe('How often the whole list is read. The provider allows 15 pages of 500 a minute.'),
+  ),
   request: cursor => ({ pageSize: largestPage, ...(cursor !== null && { pageToken: cursor }) }),
   toRows: withState(KnownPlayers, toRows),
+  configured: ({ playerLimits, playersPath }) => {
+    const { path, ...operation } = cloudPlayers.operation
+    const { group } = playerGroupOf(cloudPlayers.operation, {}, playerLimits)
+    return { ...cloudPlayers, operation: { ...operation, path: playersPath ?? path, limitGroup: group } }
+  },
 }
 
 /** An ID that is longer than any key of the database is none. */

@@ -3,9 +3,9 @@ import { createStoreHealth } from '../../../src/engine/health.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import { createLiveChoice } from '../../../src/engine/ranges/window-following.ts'
 import { createWindowSource } from '../../../src/engine/ranges/window-source.ts'
-import type { WindowSettings } from '../../../src/engine/settings.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
+import type { WindowSettings } from '../../../src/streams/stream.ts'
 import { calls, type ServedWindow } from '../fake-windows.ts'
 import { appCounted, createRig, fence, minute, second, settingsOf } from '../rig.ts'
 
@@ -79,7 +79,7 @@ export function rigged(
   const choice = createLiveChoice(context, rules.now)
   const source = createWindowSource({
     ...{ context, stream: calls, settings, choice, rules },
-    ...{ details: undefined, round: 0 },
+    ...{ details: undefined, substreams: [], round: 0 },
   })
   /** Does everything that can be done now; answers which purposes it was for. */
   const work = async (): Promise<string[]> => {

@@ -9,7 +9,7 @@ const names = (count: number, kind = 'r') => Array.from({ length: count }, (_, n
 describe('more rooms than are remembered', () => {
   it('are not remembered', () => {
     const { clock } = createRig([])
-    const rooms = new Rooms(appOf('a1', ['app-events', 'room-events']), clock, hour, 20)
+    const rooms = new Rooms(appOf('a1', ['app-events', 'room-events']), [feed, roomLog], clock, hour, 20)
     const asked = names(28_000).map(
       room => rooms.applyHint(news(room, 'news', clock.now()), 'app-events').length,
     )

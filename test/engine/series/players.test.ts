@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { startEngine } from '../../../src/engine/supervisor.ts'
 import { perMinute, perSecond } from '../../../src/provider/limits.ts'
 import { listPlayers } from '../../../src/provider/players/index.ts'
+import { roomCadence } from '../../../src/streams/cadence.ts'
 import type { SnapshotStream } from '../../../src/streams/stream.ts'
 import { feed, news, roomLog, type Served } from '../fake-streams.ts'
 import { appOf, createRig, fence, second, settingsOf } from '../rig.ts'
@@ -19,6 +20,7 @@ const players: SnapshotStream = {
   },
   source: 'list',
   scope: 'app',
+  ...roomCadence('15s'),
   request: cursor => (cursor === null ? {} : { pageToken: cursor }),
   toRows: page => ({
     rows: {},

@@ -1,0 +1,116 @@
+import { streamsOn } from '../config/availability.ts'
+import type { AppConfig, Config } from '../config/config.ts'
+import { allowanceOf, ratesOf } from '../config/limits.ts'
+import { regionalScope } from '../engine/ports.ts'
+import type { AppSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
+import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
+import { playerGroups } from '../provider/players/index.ts'
+import type { CursorStream, Stream, WindowSettings, WindowStream } from '../streams/stream.ts'
+import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
+
+type Limits = AppSettings['limits']
+
+/** How a window stream is followed as an app has it set. */
+export type Following = (app: AppConfig, stream: WindowStream) => WindowSettings
+
+/** Ten thousand apps that are set alike ask the same questions: they have them in common. */
+export function createFollowing(): Following {
+  const known = new Map<string, WindowSettings>()
+  return ({ streams }, { name, follows }) => {
+    const said = streams[name] as object
+    const key = JSON.stringify([name, said])
+    const settings = known.get(key) ?? follows(said)
+    known.set(key, settings)
+    return settings
+  }
+}
+
+/** What the engine must know of one app; a stream that cannot be drained is absent. */
+export function appSettings(
+  config: Config,
+  app: AppConfig,
+  following: Following = createFollowing(),
+): AppSettings {
+  const { id, region, regions, rooms } = app
+  const on = streamsOn(config, app)
+  const several = regions.length > 1
+  return {
+    id,
+    region,
+    regions: several ? regions.map(name => ({ name, limits: classroomLimits(app, name) })) : [],
+    rooms,
+    streams: byName(on.filter(isCursor), stream => cursorSettings(config, app, stream)),
+    windows: byName(on.filter(isWindow), stream => following(app, stream)),
+    details: byName(
+      on.filter(({ kind }) => kind === 'substream'),
+      ({ operation }) => ({ concurrency: app.limits[operation.limitGroup]!.concurrency }),
+    ),
+    limits: {
+      ...classroomLimits(app),
+      ...(on.some(({ operation }) => operation.family === 'analytics') && analyticsLimits(config, app)),
+      ...playerLimits(config, app),
+    },
+  }
+}
+
+function byName<S extends Stream, T>(streams: readonly S[], make: (stream: S) => T) {
+  return Object.fromEntries(streams.map(stream => [stream.name, make(stream)]))
+}
+
+function isWindow(stream: Stream): stream is WindowStream {
+  return stream.kind === 'window'
+}
+
+function isCursor(stream: Stream): stream is CursorStream {
+  return stream.kind !== 'window' && stream.kind !== 'substream'
+}
+
+/** No stream of rooms may fill every place of the group, so that one that hangs leaves room for the others. */
+function cursorSettings({ provider }: Config, app: AppConfig, stream: CursorStream): StreamSettings {
+  const cadence = stream.cadence(app.streams[stream.name] as object)
+  if (stream.scope === 'app') return { ...cadence, memory: 0, concurrency: 1 }
+  const places = app.limits[stream.operation.limitGroup]!.concurrency
+  return {
+    ...cadence,
+    memory: provider.classroom?.roomMemory ?? 0,
+    concurrency: Math.ceil(places * (stream.share ?? 1 / 4)),
+  }
+}
+
+/** No limits of the classroom service are documented: only its feed, which may consume, is counted durably. */
+export function classroomLimits({ id, limits }: AppConfig, region = ''): Limits {
+  const scope = regionalScope(id, region)
+  const limitOf = (group: string) => ({
+    ...{ scope, rates: ratesOf(limits[group]!), concurrency: limits[group]!.concurrency },
+  })
+  return {
+    classroom: { ...limitOf('classroom'), counted: 'process' },
+    'classroom-feed': { ...limitOf('classroom-feed'), counted: 'ledger' },
+  }
+}
+
+/** What the plan of an app allows of call analytics, whether or not any of it is drained. */
+export function analyticsLimits(config: Config, app: AppConfig): Limits {
+  const scope = analyticsScope(config, app)
+  const limits = analyticsGroups.flatMap((group): readonly (readonly [string, GroupLimit])[] => {
+    const allowance = allowanceOf(app, group)
+    if (!allowance) return []
+    const { rates, ...range } = allowance
+    const { concurrency } = app.limits[group]!
+    const shared = sharedRates(config, app, group, rates)
+    const limit: GroupLimit = { scope, range, rates: shared, concurrency, counted: 'ledger' }
+    return countersOf(group, config.provider.analytics?.limits ?? 'joint').map(name => [name, limit])
+  })
+  return Object.fromEntries(limits)
+}
+
+/** What may be asked of the cloud player service for an app; nothing where it has no key or there is no service. */
+export function playerLimits({ provider }: Config, app: AppConfig): Limits {
+  if (!provider.players || !app.rest) return {}
+  const scope = counterScope(provider.players.counters, app)
+  const limitOf = (group: string): GroupLimit => {
+    const said = app.limits[group]!
+    return { scope, rates: ratesOf(said), concurrency: said.concurrency, counted: 'ledger' }
+  }
+  return Object.fromEntries(playerGroups.map(group => [group, limitOf(group)]))
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import type { RangeLimits } from '../../planning/windows.ts'
+import type { Granularity } from '../../provider/analytics/index.ts'
+import { formatDuration, formatSeconds } from '../../settings/duration.ts'
+import { listOf } from '../../settings/leaf.ts'
+import { channelName, duration, oneOf, text } from '../../settings/values.ts'
+import type { Mistake, WindowSeries, WindowSettings } from '../stream.ts'
+
+const newest = 'How often the newest values are asked for.'
+
+/**
+ * The values of a day are computed again about two days after its end, so those of its first hour are three days old
+ * by then. What is older than the delay and this has been computed again, in every plan.
+ */
+export function insightTimes(allowedLateness: string) {
+  return {
+    every: duration('10m', '7d').prefault('6h').describe(newest),
+    allowedLateness: duration('0s', '30d')
+      .prefault(allowedLateness)
+      .describe(
+        'How long after its time a value is read again, because the provider computes it again; then it is complete.',
+      ),
+  }
+}
+
+export function realtimeEvery() {
+  return duration('20s', '1h').prefault('5m').describe(newest)
+}
+
+function words(item: string, usual: readonly string[]) {
+  const word = text(`${item}: 1 to 64 letters, digits, "_", "." or "-"`, /^[A-Za-z0-9_.-]{1,64}$/)
+  return listOf(word, { min: 1 }).prefault([...usual])
+}
+
+export function products() {
+  return words('a product', ['Native']).describe(
+    'Products that are asked for, one by one. Native and WebRTC are known to exist.',
+  )
+}
+
+export function metrics(usual: readonly string[]) {
+  return words('a metric', usual).describe(
+    'Metrics that are asked for, one by one, by the names of the provider.',
+  )
+}
+
+export function granularity<const G extends Granularity>(allowed: readonly G[]) {
+  return listOf(oneOf(allowed), { min: 1 })
+    .prefault(['hour', 'day'])
+    .describe('How long a time one value stands for; each is asked for by itself.')
+}
+
+export function channels() {
+  return z
+    .union([oneOf(['live']), listOf(channelName())])
+    .prefault([])
+    .describe(
+      'Channels that are asked for besides the whole project; live: those with a room or call going on, as many as the budget has room for, which `penstock forecast` tells.',
+    )
+}
+
+interface InsightTimes {
+  readonly every: number
+  readonly allowedLateness: number
+}
+
+/** Insights cost the same however long the frame is. */
+export function followInsight(
+  { every, allowedLateness }: InsightTimes,
+  series: readonly WindowSeries[],
+): WindowSettings {
+  return {
+    ...{ series, every, revisitEvery: every, frame: 'full' },
+    allowedLateness: Math.ceil(allowedLateness / 1_000),
+  }
+}
+
+/** One request reads a frame of the span's length up to now: a value must become final while it is inside. */
+export function insightMistakes(
+  { every, allowedLateness }: InsightTimes,
+  allowed: RangeLimits | undefined,
+): readonly Mistake[] {
+  if (!allowed || allowedLateness + every <= allowed.timeFrame * 1_000) return []
+  return [
+    {
+      settings: ['allowedLateness', 'every'],
+      limit: 'timeFrame',
+      text: `allowedLateness (${formatDuration(allowedLateness)}) and every (${formatDuration(every)}) must together be at most the longest window (${formatSeconds(allowed.timeFrame)}): as it is, no value would ever be complete`,
+    },
+  ]
+}
+
+/**
+ * Real-time values cost the same however long the frame is, and are not computed again. How many live channels the
+ * budget has room for is known only once all that is asked is.
+ */
+export function followRealtime<
+  S extends { readonly every: number; readonly channels: readonly string[] | 'live' },
+>(
+  settings: S,
+  seriesIn: (settings: S, channels: readonly string[]) => readonly WindowSeries[],
+): WindowSettings {
+  const { every, channels } = settings
+  const times = { every, allowedLateness: 0, revisitEvery: every, frame: 'full' } as const
+  if (channels !== 'live') return { ...times, series: seriesIn(settings, channels) }
+  const of = (channel: string) => seriesIn(settings, [channel]).filter(({ ask }) => ask.cname === channel)
+  return { ...times, series: seriesIn(settings, []), live: { most: 0, of } }
+}
+
+/** What is older than one request reaches is lost. */
+export function realtimeMistakes(
+  { every }: { readonly every: number },
+  allowed: RangeLimits | undefined,
+): readonly Mistake[] {
+  if (!allowed) return []
+  const most = Math.min(allowed.availableData - allowed.dataDelay, allowed.timeFrame)
+  if (every < most * 1_000) return []
+  return [
+    {
+      settings: ['every'],
+      limit: 'any',
+      text: `every (${formatDuration(every)}) must be shorter than what one request can read (${formatSeconds(most)}): as it is, the time between would be lost`,
+    },
+  ]
+}
