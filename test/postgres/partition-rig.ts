@@ -1,4 +1,6 @@
 import { afterAll, beforeEach } from 'vitest'
+import type { Retention } from '../../src/postgres/partitions.ts'
+import type { Ages } from '../../src/postgres/prune.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
 import { app, openStore, start, type TestStore } from './harness.ts'
@@ -48,7 +50,7 @@ export const places = async () => {
 }
 
 /** Housekeeping with the rights of the daemon; the provider says that it is this time, else that of the database. */
-export async function housekeeping(retention: object = {}, confirmed?: number | 'nothing') {
+export async function housekeeping(retention: Retention & Ages = {}, confirmed?: number | 'nothing') {
   const settings = { streams: Object.values(streams), roomMemory: 1, sequenceScope: 'room' } as const
   const store = createStore(db.pool, { ...settings, region: () => 'ap', retention })
   const told = confirmed ?? Number(await db.value('select ingest.clock()'))
