@@ -13,10 +13,15 @@ const noMore = 'Too Many Requests'
 
 /** Whether an answer tells of no mistake of who asked: a fault, or a range that the plan allows and the hour does not. */
 export function isInvented({ sandbox }: Played, arrival: Arrival, group: string): boolean {
-  const { app, time, fault, refusal } = arrival
-  if (fault !== undefined) return true
+  const { app, time, refusal } = arrival
+  if (struckBy(arrival) !== undefined) return true
   const isOfRange = refusal !== undefined && (ranges.includes(refusal) || refusal === noMore)
   return isOfRange && sandbox.analytics(app!).isTightHour(group, time)
+}
+
+/** The fault that made the answer: one that takes what was found out of it leaves a refusal as it was. */
+export function struckBy({ fault, refusal }: Arrival): Arrival['fault'] {
+  return fault === 'empty' && refusal !== undefined ? undefined : fault
 }
 
 /** Reasons for which the bytes of invented answers are kept, by operation, each with how many answers it explains. */
@@ -35,7 +40,8 @@ export function inventedReasons(
 }
 
 function reasonsOf({ faults, start }: Played, arrival: Arrival, operation: string): readonly FailureKind[] {
-  const { time, fault, refusal } = arrival
+  const { time, refusal } = arrival
+  const fault = struckBy(arrival)
   if (fault === undefined) return [refusal === noMore ? 'rate_limited' : kindOfLimitMessage(refusal)]
   return faults
     .filter(({ from, to }) => start + from <= time && time <= start + to)

@@ -1,7 +1,7 @@
 import type { Arrival, Sandbox } from '../../sandbox/src/index.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { VirtualDatabase } from './database.ts'
-import { inventedReasons, isInvented } from './plan-invented.ts'
+import { inventedReasons, isInvented, struckBy } from './plan-invented.ts'
 import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
 import type { Played } from './plan-world.ts'
 
@@ -115,7 +115,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     limitRefusals: asked.filter(({ arrival }) => arrival.refusal !== undefined).length,
     refusalsInTightHour: most(
       [...invented]
-        .filter(({ arrival }) => arrival.fault === undefined)
+        .filter(({ arrival }) => struckBy(arrival) === undefined)
         .map(({ arrival: { app, time }, group }) => `${app} ${group} ${Math.floor(time / hour)}`),
     ),
     ...(await compareCalls(examination)),
