@@ -337,7 +337,7 @@ export interface Hint {
   /** When it happened, ms since the epoch. */
   readonly at: number
   /** Streams for which the news is certain; the others learn only that the room is alive. */
-  readonly streams: readonly StreamName[]
+  readonly streams: readonly StreamName[] | 'all'
   /** Where the news are of the state of the room too. */
   readonly state?: ToldState
 }

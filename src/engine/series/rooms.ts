@@ -207,9 +207,7 @@ export class Rooms {
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
     const concerned = streams.filter(
-      stream =>
-        stream !== from &&
-        (all || hint.streams.includes(stream) || this.#following.get(stream)!.isUnannounced),
+      stream => stream !== from && (all || names(hint, stream) || this.#following.get(stream)!.isUnannounced),
     )
     return concerned.map(stream => {
       const change = stream === parentStream ? hint.change : 'news'
@@ -224,6 +222,10 @@ export class Rooms {
     if (!settings) throw new TypeError(`stream ${stream} is off`)
     return settings
   }
+}
+
+function names({ streams }: Hint, stream: StreamName): boolean {
+  return streams === 'all' || streams.includes(stream)
 }
 
 /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */

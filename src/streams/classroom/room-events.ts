@@ -81,6 +81,5 @@ function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRow
   return {
     ...log,
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: true },
-    hints: log.hints.map(hint => ({ ...hint, streams: ['room-events', ...hint.streams] })),
   }
 }

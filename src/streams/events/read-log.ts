@@ -2,7 +2,7 @@ import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
 import { highest, type Sequence } from '../sequence.ts'
-import type { Hint, Page, StreamName } from '../stream.ts'
+import type { Hint, Page } from '../stream.ts'
 import type { ToRowsWith } from '../stream-state.ts'
 import { latestBelieved, notAfter } from '../times.ts'
 import { eventRows } from './event-rows.ts'
@@ -11,9 +11,6 @@ import type { LogFold, LogState } from './log-state.ts'
 import type { EventPage, EventPlace, RoomEvent } from './read-events.ts'
 import { assignStops } from './recording-state.ts'
 import { toldState } from './room-rows.ts'
-
-/** Streams that may hold more of a room whose log has news. */
-const besides: readonly StreamName[] = ['popup-quiz', 'poll', 'resources', 'recordings']
 
 /** Reads one page of a room's log, knowing what the pages before it said. */
 export function readLog(
@@ -121,7 +118,7 @@ function hintsOf(
 ): readonly Hint[] {
   const fresh = placed.filter(({ event }) => isAfter(event.sequence, seen))
   if (fresh.length === 0) return []
-  const hint = { room: page.series, change: 'news', at: lastOf(fresh), streams: besides } as const
+  const hint = { room: page.series, change: 'news', at: lastOf(fresh), streams: 'all' } as const
   const [room] = rows['classroom.room'] ?? []
   const state = toldState(room, rows['classroom.room_state_change'] ?? [], hint.at)
   return state && isAfter(state.sequence, seen) ? [{ ...hint, state }] : [hint]
