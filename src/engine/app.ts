@@ -93,7 +93,7 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     const pacer = pacers.of(app.id, name, limit, series)
     const shortage = createShortage({
       ...{ context, capacity: pacer.share, availableData: group.availableData, now: group.rules.now },
-      streams: members.filter(stream => stream.kind === 'substream').map(stream => stream.name),
+      parts: members.filter(isSubstream).map(({ part }) => part),
     })
     const sources = members.flatMap(stream => sourceOf(stream, group, shortage))
     const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.availableData * SOON_SHARE)

@@ -1,5 +1,5 @@
 import { shortfall } from '../../planning/shares.ts'
-import type { StreamName } from '../../streams/stream.ts'
+import type { Substream } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { SubstreamDemand } from '../ports.ts'
 
@@ -15,8 +15,8 @@ export interface Shortage {
 
 export interface ShortageContext {
   readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log'>
-  /** The streams that draw on the budget. */
-  readonly streams: readonly StreamName[]
+  /** Of the streams that draw on the budget: whether they begin the details of a call or complete them. */
+  readonly parts: readonly Substream['part'][]
   /** How far back details are served, seconds. */
   readonly availableData: number
   /** Requests a second that are left to this app. */
@@ -33,13 +33,7 @@ const LONGEST_COUNT = 86_400
 /** What a call costs before any was read: its sessions and one batch of metrics. */
 const unknownCost = { slices: 1, pages: 1, batches: 1 } as const
 
-export function createShortage({
-  context,
-  streams,
-  availableData,
-  capacity,
-  now,
-}: ShortageContext): Shortage {
+export function createShortage({ context, parts, availableData, capacity, now }: ShortageContext): Shortage {
   const { app, clock, store, log } = context
   let lookedAt = Number.NEGATIVE_INFINITY
   let share = 0
@@ -47,7 +41,7 @@ export function createShortage({
 
   /** Requests for something of which one stream asks so many times, and another so many. */
   const cost = (ofSessions: number, ofMetrics: number) =>
-    (streams.includes('call-sessions') ? ofSessions : 0) + (streams.includes('call-metrics') ? ofMetrics : 0)
+    (parts.includes('begins') ? ofSessions : 0) + (parts.includes('completes') ? ofMetrics : 0)
 
   function measure({ calls, cost: known, owed }: SubstreamDemand, counted: number): number {
     const { slices, pages, batches } = known ?? unknownCost
