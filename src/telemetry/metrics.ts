@@ -122,11 +122,11 @@ export class PrometheusMeter implements Meter {
     this.#metrics.divergences.inc({ stream }, count)
   }
 
-  limitViolation(_app: string, name: string, kind: FailureKind): void {
+  limitViolation(name: string, kind: FailureKind): void {
     this.#metrics.refusals.inc({ operation: this.#operation(name), kind })
   }
 
-  debit(_app: string, group: string): void {
+  debit(group: string): void {
     this.#metrics.debits.inc({ limit_group: group })
   }
 

@@ -12,7 +12,7 @@ it.skipIf(!present && !required)('promtool finds nothing to say about a real scr
   meter.page(labels, 'committed')
   meter.rows({ 'classroom.room_event': 1 })
   meter.commit(2)
-  meter.debit('app1', 'classroom')
+  meter.debit('classroom')
   meter.owned(64)
   const input = await meter.scrape()
   const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {

@@ -227,7 +227,7 @@ export class Admission {
         await clock.sleep(taken.wait, waiting.signal)
         continue
       }
-      meter.debit(app, limitGroup)
+      meter.debit(limitGroup)
       if (!waiting.signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
       await ledger.settle(taken.grant, 'refused', group.time.clockBounds())
     }
@@ -248,7 +248,7 @@ export class Admission {
     if (reply.ok) share.weigh(reply.answer.size)
     const { family, name } = request.operation
     meter.request(app, family, name, failure?.kind ?? 'ok', reply.timing)
-    if (failure && isLimitViolation(failure.kind)) meter.limitViolation(app, name, failure.kind)
+    if (failure && isLimitViolation(failure.kind)) meter.limitViolation(name, failure.kind)
     // A request that we gave up ourselves says nothing of the provider.
     if (!signal?.aborted)
       permits.observe(

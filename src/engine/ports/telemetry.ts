@@ -25,8 +25,8 @@ export interface Meter {
   /** Values that nobody asked for. */
   readonly ignored: (labels: StreamLabels, count: number) => void
   readonly divergences: (labels: StreamLabels, count: number) => void
-  readonly limitViolation: (app: string, operation: string, kind: FailureKind) => void
-  readonly debit: (app: string, group: string) => void
+  readonly limitViolation: (operation: string, kind: FailureKind) => void
+  readonly debit: (group: string) => void
   /** Series that are due and how late the latest of them is, in ms. */
   readonly schedule: (
     labels: StreamLabels,

@@ -23,6 +23,13 @@ function within(bytes: number) {
     .refine(text => Buffer.byteLength(text) <= bytes, `must not be longer than ${bytes} bytes in UTF-8`)
 }
 
+function channelText(bytes: number) {
+  return within(bytes).regex(
+    channelCharacters,
+    'may only have a-z, A-Z, 0-9, space and ! # $ % & ( ) + - : ; < = . > ? @ [ ] ^ _ | ~ ,',
+  )
+}
+
 const streamUrl = within(playerBytes.streamUrl)
   .refine(
     text => streamSchemes.test(text) && URL.canParse(text),
@@ -30,19 +37,13 @@ const streamUrl = within(playerBytes.streamUrl)
   )
   .describe('Address of the stream, or of a JPEG or PNG image: RTMP, HTTP or HTTPS; at most 1024 bytes')
 
-export const channelName = within(playerBytes.channelName)
-  .regex(
-    channelCharacters,
-    'may only have a-z, A-Z, 0-9, space and ! # $ % & ( ) + - : ; < = . > ? @ [ ] ^ _ | ~ ,',
-  )
-  .describe('Channel in which the stream plays; at most 64 bytes')
+export const channelName = channelText(playerBytes.channelName).describe(
+  'Channel in which the stream plays; at most 64 bytes',
+)
 
-const account = within(playerBytes.account)
-  .regex(
-    channelCharacters,
-    'may only have a-z, A-Z, 0-9, space and ! # $ % & ( ) + - : ; < = . > ? @ [ ] ^ _ | ~ ,',
-  )
-  .describe('User account of the player in the channel, where it has no uid; at most 255 bytes')
+const account = channelText(playerBytes.account).describe(
+  'User account of the player in the channel, where it has no uid; at most 255 bytes',
+)
 
 const uid = z
   .int('must be an integer')
