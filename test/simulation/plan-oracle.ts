@@ -2,8 +2,9 @@ import type { Arrival, Sandbox } from '../../sandbox/src/index.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { VirtualDatabase } from './database.ts'
 import { inventedReasons, isInvented, struckBy } from './plan-invented.ts'
+import { unavoidableLosses } from './plan-losses.ts'
 import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
-import type { Played } from './plan-world.ts'
+import { askedBy, groupOf, type Played } from './plan-world.ts'
 
 /** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
 export interface PlanFindings {
@@ -31,6 +32,8 @@ export interface PlanFindings {
   /** Those of them of which the provider never serves some entry, so that none of them can be complete. */
   readonly unservable: readonly string[]
   readonly gaps: Readonly<Record<string, number>>
+  /** Those of calls and their details that are lost and could not be had while there was anything to ask with. */
+  readonly unavoidable: Readonly<Record<string, number>>
   /** Where the gap ledger or the rows say something else of real-time data than the answers did; none are expected. */
   readonly wrongGaps: readonly string[]
   /** Seconds of each real-time series that are lost, where there are any. */
@@ -63,19 +66,6 @@ const hour = 3_600_000
 const day = 24 * hour
 /** A call that goes on is looked at again within this, ms, whatever the settings. */
 const longestUnended = 1_800_000
-/** The operation that a stream asks with, and the limit group that it counts in. */
-const askedBy: Readonly<Record<string, { readonly operation: string; readonly group: string }>> = {
-  calls: { operation: 'callSearch', group: 'call-search' },
-  'call-sessions': { operation: 'callSessions', group: 'call-details' },
-  'call-metrics': { operation: 'callMetrics', group: 'call-details' },
-  'usage-insight': { operation: 'usageInsight', group: 'usage-insight' },
-  'quality-insight': { operation: 'qualityInsight', group: 'quality-insight' },
-  'realtime-usage': { operation: 'realtimeUsage', group: 'realtime' },
-  'realtime-quality': { operation: 'realtimeQuality', group: 'realtime' },
-}
-
-const groupOf = new Map(Object.values(askedBy).map(({ operation, group }) => [operation, group]))
-
 /** A request to call analytics, with what was asked and the limit group that it counts in. */
 interface Asked {
   readonly arrival: Arrival
@@ -121,6 +111,7 @@ export async function examinePlan(examination: Examination): Promise<PlanFinding
     ...(await compareCalls(examination)),
     ...(await completeness(examination)),
     gaps: await counted(examination, `stream || ' ' || reason || ' ' || state`, 'ingest.gap'),
+    unavoidable: await unavoidableLosses(examination),
     wrongGaps: await wrongGaps(examination),
     realtimeLost: await realtimeLost(examination),
     lostInVain: await lostInVain(examination),
@@ -152,15 +143,18 @@ const SPENT = 0.9
  * the run in ms. Of real time, what could be had is known by the window; what could not is told by gaps that are true.
  */
 export function avoidable(findings: PlanFindings, length: number) {
-  const { used, gaps, lostInVain, complete, unservable } = findings
+  const { used, gaps, unavoidable, lostInVain, complete, unservable } = findings
   const hasRoom = (stream: string | undefined) => {
     return (used[askedBy[stream ?? '']?.group ?? ''] ?? 0) < SPENT * Math.min(1, length / day)
   }
   const isTold = (stream: string | undefined) =>
     stream!.startsWith('realtime-') && Object.keys(gaps).some(what => what.startsWith(`${stream} `))
-  const lost = Object.entries(gaps).filter(
-    ([what]) => what.endsWith(' lost') && !what.startsWith('realtime-') && hasRoom(what.split(' ')[0]),
-  )
+  const lost = Object.entries(gaps)
+    .filter(
+      ([what]) => what.endsWith(' lost') && !what.startsWith('realtime-') && hasRoom(what.split(' ')[0]),
+    )
+    .map(([what, count]) => [what, count - (unavoidable[what] ?? 0)] as const)
+    .filter(([, count]) => count > 0)
   const incomplete = Object.keys(complete).filter(what => {
     const stream = what.split(' ')[1]
     return !complete[what] && hasRoom(stream) && !isTold(stream) && !unservable.includes(what)

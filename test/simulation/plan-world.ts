@@ -16,6 +16,19 @@ export type Open = Pick<PlanLimits, 'availableData' | 'dataDelay'>
 
 type Narrow = (open: Open) => Open | undefined
 
+/** The operation that a stream asks with, and the limit group that it counts in. */
+export const askedBy: Readonly<Record<string, { readonly operation: string; readonly group: string }>> = {
+  calls: { operation: 'callSearch', group: 'call-search' },
+  'call-sessions': { operation: 'callSessions', group: 'call-details' },
+  'call-metrics': { operation: 'callMetrics', group: 'call-details' },
+  'usage-insight': { operation: 'usageInsight', group: 'usage-insight' },
+  'quality-insight': { operation: 'qualityInsight', group: 'quality-insight' },
+  'realtime-usage': { operation: 'realtimeUsage', group: 'realtime' },
+  'realtime-quality': { operation: 'realtimeQuality', group: 'realtime' },
+}
+
+export const groupOf = new Map(Object.values(askedBy).map(({ operation, group }) => [operation, group]))
+
 const minute = 60_000
 const hour = 60 * minute
 
@@ -52,7 +65,7 @@ interface Period {
 }
 
 /**
- * Of each minute of a run, what questions to an operation of real time could ask for; undefined where no question can be
+ * Of each minute of a run, what questions to an operation could ask for; undefined where no question can be
  * answered. Knows what the world does amiss and how long the documents of this program promise to wait after it, and
  * nothing of what happened.
  */
@@ -62,7 +75,7 @@ export function openMinutes(
   operation: string,
   plan: PlanLimits,
 ): readonly (Open | undefined)[] {
-  const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app)]
+  const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app, operation)]
   return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
     const at = played.start + n * minute
     let open: Open | undefined = { availableData: plan.availableData, dataDelay: plan.dataDelay }
@@ -87,12 +100,17 @@ function faultPeriods({ faults, start }: Played, app: string, operation: string)
   )
 }
 
-function tightPeriods({ sandbox, switches, start, end }: Played, app: string): readonly Period[] {
+function tightPeriods(
+  { sandbox, switches, start, end }: Played,
+  app: string,
+  operation: string,
+): readonly Period[] {
   const truth = sandbox.analytics(app)
-  const isSaid = (switches.limitsOutsideSearch ?? '300') === '300'
+  const group = groupOf.get(operation)!
+  const isSaid = operation === 'callSearch' || (switches.limitsOutsideSearch ?? '300') === '300'
   const periods: Period[] = []
   for (let from = Math.floor(start / hour) * hour; from < end; from += hour) {
-    if (!truth.isTightHour('realtime', from)) continue
+    if (!truth.isTightHour(group, from)) continue
     const to = from + hour
     if (!isSaid) periods.push({ from, to: to + afterTooMany, narrow: nothing })
     else {

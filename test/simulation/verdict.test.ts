@@ -4,7 +4,15 @@ import { avoidable, type PlanFindings } from './plan-oracle.ts'
 const hour = 3_600_000
 const findings = (parts: Partial<PlanFindings>) => {
   const used = { 'call-details': 0.5, realtime: 0.5, 'call-search': 0.1, ...parts.used }
-  return { gaps: {}, lostInVain: {}, complete: {}, unservable: [], ...parts, used } as PlanFindings
+  return {
+    gaps: {},
+    unavoidable: {},
+    lostInVain: {},
+    complete: {},
+    unservable: [],
+    ...parts,
+    used,
+  } as PlanFindings
 }
 
 it('what was lost or is not complete is wrong where the plan had room for it, and only there', () => {
@@ -23,6 +31,11 @@ it('what was lost or is not complete is wrong where the plan had room for it, an
     lost: { 'calls expired lost': 1 },
   })
   expect(avoidable(findings({ complete: { 'app0 calls': true } }), 24 * hour)).toEqual({})
+  // What the world made unavoidable is not held against anybody.
+  const unavoidable = { 'calls expired lost': 1, 'call-metrics expired lost': 2 }
+  expect(avoidable(findings({ gaps, unavoidable }), 24 * hour)).toEqual({
+    lost: { 'call-metrics expired lost': 1 },
+  })
 })
 
 it('of real time only those windows are wrong that could be had; what can never be complete must not be said to be', () => {
