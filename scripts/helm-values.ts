@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-import { jsonSchemaText } from '../src/config/json-schema.ts'
+import { jsonSchemaText } from '../src/config/reference.ts'
 
 /** A JSON schema of draft-07, as far as it is looked into here. */
 interface Schema {

@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
-import { jsonSchemaText } from '../src/config/json-schema.ts'
-import { configReference } from '../src/config/reference.ts'
+import { configReference, jsonSchemaText } from '../src/config/reference.ts'
 import { commitStatements } from '../src/postgres/commit/commit.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
 import type { Rate } from '../src/provider/limits.ts'

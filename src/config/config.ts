@@ -1,9 +1,14 @@
 import type { Region } from '../provider/classroom/fields.ts'
+import { mapValues } from '../settings/leaf.ts'
 import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
-import type { GroupLimits } from './limits.ts'
-import type { Settings } from './schema/index.ts'
-import type { Secret } from './secret.ts'
+import { defaultLimits, type GroupLimit, type GroupLimits } from './limits.ts'
+import type { Path } from './problem.ts'
+import type { Settings } from './schema.ts'
+import type { SecretCollector } from './secret.ts'
+import { Secret } from './secret.ts'
+import { defaultDatabaseUrl } from './sections.ts'
+import { type Environment, substitute } from './syntax.ts'
 
 /** The configuration as the program uses it: checked, complete, all durations in milliseconds. */
 export interface Config extends Pick<Settings, 'http' | 'notifications' | 'log' | 'schedule' | 'retention'> {
@@ -42,4 +47,92 @@ export interface AppConfig
   readonly streams: Readonly<Record<StreamName, object | 'off'>>
   /** Limits of each group; the app's own, else the file's, else the defaults. */
   readonly limits: GroupLimits
+}
+
+/** Makes the configuration that the program uses of settings that the schema has accepted. */
+export function resolveConfig(
+  settings: Settings,
+  streams: Streams,
+  collector: SecretCollector,
+  env: Environment,
+): Omit<Config, 'warnings'> {
+  const { database, provider, http, notifications, log, schedule, retention } = settings
+  const defaults = mapValues(streams, ({ settings }): object => settings.parse({}))
+  return {
+    ...{ http, notifications, log, schedule, retention },
+    database: databaseConfig(database, collector, env),
+    provider: {
+      classroom: provider.classroom,
+      analytics: provider.analytics,
+      players: provider.players,
+      proxy: withPassword(provider, 'proxy', ['provider'], collector),
+    },
+    apps: settings.apps.map((app, i): AppConfig => {
+      const { region: regions, streams: own, limits, ...rest } = app
+      return {
+        ...rest,
+        expect: app.expect,
+        region: regions[0],
+        regions,
+        ...credentials(app, ['apps', i], collector),
+        streams: mapValues(defaults, (each, name) => layered(each, settings.streams[name], own[name])),
+        limits: mapValues(
+          defaultLimits,
+          (each, group) => layered(each, settings.limits[group], limits[group]) as object as GroupLimit,
+        ),
+      }
+    }),
+    streams,
+  }
+}
+
+function databaseConfig(
+  { url, urlFile, ...rest }: Settings['database'],
+  collector: SecretCollector,
+  env: Environment,
+): DatabaseConfig {
+  const fallback = substitute(defaultDatabaseUrl, env)
+  const said = { url: url ?? (fallback.ok ? fallback.text : ''), urlFile }
+  return { ...rest, url: withPassword(said, 'url', ['database'], collector)! }
+}
+
+/** An address is a secret only where it holds a password. */
+function withPassword<K extends string>(
+  said: Readonly<Partial<Record<K | `${K}File`, unknown>>>,
+  key: K,
+  base: Path,
+  collector: SecretCollector,
+): Secret | undefined {
+  const { [key]: text, [`${key}File` as const]: file } = said as Readonly<Record<string, string | undefined>>
+  if (file === undefined && text === undefined) return undefined
+  const isSecret = file !== undefined || URL.parse(text!)?.password
+  return isSecret ? collector.take(base, said, key) : Secret.of(text!)
+}
+
+function credentials(
+  { rest, classroom, notifications }: Settings['apps'][number],
+  path: Path,
+  collector: SecretCollector,
+): Pick<AppConfig, 'rest' | 'classroom' | 'notifications'> {
+  const take = (said: object, section: string, key: string) =>
+    collector.take([...path, section], said as Readonly<Record<string, unknown>>, key)
+  return {
+    rest: rest && { key: take(rest, 'rest', 'key'), secret: take(rest, 'rest', 'secret') },
+    classroom: classroom && {
+      // A user ID alone opens nothing, so a file that others can read may hold it without a warning.
+      uid: classroom.uid ? Secret.of(classroom.uid) : take(classroom, 'classroom', 'uid'),
+      token: take(classroom, 'classroom', 'token'),
+    },
+    notifications: notifications && { secret: take(notifications, 'notifications', 'secret') },
+  }
+}
+
+/** What a layer says; undefined keys are left to those below. */
+type Layer = Readonly<Record<string, unknown>>
+
+/** An app that gives settings of its own switches on what the file has switched off. */
+function layered(defaults: object, file: Layer | 'off' | undefined, app: Layer | 'off' | undefined) {
+  if ((app ?? file) === 'off') return 'off'
+  const said = [file, app].flatMap(layer => (layer === 'off' ? [] : Object.entries(layer ?? {})))
+  return { ...defaults, ...Object.fromEntries(said.filter(([, value]) => value !== undefined)) }
 }

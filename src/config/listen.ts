@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import type { Environment } from './environment.ts'
 import { ConfigError } from './problem.ts'
-import { reasonOf } from './secret-source.ts'
-import { parseSyntax } from './syntax.ts'
+import { reasonOf } from './secret.ts'
+import { type Environment, parseSyntax } from './syntax.ts'
 import { readTree, valueAt } from './tree.ts'
 
 export interface Listen {

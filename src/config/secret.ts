@@ -1,4 +1,10 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { inspect } from 'node:util'
+import { type Path, type Problem, pathText } from './problem.ts'
+import type { Environment } from './syntax.ts'
+import type { Tree } from './tree.ts'
 
 /** A secret could not be had. `key` is where the configuration speaks of it; the reason never holds what was read. */
 export class SecretError extends Error {
@@ -81,4 +87,172 @@ export class Secret {
     )
     return reading
   }
+}
+
+/** A secret is a line; whoever points at a larger file has pointed at the wrong one. */
+const maxSecretBytes = 65_536
+const commandLimitMs = 10_000
+
+/** Reads a secret from a file that holds nothing else. `key` names it in a SecretError; the path is not shown. */
+export async function readSecretFile(key: string, path: string): Promise<string> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new SecretError(key, `the file cannot be read: ${reasonOf(error)}`)
+  })
+  return oneLine(key, 'the file', bytes)
+}
+
+/**
+ * Runs a program, without a shell, and takes what it prints as the secret. It is killed after ten seconds.
+ * Neither its words nor its output are ever part of an error.
+ */
+export async function runSecretCommand(
+  key: string,
+  words: readonly string[],
+  env: Environment,
+  limitMs = commandLimitMs,
+): Promise<string> {
+  const [program = '', ...args] = words
+  const options = {
+    encoding: 'buffer',
+    env: { ...env },
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: maxSecretBytes,
+    windowsHide: true,
+  } as const
+  const output = await new Promise<Buffer>((resolve, reject) => {
+    execFile(program, args, options, (error, stdout) => {
+      if (error) return reject(new SecretError(key, `the program ${failureOf(error, limitMs)}`))
+      resolve(stdout)
+    })
+  })
+  return oneLine(key, 'what the program printed', output)
+}
+
+function oneLine(key: string, what: string, bytes: Uint8Array): string {
+  if (bytes.byteLength > maxSecretBytes)
+    throw new SecretError(key, `${what} is longer than ${maxSecretBytes} bytes`)
+  const text = decode(bytes)?.trim()
+  if (text === undefined) throw new SecretError(key, `${what} is not UTF-8`)
+  if (text === '') throw new SecretError(key, `${what} is empty`)
+  if (Array.from(text).some(character => character < ' ' || character === '\x7f')) {
+    throw new SecretError(key, `${what} is more than one line`)
+  }
+  return text
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+interface CommandFailure {
+  readonly code?: string | number | null
+  readonly killed?: boolean
+  readonly signal?: string | null
+}
+
+function failureOf({ code, killed, signal }: CommandFailure, limitMs: number): string {
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${maxSecretBytes} bytes`
+  if (killed) return `did not end within ${limitMs} ms`
+  if (signal) return `was ended by ${signal}`
+  return typeof code === 'number' ? `failed with exit code ${code}` : `cannot be run: ${reasonOf({ code })}`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is none at this path',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is not a directory',
+  ELOOP: 'too many symbolic links',
+  EMFILE: 'too many open files',
+}
+
+/** Why the system refused a file or a program, without the path that its own message holds. */
+export function reasonOf(error: unknown): string {
+  const code =
+    typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown reason'
+  return reasons[code] ?? code
+}
+
+interface Taken {
+  readonly path: Path
+  readonly secret: Secret
+  readonly file: string
+}
+
+/** Makes secrets of what the configuration says, and reads those that lie in files once, to see that it can be done. */
+export class SecretCollector {
+  private readonly files: Taken[] = []
+  private readonly tree: Tree
+  private readonly folder: string
+  private readonly env: Environment
+  private inline = false
+
+  constructor(tree: Tree, folder: string, env: Environment) {
+    this.tree = tree
+    this.folder = folder
+    this.env = env
+  }
+
+  /** Makes the secret of a key; its file and its command have the same key with a suffix. `base`: of what is said. */
+  take(base: Path, said: Readonly<Record<string, unknown>>, key: string): Secret {
+    const under = (suffix: string) => [...base, `${key}${suffix}`]
+    const { [`${key}File`]: file, [`${key}Command`]: command, [key]: text = '' } = said
+    if (file !== undefined) {
+      const [path, full] = [under('File'), resolve(this.folder, String(file))]
+      const secret = Secret.from(() => readSecretFile(pathText(path), full))
+      this.files.push({ path, secret, file: full })
+      return secret
+    }
+    if (command !== undefined) {
+      const words = command as readonly string[]
+      return Secret.from(() => runSecretCommand(pathText(under('Command')), words, this.env))
+    }
+    this.inline ||= this.tree.holds(under('')) && this.tree.variablesOf(under('')).length === 0
+    return Secret.of(String(text))
+  }
+
+  /** Whether a secret stands in the configuration file itself. */
+  holdsInline(): boolean {
+    return this.inline
+  }
+
+  /** What is wrong with the files of secrets. One is read after the other: there may be thousands. */
+  async problems(): Promise<readonly Problem[]> {
+    const found: Problem[] = []
+    for (const { path, secret } of this.files) {
+      const reason = await secret.reveal().then(() => undefined, whyUnreadable)
+      if (reason === undefined) continue
+      const text = `${reason} (relative paths start at ${this.folder})`
+      found.push({ path, at: this.tree.placeOf(path), text })
+    }
+    return found
+  }
+
+  /** Files of secrets that every user of the machine can read. */
+  async openFiles(): Promise<readonly Problem[]> {
+    const found: Problem[] = []
+    for (const { path, file } of this.files) {
+      if (!(await isWorldReadable(file))) continue
+      const text = 'every user of this machine can read this file; chmod 600 closes it'
+      found.push({ path, at: this.tree.placeOf(path), text })
+    }
+    return found
+  }
+}
+
+function whyUnreadable(error: unknown): string {
+  if (error instanceof SecretError) return error.reason
+  throw error
+}
+
+/** False for a file that is not there. */
+export async function isWorldReadable(file: string): Promise<boolean> {
+  const { mode } = await stat(file).catch(() => ({ mode: 0 }))
+  return (mode & 0o004) !== 0
 }

@@ -1,7 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml'
-import { type Environment, substitute } from './environment.ts'
 import type { Path, Position, Problem } from './problem.ts'
-import type { Source } from './syntax.ts'
+import { type Environment, type Source, substitute } from './syntax.ts'
 
 /** What a configuration file says, as plain data, and where it says it. */
 export interface Tree {

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { jsonSchemaText } from '../../src/config/json-schema.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
-import { configReference } from '../../src/config/reference.ts'
-import { configSchema } from '../../src/config/schema/index.ts'
+import { configReference, jsonSchemaText } from '../../src/config/reference.ts'
+import { configSchema } from '../../src/config/schema.ts'
 import { keysOf } from '../../src/settings/walk.ts'
 
 const path = new URL('../../config/penstock.example.yaml', import.meta.url).pathname

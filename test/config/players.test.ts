@@ -5,7 +5,7 @@ import { isDrained, offTexts } from '../../src/config/availability.ts'
 import type { Config } from '../../src/config/config.ts'
 import { knownSecrets } from '../../src/config/known-secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { pathOf } from '../../src/config/schema/values.ts'
+import { pathOf } from '../../src/config/values.ts'
 import { createPlayer, listPlayers } from '../../src/provider/players/index.ts'
 import { configuredStreams } from '../../src/streams/index.ts'
 

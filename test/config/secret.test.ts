@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { knownSecrets } from '../../src/config/known-secrets.ts'
 import { readConfig } from '../../src/config/load.ts'
-import { Secret, SecretError } from '../../src/config/secret.ts'
-import { readSecretFile, runSecretCommand } from '../../src/config/secret-source.ts'
+import { readSecretFile, runSecretCommand, Secret, SecretError } from '../../src/config/secret.ts'
 
 const printer = (text: string): readonly string[] => [
   process.execPath,

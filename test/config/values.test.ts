@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the references that are tested
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { substitute } from '../../src/config/environment.ts'
-import { isLoopback } from '../../src/config/loopback.ts'
-import { baseUrl, cron, listen } from '../../src/config/schema/values.ts'
+import { isLoopback } from '../../src/config/rules.ts'
 import { nearest } from '../../src/config/suggest.ts'
+import { substitute } from '../../src/config/syntax.ts'
+import { baseUrl, cron, listen } from '../../src/config/values.ts'
 import { formatDuration, parseDuration } from '../../src/settings/duration.ts'
 
 describe('a duration', () => {

@@ -1,10 +1,7 @@
-import { section } from '../../settings/leaf.ts'
-import { count, duration, oneOf, text } from '../../settings/values.ts'
-import { usualListen } from '../listen.ts'
-import { analyticsService } from './analytics-service.ts'
-import { playersService } from './players-service.ts'
-import { service } from './service.ts'
-import { baseUrl, cron, headerName, listen, path, retentionTime, secret, secretFile } from './values.ts'
+import { section } from '../settings/leaf.ts'
+import { count, duration, oneOf, text } from '../settings/values.ts'
+import { usualListen } from './listen.ts'
+import { cron, listen, path, retentionTime, secret, secretFile } from './values.ts'
 
 /** `database.url` when the file does not say: a variable, else the Postgres that Penstock brings along. */
 export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`
@@ -73,49 +70,6 @@ export const schedule = section({
     .prefault('*/5 * * * *')
     .describe('When counts are refreshed and old bookkeeping is removed, as a cron expression in UTC.'),
 })
-
-const classroomService = section({
-  url: baseUrl().describe('Address of the classroom service.'),
-  tokenHeader: headerName().prefault('x-svc-token').describe('Header that carries the token.'),
-  uidHeader: headerName().prefault('x-svc-uid').describe('Header that carries the user ID.'),
-  widgetPath: oneOf(['without-region', 'with-region'])
-    .prefault('without-region')
-    .describe('Whether the paths of pop-up quizzes and polls begin with the region; deployments differ.'),
-  submitter: oneOf(['operator', 'fromUser'])
-    .prefault('operator')
-    .describe('Which field of a quiz or poll answer names the one who submitted it.'),
-  sequenceScope: oneOf(['room', 'app'])
-    .prefault('room')
-    .describe(
-      'Whether events are numbered per room, so that a missing number is a missing event, or across the app.',
-    ),
-  roomMemory: duration('1s', '24h')
-    .prefault('45m')
-    .describe(
-      'How long after its last sign of life a room ID certainly still means the same room. The provider forgets a room about an hour after it ends; stay below that.',
-    ),
-  ...service({ bodyBytes: '8388608', tooLong: '', travels: 'tokens' }),
-})
-
-export const provider = section(
-  {
-    classroom: classroomService.optional().describe('The classroom service, where used.'),
-    analytics: analyticsService.optional().describe('The call analytics service, where used.'),
-    players: playersService.optional().describe('The cloud player service, where used.'),
-    proxy: secret('the address of an HTTP proxy, as http://user:password@proxy.example.com:3128')
-      .optional()
-      .describe(
-        'Proxy on the way to the services, by CONNECT. Without it they are asked directly, and so are addresses of this machine.',
-      ),
-    proxyFile: secretFile().optional().describe('File that holds the address, instead of proxy.'),
-  },
-  {
-    alternatives: [
-      { keys: ['classroom', 'analytics', 'players'], need: 'some' },
-      { keys: ['proxy', 'proxyFile'], need: 'optional' },
-    ],
-  },
-)
 
 const kept = (table: string, fallback: string) =>
   retentionTime().prefault(fallback).describe(`How long rows of analytics.${table} are kept.`)

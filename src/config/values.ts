@@ -1,7 +1,8 @@
-import { parseDuration } from '../../settings/duration.ts'
-import { leaf, leafOrList, unfit } from '../../settings/leaf.ts'
-import { isLine, milliseconds, text } from '../../settings/values.ts'
-import { listenAllowed, readListen } from '../listen.ts'
+import type { z } from 'zod'
+import { parseDuration } from '../settings/duration.ts'
+import { type Alternatives, leaf, leafOrList, unfit } from '../settings/leaf.ts'
+import { isLine, milliseconds, text } from '../settings/values.ts'
+import { listenAllowed, readListen } from './listen.ts'
 
 /** How long rows are kept, as milliseconds, or for ever. */
 export function retentionTime() {
@@ -110,6 +111,21 @@ export function secretFile() {
     { allowed: 'the path of a file', secret: true, json: { type: 'string', minLength: 1 } },
     written => (isLine(written) ? written : unfit),
   )
+}
+
+/** A secret, or under a key of its own the file that holds nothing else; `again`: when the file is read again. */
+export function secretOrFile<K extends string>(key: K, noun: string, meaning: string, again = whenRefused) {
+  return {
+    [key]: secret(noun).optional().describe(meaning),
+    [`${key}File`]: secretFile().optional().describe(`File that holds ${noun}, instead of ${key}.${again}`),
+  } as Record<K | `${K}File`, z.ZodOptional<ReturnType<typeof secret>>>
+}
+
+const whenRefused = ' It is read again when it is refused.'
+
+/** That a secret must be given, in one of its forms. */
+export function givenOnce(key: string, ...suffixes: readonly string[]): Alternatives {
+  return { keys: ['', 'File', ...suffixes].map(suffix => `${key}${suffix}`), need: 'required' }
 }
 
 /** A program that prints a secret, and its arguments. There is no shell. */
