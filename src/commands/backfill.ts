@@ -10,6 +10,7 @@ import { frameOf, longestWindow } from '../planning/windows.ts'
 import { markRoom, markWanted } from '../postgres/backfill.ts'
 import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
+import { type Streams, streams } from '../streams/index.ts'
 import { isOfRooms, type StreamName } from '../streams/stream.ts'
 import { appSettings } from './app-settings.ts'
 import { cutToReach, leadOf, type Outside, type Reach } from './backfill/reach.ts'
@@ -71,8 +72,8 @@ interface RangeOptions extends Range {
  */
 async function backfillRange(options: RangeOptions): Promise<void> {
   if (options.from >= options.to) throw new CommandError('--from must be earlier than --to', exitUsage)
+  const stream = streamOfTime(options.stream)
   const config = await loadConfig(options.config, { env: process.env })
-  const stream = streamOfTime(config, options.stream)
   const app = appOf(config, options.app)
   const limits = limitsOf(config, app, stream)
   const lead = leadOf(config, app, config.streams[stream]!.operation.limitGroup)
@@ -118,8 +119,8 @@ function hasRange(part: Part): part is Available {
 }
 
 /** What does not go by time is told what happens instead. */
-function streamOfTime({ streams }: Config, name: StreamName): StreamName {
-  const stream = streams[name]!
+function streamOfTime(name: StreamName): StreamName {
+  const stream = (streams as Streams)[name]!
   if (stream.kind === 'window' || stream.kind === 'substream') return name
   throw new CommandError(
     `${name} does not go by time: ${insteadOf[stream.kind === 'feed' ? 'feed' : stream.scope]}`,
