@@ -158,6 +158,12 @@ test('answers have the fields that the contract names, and no others', () => {
   expectTypeOf<Session['sid']>().toEqualTypeOf<string>()
   expectTypeOf<Item<Session['data']>['mid']>().toEqualTypeOf<number>()
   expectTypeOf<Item<Answer<Analytics['usageInsight']>['data']>>().toHaveProperty('userCount')
+  type OfUser = Item<Answer<Analytics['realtimeQuality']>['data']>
+  expectTypeOf<OfUser['audioFreezeRate']>().toEqualTypeOf<number | null | undefined>()
+  expectTypeOf<OfUser['uid']>().toEqualTypeOf<number | string | undefined>()
+  expectTypeOf<Item<NonNullable<OfUser['values']>>['ts']>().toEqualTypeOf<number>()
+  expectTypeOf<Answer<Analytics['callMetrics']>>().not.toHaveProperty('total_size')
+  expectTypeOf<Answer<Players['deletePlayer']>>().toEqualTypeOf<undefined>()
   expectTypeOf<Answer<Players['createPlayer']>['player']['id']>().toEqualTypeOf<string>()
   expectTypeOf<Answer<Players['createPlayer']>['player']>().not.toHaveProperty('foo')
   expectTypeOf<Item<Answer<Players['listPlayers']>['players']>['name']>().toEqualTypeOf<
