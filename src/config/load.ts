@@ -47,9 +47,13 @@ export async function loadConfig(
  */
 export async function readConfig(
   text: string,
-  { name, env, folder }: { readonly name: string; readonly env: Environment; readonly folder: string },
+  {
+    name,
+    streams = shipped,
+    ...surroundings
+  }: { readonly name: string; readonly streams?: Streams } & Pick<Surroundings, 'env' | 'folder'>,
 ): Promise<Config> {
-  return await parse(text, name, { env, streams: shipped, folder, onDisk: undefined })
+  return await parse(text, name, { ...surroundings, streams, onDisk: undefined })
 }
 
 interface Surroundings {
