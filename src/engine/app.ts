@@ -1,6 +1,5 @@
 import type {
   CursorStream,
-  Hint,
   Stream,
   StreamName,
   Substream,
@@ -15,25 +14,14 @@ import {
   startGroupScheduler,
   type WorkSource,
 } from './ranges/group-scheduler.ts'
-import { createItemSource } from './ranges/item-source.ts'
+import { ItemSource } from './ranges/item-source.ts'
 import type { Pacers } from './ranges/pacer.ts'
 import { createRangeRules, type RangeRules } from './ranges/range-rules.ts'
 import { createShortage, type Shortage } from './ranges/shortage.ts'
 import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
-import { createWindowSource, type WindowSource } from './ranges/window-source.ts'
-import { type Poller, startPoller } from './series/poller.ts'
+import { WindowSource } from './ranges/window-source.ts'
+import { Poller } from './series/poller.ts'
 import type { GroupLimit } from './settings.ts'
-
-/** Everything that keeps one app drained: a poller for its rooms and lists, a drain for each limit group of its analytics. */
-export interface RunningApp {
-  /** Resolves when all of it has stopped and every page in hand is finished or given up. */
-  readonly done: Promise<void>
-  readonly wake: () => void
-  /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
-  readonly schedule: (stream: StreamName) => void
-  /** Has a room read again that someone wants read from its beginning. */
-  readonly reread: Poller['reread']
-}
 
 /** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
 const SOON_SHARE = 0.1
@@ -57,31 +45,56 @@ export interface AppOptions {
   readonly clockOffset: () => ClockOffset | undefined
 }
 
-export function startApp({ context, streams, pacers, clockOffset }: AppOptions): RunningApp {
-  const { app, clock } = context
-  const cursors = streams.filter(isCursor).filter(({ name }) => app.streams[name])
-  const poller = startPoller({ ...context, streams: cursors, names: streams.map(({ name }) => name) })
-  const drainContext: GroupContext = {
-    ...context,
-    onRooms: (hints: readonly Hint[]) => poller.discover(hints.map(({ room }) => room)),
-    onWork: () => wake(),
-    onRecovered: () => {
-      for (const source of windowSources) source.trust()
-      wake()
-    },
-  }
-  const windowSources: WindowSource[] = []
-  const budgeted = [...streams.filter(isWindow), ...streams.filter(isSubstream)]
-  const groups = Map.groupBy(budgeted, ({ operation }) => operation.limitGroup)
-  const drains = [...groups].flatMap(([name, members]) => startGroup(name, members))
-  const wake = () => {
-    for (const { wake } of [poller, ...drains]) wake()
+/** Everything that keeps one app drained: a poller for its rooms and lists, a scheduler for each limit group of its analytics. */
+export class RunningApp {
+  readonly #options: AppOptions
+  readonly #context: GroupContext
+  readonly #poller: Poller
+  readonly #windows: WindowSource[] = []
+  readonly #groups: readonly GroupScheduler[]
+  /** Resolves when all of it has stopped and every page in hand is finished or given up. */
+  readonly done: Promise<void>
+
+  constructor(options: AppOptions) {
+    this.#options = options
+    const { context, streams } = options
+    const cursors = streams.filter(isCursor).filter(({ name }) => context.app.streams[name])
+    this.#poller = new Poller({ ...context, streams: cursors, names: streams.map(({ name }) => name) })
+    this.#context = {
+      ...context,
+      onRooms: hints => this.#poller.discover(hints.map(({ room }) => room)),
+      onWork: () => this.wake(),
+      onRecovered: () => {
+        for (const source of this.#windows) source.trust()
+        this.wake()
+      },
+    }
+    const budgeted = [...streams.filter(isWindow), ...streams.filter(isSubstream)]
+    const groups = Map.groupBy(budgeted, ({ operation }) => operation.limitGroup)
+    this.#groups = [...groups].flatMap(([name, members]) => this.#startGroup(name, members))
+    this.done = Promise.all([this.#poller.done, ...this.#groups.map(({ done }) => done)]).then(() => {})
   }
 
-  function startGroup(name: string, members: readonly BudgetedStream[]): readonly GroupScheduler[] {
+  wake(): void {
+    for (const part of [this.#poller, ...this.#groups]) part.wake()
+  }
+
+  /** Has the whole app read anew by a stream; does nothing for a stream that is off or follows rooms or time. */
+  schedule(stream: StreamName): void {
+    this.#poller.schedule(stream)
+  }
+
+  /** Has a room read again that someone wants read from its beginning. */
+  reread(room: string, region: string | null): void {
+    this.#poller.reread(room, region)
+  }
+
+  #startGroup(name: string, members: readonly BudgetedStream[]): readonly GroupScheduler[] {
+    const { pacers, clockOffset, context } = this.#options
+    const { app, clock } = this.#options.context
     const limit = app.limits[name]
     if (!limit?.range) return []
-    const series = members.reduce((sum, stream) => sum + seriesOf(stream), 0)
+    const series = members.reduce((sum, stream) => sum + this.#seriesOf(stream), 0)
     const rules = createRangeRules(limit.range, clock, clockOffset)
     const group: Group = {
       rules,
@@ -89,37 +102,39 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
       availableData: limit.range.availableData,
       round: series * slowestSpacing(limit),
     }
-    if (!members.some(isDrained)) return []
+    if (!members.some(stream => this.#isDrained(stream))) return []
     const pacer = pacers.of(app.id, name, limit, series)
     const shortage = createShortage({
       ...{ context, capacity: pacer.share, availableData: group.availableData, now: group.rules.now },
       parts: members.filter(isSubstream).map(({ part }) => part),
     })
-    const sources = members.flatMap(stream => sourceOf(stream, group, shortage))
+    const sources = members.flatMap(stream => this.#sourceOf(stream, group, shortage))
     const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.availableData * SOON_SHARE)
-    return [startGroupScheduler(drainContext, { name, limit, sources, pacer, soon }, group.rules.now)]
+    return [startGroupScheduler(this.#context, { name, limit, sources, pacer, soon }, group.rules.now)]
   }
 
-  function seriesOf(stream: BudgetedStream): number {
+  #seriesOf(stream: BudgetedStream): number {
+    const { app } = this.#options.context
     return stream.kind === 'window' ? (app.windows[stream.name]?.series.length ?? 0) : 0
   }
 
   /** Also where a window stream is off: its series are closed. */
-  function isDrained(stream: BudgetedStream): boolean {
+  #isDrained(stream: BudgetedStream): boolean {
+    const { app } = this.#options.context
     return stream.kind === 'window' || app.details[stream.name] !== undefined
   }
 
-  function sourceOf(
+  #sourceOf(
     stream: BudgetedStream,
     { choice, rules, availableData, round }: Group,
     shortage: Shortage,
   ): readonly WorkSource[] {
+    const { context, streams } = this.#options
+    const { app } = context
     if (stream.kind === 'substream') {
       const settings = app.details[stream.name]
       if (!settings) return []
-      return [
-        createItemSource({ context: drainContext, stream, rules, availableData, shortage, ...settings }),
-      ]
+      return [new ItemSource({ context: this.#context, stream, rules, availableData, shortage, ...settings })]
     }
     // A stream that is off has its series closed, so that nobody waits for what they owe.
     const settings = app.windows[stream.name] ?? switchedOff
@@ -127,18 +142,11 @@ export function startApp({ context, streams, pacers, clockOffset }: AppOptions):
     const first = made.find(({ part, name }) => part === 'begins' && app.details[name])
     const details = first && app.limits[first.operation.limitGroup]?.range
     const substreams = made.map(({ name }) => name)
-    const source = createWindowSource({
-      ...{ context: drainContext, stream, settings, choice, rules, details, substreams, round },
+    const source = new WindowSource({
+      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, round },
     })
-    windowSources.push(source)
+    this.#windows.push(source)
     return [source]
-  }
-
-  return {
-    wake,
-    schedule: poller.schedule,
-    reread: poller.reread,
-    done: Promise.all([poller.done, ...drains.map(({ done }) => done)]).then(() => {}),
   }
 }
 

@@ -132,7 +132,7 @@ export function measure(
   { app, meter }: PageContext,
   stream: StreamName,
   isEmpty: boolean,
-  { rows, ignored = 0 }: TaskResult,
+  { ignored = 0, quality }: TaskResult,
   stored: CommitResult,
 ): void {
   const labels = { app: app.id, stream }
@@ -146,6 +146,5 @@ export function measure(
   for (const [reason, letters] of Object.entries(stored.deadLetters))
     meter.deadLetters(labels, reason, letters)
   if (ignored > 0) meter.ignored(labels, ignored)
-  const quality = rows['analytics.quality_realtime']
   if (quality) meter.quality(app.id, quality)
 }

@@ -5,6 +5,7 @@ import type { RangeLimits } from '../planning/windows.ts'
 import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
+import type { QualityRealtimeRow } from '../tables/analytics.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 
@@ -81,6 +82,8 @@ interface CursorStreamBase extends StreamBase {
   cadence(settings: object): { readonly activeEvery: number; readonly idleEvery: number }
   /** Of a stream of rooms: the share of the places of its limit group that it may fill, so that others have room. */
   readonly share?: number
+  /** Its log decides what a room is: the other streams of a room wait for it. */
+  readonly isParent?: true
   /** No event announces what it brings, so every sign of life in a room counts for it. */
   readonly isUnannounced?: true
 }
@@ -200,6 +203,8 @@ export interface WindowResult {
   readonly received?: readonly number[]
   /** How many values were told that nobody asked for. */
   readonly ignored?: number
+  /** Final values by which the quality of calls is judged now. */
+  readonly quality?: readonly QualityRealtimeRow[]
 }
 
 /** A work queue that another stream makes; each item is fetched once. */

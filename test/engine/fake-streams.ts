@@ -63,7 +63,7 @@ export const feed: FeedStream = {
   ...roomCadence('2s'),
   toRows,
 }
-export const roomLog: LogStream = { ...queue, name: 'room-events', operation: roomEvents }
+export const roomLog: LogStream = { ...queue, name: 'room-events', isParent: true, operation: roomEvents }
 export const quiz: LogStream = { ...queue, name: 'popup-quiz', isUnannounced: true, operation: popupQuiz }
 
 export function news(room: string, change: Hint['change'], at: number): Hint {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { measure } from '../../src/engine/poll-page.ts'
 import type { CommitResult, Meter } from '../../src/engine/ports.ts'
-import type { RowSet } from '../../src/tables/index.ts'
+import type { QualityRealtimeRow } from '../../src/tables/analytics.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'
 
-const rows = { 'analytics.quality_realtime': [{ value: 1 }] } as unknown as RowSet
+const quality = [{ value: 1 }] as unknown as readonly QualityRealtimeRow[]
 
 /** Everything that the meter is told of a page with one item, by the name of the figure. */
 function told(
@@ -25,7 +25,13 @@ function told(
     ...({ app, settings: settingsOf([app]), fence, purpose: 'live', meter } as const),
     ...{ signal: new AbortController().signal, admission: undefined as never },
   }
-  measure(context, 'realtime-quality', items.length === 0, { rows, rejects: [], ignored }, stored)
+  measure(
+    context,
+    'realtime-quality',
+    items.length === 0,
+    { rows: {}, rejects: [], ignored, quality },
+    stored,
+  )
   return calls
 }
 
@@ -39,7 +45,7 @@ describe('a page', () => {
       ['rows', [{ table: 3 }]],
       ['divergences', [labels, 1]],
       ['deadLetters', [labels, 'wrong_type', 4]],
-      ['quality', ['a1', rows['analytics.quality_realtime']]],
+      ['quality', ['a1', quality]],
     ])
     expect(told({ ...stored, deadLetters: {} }, [1], 3)).toContainEqual(['ignored', [labels, 3]])
     expect(told({ ...stored, deadLetters: {} }, [])[0]).toEqual(['page', [labels, 'empty']])

@@ -1,6 +1,6 @@
 import { Admission } from '../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
-import { startPoller } from '../../src/engine/series/poller.ts'
+import { Poller } from '../../src/engine/series/poller.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
 import { appOf, createRig, fence, settingsOf } from './rig.ts'
@@ -26,7 +26,7 @@ export function startApp(
   const outages: string[] = []
   const fenced: string[] = []
   const health = createStoreHealth(rig.log, () => outages.push('down'))
-  const poller = startPoller({
+  const poller = new Poller({
     ...rig,
     app,
     settings,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
-import { startEngine } from '../../src/engine/supervisor.ts'
+import { Engine } from '../../src/engine/supervisor.ts'
 import { feed, roomLog } from './fake-streams.ts'
 import { appOf, createRig, minute, second, settingsOf } from './rig.ts'
 
@@ -37,7 +37,7 @@ function started(apps: readonly string[] = ['a1']) {
   const rig = createRig(['room-events'])
   const ownership = new FakeOwnership(allShards(1))
   const settings = settingsOf(apps.map(id => appOf(id, ['app-events', 'room-events'])))
-  const engine = startEngine({ ...rig, ownership, settings, streams: [feed, roomLog] })
+  const engine = new Engine({ ...rig, ownership, settings, streams: [feed, roomLog] })
   const stop = async () => {
     const stopped = engine.stop()
     await rig.clock.advance(settings.drainDeadline)

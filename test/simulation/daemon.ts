@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import type { Log, Meter } from '../../src/engine/ports.ts'
-import { type EngineContext, startEngine } from '../../src/engine/supervisor.ts'
+import { Engine, type EngineContext } from '../../src/engine/supervisor.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createOwnership } from '../../src/postgres/ownership.ts'
@@ -92,7 +92,7 @@ export function bootDaemon(options: BootOptions): Daemon {
   const calls = throughKernel(watch.over(real), { kernel, process, setTime })
   const transport = createInProcessTransport({ kernel, process, clock, sandbox, deadline: settings.deadline })
   const { alter = (parts: EngineParts) => parts } = options
-  const engine = startEngine({
+  const engine = new Engine({
     ...alter({ ...plant('calls', calls), transport, streams: asked, settings }, process),
     ownership: calls.ownership,
     meter: noMeter,

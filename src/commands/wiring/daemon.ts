@@ -9,7 +9,7 @@ import { createLoad } from '../../engine/admission/load.ts'
 import { createQueue } from '../../engine/admission/queue.ts'
 import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
 import type { AppSettings } from '../../engine/settings.ts'
-import { startEngine } from '../../engine/supervisor.ts'
+import { Engine } from '../../engine/supervisor.ts'
 import { createNotificationHandler, noticeOutcomes, type Signer } from '../../http/notifications.ts'
 import { connect, connectionProblem } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
@@ -114,7 +114,7 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
       log.debug('an answer ended only with its connection', { operation: called(operation) })
     },
   })
-  const engine = startEngine({
+  const engine = new Engine({
     ...{ store, ledger: createLedger(pool), ownership, transport, meter, log, settings, streams },
     ...{ clock: systemClock, random: systemRandom },
     queue: createQueue(),

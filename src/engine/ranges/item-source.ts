@@ -13,6 +13,7 @@ import {
   type ItemLoss,
   type OpenItem,
   StoreUnavailable,
+  type StreamLabels,
 } from '../ports.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import type { RangeRules } from './range-rules.ts'
@@ -56,164 +57,196 @@ const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
 const MOST_PAGES = 10_000
 
 /** The work queue of one stream of an app. */
-export function createItemSource(source: ItemSourceContext): WorkSource {
-  const { context, stream, rules, availableData, concurrency, shortage } = source
-  const { app, clock, random, store, log, health, meter } = context
-  const labels = { app: app.id, stream: stream.name }
-  const busy = new Set<string>()
-  const weights = createWeights()
-  let expiredAt = Number.NEGATIVE_INFINITY
-  let measuredAt = Number.NEGATIVE_INFINITY
+export class ItemSource implements WorkSource {
+  readonly #source: ItemSourceContext
+  readonly #context: GroupContext
+  readonly #labels: StreamLabels
+  /** Items that are being fetched. */
+  readonly #busy = new Set<string>()
+  readonly #weights = createWeights()
+  #expiredAt = Number.NEGATIVE_INFINITY
+  #measuredAt = Number.NEGATIVE_INFINITY
 
-  async function find(): Promise<PendingWork> {
+  constructor(source: ItemSourceContext) {
+    this.#source = source
+    this.#context = source.context
+    this.#labels = { app: source.context.app.id, stream: source.stream.name }
+  }
+
+  /** Its items are made known by other streams. */
+  async begin(): Promise<void> {}
+
+  async find(): Promise<PendingWork> {
+    const { stream, rules, availableData, concurrency, shortage } = this.#source
+    const { app, clock, store } = this.#context
     const now = rules.now()
     const bounds = rules.bounds()
-    await expire(rules.gone(1))
-    await measure(now)
+    await this.#expire(rules.gone(1))
+    await this.#measure(now)
     await shortage.look()
     // What ends while the list is being read is in it as it was before.
-    const wasBusy = new Set(busy)
+    const wasBusy = new Set(this.#busy)
     const recent = now - Math.min(availableData * LIVE_SHARE, LIVE_SECONDS)
-    const limit = concurrency + busy.size
+    const limit = concurrency + this.#busy.size
     const since = clock.monotonic()
     const isShort = shortage.isShort()
     const young = { ...bounds, after: Math.max(bounds.after, recent) }
     const live = await store.items(app.id, stream.name, young, limit, isShort ? 'newest' : 'oldest')
     const after = bounds.after + (stream.part === 'begins' ? shortage.lead() : 0)
     const past = await store.items(app.id, stream.name, { ...bounds, after, upTo: recent }, limit)
-    const isFree = (item: OpenItem) => !busy.has(keyOf(item)) && !wasBusy.has(keyOf(item))
+    const isFree = (item: OpenItem) => !this.#busy.has(keyOf(item)) && !wasBusy.has(keyOf(item))
     // Where the newest go first it alone is offered: of several, what expires first would be chosen.
     const newest = isShort ? live.find(item => item.failures === 0 && isFree(item)) : undefined
     const offered = newest ? live.filter(item => item === newest || item.failures > 0) : live
     const free = [...offered, ...past].filter(isFree)
     return {
-      requests: free.map(item => requestOf(item, recent)),
-      again: free.length > 0 ? LOOK_EVERY_MS : await idle(bounds, since),
+      requests: free.map(item => this.#requestOf(item, recent)),
+      again: free.length > 0 ? LOOK_EVERY_MS : await this.#idle(bounds, since),
     }
   }
 
   /** For how many ms there is nothing to fetch, where there was nothing `since` (monotonic ms). */
-  async function idle(bounds: ItemBounds, since: number): Promise<number> {
+  async #idle(bounds: ItemBounds, since: number): Promise<number> {
+    const { stream } = this.#source
+    const { app, clock, store } = this.#context
     const wait = await store.itemDueIn(app.id, stream.name, bounds, clock.monotonic() - since)
     return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
   }
 
-  async function expire(upperBound: number): Promise<void> {
-    if (clock.monotonic() - expiredAt < EXPIRE_EVERY_MS) return
-    const lost = await store.expireItems(context.fence(), app.id, stream.name, upperBound)
-    expiredAt = clock.monotonic()
-    if (lost > 0) log.warn('details of calls left the reach of the plan unread', { ...labels, gaps: lost })
+  async #expire(upperBound: number): Promise<void> {
+    const { stream } = this.#source
+    const { app, clock, store, log } = this.#context
+    if (clock.monotonic() - this.#expiredAt < EXPIRE_EVERY_MS) return
+    const lost = await store.expireItems(this.#context.fence(), app.id, stream.name, upperBound)
+    this.#expiredAt = clock.monotonic()
+    if (lost > 0)
+      log.warn('details of calls left the reach of the plan unread', { ...this.#labels, gaps: lost })
   }
 
-  async function measure(now: number): Promise<void> {
-    if (clock.monotonic() - measuredAt < MEASURE_EVERY_MS) return
+  async #measure(now: number): Promise<void> {
+    const { stream, availableData } = this.#source
+    const { app, clock, store, meter } = this.#context
+    if (clock.monotonic() - this.#measuredAt < MEASURE_EVERY_MS) return
     const { seconds, oldest } = await store.backlogItems(app.id, stream.name)
-    measuredAt = clock.monotonic()
-    meter.owed(labels, {
+    this.#measuredAt = clock.monotonic()
+    meter.owed(this.#labels, {
       seconds,
       expiresIn: oldest === null ? null : (oldest + availableData - now) * 1_000,
     })
   }
 
-  function requestOf(item: OpenItem, recent: number): PendingRequest {
+  #requestOf(item: OpenItem, recent: number): PendingRequest {
+    const { stream, availableData } = this.#source
     const isLive = item.origin === 'live' && item.from > recent
     const purpose = item.failures > 0 ? 'repair' : isLive ? 'live' : 'backfill'
     const completes = stream.part === 'completes'
     return {
       ...{ purpose, completes, isFailing: item.failures > 0 },
       expiresAt: item.from + availableData,
-      run: () => run(item, purpose),
+      run: () => this.#run(item, purpose),
     }
   }
 
-  async function run(item: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
-    busy.add(keyOf(item))
+  async #run(item: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
+    const { stream } = this.#source
+    const { clock } = this.#context
+    this.#busy.add(keyOf(item))
     try {
-      await fetchItem(item, purpose)
+      await this.#fetchItem(item, purpose)
     } catch (error) {
       await clock.sleep(
-        afterFault(context, stream.name, error, () => item.failures + 1),
-        context.signal,
+        afterFault(this.#context, stream.name, error, () => item.failures + 1),
+        this.#context.signal,
       )
     } finally {
-      busy.delete(keyOf(item))
+      this.#busy.delete(keyOf(item))
     }
   }
 
   /** Fetches an item page by page. */
-  async function fetchItem(first: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
-    if (first.inHandOf !== null && first.inHandOf !== context.fence().owner) return await lighten(first)
-    const fitting = parts(first)
-    if (fitting) return await replace(first, fitting)
+  async #fetchItem(first: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
+    const { stream, rules } = this.#source
+    const { health } = this.#context
+    if (first.inHandOf !== null && first.inHandOf !== this.#context.fence().owner)
+      return await this.#lighten(first)
+    const fitting = this.#parts(first)
+    if (fitting) return await this.#replace(first, fitting)
     let item = first
-    const again = pauseOf(item, unread)
+    const again = this.#pauseOf(item, unread)
     for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const fence = context.fence()
+      const fence = this.#context.fence()
       const shorter = item.to - item.from >= rules.timeFrame() ? stream.shorten(item) : undefined
-      if (shorter) return await replace(item, shorter)
+      if (shorter) return await this.#replace(item, shorter)
       const life = (item.from - rules.bounds().after) * 1_000
-      if (life <= 0 || context.signal.aborted) return
+      if (life <= 0 || this.#context.signal.aborted) return
       const attempt = rules.begin({ start: item.from, end: item.to })
       if (!attempt) return
-      const page = { ...context, fence, purpose }
+      const page = { ...this.#context, fence, purpose }
       const task = itemTask(page, stream, item, { life, again })
       const result = await attempt.of(poll(page, task), told => {
         return told.outcome === 'failed' ? told.failure.kind : told.outcome === 'read' ? 'served' : 'unknown'
       })
-      if (result.outcome === 'failed') return afterFailure(item, result.failure)
-      if (result.outcome === 'fenced') return context.onFenced()
+      if (result.outcome === 'failed') return this.#afterFailure(item, result.failure)
+      if (result.outcome === 'fenced') return this.#context.onFenced()
       if (result.outcome !== 'read') return
       const { stored, pageResult, fill } = result
-      if (stored.outcome === 'fenced') return context.onFenced()
+      if (stored.outcome === 'fenced') return this.#context.onFenced()
       if (stored.outcome !== 'committed') return
       health.worked()
-      if (stream.several && fill !== undefined) weights.learn(stream.several.count(item), fill)
-      if (pageResult.work.length > 0) context.onWork()
+      if (stream.several && fill !== undefined) this.#weights.learn(stream.several.count(item), fill)
+      if (pageResult.work.length > 0) this.#context.onWork()
       if (pageResult.reading === 'whole') return
       item = { ...item, version: stored.version, page: item.page + 1, streamState: pageResult.streamState }
     }
   }
 
   /** Items that ask for as much as fits into one answer; undefined where the item does itself. */
-  function parts(item: OpenItem): readonly WorkItem[] | undefined {
-    const most = weights.most()
+  #parts(item: OpenItem): readonly WorkItem[] | undefined {
+    const { stream } = this.#source
+    const most = this.#weights.most()
     if (!stream.several || item.page > 1 || stream.several.count(item) <= most) return undefined
     return stream.several.divide(item, most)
   }
 
   /** A process did not live to store the answer to it: less is asked for, and what is too much in any size is set aside. */
-  async function lighten(item: OpenItem): Promise<void> {
+  async #lighten(item: OpenItem): Promise<void> {
+    const { stream } = this.#source
+    const { app, store, log } = this.#context
     const smaller = stream.split(item)
     log.error('a process ended while it read a large answer; less is asked for', {
-      ...labels,
+      ...this.#labels,
       last: !smaller,
     })
-    if (smaller) return replace(item, smaller)
-    await keepQuestion(item)
-    await store.loseItem(context.fence(), app.id, item, 'too_large')
+    if (smaller) return this.#replace(item, smaller)
+    await this.#keepQuestion(item)
+    await store.loseItem(this.#context.fence(), app.id, item, 'too_large')
     log.error('details of a call cannot be had; they are in the gap ledger', {
-      ...labels,
+      ...this.#labels,
       reason: 'too_large',
     })
   }
 
   /** Nobody has the answer, so the question stands for it. */
-  async function keepQuestion(item: OpenItem): Promise<void> {
+  async #keepQuestion(item: OpenItem): Promise<void> {
+    const { stream } = this.#source
+    const { app, store, meter } = this.#context
     const { target } = requestLine(stream.operation, stream.request(app.id, item, item.page))
     const detail = 'a process ended while it read the answer to this question'
     const letter = {
-      ...labels,
+      ...this.#labels,
       series: item.key,
       reason: 'too_large',
       detail,
       body: Buffer.from(target),
     } as const
     if ((await store.deadLetter({ ...letter, alike: 'by body' })) === 'new')
-      meter.deadLetters(labels, 'too_large', 1)
+      meter.deadLetters(this.#labels, 'too_large', 1)
   }
 
-  async function afterFailure(item: OpenItem, failure: Failure): Promise<void> {
-    const fence = context.fence()
+  async #afterFailure(item: OpenItem, failure: Failure): Promise<void> {
+    const { stream } = this.#source
+    const { app, store } = this.#context
+    const fence = this.#context.fence()
     const { body: _, ...told } = failure
     const { kind } = told
     const smaller =
@@ -223,23 +256,24 @@ export function createItemSource(source: ItemSourceContext): WorkSource {
           ? stream.shorten(item)
           : undefined
     // Nothing is set aside of what is asked for in parts now.
-    await reportFailure({ ...context, stream, series: item.key }, smaller ? told : failure)
-    if (smaller) return replace(item, smaller)
+    await reportFailure({ ...this.#context, stream, series: item.key }, smaller ? told : failure)
+    if (smaller) return this.#replace(item, smaller)
     // Nothing is given up before it cannot be had: who refuses it now may serve it later.
-    await store.deferItem(fence, app.id, item, pauseOf(item, failure), losses[kind])
+    await store.deferItem(fence, app.id, item, this.#pauseOf(item, failure), losses[kind])
   }
 
   /** For how long an item that could not be had now is not asked for, ms. */
-  function pauseOf({ failures }: OpenItem, failure: Failure): number {
+  #pauseOf({ failures }: OpenItem, failure: Failure): number {
+    const { availableData } = this.#source
+    const { random } = this.#context
     return questionPause(failure, failures + 1, { available: availableData, chance: random.next() })
   }
 
-  async function replace(item: OpenItem, smaller: readonly WorkItem[]): Promise<void> {
-    await store.splitItem(context.fence(), app.id, item, smaller)
-    context.onWork()
+  async #replace(item: OpenItem, smaller: readonly WorkItem[]): Promise<void> {
+    const { app, store } = this.#context
+    await store.splitItem(this.#context.fence(), app.id, item, smaller)
+    this.#context.onWork()
   }
-
-  return { begin: async () => {}, find }
 }
 
 function keyOf({ key, part }: OpenItem): string {

@@ -39,7 +39,7 @@ export function createShortage({ context, parts, availableData, capacity, now }:
   let share = 0
   let perSlice = 0
 
-  /** Requests for something of which one stream asks so many times, and another so many. */
+  /** Requests for something of which the stream that begins asks so many times, and the one that completes so many. */
   const cost = (ofSessions: number, ofMetrics: number) =>
     (parts.includes('begins') ? ofSessions : 0) + (parts.includes('completes') ? ofMetrics : 0)
 

@@ -29,43 +29,48 @@ export interface Followed {
   passing?: 'going on' | 'over'
 }
 
-/** Which series of a window stream are asked for: those of the configuration, and of channels that come and go. */
-export interface Following {
-  readonly series: ReadonlyMap<string, Followed>
-  readonly begin: () => Promise<void>
-  /** Follows the channels in which something goes on now, and no longer those in which it is over. */
-  readonly renew: () => Promise<void>
-}
-
 /** A first start goes back as far as the plan reaches, less what leaves the reach until it is read, seconds. */
 export const FIRST_LEAD = 60
 
-export function followWindows(source: WindowSourceContext): Following {
-  const { context, stream, settings, choice, rules, details, substreams, round } = source
-  const { app, clock, store } = context
-  const { live, frame, allowedLateness } = settings
-  const follow = (one: WindowSeries): Followed => {
-    return { one, state: newSeries(clock.monotonic(), settings.revisitEvery) }
-  }
-  const followed = new Map(settings.series.map(one => [one.key, follow(one)]))
-  let chosen: readonly LiveChannel[] = []
+/** Which series of a window stream are asked for: those of the configuration, and of channels that come and go. */
+export class WindowFollowing {
+  readonly #source: WindowSourceContext
+  readonly #context: GroupContext
+  readonly series: Map<string, Followed>
+  #chosen: readonly LiveChannel[] = []
 
-  async function begin(): Promise<void> {
-    const fence = context.fence()
+  constructor(source: WindowSourceContext) {
+    this.#source = source
+    this.#context = source.context
+    this.series = new Map(source.settings.series.map(one => [one.key, this.#follow(one)]))
+  }
+
+  /** Follows the channels in which something goes on now, and no longer those in which it is over. */
+  renew(): Promise<void> {
+    return this.#choose(noSeries)
+  }
+
+  async begin(): Promise<void> {
+    const { stream, settings, rules, details, substreams } = this.#source
+    const { app, store } = this.#context
+    const fence = this.#context.fence()
     // Details of calls that were out of their reach before anyone asked are owed by nobody.
     for (const name of details ? substreams : []) {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }
-    await make(settings.series, 'lasting')
+    await this.#make(settings.series, 'lasting')
     const open = new Set((await store.windows(app.id, stream.name)).map(({ series }) => series))
-    await choose(open)
+    await this.#choose(open)
     for (const series of open) {
-      if (!followed.has(series)) await store.leaveWindows(fence, app.id, stream.name, series)
+      if (!this.series.has(series)) await store.leaveWindows(fence, app.id, stream.name, series)
     }
   }
 
   /** All that can be had of the past is owed, or nothing of it. */
-  async function make(all: readonly WindowSeries[], kind: 'lasting' | 'passing'): Promise<void> {
+  async #make(all: readonly WindowSeries[], kind: 'lasting' | 'passing'): Promise<void> {
+    const { stream, settings, rules, round } = this.#source
+    const { app, store } = this.#context
+    const { frame, allowedLateness } = settings
     const alike = Map.groupBy(all, ({ step, expects }) => `${step} ${expects}`)
     for (const series of alike.values()) {
       const { step, expects } = series[0]!
@@ -76,43 +81,51 @@ export function followWindows(source: WindowSourceContext): Following {
         : frameOf(own, rules.now() + FIRST_LEAD + round).upperBound
       const keys = series.map(({ key }) => key)
       const each = expects === 'each' ? step : undefined
-      await store.beginWindows(context.fence(), app.id, stream.name, keys, from, each, isPassing)
+      await store.beginWindows(this.#context.fence(), app.id, stream.name, keys, from, each, isPassing)
     }
   }
 
   /** `open`: series that were asked for before this process began. */
-  async function choose(open: ReadonlySet<string>): Promise<void> {
+  async #choose(open: ReadonlySet<string>): Promise<void> {
+    const { settings, choice } = this.#source
+    const { live } = settings
     if (!live) return
     const wasAsked = (channel: string) => live.of(channel).some(({ key }) => open.has(key))
     const now = await choice.now(live.most, wasAsked)
-    if (now === chosen) return
+    if (now === this.#chosen) return
     const wanted = new Map<string, { readonly one: WindowSeries; readonly isOver: boolean }>()
     for (const { channel, endedAt } of now) {
       for (const one of live.of(channel)) wanted.set(one.key, { one, isOver: endedAt !== null })
     }
-    const fresh = [...wanted.values()].map(({ one }) => one).filter(({ key }) => !followed.has(key))
-    await make(fresh, 'passing')
+    const fresh = [...wanted.values()].map(({ one }) => one).filter(({ key }) => !this.series.has(key))
+    await this.#make(fresh, 'passing')
     for (const one of fresh) {
-      const each: Followed = { ...follow(one), passing: 'going on' }
+      const each: Followed = { ...this.#follow(one), passing: 'going on' }
       // Nothing is owed yet of one that is new.
       if (!open.has(one.key)) each.state.liveAt += settings.every
-      followed.set(one.key, each)
+      this.series.set(one.key, each)
     }
-    for (const [key, each] of followed) {
+    for (const [key, each] of this.series) {
       if (!each.passing) continue
       const still = wanted.get(key)
       if (still) each.passing = still.isOver ? 'over' : 'going on'
-      else if (!each.state.isBusy) await leave(key)
+      else if (!each.state.isBusy) await this.#leave(key)
     }
-    chosen = now
+    this.#chosen = now
   }
 
-  async function leave(key: string): Promise<void> {
-    await store.leaveWindows(context.fence(), app.id, stream.name, key)
-    followed.delete(key)
+  async #leave(key: string): Promise<void> {
+    const { stream } = this.#source
+    const { app, store } = this.#context
+    await store.leaveWindows(this.#context.fence(), app.id, stream.name, key)
+    this.series.delete(key)
   }
 
-  return { series: followed, begin, renew: () => choose(noSeries) }
+  #follow(one: WindowSeries): Followed {
+    const { settings } = this.#source
+    const { clock } = this.#context
+    return { one, state: newSeries(clock.monotonic(), settings.revisitEvery) }
+  }
 }
 
 const noSeries: ReadonlySet<string> = new Set()

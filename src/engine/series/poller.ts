@@ -4,35 +4,16 @@ import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { faultBackoff } from '../admission/retry-rules.ts'
 import { StoreUnavailable } from '../ports.ts'
-import { createWakeup } from '../waiting.ts'
-import { createRelief, discover } from './discovery.ts'
+import { createWakeup, type Wakeup } from '../waiting.ts'
+import { Discovery } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed.ts'
-import { createRescheduler } from './rescheduler.ts'
-import { type PollerContext, parentStream, Rooms } from './rooms.ts'
+import { Rescheduler } from './rescheduler.ts'
+import { type PollerContext, Rooms } from './rooms.ts'
 import { createStreamSchedule, type StreamSchedule } from './stream-schedule.ts'
 import { type SyncResult, syncSeries } from './sync.ts'
 import { feedSeries, inRegion } from './whereabouts.ts'
 
-/**
- * Keeps one app's series synced in time: a lane for each stream, and what each sync says about the next one.
- */
-export interface Poller {
-  /** Resolves when the poller has stopped and every page in hand is finished or given up. */
-  readonly done: Promise<void>
-  /** Looks at once at what may be done now. */
-  readonly wake: () => void
-  /** Rooms that others have heard of; those that are not known yet are looked at. */
-  readonly discover: (rooms: readonly string[]) => void
-  /** Has a room read again that someone wants read from its beginning, where it was found last if that is known. */
-  readonly reread: (room: string, region: string | null) => void
-  /**
-   * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
-   * served together; while the provider or the database fails, the next try comes as it would without them.
-   */
-  readonly schedule: (stream: StreamName) => void
-}
-
-/** The poller looks at its lanes at least this often, ms, so that its gauges are never older. */
+/** The poller looks at its schedules at least this often, ms, so that its gauges are never older. */
 const LONGEST_NAP_MS = 10_000
 
 /** Share of what the limits allow that is spent, at most, on what others want. */
@@ -41,119 +22,157 @@ const SHARE_FOR_WISHES = 0.5
 /** The gauges of the schedule are not set more often than this, ms. */
 const GAUGE_EVERY_MS = 1_000
 
-export function startPoller(context: PollerContext): Poller {
-  const { app, clock, random, store, log, meter, signal, settings, health } = context
-  const wakeup = createWakeup(clock)
-  const rooms = new Rooms(app, context.streams, clock, settings.roomMemory, settings.mostRooms)
-  const feeds = new Map<string, FeedGaps>(feedSeries(app).map(series => [series, gapsOf(series)]))
-  const feedGaps = (series: string) => feeds.get(series)!
-  const schedules = new Map<StreamName, StreamSchedule>(
-    context.streams.map(stream => [stream.name, createStreamSchedule(stream, clock, regionOf(stream))]),
-  )
-  const rescheduler = createRescheduler({ context, rooms, feedGaps, schedule, readLog, drop })
-  const relieve = createRelief(context, rooms, room => schedule(parentStream, room, 0))
-  const inHand = new Set<Promise<void>>()
-  let gaugedAt = Number.NEGATIVE_INFINITY
+/** Keeps one app's series synced in time: a schedule for each stream, and what each sync says about the next one. */
+export class Poller {
+  readonly #context: PollerContext
+  readonly #wakeup: Wakeup
+  readonly #rooms: Rooms
+  /** Of each feed. */
+  readonly #feeds: ReadonlyMap<string, FeedGaps>
+  readonly #schedules: ReadonlyMap<StreamName, StreamSchedule>
+  readonly #rescheduler: Rescheduler
+  readonly #discovery: Discovery
+  readonly #inHand = new Set<Promise<void>>()
+  #gaugedAt = Number.NEGATIVE_INFINITY
+  /** Resolves when the poller has stopped and every page in hand is finished or given up. */
+  readonly done: Promise<void>
 
-  /** Where the series of a stream are asked for; '' is where the app is. */
-  function regionOf({ scope }: CursorStream): (series: string) => string {
-    return scope === 'app' ? series => series : room => rooms.find(room)?.whereabouts.region ?? app.region
+  constructor(context: PollerContext) {
+    this.#context = context
+    const { app, clock, streams } = context
+    this.#wakeup = createWakeup(clock)
+    this.#rooms = new Rooms(context)
+    this.#feeds = new Map(feedSeries(app).map(series => [series, this.#gapsOf(series)]))
+    this.#schedules = new Map(
+      streams.map(stream => [stream.name, createStreamSchedule(stream, clock, this.#regionOf(stream))]),
+    )
+    this.#rescheduler = new Rescheduler(context, this.#rooms, {
+      feedGaps: series => this.#feeds.get(series)!,
+      schedule: (stream, series, within) => this.#plan(stream, series, within),
+      readLog: room => this.#readLog(room),
+      drop: room => this.#drop(room),
+    })
+    this.#discovery = new Discovery(context, this.#rooms, (room, within) =>
+      this.#plan(this.#rooms.parent, room, within),
+    )
+    this.done = this.#run()
   }
 
-  function gapsOf(series: string): FeedGaps {
+  /** Looks at once at what may be done now. */
+  wake(): void {
+    this.#wakeup.notify()
+  }
+
+  /** Where the series of a stream are asked for; '' is where the app is. */
+  #regionOf({ scope }: CursorStream): (series: string) => string {
+    const { app } = this.#context
+    return scope === 'app'
+      ? series => series
+      : room => this.#rooms.find(room)?.whereabouts.region ?? app.region
+  }
+
+  #gapsOf(series: string): FeedGaps {
+    const { app, clock, store, settings } = this.#context
     return createFeedGaps({
-      ...{ app: app.id, series, store, fence: context.fence, clock },
+      ...{ app: app.id, series, store, fence: this.#context.fence, clock },
       arrivesWithin: settings.deadline + REACH_MARGIN_MS,
       memory: settings.roomMemory,
     })
   }
 
-  function schedule(stream: StreamName, series: string, within: number): void {
-    schedules.get(stream)?.schedule(series, within)
-    wakeup.notify()
+  #plan(stream: StreamName, series: string, within: number): void {
+    this.#schedules.get(stream)?.schedule(series, within)
+    this.#wakeup.notify()
   }
 
-  function readLog(room: string): void {
-    schedules.get(parentStream)?.scheduleIfIdle(room)
-    wakeup.notify()
+  #readLog(room: string): void {
+    this.#schedules.get(this.#rooms.parent)?.scheduleIfIdle(room)
+    this.#wakeup.notify()
   }
 
-  function drop(room: string): void {
-    for (const schedule of schedules.values()) schedule.drop(room)
+  #drop(room: string): void {
+    for (const schedule of this.#schedules.values()) schedule.drop(room)
   }
 
   /** While it is uncertain whether the database is well, one sync of each stream tries it. */
-  function concurrencyOf({ stream }: StreamSchedule): number {
-    return health.state() === 'up' ? rooms.settings(stream.name).concurrency : 1
+  #concurrencyOf({ stream }: StreamSchedule): number {
+    const { health } = this.#context
+    return health.state() === 'up' ? this.#rooms.settings(stream.name).concurrency : 1
   }
 
-  function startDue(): void {
+  #startDue(): void {
+    const { health } = this.#context
     if (health.state() === 'down') return
-    for (const schedule of schedules.values()) {
-      for (let series = take(schedule); series !== undefined; series = take(schedule)) start(schedule, series)
+    for (const schedule of this.#schedules.values()) {
+      for (let series = this.#take(schedule); series !== undefined; series = this.#take(schedule))
+        this.#start(schedule, series)
     }
   }
 
-  function take(schedule: StreamSchedule): string | undefined {
-    return schedule.take(concurrencyOf(schedule))
+  #take(schedule: StreamSchedule): string | undefined {
+    return schedule.take(this.#concurrencyOf(schedule))
   }
 
-  function start(schedule: StreamSchedule, series: string): void {
-    if (rescheduler.waitsForLog(schedule.stream, series)) {
+  #start(schedule: StreamSchedule, series: string): void {
+    if (this.#rescheduler.waitsForLog(schedule.stream, series)) {
       schedule.end(series, undefined)
       return
     }
-    const run = runSync(schedule, series).finally(() => {
-      inHand.delete(run)
-      wakeup.notify()
+    const run = this.#runSync(schedule, series).finally(() => {
+      this.#inHand.delete(run)
+      this.#wakeup.notify()
     })
-    inHand.add(run)
+    this.#inHand.add(run)
   }
 
-  async function runSync(schedule: StreamSchedule, series: string): Promise<void> {
+  async #runSync(schedule: StreamSchedule, series: string): Promise<void> {
     let within: number | undefined
     try {
-      if (schedule.stream.kind === 'feed') await reviewFeed(series)
-      within = await rescheduler.after(schedule, series, await look(schedule, series))
+      if (schedule.stream.kind === 'feed') await this.#reviewFeed(series)
+      within = await this.#rescheduler.after(schedule, series, await this.#look(schedule, series))
     } catch (error) {
-      within = rescheduler.afterError(schedule, series, error)
+      within = this.#rescheduler.afterError(schedule, series, error)
     }
     schedule.end(series, within)
-    if (schedule.stream.scope === 'room') makeRoom(series)
+    if (schedule.stream.scope === 'room') this.#makeRoom(series)
   }
 
   /** While others wait, a room of which all has been read for now makes room; its turn comes again. */
-  function makeRoom(room: string): void {
-    if (!rooms.isCrowded || ![...schedules.values()].every(schedule => schedule.rests(room))) return
-    rooms.rest(room)
-    drop(room)
+  #makeRoom(room: string): void {
+    if (!this.#rooms.isCrowded || ![...this.#schedules.values()].every(schedule => schedule.rests(room)))
+      return
+    this.#rooms.rest(room)
+    this.#drop(room)
   }
 
-  async function leaveWaiting(names: readonly string[]): Promise<void> {
-    rooms.crowd(true)
-    await store.discoverRooms(context.fence(), app.id, names).catch((error: unknown) => {
+  async #leaveWaiting(names: readonly string[]): Promise<void> {
+    const { app, store, log } = this.#context
+    this.#rooms.crowd(true)
+    await store.discoverRooms(this.#context.fence(), app.id, names).catch((error: unknown) => {
       log.error('rooms that calls told of could not be set down', { app: app.id, error })
     })
   }
 
-  async function relieveCrowd(): Promise<void> {
+  async #relieveCrowd(): Promise<void> {
+    const { app, log, health } = this.#context
     try {
-      await relieve()
+      await this.#discovery.relieve()
     } catch (error) {
       if (error instanceof StoreUnavailable) health.failed(error.fault)
       else log.error('rooms that wait could not be found; trying again', { app: app.id, error })
     }
   }
 
-  function look(schedule: StreamSchedule, series: string): Promise<SyncResult> {
+  #look(schedule: StreamSchedule, series: string): Promise<SyncResult> {
+    const { app } = this.#context
     const { stream, tailMemory } = schedule
-    const purpose: Purpose = stream.scope === 'app' || stream.name === parentStream ? 'live' : 'revisit'
-    const room = stream.scope === 'room' && rooms.isDoubtful(series) ? 'doubtful' : 'known'
+    const purpose: Purpose = stream.scope === 'app' || stream.isParent ? 'live' : 'revisit'
+    const room = stream.scope === 'room' && this.#rooms.isDoubtful(series) ? 'doubtful' : 'known'
     return syncSeries(
       {
-        ...context,
-        app: inRegion(app, regionOf(stream)(series)),
-        fence: context.fence(),
+        ...this.#context,
+        app: inRegion(app, this.#regionOf(stream)(series)),
+        fence: this.#context.fence(),
         stream,
         series,
         purpose,
@@ -163,41 +182,46 @@ export function startPoller(context: PollerContext): Poller {
   }
 
   /** A consuming answer that nobody stored may have held events of any room. */
-  async function reviewFeed(series: string): Promise<void> {
-    if ((await feedGaps(series).review()) === 'nothing new' || !schedules.has(parentStream)) return
-    const { activeEvery } = rooms.settings(parentStream)
-    for (const room of rooms.names()) schedule(parentStream, room, random.next() * activeEvery)
+  async #reviewFeed(series: string): Promise<void> {
+    const { random } = this.#context
+    if ((await this.#feeds.get(series)!.review()) === 'nothing new' || !this.#rooms.areFollowed) return
+    const { activeEvery } = this.#rooms.settings(this.#rooms.parent)
+    for (const room of this.#rooms.names()) this.#plan(this.#rooms.parent, room, random.next() * activeEvery)
   }
 
-  async function begin(): Promise<void> {
+  async #begin(): Promise<void> {
+    const { app, store, names } = this.#context
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
-    const [on, off] = [context.names.filter(isOn), context.names.filter(name => !isOn(name))]
-    await store.noteStreams(context.fence(), app.id, { on, off })
-    if (schedules.has('app-events')) await changeFeeds()
-    for (const { stream } of schedules.values()) {
-      if (stream.kind === 'feed') for (const series of feeds.keys()) schedule(stream.name, series, 0)
-      else if (stream.scope === 'app') schedule(stream.name, '', 0)
+    const [on, off] = [names.filter(isOn), names.filter(name => !isOn(name))]
+    await store.noteStreams(this.#context.fence(), app.id, { on, off })
+    for (const { stream } of this.#schedules.values())
+      if (stream.kind === 'feed') await this.#changeFeeds(stream.name)
+    for (const { stream } of this.#schedules.values()) {
+      if (stream.kind === 'feed') for (const series of this.#feeds.keys()) this.#plan(stream.name, series, 0)
+      else if (stream.scope === 'app') this.#plan(stream.name, '', 0)
     }
-    if (schedules.has(parentStream)) await discover(context, rooms, schedule)
+    if (this.#rooms.areFollowed) await this.#discovery.followAll()
   }
 
   /**
    * Feeds of regions in which the app is no more: what they handed out last is set down, and nothing waits for them. One
    * that comes back owes nothing of the time between.
    */
-  async function changeFeeds(): Promise<void> {
-    for (const series of feeds.keys()) await store.follow(context.fence(), app.id, 'app-events', series)
-    for (const { series } of await store.openSeries(app.id, 'app-events')) {
-      if (feeds.has(series)) continue
-      await store.recordUnread(context.fence(), app.id, series)
-      await store.closeSeries(context.fence(), app.id, 'app-events', series)
+  async #changeFeeds(feed: StreamName): Promise<void> {
+    const { app, store } = this.#context
+    for (const series of this.#feeds.keys()) await store.follow(this.#context.fence(), app.id, feed, series)
+    for (const { series } of await store.openSeries(app.id, feed)) {
+      if (this.#feeds.has(series)) continue
+      await store.recordUnread(this.#context.fence(), app.id, series)
+      await store.closeSeries(this.#context.fence(), app.id, feed, series)
     }
   }
 
-  async function beginWhenPossible(): Promise<void> {
+  async #beginWhenPossible(): Promise<void> {
+    const { app, clock, random, log, signal, health } = this.#context
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        return await begin()
+        return await this.#begin()
       } catch (error) {
         if (error instanceof StoreUnavailable) health.failed(error.fault)
         else {
@@ -205,53 +229,63 @@ export function startPoller(context: PollerContext): Poller {
           await clock.sleep(retryDelay(faultBackoff, failures, random.next()), signal)
         }
       }
-      while (health.state() === 'down' && !signal.aborted) await wakeup.wait(LONGEST_NAP_MS)
+      while (health.state() === 'down' && !signal.aborted) await this.#wakeup.wait(LONGEST_NAP_MS)
     }
   }
 
-  function gauge(): void {
-    if (clock.monotonic() - gaugedAt < GAUGE_EVERY_MS) return
-    gaugedAt = clock.monotonic()
-    for (const { stream, lateness } of schedules.values()) {
+  #gauge(): void {
+    const { app, clock, meter } = this.#context
+    if (clock.monotonic() - this.#gaugedAt < GAUGE_EVERY_MS) return
+    this.#gaugedAt = clock.monotonic()
+    for (const { stream, lateness } of this.#schedules.values()) {
       meter.schedule({ app: app.id, stream: stream.name }, lateness())
     }
   }
 
-  async function run(): Promise<void> {
-    signal.addEventListener('abort', wakeup.notify, { once: true })
-    await beginWhenPossible()
+  async #run(): Promise<void> {
+    const { clock, signal, health } = this.#context
+    signal.addEventListener('abort', this.#wakeup.notify, { once: true })
+    await this.#beginWhenPossible()
     while (!signal.aborted) {
-      if (health.state() !== 'down') await relieveCrowd()
-      startDue()
-      gauge()
-      const due = Math.min(...schedules.values().map(schedule => schedule.next(concurrencyOf(schedule))))
+      if (health.state() !== 'down') await this.#relieveCrowd()
+      this.#startDue()
+      this.#gauge()
+      const due = Math.min(
+        ...this.#schedules.values().map(schedule => schedule.next(this.#concurrencyOf(schedule))),
+      )
       const nap = health.state() === 'down' ? LONGEST_NAP_MS : Math.max(0, due - clock.monotonic())
-      await wakeup.wait(Math.min(nap, LONGEST_NAP_MS))
+      await this.#wakeup.wait(Math.min(nap, LONGEST_NAP_MS))
     }
-    await Promise.all(inHand)
+    await Promise.all(this.#inHand)
   }
 
-  function discoverRooms(names: readonly string[]): void {
-    if (!schedules.has(parentStream)) return
-    const met = names.filter(name => rooms.markSeen(name))
-    const waiting = met.splice(rooms.places)
-    for (const name of met) schedule(parentStream, name, 0)
-    if (waiting.length > 0) void leaveWaiting(waiting)
+  /** Rooms that others have heard of; those that are not known yet are looked at. */
+  discover(names: readonly string[]): void {
+    if (!this.#rooms.areFollowed) return
+    const met = names.filter(name => this.#rooms.markSeen(name))
+    const waiting = met.splice(this.#rooms.places)
+    for (const name of met) this.#plan(this.#rooms.parent, name, 0)
+    if (waiting.length > 0) void this.#leaveWaiting(waiting)
   }
 
-  function reread(room: string, region: string | null): void {
-    const hint = { room, change: 'hole', at: clock.now(), streams: rooms.streams() } as const
-    for (const { stream } of rooms.applyHint(hint, 'app-events', region ?? '')) schedule(stream, room, 0)
+  /** Has a room read again that someone wants read from its beginning, where it was found last if that is known. */
+  reread(room: string, region: string | null): void {
+    const { clock } = this.#context
+    const hint = { room, change: 'hole', at: clock.now(), streams: this.#rooms.streams } as const
+    for (const { stream } of this.#rooms.applyHint(hint, region ?? '')) this.#plan(stream, room, 0)
   }
 
-  function scheduleApp(stream: StreamName): void {
-    const schedule = schedules.get(stream)
+  /**
+   * Has the whole app read anew by a stream, because something is said to have happened. Those who ask again soon are
+   * served together; while the provider or the database fails, the next try comes as it would without them.
+   */
+  schedule(stream: StreamName): void {
+    const { app } = this.#context
+    const schedule = this.#schedules.get(stream)
     if (schedule?.stream.scope !== 'app') return
     const rates = app.limits[schedule.stream.operation.limitGroup]?.rates ?? []
     const pace = Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
     schedule.scheduleDebounced('', pace / SHARE_FOR_WISHES)
-    wakeup.notify()
+    this.#wakeup.notify()
   }
-
-  return { wake: wakeup.notify, discover: discoverRooms, reread, schedule: scheduleApp, done: run() }
 }

@@ -12,9 +12,6 @@ import type { RoomLife } from '../ports.ts'
 import type { AppSettings, StreamSettings } from '../settings.ts'
 import { Whereabouts } from './whereabouts.ts'
 
-/** The stream whose log decides what a room is; the other streams of a room wait for it. */
-export const parentStream = 'room-events'
-
 /** The database measures trust in a log from its commit; a part of it is left for the way there. */
 const TRUSTED_SHARE = 0.8
 
@@ -64,33 +61,50 @@ export interface PollerContext extends AppContext {
   readonly names: readonly StreamName[]
 }
 
+type RoomsContext = Pick<PollerContext, 'app' | 'clock' | 'settings' | 'streams'>
+
 /** The rooms of one app as its poller knows them. */
 export class Rooms {
   readonly #app: AppSettings
-  /** The streams of rooms that are on. */
-  readonly #following: ReadonlyMap<StreamName, CursorStream>
   readonly #clock: Clock
   /** How long the provider remembers a room, ms. */
   readonly #memory: number
   /** How many rooms are remembered at most. */
   readonly #most: number
+  readonly #parent: StreamName | undefined
+  readonly #streams: readonly StreamName[]
+  readonly #unannounced: ReadonlySet<StreamName>
   #isCrowded = false
   readonly #rooms = new Map<string, RoomMemory>()
   /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
   readonly #met = new Map<string, number>()
 
-  constructor(
-    app: AppSettings,
-    streams: readonly CursorStream[],
-    clock: Clock,
-    memory: number,
-    most: number,
-  ) {
+  constructor({ app, clock, settings, streams }: RoomsContext) {
     this.#app = app
-    this.#following = new Map(streams.filter(isOfRooms).map(stream => [stream.name, stream]))
     this.#clock = clock
-    this.#memory = memory
-    this.#most = most
+    this.#memory = settings.roomMemory
+    this.#most = settings.mostRooms
+    const ofRooms = streams.filter(isOfRooms)
+    this.#parent = ofRooms.find(({ isParent }) => isParent)?.name
+    this.#unannounced = new Set(ofRooms.filter(each => each.isUnannounced).map(({ name }) => name))
+    const others = ofRooms.map(({ name }) => name).filter(name => name !== this.#parent)
+    this.#streams = this.#parent ? [this.#parent, ...others] : []
+  }
+
+  /** Whether rooms are followed at all: without the parent stream none can be. */
+  get areFollowed(): boolean {
+    return this.#parent !== undefined
+  }
+
+  /** The stream whose log decides what a room is; the other streams of a room wait for it. */
+  get parent(): StreamName {
+    if (!this.#parent) throw new TypeError('the stream whose log decides what a room is, is off')
+    return this.#parent
+  }
+
+  /** Streams that follow rooms and are on, the parent stream first. */
+  get streams(): readonly StreamName[] {
+    return this.#streams
   }
 
   /** Whether rooms are followed that are not remembered: they wait in the store until others make room. */
@@ -110,13 +124,6 @@ export class Rooms {
   /** Remembers a room no longer that goes on being followed. */
   rest(room: string): void {
     this.#rooms.delete(room)
-  }
-
-  /** Streams that follow rooms and are on, the parent stream first. Without the parent stream none can. */
-  streams(): readonly StreamName[] {
-    const on = [...this.#following.keys()]
-    if (!on.includes(parentStream)) return []
-    return [parentStream, ...on.filter(stream => stream !== parentStream)]
   }
 
   names(): Iterable<string> {
@@ -193,10 +200,9 @@ export class Rooms {
     else if (life) known.life = later(known.life, life)
   }
 
-  /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it. */
-  applyHint(hint: Hint, from: StreamName, region = ''): readonly ScheduledSync[] {
-    const streams = this.streams()
-    if (streams.length === 0) return []
+  /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it; `from`: the stream that did. */
+  applyHint(hint: Hint, region: string, from?: StreamName): readonly ScheduledSync[] {
+    if (!this.areFollowed) return []
     if (!this.#rooms.has(hint.room) && this.places === 0) {
       this.crowd(true)
       return []
@@ -206,15 +212,29 @@ export class Rooms {
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
-    const concerned = streams.filter(
-      stream => stream !== from && (all || names(hint, stream) || this.#following.get(stream)!.isUnannounced),
+    const concerned = this.#streams.filter(
+      stream => stream !== from && (all || names(hint, stream) || this.#unannounced.has(stream)),
     )
     return concerned.map(stream => {
-      const change = stream === parentStream ? hint.change : 'news'
+      const change = stream === this.#parent ? hint.change : 'news'
       const within = hintedDelay(this.settings(stream), change, room.series.has(stream) ? 'known' : 'new')
-      Object.assign(seriesOf(room, stream), { quiet: 0, closed: false })
+      Object.assign(this.seriesOf(room, stream), { quiet: 0, closed: false })
       return { stream, within }
     })
+  }
+
+  /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
+  seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
+    const known = series.get(stream)
+    if (known) return known
+    const made: SeriesMemory = { quiet: series.get(this.parent)?.quiet ?? 0, closed: false, held: false }
+    series.set(stream, made)
+    return made
+  }
+
+  /** Whether every other stream of the room has had its last sync. */
+  haveOthersClosed({ series }: RoomMemory): boolean {
+    return [...series].every(([stream, memory]) => stream === this.#parent || memory.closed)
   }
 
   settings(stream: StreamName): StreamSettings {
@@ -226,20 +246,6 @@ export class Rooms {
 
 function names({ streams }: Hint, stream: StreamName): boolean {
   return streams === 'all' || streams.includes(stream)
-}
-
-/** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
-export function seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
-  const known = series.get(stream)
-  if (known) return known
-  const made: SeriesMemory = { quiet: series.get(parentStream)?.quiet ?? 0, closed: false, held: false }
-  series.set(stream, made)
-  return made
-}
-
-/** Whether every other stream of the room has had its last sync. */
-export function haveOthersClosed({ series }: RoomMemory): boolean {
-  return [...series].every(([stream, memory]) => stream === parentStream || memory.closed)
 }
 
 /**

@@ -15,7 +15,6 @@ import {
   unaskable,
 } from './cursor-task.ts'
 import type { Heard } from './feed.ts'
-import { parentStream } from './rooms.ts'
 
 /** One sync to a series: pages are read until there is nothing more for now. */
 export interface SyncResult {
@@ -175,7 +174,7 @@ async function begin(context: PollContext, { tailMemory, room, asked }: SyncOpti
   if (cursor === null) return start(progress, null, asked)
   if (isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
   // The other streams of a room are vouched for by its log.
-  const isDoubtful = stream.name === parentStream && (!certain || room === 'doubtful')
+  const isDoubtful = stream.isParent && (!certain || room === 'doubtful')
   const place = { progress, cursor, purpose: 'read', asked, empty: 0 } as const
   return isDoubtful ? { ...place, cursor: null, purpose: 'probe' } : place
 }

@@ -79,5 +79,5 @@ function toRows(page: WindowPage): WindowResult {
   const rows = read.values.map(({ uid, at, value, extra }): QualityRealtimeRow => {
     return { product, metric, cname, uid, at, value, extra }
   })
-  return wholeWindow({ 'analytics.quality_realtime': rows }, read)
+  return { ...wholeWindow({ 'analytics.quality_realtime': rows }, read), quality: rows }
 }

@@ -23,6 +23,7 @@ export const roomEvents: LogStream = {
   read: eventBatch.read,
   source: 'log',
   scope: 'room',
+  isParent: true,
   ...roomCadence('30s'),
   share: 3 / 4,
   request: cursor => (cursor === null ? {} : { nextId: cursor }),

@@ -1,7 +1,7 @@
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import type { OpenItem } from '../../../src/engine/ports.ts'
-import { createItemSource } from '../../../src/engine/ranges/item-source.ts'
+import { ItemSource } from '../../../src/engine/ranges/item-source.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
@@ -56,7 +56,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
     onRecovered: () => {},
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
-  const source = createItemSource({
+  const source = new ItemSource({
     context,
     stream: sessions,
     rules,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
-import { createItemSource } from '../../../src/engine/ranges/item-source.ts'
+import { ItemSource } from '../../../src/engine/ranges/item-source.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { callMetrics } from '../../../src/streams/analytics/call-metrics.ts'
@@ -36,7 +36,7 @@ function rigged() {
     ...{ onFenced: () => {}, onRooms: () => {}, onWork: () => {}, onRecovered: () => {} },
   }
   const rules = createRangeRules(range, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
-  const source = createItemSource({
+  const source = new ItemSource({
     context,
     rules,
     ...{ stream: callMetrics, availableData: range.availableData, concurrency: 1, shortage: enough },

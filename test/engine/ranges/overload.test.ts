@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
-import { startApp } from '../../../src/engine/app.ts'
+import { RunningApp } from '../../../src/engine/app.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import type { BudgetState, TakeResult } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
@@ -88,7 +88,7 @@ async function drained(load: number, backlog: number) {
     }
   }
   list()
-  const running = startApp({
+  const running = new RunningApp({
     context,
     streams: [callSessions, callMetrics],
     pacers: createPacers({ ...rig, ledger }),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
-import { startApp } from '../../../src/engine/app.ts'
+import { RunningApp } from '../../../src/engine/app.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
@@ -47,7 +47,7 @@ it('what fails in every stream of an app is asked again in all of them as soon a
     return { ok: true, answer: { body: { items: [] }, status: 200, answeredAt: undefined, size: 0 }, timing }
   }
   const controller = new AbortController()
-  const running = startApp({
+  const running = new RunningApp({
     context: {
       ...{ ...rig, app, settings: engine, fence: () => fence, signal: controller.signal },
       admission: new Admission(rig, engine.deadline),

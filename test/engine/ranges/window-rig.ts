@@ -2,7 +2,7 @@ import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import { createLiveChoice } from '../../../src/engine/ranges/window-following.ts'
-import { createWindowSource } from '../../../src/engine/ranges/window-source.ts'
+import { WindowSource } from '../../../src/engine/ranges/window-source.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import type { WindowSettings } from '../../../src/streams/stream.ts'
@@ -77,7 +77,7 @@ export function rigged(
   }
   const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
   const choice = createLiveChoice(context, rules.now)
-  const source = createWindowSource({
+  const source = new WindowSource({
     ...{ context, stream: calls, settings, choice, rules },
     ...{ details: undefined, substreams: [], round: 0 },
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Rooms } from '../../../src/engine/series/rooms.ts'
 import { feed, news, quiz, roomLog } from '../fake-streams.ts'
-import { appOf, createRig, hour, minute, second } from '../rig.ts'
+import { appOf, createRig, minute, second, settingsOf } from '../rig.ts'
 import { startApp } from '../start-app.ts'
 
 const names = (count: number, kind = 'r') => Array.from({ length: count }, (_, n) => `${kind}${n}`)
@@ -9,9 +9,15 @@ const names = (count: number, kind = 'r') => Array.from({ length: count }, (_, n
 describe('more rooms than are remembered', () => {
   it('are not remembered', () => {
     const { clock } = createRig([])
-    const rooms = new Rooms(appOf('a1', ['app-events', 'room-events']), [feed, roomLog], clock, hour, 20)
+    const app = appOf('a1', ['app-events', 'room-events'])
+    const rooms = new Rooms({
+      app,
+      clock,
+      streams: [feed, roomLog],
+      settings: { ...settingsOf([app]), mostRooms: 20 },
+    })
     const asked = names(28_000).map(
-      room => rooms.applyHint(news(room, 'news', clock.now()), 'app-events').length,
+      room => rooms.applyHint(news(room, 'news', clock.now()), '', 'app-events').length,
     )
     expect([...rooms.names()]).toHaveLength(20)
     expect(asked.filter(visits => visits > 0)).toHaveLength(20)

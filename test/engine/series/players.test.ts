@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startEngine } from '../../../src/engine/supervisor.ts'
+import { Engine } from '../../../src/engine/supervisor.ts'
 import { perMinute, perSecond } from '../../../src/provider/limits.ts'
 import { listPlayers } from '../../../src/provider/players/index.ts'
 import { roomCadence } from '../../../src/streams/cadence.ts'
@@ -55,7 +55,7 @@ function started(others: readonly ('app-events' | 'room-events')[] = []) {
     claim: async () => [0, 1, 2, 3].map(shard => ({ ...fence, shard })),
     release: async () => {},
   }
-  const engine = startEngine({ ...rig, ownership, settings, streams: [feed, roomLog, players] })
+  const engine = new Engine({ ...rig, ownership, settings, streams: [feed, roomLog, players] })
   const times = () => rig.transport.of('listPlayers').map(({ at }) => at / second)
   const stop = async () => {
     const stopped = engine.stop()
