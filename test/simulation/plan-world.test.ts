@@ -68,6 +68,20 @@ describe('what could be asked for', () => {
     expect([open[109], open[110]]).toEqual([{ availableData: 1_200, dataDelay: 40 }, whole])
   })
 
+  it('is less where another operation of the same limits was refused, and of others is not', () => {
+    const refused = (operation: string) => {
+      return minutes(played({ faults: window('query time range limit error', operation) }))
+    }
+    const open = refused('realtimeQuality')
+    expect([open[59], open[60], open[109], open[110]]).toEqual([
+      ...[whole, { availableData: 1_200, dataDelay: 40 }],
+      ...[{ availableData: 1_200, dataDelay: 40 }, whole],
+    ])
+    expect(refused('callSearch')).toEqual(minutes(played({})))
+    // An answer that says nothing of limits is of one operation alone.
+    expect(minutes(played({ faults: window(undefined, 'realtimeQuality') }))).toEqual(minutes(played({})))
+  })
+
   it('is what an hour serves in which less is served, or nothing where it does not say so', () => {
     const tight = { availableData: 1_200, dataDelay: 80 }
     const said = minutes(played({}, [2]))

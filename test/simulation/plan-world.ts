@@ -90,12 +90,14 @@ export function openMinutes(
 function faultPeriods({ faults, start }: Played, app: string, operation: string): readonly Period[] {
   return faults.flatMap(({ from, to, rules }) =>
     rules
-      .filter(rule => concerns(rule, app, operation))
-      .flatMap(({ message = '' }) => {
+      .filter(rule => concerns(rule, app, rule.operation ?? operation))
+      .flatMap(rule => {
         const strikes = { from: start + from, to: start + to, narrow: nothing }
-        const lesson = taught[message]
-        if (!lesson) return [strikes]
-        return [strikes, { from: strikes.to, to: strikes.to + (to - from) + firstTrial, narrow: lesson }]
+        const struck = concerns(rule, app, operation) ? [strikes] : []
+        const lesson = taught[rule.message ?? '']
+        // What is refused to one operation is asked of none that shares its limits.
+        if (!lesson || groupOf.get(rule.operation ?? operation) !== groupOf.get(operation)) return struck
+        return [...struck, { from: strikes.from, to: strikes.to + (to - from) + firstTrial, narrow: lesson }]
       }),
   )
 }
