@@ -77,7 +77,7 @@ const groups: Readonly<Record<string, z.ZodObject>> = mapValues(
     ...each(analyticsGroups, planLimits),
     ...each(playerGroups, playerLimits),
   },
-  shape => section(shape, { noun: 'limit' }),
+  shape => section(shape),
 )
 
 function each<K extends string, S>(keys: readonly K[], make: (key: K) => S) {
@@ -94,7 +94,7 @@ export const defaultLimits: GroupLimits = mapValues(groups, group => ({
 export function limitLayer(streams: Streams) {
   const meanings: Readonly<Record<string, string>> = meaningsOf(streams)
   return section(
-    mapValues(groups, (group, name) => layerOf(group).optional().describe(meanings[name]!)),
+    mapValues(groups, (group, name) => layerOf(group, 'limit').optional().describe(meanings[name]!)),
     { noun: 'limit group' },
   )
 }

@@ -90,7 +90,7 @@ function streamLayer(streams: Streams) {
   return section(
     mapValues(streams, ({ title, settings }) =>
       z
-        .union([oneOf(['off']), layerOf(settings)])
+        .union([oneOf(['off']), layerOf(settings, 'setting')])
         .optional()
         .describe(`${title}. "off" switches it off.`),
     ),

@@ -44,15 +44,15 @@ export function childOf(schema: Schema, step: string | number): Schema | undefin
   return shape && typeof step === 'string' && Object.hasOwn(shape, step) ? shape[step] : undefined
 }
 
-/** A mapping as one of several layers says it: every key may be left out, and its default is only told. */
-export function layerOf<S extends z.ZodObject>(whole: S) {
+/** A mapping as one of several layers says it: every key, a `noun`, may be left out, and its default is only told. */
+export function layerOf<S extends z.ZodObject>(whole: S, noun: string) {
   const shape = mapValues<string, Schema, Schema>(whole.shape, schema =>
     schema instanceof z.ZodPrefault ? told(schema) : schema,
   )
-  return section(
-    shape as { [K in keyof S['shape']]: z.ZodType<z.output<S['shape'][K]> | undefined> },
-    sectionOf(whole),
-  )
+  return section(shape as { [K in keyof S['shape']]: z.ZodType<z.output<S['shape'][K]> | undefined> }, {
+    ...sectionOf(whole),
+    noun,
+  })
 }
 
 function told(schema: z.ZodPrefault): Schema {

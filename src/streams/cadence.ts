@@ -4,7 +4,7 @@ import { duration } from '../settings/values.ts'
 
 /** How often a feed or a list of the whole app is asked. */
 export function appCadence(every: z.ZodType<number, string | undefined>) {
-  const settings = section({ every }, { noun: 'setting' })
+  const settings = section({ every })
   return {
     settings,
     cadence: (said: z.output<typeof settings>) => ({ activeEvery: said.every, idleEvery: said.every }),
@@ -13,16 +13,13 @@ export function appCadence(every: z.ZodType<number, string | undefined>) {
 
 /** How often a room is asked. */
 export function roomCadence(activeEvery: string) {
-  const settings = section(
-    {
-      activeEvery: duration('1s', '1h')
-        .prefault(activeEvery)
-        .describe('How often a room is asked while something happens in it.'),
-      idleEvery: duration('1s', '7d')
-        .prefault('1h')
-        .describe('How often a room is asked while nothing happens in it.'),
-    },
-    { noun: 'setting' },
-  )
+  const settings = section({
+    activeEvery: duration('1s', '1h')
+      .prefault(activeEvery)
+      .describe('How often a room is asked while something happens in it.'),
+    idleEvery: duration('1s', '7d')
+      .prefault('1h')
+      .describe('How often a room is asked while nothing happens in it.'),
+  })
   return { settings, cadence: (said: z.output<typeof settings>) => said }
 }

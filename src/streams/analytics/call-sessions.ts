@@ -22,16 +22,13 @@ import type { Substream, SubstreamPage, SubstreamResult } from '../stream.ts'
 import { readState } from '../stream-state.ts'
 import { secondsTimestamp } from '../times.ts'
 
-const settings = section(
-  {
-    serverUsers: oneOf(['include', 'exclude'])
-      .prefault('include')
-      .describe(
-        'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
-      ),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  serverUsers: oneOf(['include', 'exclude'])
+    .prefault('include')
+    .describe(
+      'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
+    ),
+})
 type Settings = z.output<typeof settings>
 
 /**

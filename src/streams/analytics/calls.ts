@@ -30,20 +30,17 @@ import {
   timestamp,
 } from '../times.ts'
 
-const settings = section(
-  {
-    every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
-    allowedLateness: duration('0s', '1d')
-      .prefault('1h')
-      .describe(
-        'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
-      ),
-    revisitEvery: duration('1m', '1d')
-      .prefault('10m')
-      .describe('How often calls that go on are looked at again.'),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
+  allowedLateness: duration('0s', '1d')
+    .prefault('1h')
+    .describe(
+      'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
+    ),
+  revisitEvery: duration('1m', '1d')
+    .prefault('10m')
+    .describe('How often calls that go on are looked at again.'),
+})
 type Settings = z.output<typeof settings>
 
 /**

@@ -23,15 +23,12 @@ import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
 
-const settings = section(
-  {
-    ...insightTimes('64h'),
-    products: products(),
-    metrics: metrics(qualityMetrics),
-    granularities: granularity(granularities),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  ...insightTimes('64h'),
+  products: products(),
+  metrics: metrics(qualityMetrics),
+  granularities: granularity(granularities),
+})
 type Settings = z.output<typeof settings>
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */

@@ -25,25 +25,20 @@ import { readUserValues } from '../series/user-values.ts'
 import { readData, wholeWindow } from '../series/values.ts'
 import type { Mistake, WindowPage, WindowResult, WindowStream } from '../stream.ts'
 
-const settings = section(
-  {
-    every: realtimeEvery(),
-    products: products(),
-    metrics: metrics(qualityMetrics),
-    channels: channels(),
-    uids: listOf(
-      text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
-    )
-      .prefault([])
-      .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
-    usersOf: oneOf(['channels', 'project'])
-      .prefault('channels')
-      .describe(
-        'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
-      ),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  every: realtimeEvery(),
+  products: products(),
+  metrics: metrics(qualityMetrics),
+  channels: channels(),
+  uids: listOf(text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }))
+    .prefault([])
+    .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
+  usersOf: oneOf(['channels', 'project'])
+    .prefault('channels')
+    .describe(
+      'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
+    ),
+})
 type Settings = z.output<typeof settings>
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */

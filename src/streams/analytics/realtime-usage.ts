@@ -21,15 +21,12 @@ import {
 import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 
-const settings = section(
-  {
-    every: realtimeEvery(),
-    products: products(),
-    metrics: metrics(realtimeUsageMetrics),
-    channels: channels(),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  every: realtimeEvery(),
+  products: products(),
+  metrics: metrics(realtimeUsageMetrics),
+  channels: channels(),
+})
 type Settings = z.output<typeof settings>
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */

@@ -17,14 +17,11 @@ import { readData, readValues, wholeWindow } from '../series/values.ts'
 import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
 import { arrivalTime } from '../times.ts'
 
-const settings = section(
-  {
-    ...insightTimes('60h'),
-    metrics: metrics(usageMetrics),
-    granularities: granularity(usageGranularities),
-  },
-  { noun: 'setting' },
-)
+const settings = section({
+  ...insightTimes('60h'),
+  metrics: metrics(usageMetrics),
+  granularities: granularity(usageGranularities),
+})
 type Settings = z.output<typeof settings>
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */

@@ -17,22 +17,19 @@ export const everyCall: CallSelection = { channels: [], everyNth: 1, minUsers: 0
 /** The stream whose settings select: the sessions of a call, which are fetched first, make its work. */
 export const measured = {
   name: 'call-metrics',
-  settings: section(
-    {
-      select: section({
-        channels: listOf(channelName())
-          .prefault([])
-          .describe('Only calls in these channels; those of all channels where none is named.'),
-        everyNth: count(1, 10_000)
-          .prefault('1')
-          .describe('Only one call in so many, by chance; the same ones each time.'),
-        minUsers: count(0, 100_000).prefault('0').describe('Only calls with so many users at least.'),
-      })
-        .prefault({})
-        .describe('Of which calls metrics are fetched, where the plan does not measure all of them.'),
-    },
-    { noun: 'setting' },
-  ),
+  settings: section({
+    select: section({
+      channels: listOf(channelName())
+        .prefault([])
+        .describe('Only calls in these channels; those of all channels where none is named.'),
+      everyNth: count(1, 10_000)
+        .prefault('1')
+        .describe('Only one call in so many, by chance; the same ones each time.'),
+      minUsers: count(0, 100_000).prefault('0').describe('Only calls with so many users at least.'),
+    })
+      .prefault({})
+      .describe('Of which calls metrics are fetched, where the plan does not measure all of them.'),
+  }),
 } as const
 
 /** What is known of a call, or of a slice of a long one, when its sessions are listed. */
