@@ -14,7 +14,8 @@ export async function poll<P extends PageItems, H extends TaskResult>(
   context: PageContext,
   task: Task<P, H>,
 ): Promise<PollResult<P, H>> {
-  const reading = await read(context, task)
+  const plan = task.plan()
+  const reading = await read(context, task, plan)
   if (reading.outcome !== 'read') return reading
   const { page, whole, pageResult, grant, release } = reading
   try {
@@ -42,14 +43,15 @@ interface Reading<P, H> {
 }
 
 /**
- * The first half of the way. It is a function of its own so that nothing refers to a large answer any more while its
+ * Admit, send, parse, rows. It is a function of its own so that nothing refers to a large answer any more while its
  * rows are stored, which takes the longest: what was parsed is many times what they are.
  */
 async function read<P extends PageItems, H extends TaskResult>(
   context: PageContext,
   task: Task<P, H>,
+  plan: Plan,
 ): Promise<Reading<P, H> | Exclude<PollResult<P, H>, { readonly outcome: 'read' }>> {
-  const sent = await admitAndSend(context, task.plan())
+  const sent = await admitAndSend(context, plan)
   if (sent.outcome !== 'replied') return { outcome: sent.outcome }
   const { reply, grant, release } = sent
   if (!reply.ok) return { outcome: 'failed', failure: reply.failure }
