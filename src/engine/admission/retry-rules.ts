@@ -143,21 +143,21 @@ export function questionPause(
 
 /** Whether it is this question that fails, as far as can be told: neither the whole group nor a bound of the plan. */
 export function isOfTheQuestion(kind: FailureKind): boolean {
-  const reaction = retryRules[kind]
-  return reaction.scope === 'series' && reaction !== overstepped
+  const rule = retryRules[kind]
+  return rule.scope === 'series' && rule !== overstepped
 }
 
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */
 export function groupPause(failure: Failure, failures: number, chance: number): number {
   const { kind, retryAfter } = failure
-  const reaction = retryRules[kind]
+  const rule = retryRules[kind]
   // What may be chance is none where the provider says how long to stay away.
-  const tolerated = retryAfter === undefined ? reaction.tolerated : 0
-  if (reaction.scope === 'series' || failures <= tolerated) return 0
+  const tolerated = retryAfter === undefined ? rule.tolerated : 0
+  if (rule.scope === 'series' || failures <= tolerated) return 0
   const row = failures - tolerated
   // A provider that says how long is believed once.
   if (retryAfter !== undefined && row === 1) return askedDelay(retryAfter, chance)
-  return retryDelay(reaction, row, chance, retryAfter)
+  return retryDelay(rule, row, chance, retryAfter)
 }
 
 /** How long a series waits after its n-th failure in a row, ms; `longest` unless the provider asks for more. */
@@ -168,9 +168,9 @@ export function seriesPause(
   longest = Number.POSITIVE_INFINITY,
 ): number {
   if (!failure) return retryDelay(faultBackoff, failures, chance)
-  const reaction = retryRules[failure.kind]
-  if (reaction.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
-  const backoff = { ...reaction, cap: Math.min(reaction.cap, longest / longestSpread) }
+  const rule = retryRules[failure.kind]
+  if (rule.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
+  const backoff = { ...rule, cap: Math.min(rule.cap, longest / longestSpread) }
   return retryDelay(backoff, failures, chance, failure.retryAfter)
 }
 

@@ -34,7 +34,7 @@ export interface RangeStore {
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
   readonly dryRunWindow: (page: WindowCommit) => Promise<boolean>
   /**
-   * What is owed of a series before `edge` (Unix seconds) has left the provider's reach: it becomes rows of the gap
+   * What is owed of a series before `upperBound` (Unix seconds) has left the provider's reach: it becomes rows of the gap
    * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
    */
   readonly expireWindows: (
@@ -82,7 +82,7 @@ export interface RangeStore {
   readonly splitItem: (fence: Fence, app: string, item: OpenItem, into: readonly WorkItem[]) => Promise<void>
   /** Gives an item up: a row of the gap ledger. */
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
-  /** The same for items that begin before `edge`, Unix seconds; answers how many. */
+  /** The same for items that begin before `upperBound`, Unix seconds; answers how many. */
   readonly expireItems: (fence: Fence, app: string, stream: StreamName, upperBound: number) => Promise<number>
 }
 

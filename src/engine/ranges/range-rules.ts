@@ -22,7 +22,7 @@ export interface RangeRules {
   /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
   readonly bounds: () => ItemBounds
   /**
-   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose trial
+   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose probe
    * is not due: then it must be planned anew.
    */
   readonly begin: (bounds: Bounds) => Attempt | undefined
@@ -87,7 +87,7 @@ export function createRangeRules(
       timeFrame: Math.max(0, limits.timeFrame - shortestSpan),
     },
   }
-  const trials = { start: createTrial(clock), end: createTrial(clock), timeFrame: createTrial(clock) }
+  const probes = { start: createProbe(clock), end: createProbe(clock), timeFrame: createProbe(clock) }
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
   /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
@@ -99,9 +99,9 @@ export function createRangeRules(
 
   const isTight = (bound: Bound) => away[bound] > 0
 
-  /** How far the bounds are kept away now: one whose trial is due stands where it is documented. */
+  /** How far the bounds are kept away now: one whose probe is due stands where it is documented. */
   function kept(): Distances {
-    const tried = boundNames.find(bound => isTight(bound) && trials[bound].isDue())
+    const tried = boundNames.find(bound => isTight(bound) && probes[bound].isDue())
     return tried ? { ...away, [tried]: 0 } : away
   }
 
@@ -134,7 +134,7 @@ export function createRangeRules(
           : Math.max(step[bound], 2 * away[bound], asked[bound])
       away[bound] = Math.min(farthest[bound], further)
     }
-    trials[bound].plan()
+    probes[bound].plan()
   }
 
   /** A question beyond a tightened bound was served: the bound moves to where it is proved, or was never refused. */
@@ -142,14 +142,14 @@ export function createRangeRules(
     const isProved = asked[bound] > refusedAt[bound] + step[bound]
     away[bound] = isProved ? Math.max(0, asked[bound] - 1) : 0
     if (!isProved) refusedAt[bound] = -1
-    trials[bound].end(isProved ? 'nearer' : 'served')
+    probes[bound].end(isProved ? 'nearer' : 'served')
   }
 
   function begin(bounds: Bounds): Attempt | undefined {
     const asked = distances(bounds)
     const [tried, ...others] = beyond(asked)
-    if (others.length > 0 || (tried && !trials[tried].isDue())) return undefined
-    if (tried) trials[tried].begin()
+    if (others.length > 0 || (tried && !probes[tried].isDue())) return undefined
+    if (tried) probes[tried].begin()
     return {
       of: async (work, told) => {
         let outcome: Told = 'unknown'
@@ -169,7 +169,7 @@ export function createRangeRules(
     if (refused && refused !== tried) tighten(refused, asked)
     if (!tried) return
     if (told === 'served') loosen(tried, asked)
-    else trials[tried].end(refused === tried ? 'refused' : 'unknown')
+    else probes[tried].end(refused === tried ? 'refused' : 'unknown')
     if (refused === tried) refusedAt[tried] = Math.max(refusedAt[tried], asked[tried])
   }
 
@@ -194,7 +194,7 @@ export function createRangeRules(
 }
 
 /** When a bound that a refusal tightened is tried again as it is documented: by one request, after growing times. */
-export interface Trial {
+export interface Probe {
   /** The bound was tightened, once more perhaps: while what is within it is refused too, there is nothing to try. */
   readonly plan: () => void
   readonly isDue: () => boolean
@@ -211,7 +211,7 @@ const minute = 60_000
 const FIRST_WAIT_MS = 10 * minute
 const LONGEST_WAIT_MS = 24 * 60 * minute
 
-function createTrial(clock: Clock): Trial {
+function createProbe(clock: Clock): Probe {
   let wait = FIRST_WAIT_MS
   let at = Number.POSITIVE_INFINITY
 
