@@ -1,6 +1,6 @@
 import { type Client, checked, someOf } from '../client/client.ts'
 import { named } from '../client/create-player.ts'
-import type { Note } from '../client/ports.ts'
+import type { ClientApp, Note } from '../client/ports.ts'
 import type { CallOptions } from '../client/types.ts'
 import { systemClock, systemRandom } from '../clock/system.ts'
 import type { Config } from '../config/config.ts'
@@ -15,7 +15,6 @@ import { findOperation, listLines, operationLines } from './api/operations.ts'
 import { type Format, failWith, printValue } from './api/print.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
-import { clientApps } from './wiring/client-apps.ts'
 
 /** Performs one operation of the provider by hand, or tells what there is. Throws where it does not end well. */
 export async function api(words: readonly string[], usage: string): Promise<void> {
@@ -43,9 +42,12 @@ async function perform(operation: Operation, words: ApiWords, format: Format): P
   assertSafeEnvironment(process.env)
   const config = await loadConfig(words.config, { env: process.env })
   const app = appOf(config, words.app)
-  if (words.wants.has('dry-run')) return show(config, app, operation, given, words, format)
-  // What help and --dry-run never need.
-  const { openConfigured } = await import('./wiring/client.ts')
+  // The help never needs it.
+  const { clientApps, openConfigured } = await import('./wiring/client.ts')
+  if (words.wants.has('dry-run')) {
+    const found = clientApps(config).find(({ id }) => id === app)!
+    return printValue(requestAsSent(found, operation, given, words), format)
+  }
   const client = await openConfigured(config, note => tellNote(note, format))
   try {
     const { timeout, requestId } = words
@@ -77,41 +79,24 @@ function appOf({ apps }: Config, id: string | undefined): string {
   throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : `it has ${someOf(ids)}`}`, exitUsage)
 }
 
-/** The request as it would be sent. */
-function show(
-  config: Config,
-  id: string,
-  operation: Operation,
-  given: Parameters,
-  { requestId }: ApiWords,
-  format: Format,
-): void {
-  const app = clientApps(config).find(each => each.id === id)!
+/** The request as it would be sent, its secrets replaced. */
+function requestAsSent(app: ClientApp, operation: Operation, given: Parameters, { requestId }: ApiWords) {
   const asked = operation === createPlayer ? named(given, { random: systemRandom }) : given
-  const noTransport = {
+  const transport = {
     send: () => Promise.reject(new Error('nothing is sent')),
     clockOffset: () => undefined,
   }
-  const { request } = checked(
-    { clock: systemClock, transport: noTransport },
-    app,
-    operation,
-    asked,
-    requestId,
-  )
+  const { request } = checked({ clock: systemClock, transport }, app, operation, asked, requestId)
   const { method, target, body } = request
   const shown = Object.entries((body ?? {}) as Parameters).map(([name, value]) => [
     name,
     operation === createPlayer && secretPlayerFields.has(name) ? redacted : value,
   ])
-  printValue(
-    {
-      ...{ method, target },
-      ...(requestId !== undefined && { requestId }),
-      ...(body !== undefined && { body: Object.fromEntries(shown) }),
-    },
-    format,
-  )
+  return {
+    ...{ method, target },
+    ...(requestId !== undefined && { requestId }),
+    ...(body !== undefined && { body: Object.fromEntries(shown) }),
+  }
 }
 
 function tellNote({ operation, text }: Note, format: Format): void {

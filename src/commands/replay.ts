@@ -9,13 +9,12 @@ import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/repl
 import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
-import { countText, printLines } from './cli/output.ts'
+import { countText, printLines, textTable } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
-import { DeadLetterReplay } from './replay/dead-letters.ts'
-import { deadLetterLines, progressLine, type ReplayReport, replayLines } from './replay/format.ts'
+import { DeadLetterReplay, type DeadLetterReport } from './replay/dead-letters.ts'
 import { nameOfPart } from './replay/letter-reader.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
-import { type LoopProgress, replayRooms } from './replay/rooms.ts'
+import { type LoopProgress, type LoopResult, replayRooms } from './replay/rooms.ts'
 import { withDatabase } from './wiring/database.ts'
 
 export interface ReplayOptions {
@@ -154,4 +153,62 @@ function refuseBusy({ busy }: ReplayReport): void {
   throw new CommandError(
     `${countText(busy.rooms)} rooms are as they were: others wrote to them all the time, or they take longer than ${seconds} s to change; run it again`,
   )
+}
+
+export interface ReplayReport extends Volume {
+  readonly rooms: number
+  /** Rooms that differ and could not be changed; of many the first. */
+  readonly busy: { readonly rooms: number; readonly keys: LoopResult['busy'] }
+  readonly mode: 'compare' | 'write'
+  /** Rows that differ, or that were changed. */
+  readonly differences: number
+  readonly tables: ReturnType<LoopResult['tally']['tables']>
+}
+
+/** The report for people. */
+export function replayLines(report: ReplayReport): readonly string[] {
+  const { rooms, events, items, tables, differences, mode } = report
+  const read = `${countText(rooms)} rooms were rebuilt from ${countText(events)} events and ${countText(items)} items of quizzes and polls`
+  if (differences === 0) return [read, mode === 'write' ? 'nothing had to be changed' : 'nothing differs']
+  const header = ['table', 'missing', 'extra', 'different', 'in columns']
+  const rows = tables.map(({ table, missing, extra, different, columns }) => [
+    ...[table, missing || null, extra || null, different || null],
+    Object.entries(columns)
+      .sort(([, a], [, b]) => b - a)
+      .map(([column, count]) => `${column} ${countText(count)}`)
+      .join(', ') || null,
+  ])
+  const end =
+    mode === 'write'
+      ? `${rowsText(differences)} changed: what was missing is there, what was extra is gone`
+      : `${rowsText(differences)} not what the raw rows say; --write makes them so`
+  return [read, '', ...textTable(header, rows), '', end]
+}
+
+function rowsText(rows: number): string {
+  return rows === 1 ? '1 row is' : `${countText(rows)} rows are`
+}
+
+/** One line while it goes on. */
+export function progressLine(
+  { rooms, differences }: { readonly rooms: number; readonly differences: number },
+  of: number,
+  seconds: number,
+): string {
+  const rate = seconds > 0 ? `, ${countText(Math.round(rooms / seconds))} a second` : ''
+  return `${countText(rooms)} of ${countText(Math.max(of, rooms))} rooms${rate}, ${rowsText(differences)} different`
+}
+
+/** What became of dead letters, for people. */
+export function deadLetterLines({ stored, read, asked, unread, gone }: DeadLetterReport): readonly string[] {
+  const lines = [
+    [stored, 'read now, stored and closed'],
+    [read, 'closed: what they are about has been read otherwise'],
+    [asked, 'not whole: asked for again; run this once more when the daemon has read it'],
+    [unread, 'stay: they still cannot be read'],
+    [gone, 'stay: they are not whole, and what they are about cannot be had any more'],
+  ] as const
+  const told = lines.filter(([count]) => count > 0)
+  if (told.length === 0) return ['there are no dead letters']
+  return ['dead letters:', ...textTable(['letters', ''], told)]
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { onlyRegion } from '../../src/commands/replay.ts'
-import { clientApps } from '../../src/commands/wiring/client-apps.ts'
+import { clientApps } from '../../src/commands/wiring/client.ts'
 import { qualityAsked } from '../../src/commands/wiring/daemon.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deploymentOf } from '../../src/commands/engine-settings.ts'
-import { clientApps } from '../../src/commands/wiring/client-apps.ts'
+import { clientApps } from '../../src/commands/wiring/client.ts'
 import { isDrained, offTexts } from '../../src/config/availability.ts'
 import type { Config } from '../../src/config/config.ts'
 import { knownSecrets } from '../../src/config/known-secrets.ts'
