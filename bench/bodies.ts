@@ -1,6 +1,6 @@
 import { decodeSteps } from '../src/http/json.ts'
 import { encodeSamples, slicesOf } from '../src/postgres/commit/samples.ts'
-import { callMetrics } from '../src/streams/analytics/call-metrics.ts'
+import { callMetrics } from '../src/streams/call-metrics.ts'
 
 export interface BodiesFigures {
   /** CPU time of the longest turn of the loop that any body took, ms. */

@@ -1,5 +1,5 @@
 import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
-import { roomCadence } from '../../src/streams/cadence.ts'
+import { roomCadence } from '../../src/streams/parts/cadence.ts'
 import type { FeedStream, Hint, LogStream, Page, PageResult } from '../../src/streams/stream.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 

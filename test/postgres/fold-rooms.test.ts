@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { markRoom } from '../../src/postgres/backfill.ts'
 import { readStatus } from '../../src/postgres/status.ts'
-import { roomEvents } from '../../src/streams/classroom/room-events.ts'
+import { roomEvents } from '../../src/streams/room-events.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from '../streams/pages.ts'
 import { day, h, school, told } from './fold-rig.ts'

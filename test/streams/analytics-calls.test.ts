@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import { callDetailsLimits } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
-import { allCalls, calls } from '../../src/streams/analytics/calls.ts'
+import { allCalls, calls } from '../../src/streams/calls.ts'
 import { windowPageOf } from './pages.ts'
 
 const newYear = 1_767_225_600

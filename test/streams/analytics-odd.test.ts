@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { callMetrics } from '../../src/streams/analytics/call-metrics.ts'
-import { callSessions } from '../../src/streams/analytics/call-sessions.ts'
-import { calls } from '../../src/streams/analytics/calls.ts'
-import { realtimeUsage } from '../../src/streams/analytics/realtime-usage.ts'
+import { callMetrics } from '../../src/streams/call-metrics.ts'
+import { callSessions } from '../../src/streams/call-sessions.ts'
+import { calls } from '../../src/streams/calls.ts'
+import { realtimeUsage } from '../../src/streams/realtime-usage.ts'
 import { detailPageOf, windowPageOf } from './pages.ts'
 
 const newYear = 1_767_225_600

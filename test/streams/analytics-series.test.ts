@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { defaultParameterNames, type ParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
-import {
-  qualityInsightSeries,
-  realtimeQualitySeries,
-  realtimeUsageSeries,
-  usageInsightSeries,
-} from '../../src/streams/series/series.ts'
 import type { WindowSeries, WindowStream } from '../../src/streams/stream.ts'
 import { plainDeployment } from '../support/streams.ts'
+
+/** What a stream asks for with these settings. */
+function asked(stream: WindowStream) {
+  return (settings: object) => stream.follows({ every: 60_000, allowedLateness: 0, ...settings }).series
+}
+const usageInsightSeries = asked(streams['usage-insight'])
+const qualityInsightSeries = asked(streams['quality-insight'])
+const realtimeUsageSeries = asked(streams['realtime-usage'])
+const realtimeQualitySeries = asked(streams['realtime-quality'])
 
 const keys = (series: readonly WindowSeries[]) => series.map(({ key }) => key)
 const bounds = { start: 1_767_225_600, end: 1_767_312_000 }
@@ -180,9 +183,9 @@ describe('the series of real-time quality', () => {
 
   it('ask for users in batches of ten', () => {
     const uids = Array.from({ length: 23 }, (_, n) => String(10 + n))
-    const asked = realtimeQualitySeries({ ...settings, uids }).flatMap(({ ask }) => ask.uids ?? [])
-    expect(asked.map(batch => batch.split(',').length)).toEqual([10, 10, 3])
-    expect(asked.join()).toBe(uids.join())
+    const batches = realtimeQualitySeries({ ...settings, uids }).flatMap(({ ask }) => ask.uids ?? [])
+    expect(batches.map(batch => batch.split(',').length)).toEqual([10, 10, 3])
+    expect(batches.join()).toBe(uids.join())
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { calls } from '../../src/streams/analytics/calls.ts'
+import { calls } from '../../src/streams/calls.ts'
 import { streams } from '../../src/streams/index.ts'
 import { pageOf, windowPageOf } from './pages.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { tallyHoles, walkOn } from '../../src/streams/holes.ts'
+import { tallyHoles, walkOn } from '../../src/streams/parts/holes.ts'
 
 const start = { last: null, holes: [] }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPairs } from '../../src/streams/calls/pairs.ts'
+import { readPairs } from '../../src/streams/calls/session-metrics.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { fixture, pageOf } from './pages.ts'

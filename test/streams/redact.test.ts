@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { canonicalJson } from '../../src/streams/canonical-json.ts'
-import { redact } from '../../src/streams/redact.ts'
+import { canonicalJson, redact } from '../../src/streams/parts/items.ts'
 
 it('values under names of secrets become a mark at any depth, whatever they are', () => {
   const item = {

@@ -6,11 +6,11 @@ import {
   type StoredItem,
   untold,
 } from '../../postgres/replay.ts'
-import { LogState } from '../../streams/events/log-state.ts'
-import { mergeRows } from '../../streams/row-sets.ts'
-import { after } from '../../streams/sequence.ts'
+import { LogState } from '../../streams/events/read-log.ts'
+import { after } from '../../streams/parts/holes.ts'
+import { mergeRows } from '../../streams/parts/items.ts'
+import { readState } from '../../streams/parts/stream-state.ts'
 import type { FeedStream, LogStream, Page, ReadingSettings, Reject, Stream } from '../../streams/stream.ts'
-import { readState } from '../../streams/stream-state.ts'
 import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
 import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'

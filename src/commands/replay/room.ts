@@ -8,7 +8,7 @@ import type {
 } from '../../postgres/replay.ts'
 import { batchSize, roomStates } from '../../provider/classroom/index.ts'
 import { isOver } from '../../streams/events/room-rows.ts'
-import type { Sequence } from '../../streams/sequence.ts'
+import type { Sequence } from '../../streams/parts/holes.ts'
 import type { RoomRow } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { closedSlices, type RangeLimits, type Slice, slices } from '../../planning/windows.ts'
-import type { CallItem } from '../../provider/analytics/index.ts'
-import type { Reject, WorkItem } from '../stream.ts'
-import { believedAhead } from '../times.ts'
+import { type CallItem, maxima } from '../../provider/analytics/index.ts'
+import { identifier } from '../../provider/classroom/index.ts'
+import { hours } from '../../provider/limits.ts'
+import { believedAhead } from '../parts/values.ts'
+import type { Hint, Reject, WorkItem } from '../stream.ts'
 
 export type Call = CallItem
 
@@ -60,4 +63,82 @@ function itemOf(key: string, { from, to }: Slice): WorkItem {
 
 function refuse(item: Call, detail: string): SessionWork {
   return { items: [], rejects: [{ reason: 'out_of_range', detail, item }] }
+}
+
+/** sid, join and leave of a session in Unix seconds; null where a time is not known. */
+export type Session = readonly [sid: string, join: number | null, leave: number | null]
+
+/**
+ * The metrics to fetch of the sessions of a call that lie in the slice of `item`, as many sids at a time as one
+ * request takes. The order in which sessions were listed does not matter: the same sessions make the same work.
+ */
+export function metricWork(
+  { key, from, to }: WorkItem,
+  sessions: readonly Session[],
+): { readonly items: readonly WorkItem[]; readonly rejects: readonly Reject[] } {
+  const within = sessions.filter(session => lies(session, from, to)).map(([sid]) => sid)
+  const sids = within.filter(isAskable).toSorted()
+  const items: WorkItem[] = []
+  for (let start = 0; start < sids.length; start += maxima.sids) {
+    const batch = sids.slice(start, start + maxima.sids)
+    const part = `${from}/${items.length + 1}/${digest(batch)}`
+    items.push({ stream: 'call-metrics', key, part, from, to, ask: { sids: batch } })
+  }
+  return { items, rejects: within.filter(sid => !isAskable(sid)).map(unaskable) }
+}
+
+/** Times that contradict each other exclude nothing. */
+function lies([, join, leave]: Session, from: number, to: number): boolean {
+  const hasEndedBefore = leave !== null && leave < from
+  const beginsAfter = join !== null && join > to
+  const isCredible = join === null || leave === null || join <= leave
+  return !isCredible || (!hasEndedBefore && !beginsAfter)
+}
+
+/** sids are sent in one text, apart by commas. */
+function isAskable(sid: string): boolean {
+  return sid.isWellFormed() && !sid.includes(',')
+}
+
+function unaskable(sid: string): Reject {
+  const detail = 'sid: holds a comma or half a character, so nobody can ask for its metrics'
+  return { reason: 'out_of_range', detail, item: { sid } }
+}
+
+/** Tells a batch from one of other sessions, which a later listing of the same slice may bring. */
+function digest(sids: readonly string[]): string {
+  return createHash('sha256').update(sids.join()).digest('hex').slice(0, 8)
+}
+
+/** The provider forgets a room about an hour after its class; what was alive within this time may still be there. */
+const roomMemory = hours(2)
+
+/** The rooms behind the channels of calls that go on or were going on lately: cname is the roomUuid. */
+export function hintRooms(calls: readonly Call[], now: number): readonly Hint[] {
+  const alive = new Map<string, number>()
+  for (const call of calls) {
+    const at = lastSign(call, now)
+    const { data: room } = identifier.safeParse(call.cname)
+    if (room !== undefined && at > now - roomMemory) alive.set(room, Math.max(at, alive.get(room) ?? at))
+  }
+  return [...alive].map(([room, at]) => ({ room, change: 'news', at: at * 1_000, streams: [] }))
+}
+
+/** When the call was last known to go on, Unix seconds. */
+function lastSign(call: Call, now: number): number {
+  return isOngoing(call) ? now : Math.max(call.created_ts, call.destroyed_ts ?? 0)
+}
+
+/**
+ * The same work in two halves of its time, or undefined where it spans no more than a second. Both hold the
+ * second in the middle: whether an answer includes its end is not documented.
+ */
+export function halveTime(item: WorkItem): readonly WorkItem[] | undefined {
+  const { from, to, part } = item
+  if (to - from <= 1) return undefined
+  const middle = from + Math.floor((to - from) / 2)
+  return [
+    { ...item, part: `${part}.1`, to: middle },
+    { ...item, part: `${part}.2`, from: middle },
+  ]
 }

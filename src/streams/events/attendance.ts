@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { Attendance, Person } from '../../provider/classroom/index.ts'
 import type { AttendanceRow } from '../../tables/classroom.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import { asText, fieldsWithout, isSaid, judge, judgeEach, type Read, unreadFields } from '../items.ts'
-import { timestamp } from '../times.ts'
-import { type EventReader, rawObject, unread } from './reading.ts'
+import { asText, fieldsWithout, isSaid, judge, judgeEach, type Read, unreadFields } from '../parts/items.ts'
+import { timestamp } from '../parts/values.ts'
+import { type EventReader, rawObject, unread } from './event.ts'
 
 const users = z.array(z.unknown()).nullish()
 const Lists = Attendance.extend({ onlineUsers: users, offlineUsers: users })

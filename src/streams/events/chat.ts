@@ -1,6 +1,6 @@
 import { ChatMessage } from '../../provider/classroom/index.ts'
-import { asText, fieldsWithout, judge } from '../items.ts'
-import { type EventReader, rawObject, unread } from './reading.ts'
+import { asText, fieldsWithout, judge } from '../parts/items.ts'
+import { type EventReader, rawObject, unread } from './event.ts'
 
 const columns = new Set(['fromUser', 'message', 'type'])
 

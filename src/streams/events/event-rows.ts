@@ -1,10 +1,10 @@
 import type { RoomEventRow } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import { mergeRows } from '../row-sets.ts'
+import { mergeRows } from '../parts/items.ts'
+import { latestBelieved } from '../parts/values.ts'
 import type { Page } from '../stream.ts'
-import { latestBelieved } from '../times.ts'
-import { type PlacedEvent, receivedTime } from './event-time.ts'
+import { type PlacedEvent, receivedTime } from './event.ts'
 import { roomRows } from './room-rows.ts'
 
 /** All rows that events make: the raw one always, those of its type, and one row a room. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../canonical-json.ts'
-import type { LogState } from './log-state.ts'
-import type { RoomEvent } from './read-events.ts'
+import { canonicalJson } from '../parts/items.ts'
+import type { RoomEvent } from './event.ts'
+import type { LogState } from './read-log.ts'
 
 type Fingerprint = LogState['fingerprint']
 type Mark = Fingerprint[number]

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { HandsChange } from '../../provider/classroom/index.ts'
-import { fieldsWithout, judge } from '../items.ts'
+import { fieldsWithout, judge } from '../parts/items.ts'
+import { type EventReader, unread } from './event.ts'
 import { readMembers } from './membership.ts'
-import { type EventReader, unread } from './reading.ts'
 
 const users = z.array(z.unknown()).nullish()
 const Lists = HandsChange.extend({

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { MembershipAction } from '../../tables/classroom.ts'
-import { isSaid, judgeEach, type Read } from '../items.ts'
+import { isSaid, judgeEach, type Read } from '../parts/items.ts'
 import type { Reject } from '../stream.ts'
 
 type List = readonly unknown[] | null | undefined

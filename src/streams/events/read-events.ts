@@ -1,31 +1,18 @@
 import { z } from 'zod'
 import { cmds, EventRecord } from '../../provider/classroom/index.ts'
 import type { Json } from '../../tables/json.ts'
-import { canonicalJson } from '../canonical-json.ts'
-import { fieldsWithout, isObject, judge } from '../items.ts'
-import { redact } from '../redact.ts'
-import { normalSequence, type Sequence } from '../sequence.ts'
+import { normalSequence, type Sequence } from '../parts/holes.ts'
+import { canonicalJson, fieldsWithout, isObject, judge, redact } from '../parts/items.ts'
 import type { Reject } from '../stream.ts'
 import { attendance } from './attendance.ts'
 import { chat } from './chat.ts'
+import { type EventReader, type RoomEvent, unread } from './event.ts'
 import { hands } from './hands.ts'
-import { type EventReader, type EventReading, unread } from './reading.ts'
 import { recordingState } from './recording-state.ts'
 import { resourceChange } from './resource-change.ts'
 import { reward } from './reward.ts'
 import { roomState } from './room-state.ts'
 import { stage } from './stage.ts'
-
-/** One event as it came, without its secrets, and what its data says. */
-export interface RoomEvent {
-  readonly room_uuid: string
-  readonly sequence: Sequence
-  readonly cmd: number
-  readonly version: number | null
-  readonly data: Json
-  readonly extra: Json
-  readonly reading: EventReading
-}
 
 /** A place in the log of a room that the page holds something for, readable or not. */
 export interface EventPlace {

@@ -1,14 +1,24 @@
+import { z } from 'zod'
+import { EventRecord } from '../../provider/classroom/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import { mostHoles, readsUntilAbsent, type Tally, tallyHoles, type Walk, walkOn } from '../holes.ts'
-import { highest, type Sequence } from '../sequence.ts'
+import {
+  highest,
+  mostHoles,
+  readsUntilAbsent,
+  type Sequence,
+  type Tally,
+  tallyHoles,
+  type Walk,
+  walkOn,
+} from '../parts/holes.ts'
+import type { ToRowsWith } from '../parts/stream-state.ts'
+import { latestBelieved, notAfter } from '../parts/values.ts'
 import type { Hint, Page } from '../stream.ts'
-import type { ToRowsWith } from '../stream-state.ts'
-import { latestBelieved, notAfter } from '../times.ts'
+import type { RoomEvent } from './event.ts'
+import { answerTime, lastOf, type PlacedEvent } from './event.ts'
 import { eventRows } from './event-rows.ts'
-import { answerTime, lastOf, type PlacedEvent } from './event-time.ts'
-import type { LogFold, LogState } from './log-state.ts'
-import type { EventPage, EventPlace, RoomEvent } from './read-events.ts'
+import type { EventPage, EventPlace } from './read-events.ts'
 import { assignStops } from './recording-state.ts'
 import { toldState } from './room-rows.ts'
 
@@ -127,3 +137,55 @@ function hintsOf(
 function isAfter(sequence: Sequence, seen: Sequence | null): boolean {
   return seen === null || sequence > seen
 }
+
+const SequenceNumber = EventRecord.shape.sequence
+
+/** What has been learned of a log up to the beginning of a page. */
+const LogFold = z.object({
+  /** Latest of the provider's own times so far. */
+  lastTime: z.string().nullable(),
+  lastSequence: SequenceNumber.nullable(),
+  /** The recording last started: a stop names none. */
+  recordId: z.string().nullable(),
+  holes: z.array(z.tuple([SequenceNumber, SequenceNumber]).readonly()).readonly(),
+})
+export type LogFold = z.infer<typeof LogFold>
+
+/** First events of a log as [sequence, cmd, own time, and where there is none a hash of the data]. */
+const Fingerprint = z
+  .array(
+    z
+      .tuple([SequenceNumber, z.int32(), z.string().nullable(), z.string().nullable().default(null)])
+      .readonly(),
+  )
+  .readonly()
+
+export const LogState = z.object({
+  incarnation: z.int().min(1).default(1),
+  /** By these a room is known again. */
+  fingerprint: Fingerprint.default([]),
+  /** What the pages read since the beginning have shown of them. */
+  begun: Fingerprint.default([]),
+  /** They are not those of the room that is known: the log must be read from its beginning, which opens another. */
+  isOther: z.boolean().default(false),
+  /** State before the page at the stored cursor; null while that is the beginning. */
+  fold: LogFold.nullable().default(null),
+  /** Highest sequence that has been read. */
+  seen: SequenceNumber.nullable().default(null),
+  /** The log has been read to its end: what comes after `seen` on the last page is new. */
+  caughtUp: z.boolean().default(false),
+  /** What was known at the stored cursor is lost: the log must be read from its beginning. */
+  lost: z.boolean().default(false),
+  /** A reading from the beginning is under way. */
+  rereading: z.boolean().default(false),
+  /** Holes that complete readings have shown, as [from, to, readings]. */
+  tally: z
+    .array(z.tuple([SequenceNumber, SequenceNumber, z.int()]).readonly())
+    .readonly()
+    .default([]),
+  /** Too many holes: the numbering of this log is not dense, and holes in it mean nothing. */
+  sparse: z.boolean().default(false),
+})
+export type LogState = z.infer<typeof LogState>
+
+export const beginning: LogFold = { lastTime: null, lastSequence: null, recordId: null, holes: [] }

@@ -1,8 +1,8 @@
 import { RecordingStateChange, recordingStates } from '../../provider/classroom/index.ts'
 import type { RecordingStateChangeRow } from '../../tables/classroom.ts'
-import { fieldsWithout, judge } from '../items.ts'
-import { notAfter, timestamp } from '../times.ts'
-import { type EventReader, rawObject, unread } from './reading.ts'
+import { fieldsWithout, judge } from '../parts/items.ts'
+import { notAfter, timestamp } from '../parts/values.ts'
+import { type EventReader, rawObject, unread } from './event.ts'
 
 const columns = new Set(['state', 'recordId', 'sid', 'resourceId', 'startTime'])
 

@@ -1,9 +1,32 @@
 import { z } from 'zod'
 import { ResourceChange, ResourceItem, resourceActions } from '../../provider/classroom/index.ts'
 import type { ResourceChangeRow } from '../../tables/classroom.ts'
-import { asText, fieldsWithout, judge, judgeEach, unreadFields } from '../items.ts'
-import { resourceColumns, resourceFields } from '../resource-fields.ts'
-import { type EventReader, rawObject, unread } from './reading.ts'
+import { asText, fieldsWithout, type JsonObject, judge, judgeEach, unreadFields } from '../parts/items.ts'
+import { type EventReader, rawObject, unread } from './event.ts'
+
+/** The columns that a resource fills in the list and in events alike. */
+export function resourceFields(value: ResourceItem, raw: JsonObject) {
+  return {
+    resource_uuid: value.resourceUuid,
+    resource_name: value.resourceName ?? null,
+    ext: value.ext ?? null,
+    size: value.size ?? null,
+    url: value.url ?? null,
+    task_uuid: value.taskUuid ?? null,
+    task_progress: raw.taskProgress ?? null,
+  }
+}
+
+/** The fields that those columns come from. */
+export const resourceColumns = [
+  'resourceUuid',
+  'resourceName',
+  'ext',
+  'size',
+  'url',
+  'taskUuid',
+  'taskProgress',
+] as const
 
 const Lists = ResourceChange.extend({ resources: z.array(z.unknown()).nullish() })
 const columns = new Set<string>(resourceColumns)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { RewardChange } from '../../provider/classroom/index.ts'
-import { fieldsWithout, judge, judgeEach } from '../items.ts'
-import { timestamp } from '../times.ts'
-import { type EventReader, unread } from './reading.ts'
+import { fieldsWithout, judge, judgeEach } from '../parts/items.ts'
+import { timestamp } from '../parts/values.ts'
+import { type EventReader, unread } from './event.ts'
 
 const Lists = RewardChange.extend({ rewardDetails: z.array(z.unknown()).nullish() })
 const Detail = RewardChange.shape.rewardDetails.unwrap().unwrap().element

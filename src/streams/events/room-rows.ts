@@ -1,9 +1,9 @@
 import { roomStates } from '../../provider/classroom/index.ts'
 import type { RoomRow, RoomStateChangeRow } from '../../tables/classroom.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import { bySequence, highest, type Sequence } from '../sequence.ts'
+import { bySequence, highest, type Sequence } from '../parts/holes.ts'
 import type { ToldState } from '../stream.ts'
-import type { PlacedEvent } from './event-time.ts'
+import type { PlacedEvent } from './event.ts'
 
 /**
  * One row for each room that the events are of. The states of all count, but only firm times: an estimate made

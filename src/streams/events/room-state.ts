@@ -1,7 +1,7 @@
 import { RoomStateChange, roomStates } from '../../provider/classroom/index.ts'
-import { fieldsWithout, judge } from '../items.ts'
-import { notAfter, timestamp } from '../times.ts'
-import { type EventReader, rawObject, unread } from './reading.ts'
+import { fieldsWithout, judge } from '../parts/items.ts'
+import { notAfter, timestamp } from '../parts/values.ts'
+import { type EventReader, rawObject, unread } from './event.ts'
 
 const columns = new Set(['state', 'startTime'])
 

@@ -1,98 +1,43 @@
+import { z } from 'zod'
+import type { RangeLimits } from '../../planning/windows.ts'
 import {
   type Granularity,
   granularitySeconds,
-  maxima,
+  type ParameterNames,
   realtimeWindow,
+  type SeriesParameter,
+  withParameterNames,
 } from '../../provider/analytics/index.ts'
-import type { WindowSeries } from '../stream.ts'
+import { formatDuration, formatSeconds } from '../../settings/duration.ts'
+import { listOf } from '../../settings/leaf.ts'
+import { channelName, duration, oneOf, text } from '../../settings/values.ts'
+import type { Mistake, WindowSeries, WindowSettings, WindowStream } from '../stream.ts'
 
-export interface UsageInsightSettings {
-  readonly metrics: readonly string[]
-  readonly granularities: readonly Granularity[]
-}
-
-export interface QualityInsightSettings extends UsageInsightSettings {
-  readonly products: readonly string[]
-}
-
-export interface RealtimeUsageSettings {
-  readonly products: readonly string[]
-  readonly metrics: readonly string[]
-  /** Channels that are asked for besides the whole project. */
-  readonly channels: readonly string[]
-}
-
-export interface RealtimeQualitySettings extends RealtimeUsageSettings {
-  /** Users that are asked for besides all users together. */
-  readonly uids: readonly string[]
-  /** Where: in each channel, or in the whole project, which not every deployment may serve. */
-  readonly usersOf: 'channels' | 'project'
-}
-
-/** One series for each metric and granularity. */
-export function usageInsightSeries({
-  metrics,
-  granularities,
-}: UsageInsightSettings): readonly WindowSeries[] {
-  return distinct(
-    metrics.flatMap(metric => granularities.map(granularity => insight([metric], { metric }, granularity))),
-  )
-}
-
-/** One series for each product, metric and granularity. */
-export function qualityInsightSeries(settings: QualityInsightSettings): readonly WindowSeries[] {
-  return distinct(
-    pairs(settings).flatMap(({ path, ask }) =>
-      settings.granularities.map(granularity => insight(path, ask, granularity)),
-    ),
-  )
-}
-
-/** One series for each product and metric: of the whole project, and of each channel. */
-export function realtimeUsageSeries(settings: RealtimeUsageSettings): readonly WindowSeries[] {
-  return distinct(
-    pairs(settings).flatMap(({ path, ask }) => [
-      realtime(path, ask),
-      ...settings.channels.map(cname => realtime([...path, cname], { ...ask, cname })),
-    ]),
-  )
-}
-
-/** The same, and of the users by themselves, as many in one question as it takes. */
-export function realtimeQualitySeries(settings: RealtimeQualitySettings): readonly WindowSeries[] {
-  const batches = batchesOf([...new Set(settings.uids)].toSorted())
-  const places = settings.usersOf === 'project' ? [''] : settings.channels
-  return distinct([
-    ...realtimeUsageSeries(settings),
-    ...pairs(settings).flatMap(({ path, ask }) =>
-      places.flatMap(cname =>
-        batches.map(uids => realtime([...path, cname, uids], { ...ask, ...(cname && { cname }), uids })),
-      ),
-    ),
-  ])
-}
-
-function batchesOf(uids: readonly string[]): readonly string[] {
-  return Array.from({ length: Math.ceil(uids.length / maxima.uids) }, (_, n) => {
-    return uids.slice(n * maxima.uids, (n + 1) * maxima.uids).join()
-  })
-}
-
+/** One question without its range: what its key is made of, and what it asks. */
 interface Question {
   readonly path: readonly string[]
   readonly ask: Readonly<Record<string, string>>
 }
 
-function pairs({
+/** Metrics are asked for product by product. */
+export function questionsOf({
   products,
   metrics,
-}: Pick<RealtimeUsageSettings, 'products' | 'metrics'>): readonly Question[] {
+}: {
+  readonly products: readonly string[]
+  readonly metrics: readonly string[]
+}): readonly Question[] {
   return products.flatMap(productType =>
     metrics.map(metric => ({ path: [productType, metric], ask: { productType, metric } })),
   )
 }
 
-function insight(path: Question['path'], ask: Question['ask'], granularity: Granularity): WindowSeries {
+/** A value is promised for each hour or day. */
+export function insight(
+  path: Question['path'],
+  ask: Question['ask'],
+  granularity: Granularity,
+): WindowSeries {
   return {
     key: keyOf([...path, granularity]),
     ask: { ...ask, aggregateGranularity: granularity },
@@ -104,9 +49,21 @@ function insight(path: Question['path'], ask: Question['ask'], granularity: Gran
 /**
  * One entry a window is promised, of a project and of a channel alike. A user comes and goes, and has none while away.
  */
-function realtime(path: Question['path'], ask: Question['ask']): WindowSeries {
+export function realtime(path: Question['path'], ask: Question['ask']): WindowSeries {
   const series = { key: keyOf(path), ask, step: realtimeWindow }
   return ask.uids === undefined ? { ...series, expects: 'each' } : series
+}
+
+/** One series for each product and metric: of the whole project, and of each channel. */
+export function realtimeSeries(settings: {
+  readonly products: readonly string[]
+  readonly metrics: readonly string[]
+  readonly channels: readonly string[]
+}): readonly WindowSeries[] {
+  return questionsOf(settings).flatMap(({ path, ask }) => [
+    realtime(path, ask),
+    ...settings.channels.map(cname => realtime([...path, cname], { ...ask, cname })),
+  ])
 }
 
 /** Parts are encoded, so that a slash inside one of them makes no other key of it. */
@@ -115,6 +72,145 @@ function keyOf(path: Question['path']): string {
 }
 
 /** A word that the settings hold twice is asked for once. */
-function distinct(series: readonly WindowSeries[]): readonly WindowSeries[] {
+export function distinct(series: readonly WindowSeries[]): readonly WindowSeries[] {
   return [...new Map(series.map(one => [one.key, one])).values()]
+}
+
+const newest = 'How often the newest values are asked for.'
+
+/**
+ * The values of a day are computed again about two days after its end, so those of its first hour are three days old
+ * by then. What is older than the delay and this has been computed again, in every plan.
+ */
+export function insightTimes(allowedLateness: string) {
+  return {
+    every: duration('10m', '7d').prefault('6h').describe(newest),
+    allowedLateness: duration('0s', '30d')
+      .prefault(allowedLateness)
+      .describe(
+        'How long after its time a value is read again, because the provider computes it again; then it is complete.',
+      ),
+  }
+}
+
+export function realtimeEvery() {
+  return duration('20s', '1h').prefault('5m').describe(newest)
+}
+
+function words(item: string, usual: readonly string[]) {
+  const word = text(`${item}: 1 to 64 letters, digits, "_", "." or "-"`, /^[A-Za-z0-9_.-]{1,64}$/)
+  return listOf(word, { min: 1 }).prefault([...usual])
+}
+
+export function products() {
+  return words('a product', ['Native']).describe(
+    'Products that are asked for, one by one. Native and WebRTC are known to exist.',
+  )
+}
+
+export function metrics(usual: readonly string[]) {
+  return words('a metric', usual).describe(
+    'Metrics that are asked for, one by one, by the names of the provider.',
+  )
+}
+
+export function granularity<const G extends Granularity>(allowed: readonly G[]) {
+  return listOf(oneOf(allowed), { min: 1 })
+    .prefault(['hour', 'day'])
+    .describe('How long a time one value stands for; each is asked for by itself.')
+}
+
+export function channels() {
+  return z
+    .union([oneOf(['live']), listOf(channelName())])
+    .prefault([])
+    .describe(
+      'Channels that are asked for besides the whole project; live: those with a room or call going on, as many as the budget has room for, which `penstock forecast` tells.',
+    )
+}
+
+interface InsightTimes {
+  readonly every: number
+  readonly allowedLateness: number
+}
+
+/** Insights cost the same however long the frame is. */
+export function followInsight(
+  { every, allowedLateness }: InsightTimes,
+  series: readonly WindowSeries[],
+): WindowSettings {
+  return {
+    ...{ series, every, revisitEvery: every, frame: 'full' },
+    allowedLateness: Math.ceil(allowedLateness / 1_000),
+  }
+}
+
+/** One request reads a frame of the span's length up to now: a value must become final while it is inside. */
+export function insightMistakes(
+  { every, allowedLateness }: InsightTimes,
+  allowed: RangeLimits | undefined,
+): readonly Mistake[] {
+  if (!allowed || allowedLateness + every <= allowed.timeFrame * 1_000) return []
+  return [
+    {
+      settings: ['allowedLateness', 'every'],
+      limit: 'timeFrame',
+      text: `allowedLateness (${formatDuration(allowedLateness)}) and every (${formatDuration(every)}) must together be at most the longest window (${formatSeconds(allowed.timeFrame)}): as it is, no value would ever be complete`,
+    },
+  ]
+}
+
+/**
+ * Real-time values cost the same however long the frame is, and are not computed again. How many live channels the
+ * budget has room for is known only once all that is asked is.
+ */
+export function followRealtime<
+  S extends { readonly every: number; readonly channels: readonly string[] | 'live' },
+>(
+  settings: S,
+  seriesIn: (settings: S, channels: readonly string[]) => readonly WindowSeries[],
+): WindowSettings {
+  const { every, channels } = settings
+  const times = { every, allowedLateness: 0, revisitEvery: every, frame: 'full' } as const
+  if (channels !== 'live') return { ...times, series: seriesIn(settings, channels) }
+  const of = (channel: string) => seriesIn(settings, [channel]).filter(({ ask }) => ask.cname === channel)
+  return { ...times, series: seriesIn(settings, []), live: { most: 0, of } }
+}
+
+/** What is older than one request reaches is lost. */
+export function realtimeMistakes(
+  { every }: { readonly every: number },
+  allowed: RangeLimits | undefined,
+): readonly Mistake[] {
+  if (!allowed) return []
+  const most = Math.min(allowed.availableData - allowed.dataDelay, allowed.timeFrame)
+  if (every < most * 1_000) return []
+  return [
+    {
+      settings: ['every'],
+      limit: 'any',
+      text: `every (${formatDuration(every)}) must be shorter than what one request can read (${formatSeconds(most)}): as it is, the time between would be lost`,
+    },
+  ]
+}
+
+/** Asks for a series in the words of a deployment: its names of parameters and of granularities. */
+export function askIn({ parameters, granularities }: ParameterNames): WindowStream['request'] {
+  const wordOf = (name: string, value: string) => {
+    if (name !== 'aggregateGranularity' || !Object.hasOwn(granularities, value)) return value
+    return granularities[value as keyof typeof granularities]
+  }
+  return (app, { ask }, { start, end }) => ({
+    [parameters.startTs]: start,
+    [parameters.endTs]: end,
+    [parameters.appid]: app,
+    ...Object.fromEntries(
+      Object.entries(ask).map(([name, value]) => [parameters[name as SeriesParameter], wordOf(name, value)]),
+    ),
+  })
+}
+
+/** A stream of insights or real-time values as a deployment wants it asked. */
+export function format(stream: WindowStream, words: ParameterNames): WindowStream {
+  return { ...stream, operation: withParameterNames(stream.operation, words), request: askIn(words) }
 }

@@ -1,11 +1,17 @@
 import { SeriesAnswer } from '../../provider/analytics/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
-import { redact } from '../redact.ts'
-import { lastByKey } from '../row-sets.ts'
+import {
+  asText,
+  fieldsWithout,
+  isObject,
+  isSaid,
+  type JsonObject,
+  lastByKey,
+  redact,
+} from '../parts/items.ts'
+import { isUnixSecond, readNumber, timestamp } from '../parts/values.ts'
 import type { Reject, WindowPage, WindowResult } from '../stream.ts'
-import { timestamp } from '../times.ts'
-import { type Point, type Problem, readPoint } from './point.ts'
 
 /** A value of a series, with the beginning of the time that it stands for. */
 export interface Value {
@@ -70,4 +76,103 @@ export function collect(entries: readonly Entry[], { range }: WindowPage): Value
     }
   }
   return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects, received, ignored }
+}
+
+/** Unix seconds and the value that is true from then on. */
+export interface Point {
+  readonly second: number
+  readonly value: number
+  /** What else is said of it; null where nothing is. */
+  readonly extra: Json
+}
+
+export type Problem = Omit<Reject, 'item'>
+
+/**
+ * Reads one `{ts, <metric>: value}`. The value stands under the name of the metric, or is the only number
+ * besides the time. null says that there is none. `path` leads to it where it lies inside an item.
+ */
+export function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 'no value' {
+  if (!isObject(item)) return problem('not_an_object', path, 'must be an object')
+  const second = readNumber(item.ts)
+  if (item.ts === undefined) return problem('missing_key', `${path}ts`, 'must be there')
+  if (second === undefined) return problem('wrong_type', `${path}ts`, 'must be Unix seconds')
+  if (!isUnixSecond(second)) return problem('out_of_range', `${path}ts`, 'must be whole Unix seconds')
+  const name = nameOf(item, metric)
+  if (name === undefined) return problem('missing_key', `${path}${metric}`, 'must be there')
+  if (item[name] === null) return 'no value'
+  const value = readNumber(item[name])
+  if (value === undefined) return problem('wrong_type', `${path}${metric}`, 'must be a finite number')
+  return { second, value, extra: redact(fieldsWithout(new Set(['ts', name]), item)) }
+}
+
+function nameOf(item: JsonObject, metric: string): string | undefined {
+  if (Object.hasOwn(item, metric)) return metric
+  const numbers = Object.keys(item).filter(name => !besides.has(name) && isNumber(item[name]))
+  return numbers.length === 1 ? numbers[0] : undefined
+}
+
+const besides = new Set(['ts', 'uid'])
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint'
+}
+
+function problem(reason: Problem['reason'], field: string, rule: string): Problem {
+  const name = field.replace(/\.$/, '')
+  return { reason, detail: name === '' ? rule : `${name}: ${rule}` }
+}
+
+/**
+ * The values of a metric in an answer that may tell them by user: `{uid, values: [...]}`. Where users were asked
+ * for, a value of nobody is one of the whole channel, which has a question of its own.
+ */
+export function readUserValues(page: WindowPage, metric: string): Values {
+  const isByUser = page.series.ask.uids !== undefined
+  return collect(
+    page.items.flatMap(item => entriesOf(item, metric, isByUser)),
+    page,
+  )
+}
+
+function entriesOf(item: unknown, metric: string, isByUser: boolean): readonly Entry[] {
+  if (!isObject(item)) return [{ uid: '', point: readPoint(item, metric), item }]
+  const uid = userOf(item)
+  const { uid: _, ...said } = item
+  const isList = Array.isArray(item.values)
+  if (uid === undefined && (isByUser || isList || isSaid(item.uid))) {
+    const isOfChannel = !isList && !isSaid(item.uid) && isReadable(readPoint(said, metric))
+    return [{ uid: '', point: isOfChannel ? 'not asked for' : uidProblem(item), item }]
+  }
+  if (!isList) return [{ uid: uid ?? '', point: readPoint(said, metric), item }]
+  const entry = redact(fieldsWithout(userFields, item))
+  return (item.values as readonly unknown[]).map((value, index) => ({
+    uid: uid ?? '',
+    point: beside(readPoint(value, metric, `values.${index}.`), index === 0 ? entry : null),
+    item: { uid: item.uid, values: [value] },
+  }))
+}
+
+const userFields = new Set(['uid', 'values'])
+
+/** What nobody knows of a user stands beside the first of the values. */
+function beside(point: Entry['point'], entry: Json): Entry['point'] {
+  if (entry === null || typeof point === 'string' || 'reason' in point) return point
+  return { ...point, extra: { ...(point.extra as JsonObject | null), entry } }
+}
+
+function isReadable(point: ReturnType<typeof readPoint>): boolean {
+  return point === 'no value' || !('reason' in point)
+}
+
+/** A number in some answers, a text in others. */
+function userOf({ uid }: JsonObject): string | undefined {
+  if (typeof uid !== 'string' && typeof uid !== 'number' && typeof uid !== 'bigint') return undefined
+  return asText(uid) || undefined
+}
+
+function uidProblem({ uid }: JsonObject): Problem {
+  return isSaid(uid)
+    ? { reason: 'wrong_type', detail: 'uid: must be a number or a text' }
+    : { reason: 'missing_key', detail: 'uid: must be there' }
 }

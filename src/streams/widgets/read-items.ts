@@ -3,13 +3,19 @@ import { z } from 'zod'
 import { WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
-import { canonicalJson } from '../canonical-json.ts'
-import { receivedTime } from '../events/event-time.ts'
-import { isObject, isSaid, type JsonObject, judge, unreadFields } from '../items.ts'
-import { redact } from '../redact.ts'
-import { normalSequence, type Sequence } from '../sequence.ts'
+import { receivedTime } from '../events/event.ts'
+import { normalSequence, type Sequence } from '../parts/holes.ts'
+import {
+  canonicalJson,
+  isObject,
+  isSaid,
+  type JsonObject,
+  judge,
+  redact,
+  unreadFields,
+} from '../parts/items.ts'
+import { latestBelieved, notAfter, timestamp } from '../parts/values.ts'
 import type { Page, Reject } from '../stream.ts'
-import { latestBelieved, notAfter, timestamp } from '../times.ts'
 import type { WidgetState } from './widget-state.ts'
 
 /** One change of a quiz or poll. */

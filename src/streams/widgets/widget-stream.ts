@@ -1,10 +1,16 @@
+import type { z } from 'zod'
 import { widgetBatch, withRegion } from '../../provider/classroom/index.ts'
-import { widgetEvent } from '../../tables/classroom.ts'
-import { roomCadence } from '../cadence.ts'
-import type { LogStream } from '../stream.ts'
-import { readState, withState } from '../stream-state.ts'
-import { rowsOfWidget, type WidgetLog } from './widget-log.ts'
-import { WidgetState } from './widget-state.ts'
+import { type Widget, type WidgetEventRow, widgetEvent } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Timestamp } from '../../tables/json.ts'
+import { roomCadence } from '../parts/cadence.ts'
+import { highest, type Sequence } from '../parts/holes.ts'
+import { mergeRows } from '../parts/items.ts'
+import { readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
+import { latestBelieved } from '../parts/values.ts'
+import type { LogStream, Page, ReadingSettings, Reject } from '../stream.ts'
+import { type Change, readItems } from './read-items.ts'
+import { beginning, WidgetState } from './widget-state.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
 export function widgetStream<T>(
@@ -29,4 +35,76 @@ export function widgetStream<T>(
     rereads: stored => readState(WidgetState, stored).lost,
   }
   return stream
+}
+
+/** What a widget makes of the changes of one page. */
+export interface WidgetReading {
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  /** The quiz or poll last started, by now. */
+  readonly question: string | null
+}
+
+export interface WidgetContext {
+  readonly room: string
+  readonly settings: ReadingSettings
+  /** The quiz or poll last started before the page. */
+  readonly question: string | null
+  /** No time after it is believed. */
+  readonly latest: Timestamp
+}
+
+export interface WidgetLog<T> {
+  readonly widget: Widget
+  readonly schema: z.ZodType<T>
+  readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading
+}
+
+/**
+ * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
+ * the fold is what was known before it, so that the page can be read again and shows what was appended.
+ */
+export function rowsOfWidget<T>(
+  { widget, schema, read }: WidgetLog<T>,
+  page: Page,
+  streamState: WidgetState,
+): ToRowsWith<WidgetState> {
+  const fold = page.cursor === null ? beginning : streamState.fold
+  if (fold === null) return restart(streamState)
+  const { events, changes, rejects } = readItems(page, widget, schema, fold.position, streamState)
+  const latest = latestBelieved(page)
+  const context = { room: page.series, settings: page.settings, question: fold.question, latest }
+  const reading = read(changes, context)
+  const seen = highest(streamState.seen, lastPosition(events))
+  const onwards = {
+    position: fold.position + page.items.length,
+    question: reading.question,
+  }
+  const isEnd = page.nextId === undefined
+  const before = page.cursor === null ? null : fold
+  return {
+    rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
+    streamState: {
+      ...streamState,
+      lost: false,
+      seen,
+      caughtUp: streamState.caughtUp || isEnd,
+      fold: isEnd ? before : onwards,
+    },
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
+    follow: 'next',
+    rejects: [...rejects, ...reading.rejects],
+    hints: [],
+    unfinished: false,
+  }
+}
+
+/** Takes what a newer statement says over an older one; what it leaves open stays. */
+export function overlay<T extends object>(older: T | undefined, newer: T): T {
+  const said = Object.entries(newer).filter(([, value]) => value !== null)
+  return older ? { ...older, ...Object.fromEntries(said) } : newer
+}
+
+function lastPosition(events: readonly WidgetEventRow[]): Sequence | null {
+  return events.reduce<Sequence | null>((last, { position }) => highest(last, position), null)
 }

@@ -4,7 +4,7 @@ import { createStoreHealth } from '../../../src/engine/health.ts'
 import { ItemSource } from '../../../src/engine/ranges/item-source.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
-import { callMetrics } from '../../../src/streams/analytics/call-metrics.ts'
+import { callMetrics } from '../../../src/streams/call-metrics.ts'
 import { appOf, createRig, enough, fence, second, settingsOf } from '../rig.ts'
 
 const range = { availableData: 86_400, timeFrame: 3_600, dataDelay: 300 }

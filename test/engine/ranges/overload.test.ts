@@ -5,8 +5,8 @@ import { createStoreHealth } from '../../../src/engine/health.ts'
 import type { BudgetState, TakeResult } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
-import { callMetrics } from '../../../src/streams/analytics/call-metrics.ts'
-import { callSessions } from '../../../src/streams/analytics/call-sessions.ts'
+import { callMetrics } from '../../../src/streams/call-metrics.ts'
+import { callSessions } from '../../../src/streams/call-sessions.ts'
 import { appOf, createRig, FakeLedger, fence, hour, minute, second, settingsOf } from '../rig.ts'
 
 const day = 24 * hour

@@ -5,14 +5,13 @@ import {
   PollDetail,
   questionStates,
   widgetStates,
-} from '../../provider/classroom/index.ts'
-import type { PollRow, PollSubmissionRow, PollTallyRow } from '../../tables/classroom.ts'
-import { pollSubmission, poll as pollTable, pollTally } from '../../tables/classroom.ts'
-import { fieldsWithout, isObject, isSaid, judge } from '../items.ts'
-import type { Reject } from '../stream.ts'
-import type { Change } from '../widgets/read-items.ts'
-import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
-import { widgetStream } from '../widgets/widget-stream.ts'
+} from '../provider/classroom/index.ts'
+import type { PollRow, PollSubmissionRow, PollTallyRow } from '../tables/classroom.ts'
+import { pollSubmission, poll as pollTable, pollTally } from '../tables/classroom.ts'
+import { fieldsWithout, isObject, isSaid, judge } from './parts/items.ts'
+import type { Reject } from './stream.ts'
+import type { Change } from './widgets/read-items.ts'
+import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
 
 /** Options are judged one by one, so that a bad one spoils no other. */
 const Lenient = PollChange.extend({ pollDetails: z.looseObject({}).nullish() })

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Json } from '../tables/json.ts'
-import type { Page, PageResult } from './stream.ts'
+import type { Json } from '../../tables/json.ts'
+import type { Page, PageResult } from '../stream.ts'
 
 export type ToRowsWith<Carry> = Omit<PageResult, 'carry'> & { readonly streamState: Carry }
 
@@ -29,4 +29,22 @@ export function readState<Carry extends Json>(schema: z.ZodType<Carry>, stored: 
 function incarnationOf(stored: Json): Json | undefined {
   if (typeof stored !== 'object' || stored === null || !('incarnation' in stored)) return undefined
   return stored.incarnation
+}
+
+/**
+ * A page from the middle of a log whose beginning is not remembered makes no rows: places and ordinals count
+ * from the beginning. The stream state says so, and the log is read again from there.
+ */
+export function restart<Carry extends { readonly incarnation: number; readonly lost: boolean }>(
+  streamState: Carry,
+): ToRowsWith<Carry> {
+  return {
+    rows: {},
+    streamState: { ...streamState, lost: true },
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
+    follow: 'stay',
+    rejects: [],
+    hints: [],
+    unfinished: true,
+  }
 }

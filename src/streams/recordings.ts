@@ -4,16 +4,14 @@ import {
   RecordingItem,
   recordingBatch,
   recordingStatuses,
-} from '../../provider/classroom/index.ts'
-import type { RecordingFileRow, RecordingRow } from '../../tables/classroom.ts'
-import { recording, recordingFile } from '../../tables/classroom.ts'
-import { roomCadence } from '../cadence.ts'
-import { fieldsWithout, isSaid, judgeEach, type Read } from '../items.ts'
-import { redact } from '../redact.ts'
-import { lastByKey } from '../row-sets.ts'
-import type { Page, SnapshotStream } from '../stream.ts'
-import { type ToRowsWith, withState } from '../stream-state.ts'
-import { fieldsBeside, latestBelieved, notAfter, timestamp } from '../times.ts'
+} from '../provider/classroom/index.ts'
+import type { RecordingFileRow, RecordingRow } from '../tables/classroom.ts'
+import { recording, recordingFile } from '../tables/classroom.ts'
+import { roomCadence } from './parts/cadence.ts'
+import { fieldsWithout, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { type ToRowsWith, withState } from './parts/stream-state.ts'
+import { fieldsBeside, latestBelieved, notAfter, timestamp } from './parts/values.ts'
+import type { Page, SnapshotStream } from './stream.ts'
 
 /**
  * The recordings of a room (operation 5). An entry changes after it first appears (end, status, files), so the

@@ -3,14 +3,13 @@ import {
   QuizChange,
   questionStates,
   widgetStates,
-} from '../../provider/classroom/index.ts'
-import type { QuizRow, QuizSubmissionRow } from '../../tables/classroom.ts'
-import { quiz, quizSubmission } from '../../tables/classroom.ts'
-import { fieldsWithout, isSaid } from '../items.ts'
-import { notAfter, timestamp } from '../times.ts'
-import type { Change } from '../widgets/read-items.ts'
-import { overlay, type WidgetContext, type WidgetReading } from '../widgets/widget-log.ts'
-import { widgetStream } from '../widgets/widget-stream.ts'
+} from '../provider/classroom/index.ts'
+import type { QuizRow, QuizSubmissionRow } from '../tables/classroom.ts'
+import { quiz, quizSubmission } from '../tables/classroom.ts'
+import { fieldsWithout, isSaid } from './parts/items.ts'
+import { notAfter, timestamp } from './parts/values.ts'
+import type { Change } from './widgets/read-items.ts'
+import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
 
 type Quiz = Change<QuizChange>
 

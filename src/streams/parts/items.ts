@@ -1,6 +1,8 @@
 import type { z } from 'zod'
-import type { Json } from '../tables/json.ts'
-import type { Reject, RejectReason } from './stream.ts'
+import { maskSecrets } from '../../provider/redaction.ts'
+import type { RowSet, TableName } from '../../tables/index.ts'
+import type { Json } from '../../tables/json.ts'
+import type { Reject, RejectReason } from '../stream.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 
@@ -116,4 +118,49 @@ function isInteger(value: unknown): boolean {
 
 function join(path: string, key: PropertyKey): string {
   return path === '' ? String(key) : `${path}.${String(key)}`
+}
+
+/** All rows of the sets, by table, in the order they come; tables without rows are left out. */
+export function mergeRows(sets: readonly RowSet[]): RowSet {
+  const merged: Partial<Record<TableName, unknown[]>> = {}
+  for (const set of sets) {
+    for (const table of Object.keys(set) as TableName[]) {
+      const rows = set[table] ?? []
+      if (rows.length === 0) continue
+      const target = merged[table]
+      if (target) target.push(...rows)
+      else merged[table] = [...rows]
+    }
+  }
+  return merged as RowSet
+}
+
+/** One item a key; the last one wins, at the place of the first. */
+export function lastByKey<T>(items: readonly T[], key: (item: T) => unknown): readonly T[] {
+  return [...new Map(items.map(item => [key(item), item])).values()]
+}
+
+/** JSON with the keys of every object in order, so that equal values have equal texts. Bigints keep their digits. */
+export function canonicalJson(value: Json): string {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`)
+  return `{${members.join(',')}}`
+}
+
+function isArray(value: object): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/** The item without its secrets, at any depth; one that holds none is handed back as it is. */
+export function redact(item: unknown): Json {
+  return maskSecrets(item) as Json
+}
+
+/** The same for what tells of players: what they play may have a password or a token in its address. */
+export function redactPlayer(item: unknown): Json {
+  return maskSecrets(item, 'in addresses too') as Json
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { CallMetricsAnswer, maxima, callMetrics as operation } from '../../provider/analytics/index.ts'
-import { sessionMetric } from '../../tables/analytics.ts'
-import { measured } from '../calls/selection.ts'
-import { readMetrics } from '../calls/session-metrics.ts'
-import { halveTime } from '../calls/split.ts'
-import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../stream.ts'
+import { CallMetricsAnswer, maxima, callMetrics as operation } from '../provider/analytics/index.ts'
+import { sessionMetric } from '../tables/analytics.ts'
+import { halveTime } from './calls/call-work.ts'
+import { measured } from './calls/selection.ts'
+import { readMetrics } from './calls/session-metrics.ts'
+import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from './stream.ts'
 
 /**
  * The quality metrics of some sessions of a call, in one answer. What an answer leaves out has no metrics: a

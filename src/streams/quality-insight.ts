@@ -5,23 +5,26 @@ import {
   qualityInsight as operation,
   qualityMetrics,
   word,
-} from '../../provider/analytics/index.ts'
-import { section } from '../../settings/leaf.ts'
-import type { QualityInsightRow } from '../../tables/analytics.ts'
-import { qualityInsight as table } from '../../tables/analytics.ts'
-import { askIn, format } from '../series/parameter-names.ts'
-import { qualityInsightSeries } from '../series/series.ts'
+} from '../provider/analytics/index.ts'
+import { section } from '../settings/leaf.ts'
+import type { QualityInsightRow } from '../tables/analytics.ts'
+import { qualityInsight as table } from '../tables/analytics.ts'
+import { arrivalTime } from './parts/values.ts'
 import {
+  askIn,
+  distinct,
   followInsight,
+  format,
   granularity,
+  insight,
   insightMistakes,
   insightTimes,
   metrics,
   products,
-} from '../series/settings.ts'
-import { readData, readValues, wholeWindow } from '../series/values.ts'
-import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
-import { arrivalTime } from '../times.ts'
+  questionsOf,
+} from './series/series.ts'
+import { readData, readValues, wholeWindow } from './series/values.ts'
+import type { WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
 
 const settings = section({
   ...insightTimes('64h'),
@@ -42,9 +45,18 @@ export const qualityInsight: WindowStream = {
   request: askIn(defaultParameterNames),
   toRows,
   settings,
-  follows: (settings: Settings) => followInsight(settings, qualityInsightSeries(settings)),
+  follows: (settings: Settings) => followInsight(settings, seriesOf(settings)),
   mistakes: insightMistakes,
   configured: ({ words }) => format(qualityInsight, words),
+}
+
+/** One series for each product, metric and granularity. */
+function seriesOf(settings: Settings): readonly WindowSeries[] {
+  return distinct(
+    questionsOf(settings).flatMap(({ path, ask }) =>
+      settings.granularities.map(granularity => insight(path, ask, granularity)),
+    ),
+  )
 }
 
 const Ask = z.object({ productType: word, metric: word, aggregateGranularity: z.enum(granularities) })

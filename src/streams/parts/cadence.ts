@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { section } from '../settings/leaf.ts'
-import { duration } from '../settings/values.ts'
+import { section } from '../../settings/leaf.ts'
+import { duration } from '../../settings/values.ts'
 
 /** How often a feed or a list of the whole app is asked. */
 export function appCadence(every: z.ZodType<number, string | undefined>) {

@@ -1,29 +1,32 @@
 import { z } from 'zod'
-import type { RangeLimits } from '../../planning/windows.ts'
+import type { RangeLimits } from '../planning/windows.ts'
 import {
   defaultParameterNames,
   maxima,
   realtimeQuality as operation,
   qualityMetrics,
   word,
-} from '../../provider/analytics/index.ts'
-import { listOf, section } from '../../settings/leaf.ts'
-import { oneOf, text } from '../../settings/values.ts'
-import type { QualityRealtimeRow } from '../../tables/analytics.ts'
-import { qualityRealtime } from '../../tables/analytics.ts'
-import { askIn, format } from '../series/parameter-names.ts'
-import { realtimeQualitySeries } from '../series/series.ts'
+} from '../provider/analytics/index.ts'
+import { listOf, section } from '../settings/leaf.ts'
+import { oneOf, text } from '../settings/values.ts'
+import type { QualityRealtimeRow } from '../tables/analytics.ts'
+import { qualityRealtime } from '../tables/analytics.ts'
 import {
+  askIn,
   channels,
+  distinct,
   followRealtime,
+  format,
   metrics,
   products,
+  questionsOf,
+  realtime,
   realtimeEvery,
   realtimeMistakes,
-} from '../series/settings.ts'
-import { readUserValues } from '../series/user-values.ts'
-import { readData, wholeWindow } from '../series/values.ts'
-import type { Mistake, WindowPage, WindowResult, WindowStream } from '../stream.ts'
+  realtimeSeries,
+} from './series/series.ts'
+import { readData, readUserValues, wholeWindow } from './series/values.ts'
+import type { Mistake, WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
 
 const settings = section({
   every: realtimeEvery(),
@@ -53,9 +56,31 @@ export const realtimeQuality: WindowStream = {
   toRows,
   settings,
   follows: (settings: Settings) =>
-    followRealtime(settings, (said, channels) => realtimeQualitySeries({ ...said, channels })),
+    followRealtime(settings, (said, channels) => seriesOf({ ...said, channels })),
   mistakes,
   configured: ({ words }) => format(realtimeQuality, words),
+}
+
+/** Those of real-time usage, and of the users by themselves, as many in one question as it takes. */
+function seriesOf(
+  settings: Omit<Settings, 'channels'> & { readonly channels: readonly string[] },
+): readonly WindowSeries[] {
+  const batches = batchesOf([...new Set(settings.uids)].toSorted())
+  const places = settings.usersOf === 'project' ? [''] : settings.channels
+  return distinct([
+    ...realtimeSeries(settings),
+    ...questionsOf(settings).flatMap(({ path, ask }) =>
+      places.flatMap(cname =>
+        batches.map(uids => realtime([...path, cname, uids], { ...ask, ...(cname && { cname }), uids })),
+      ),
+    ),
+  ])
+}
+
+function batchesOf(uids: readonly string[]): readonly string[] {
+  return Array.from({ length: Math.ceil(uids.length / maxima.uids) }, (_, n) => {
+    return uids.slice(n * maxima.uids, (n + 1) * maxima.uids).join()
+  })
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })

@@ -5,22 +5,18 @@ import {
   maxima,
   callSessions as operation,
   SessionItem,
-} from '../../provider/analytics/index.ts'
-import { section } from '../../settings/leaf.ts'
-import { oneOf } from '../../settings/values.ts'
-import type { CallSessionRow } from '../../tables/analytics.ts'
-import { callSession } from '../../tables/analytics.ts'
-import type { Json } from '../../tables/json.ts'
-import { metricWork, type Session } from '../calls/metric-work.ts'
-import { type CallSelection, everyCall, isSelected, measured } from '../calls/selection.ts'
-import { halveTime } from '../calls/split.ts'
-import { asText, fieldsWithout, judgeEach, type Read } from '../items.ts'
-import { second } from '../numbers.ts'
-import { redact } from '../redact.ts'
-import { lastByKey } from '../row-sets.ts'
-import type { Substream, SubstreamPage, SubstreamResult } from '../stream.ts'
-import { readState } from '../stream-state.ts'
-import { secondsTimestamp } from '../times.ts'
+} from '../provider/analytics/index.ts'
+import { section } from '../settings/leaf.ts'
+import { oneOf } from '../settings/values.ts'
+import type { CallSessionRow } from '../tables/analytics.ts'
+import { callSession } from '../tables/analytics.ts'
+import type { Json } from '../tables/json.ts'
+import { halveTime, metricWork, type Session } from './calls/call-work.ts'
+import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
+import { asText, fieldsWithout, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { readState } from './parts/stream-state.ts'
+import { second, secondsTimestamp } from './parts/values.ts'
+import type { Substream, SubstreamPage, SubstreamResult } from './stream.ts'
 
 const settings = section({
   serverUsers: oneOf(['include', 'exclude'])

@@ -1,17 +1,22 @@
 import type { z } from 'zod'
-import type { RangeLimits } from '../../planning/windows.ts'
-import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../../provider/analytics/index.ts'
-import { formatDuration, formatSeconds } from '../../settings/duration.ts'
-import { section } from '../../settings/leaf.ts'
-import { duration } from '../../settings/values.ts'
-import type { CallRow } from '../../tables/analytics.ts'
-import { call as table } from '../../tables/analytics.ts'
-import { type Call, endsAhead, isOngoing, sessionWork } from '../calls/call-work.ts'
-import { hintRooms } from '../calls/rooms.ts'
-import { isObject, judgeEach, type Read } from '../items.ts'
-import { second } from '../numbers.ts'
-import { redact } from '../redact.ts'
-import { lastByKey } from '../row-sets.ts'
+import type { RangeLimits } from '../planning/windows.ts'
+import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../provider/analytics/index.ts'
+import { formatDuration, formatSeconds } from '../settings/duration.ts'
+import { section } from '../settings/leaf.ts'
+import { duration } from '../settings/values.ts'
+import type { CallRow } from '../tables/analytics.ts'
+import { call as table } from '../tables/analytics.ts'
+import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
+import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import {
+  believedAhead,
+  fieldsBeside,
+  latestBelieved,
+  notAfter,
+  second,
+  secondsTimestamp,
+  timestamp,
+} from './parts/values.ts'
 import type {
   Mistake,
   Reject,
@@ -20,15 +25,7 @@ import type {
   WindowSeries,
   WindowSettings,
   WindowStream,
-} from '../stream.ts'
-import {
-  believedAhead,
-  fieldsBeside,
-  latestBelieved,
-  notAfter,
-  secondsTimestamp,
-  timestamp,
-} from '../times.ts'
+} from './stream.ts'
 
 const settings = section({
   every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),

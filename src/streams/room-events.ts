@@ -1,13 +1,11 @@
-import { eventBatch, roomEvents as operation } from '../../provider/classroom/index.ts'
-import { eventTables } from '../../tables/classroom.ts'
-import { roomCadence } from '../cadence.ts'
-import { begin, extendFingerprint, recognise } from '../events/fingerprint.ts'
-import { beginning, LogState } from '../events/log-state.ts'
-import { type EventPage, readEvents } from '../events/read-events.ts'
-import { isDoubtful, readLog } from '../events/read-log.ts'
-import { restart } from '../restart.ts'
-import type { LogStream, Page } from '../stream.ts'
-import { readState, type ToRowsWith, withState } from '../stream-state.ts'
+import { eventBatch, roomEvents as operation } from '../provider/classroom/index.ts'
+import { eventTables } from '../tables/classroom.ts'
+import { begin, extendFingerprint, recognise } from './events/fingerprint.ts'
+import { type EventPage, readEvents } from './events/read-events.ts'
+import { beginning, isDoubtful, LogState, readLog } from './events/read-log.ts'
+import { roomCadence } from './parts/cadence.ts'
+import { readState, restart, type ToRowsWith, withState } from './parts/stream-state.ts'
+import type { LogStream, Page } from './stream.ts'
 
 /**
  * The log of one room (operation 9): in order and replayable, and so the truth about the room. The stored

@@ -6,16 +6,24 @@ import {
   usageGranularities,
   usageMetrics,
   word,
-} from '../../provider/analytics/index.ts'
-import { section } from '../../settings/leaf.ts'
-import type { UsageInsightRow } from '../../tables/analytics.ts'
-import { usageInsight as table } from '../../tables/analytics.ts'
-import { askIn, format } from '../series/parameter-names.ts'
-import { usageInsightSeries } from '../series/series.ts'
-import { followInsight, granularity, insightMistakes, insightTimes, metrics } from '../series/settings.ts'
-import { readData, readValues, wholeWindow } from '../series/values.ts'
-import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
-import { arrivalTime } from '../times.ts'
+} from '../provider/analytics/index.ts'
+import { section } from '../settings/leaf.ts'
+import type { UsageInsightRow } from '../tables/analytics.ts'
+import { usageInsight as table } from '../tables/analytics.ts'
+import { arrivalTime } from './parts/values.ts'
+import {
+  askIn,
+  distinct,
+  followInsight,
+  format,
+  granularity,
+  insight,
+  insightMistakes,
+  insightTimes,
+  metrics,
+} from './series/series.ts'
+import { readData, readValues, wholeWindow } from './series/values.ts'
+import type { WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
 
 const settings = section({
   ...insightTimes('60h'),
@@ -35,9 +43,16 @@ export const usageInsight: WindowStream = {
   request: askIn(defaultParameterNames),
   toRows,
   settings,
-  follows: (settings: Settings) => followInsight(settings, usageInsightSeries(settings)),
+  follows: (settings: Settings) => followInsight(settings, seriesOf(settings)),
   mistakes: insightMistakes,
   configured: ({ words }) => format(usageInsight, words),
+}
+
+/** One series for each metric and granularity. */
+function seriesOf({ metrics, granularities }: Settings): readonly WindowSeries[] {
+  return distinct(
+    metrics.flatMap(metric => granularities.map(granularity => insight([metric], { metric }, granularity))),
+  )
 }
 
 const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities) })

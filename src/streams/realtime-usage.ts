@@ -4,22 +4,24 @@ import {
   realtimeUsage as operation,
   realtimeUsageMetrics,
   word,
-} from '../../provider/analytics/index.ts'
-import { section } from '../../settings/leaf.ts'
-import type { UsageRealtimeRow } from '../../tables/analytics.ts'
-import { usageRealtime } from '../../tables/analytics.ts'
-import { askIn, format } from '../series/parameter-names.ts'
-import { realtimeUsageSeries } from '../series/series.ts'
+} from '../provider/analytics/index.ts'
+import { section } from '../settings/leaf.ts'
+import type { UsageRealtimeRow } from '../tables/analytics.ts'
+import { usageRealtime } from '../tables/analytics.ts'
 import {
+  askIn,
   channels,
+  distinct,
   followRealtime,
+  format,
   metrics,
   products,
   realtimeEvery,
   realtimeMistakes,
-} from '../series/settings.ts'
-import { readData, readValues, wholeWindow } from '../series/values.ts'
-import type { WindowPage, WindowResult, WindowStream } from '../stream.ts'
+  realtimeSeries,
+} from './series/series.ts'
+import { readData, readValues, wholeWindow } from './series/values.ts'
+import type { WindowPage, WindowResult, WindowStream } from './stream.ts'
 
 const settings = section({
   every: realtimeEvery(),
@@ -41,7 +43,7 @@ export const realtimeUsage: WindowStream = {
   toRows,
   settings,
   follows: (settings: Settings) =>
-    followRealtime(settings, (said, channels) => realtimeUsageSeries({ ...said, channels })),
+    followRealtime(settings, (said, channels) => distinct(realtimeSeries({ ...said, channels }))),
   mistakes: realtimeMistakes,
   configured: ({ words }) => format(realtimeUsage, words),
 }

@@ -1,24 +1,29 @@
 import { z } from 'zod'
-import { identifier } from '../../provider/classroom/index.ts'
+import { identifier } from '../provider/classroom/index.ts'
 import {
   ListAnswer,
   largestPage,
   listPlayers as operation,
   PlayerItem,
   playerGroupOf,
-} from '../../provider/players/index.ts'
-import { duration } from '../../settings/values.ts'
-import type { Json, Timestamp } from '../../tables/json.ts'
-import type { CloudPlayerChangeRow, CloudPlayerRow } from '../../tables/players.ts'
-import { cloudPlayer, cloudPlayerChange } from '../../tables/players.ts'
-import { appCadence } from '../cadence.ts'
-import { asText, isObject, isSaid, judgeEach, type Read } from '../items.ts'
-import { destroyed, KnownPlayers, type Loss, miss, type Seen, see } from '../known-players/known-players.ts'
-import { readOn } from '../known-players/listing.ts'
-import { redactPlayer } from '../redact.ts'
-import type { Hint, Page, SnapshotStream } from '../stream.ts'
-import { type ToRowsWith, withState } from '../stream-state.ts'
-import { arrivalTime, fieldsBeside, latestBelieved, notAfter, secondsTimestamp, timestamp } from '../times.ts'
+} from '../provider/players/index.ts'
+import { duration } from '../settings/values.ts'
+import type { Json, Timestamp } from '../tables/json.ts'
+import type { CloudPlayerChangeRow, CloudPlayerRow } from '../tables/players.ts'
+import { cloudPlayer, cloudPlayerChange } from '../tables/players.ts'
+import { appCadence } from './parts/cadence.ts'
+import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
+import { destroyed, KnownPlayers, type Loss, miss, readOn, type Seen, see } from './parts/known-players.ts'
+import { type ToRowsWith, withState } from './parts/stream-state.ts'
+import {
+  arrivalTime,
+  fieldsBeside,
+  latestBelieved,
+  notAfter,
+  secondsTimestamp,
+  timestamp,
+} from './parts/values.ts'
+import type { Hint, Page, SnapshotStream } from './stream.ts'
 
 /**
  * The cloud players of an app: the whole list, again and again. An entry may be as thin as its ID, so what it leaves

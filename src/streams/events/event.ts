@@ -1,0 +1,79 @@
+import { isoTime } from '../../planning/time.ts'
+import type { AtSource } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
+import type { Json, Timestamp } from '../../tables/json.ts'
+import type { Sequence } from '../parts/holes.ts'
+import type { JsonObject } from '../parts/items.ts'
+import type { Page, Reject } from '../stream.ts'
+
+/** One event as it came, without its secrets, and what its data says. */
+export interface RoomEvent {
+  readonly room_uuid: string
+  readonly sequence: Sequence
+  readonly cmd: number
+  readonly version: number | null
+  readonly data: Json
+  readonly extra: Json
+  readonly reading: EventReading
+}
+
+/** When an event happened, as well as it is known. */
+export interface EventTime {
+  readonly at: Timestamp
+  readonly at_source: AtSource
+}
+
+export interface PlacedEvent extends EventTime {
+  readonly event: RoomEvent
+  /** Another reading of the event could not tell another time, so the room may lean on it. */
+  readonly firm: boolean
+}
+
+/** The time of the answer: the provider's clock where it says so, else ours. */
+export function answerTime(page: Page): EventTime {
+  const answered = isoTime(page.answeredAt ?? Number.NaN)
+  return answered === undefined
+    ? { at: receivedTime(page), at_source: 'received' }
+    : { at: answered, at_source: 'provider' }
+}
+
+/** Our clock when the page arrived. */
+export function receivedTime(page: Page): Timestamp {
+  return isoTime(Math.trunc(page.receivedAt))!
+}
+
+/** When the latest of some events happened, ms since the epoch. */
+export function lastOf(placed: readonly PlacedEvent[]): number {
+  let last = ''
+  for (const { at } of placed) if (at > last) last = at
+  return Date.parse(last)
+}
+
+/** What every row of an event begins with. */
+export interface EventKey {
+  readonly room_uuid: string
+  readonly sequence: Sequence
+  readonly at: Timestamp
+}
+
+/** What the data of one event says, before it is known when the event happened. */
+export interface EventReading {
+  /** The provider's own time of the event inside its data, believed or not; null where it has none. */
+  readonly ownTime: Timestamp | null
+  readonly rejects: readonly Reject[]
+  /** The rows that the data makes beside the raw one; no time after `latest` is believed. */
+  readonly rows: (event: EventKey, latest: Timestamp) => RowSet
+}
+
+/** Reads the data of one type of event; `item` is what is set aside when the data as a whole does not fit. */
+export type EventReader = (data: unknown, item: unknown) => EventReading
+
+/** Data that makes no rows: of an unknown type, or of a known one that it does not fit. */
+export function unread(...rejects: readonly Reject[]): EventReading {
+  return { ownTime: null, rejects, rows: () => ({}) }
+}
+
+/** The data as it came, for a reader whose schema has asked for an object already. */
+export function rawObject(data: unknown): JsonObject {
+  return data as JsonObject
+}
