@@ -173,7 +173,7 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
 }
 
 /** Whether each second is later than the one before it. */
-export function isRising(at: readonly number[]): boolean {
+function isRising(at: readonly number[]): boolean {
   for (let i = 1; i < at.length; i++) if (at[i]! <= at[i - 1]!) return false
   return true
 }

@@ -67,7 +67,7 @@ export function after(sequence: Sequence): Sequence {
 }
 
 /** The sequence before, of one that is not 0. */
-export function before(sequence: Sequence): Sequence {
+function before(sequence: Sequence): Sequence {
   if (typeof sequence === 'number') return sequence - 1
   return normalSequence(sequence - 1n)
 }

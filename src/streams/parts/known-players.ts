@@ -23,7 +23,7 @@ export interface Progress {
 }
 
 /** A listing of more than this is not counted: no project is granted so many players. */
-export const mostListed = 20_000
+const mostListed = 20_000
 
 /**
  * Goes on with a listing by one page that names `ids`. Only the first page begins one: a page that does not follow

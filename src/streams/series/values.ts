@@ -61,7 +61,7 @@ export function readValues(page: WindowPage, metric: string): Values {
  * The values of some entries, each time of a user once. An answer may reach to both ends of its frame and beyond:
  * what the window does not own is left to the one that does.
  */
-export function collect(entries: readonly Entry[], { range }: WindowPage): Values {
+function collect(entries: readonly Entry[], { range }: WindowPage): Values {
   const values: Value[] = []
   const received: number[] = []
   const rejects: Reject[] = []
@@ -92,7 +92,7 @@ export type Problem = Omit<Reject, 'item'>
  * Reads one `{ts, <metric>: value}`. The value stands under the name of the metric, or is the only number
  * besides the time. null says that there is none. `path` leads to it where it lies inside an item.
  */
-export function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 'no value' {
+function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 'no value' {
   if (!isObject(item)) return problem('not_an_object', path, 'must be an object')
   const second = readNumber(item.ts)
   if (item.ts === undefined) return problem('missing_key', `${path}ts`, 'must be there')

@@ -64,7 +64,7 @@ export interface WidgetLog<T> {
  * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
  * the fold is what was known before it, so that the page can be read again and shows what was appended.
  */
-export function rowsOfWidget<T>(
+function rowsOfWidget<T>(
   { widget, schema, read }: WidgetLog<T>,
   page: Page,
   streamState: WidgetState,
