@@ -83,7 +83,7 @@ const modules: Readonly<Record<string, Module>> = {
   telemetry: { imports: ['engine/ports.ts', 'provider', 'planning', 'clock', 'tables'] },
   sandbox: { imports: ['provider', 'clock'] },
   'embedded-postgres': { imports: ['clock'] },
-  config: { imports: ['provider', 'settings', 'streams'] },
+  config: { imports: ['provider', 'settings', 'streams', 'tables'] },
   commands: {
     imports: [
       ...['clock', 'tables', 'provider', 'planning', 'streams', 'engine', 'postgres', 'http', 'telemetry'],

@@ -1,5 +1,6 @@
 import { section } from '../settings/leaf.ts'
 import { count, duration, oneOf, text } from '../settings/values.ts'
+import { tables } from '../tables/index.ts'
 import { usualListen } from './listen.ts'
 import { cron, listen, path, retentionTime, secret, secretFile } from './values.ts'
 
@@ -71,15 +72,18 @@ export const schedule = section({
     .describe('When counts are refreshed and old bookkeeping is removed, as a cron expression in UTC.'),
 })
 
-const kept = (table: string, fallback: string) =>
-  retentionTime().prefault(fallback).describe(`How long rows of analytics.${table} are kept.`)
+const partitioned = Object.fromEntries(
+  tables.flatMap(({ name, partitioned }) => {
+    if (!partitioned) return []
+    const kept = retentionTime().prefault(partitioned.keptFor).describe(`How long rows of ${name} are kept.`)
+    return [[name.slice(name.indexOf('.') + 1), kept] as const]
+  }),
+)
 
 /** Only tables that grow without end are ever emptied. */
 export const retention = section(
   {
-    session_metric: kept('session_metric', '90d'),
-    usage_realtime: kept('usage_realtime', '400d'),
-    quality_realtime: kept('quality_realtime', '400d'),
+    ...partitioned,
     dead_letter: retentionTime()
       .prefault('90d')
       .describe('How long rows of ingest.dead_letter are kept after they last came.'),

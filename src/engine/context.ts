@@ -1,8 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Purpose } from '../planning/shares.ts'
 import type { RequestLine } from '../provider/operation.ts'
-import type { Reject, StreamName, WorkItem } from '../streams/stream.ts'
-import type { QualityRealtimeRow } from '../tables/analytics.ts'
+import type { QualityValue, Reject, StreamName, WorkItem } from '../streams/stream.ts'
 import type { RowSet } from '../tables/index.ts'
 import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
@@ -64,7 +63,7 @@ export interface TaskResult {
   /** How much was told that nobody asked for. */
   readonly ignored?: number
   /** Final values by which the quality of calls is judged now. */
-  readonly quality?: readonly QualityRealtimeRow[]
+  readonly quality?: readonly QualityValue[]
   /** What other streams have to fetch because of the page. */
   readonly work?: readonly WorkItem[]
 }

@@ -9,11 +9,11 @@ import {
   sql,
 } from 'kysely'
 import type pg from 'pg'
-import type * as own from '../tables/ingest.ts'
+import type { ownTables } from '../tables/ingest.ts'
 import type { OwnTable, ReadRowOf } from '../tables/table.ts'
 import { query } from './connect.ts'
 
-type OwnTables = (typeof own)[keyof typeof own]
+type OwnTables = (typeof ownTables)[number]
 type Database = { [T in OwnTables as T extends OwnTable<infer Name> ? Name : never]: ReadRowOf<T> }
 
 /** Writes statements whose tables and columns the compiler checks; it has no connection, so that it runs none. */

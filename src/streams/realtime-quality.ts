@@ -47,6 +47,7 @@ type Settings = z.output<typeof settings>
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */
 export const realtimeQuality: WindowStream = {
   kind: 'window',
+  tellsQuality: true,
   name: 'realtime-quality',
   title: 'Call quality in windows of 20 seconds',
   operation,

@@ -5,9 +5,8 @@ import type { RangeLimits } from '../planning/windows.ts'
 import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
-import type { QualityRealtimeRow } from '../tables/analytics.ts'
 import type { RowSet, Table } from '../tables/index.ts'
-import type { Json } from '../tables/json.ts'
+import type { Json, Timestamp } from '../tables/json.ts'
 
 /**
  * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
@@ -117,6 +116,8 @@ export interface SnapshotStream extends CursorStreamBase {
 /** Ranges of time; progress is what is covered, the work is what is not. */
 export interface WindowStream extends StreamBase {
   readonly kind: 'window'
+  /** People are alerted by its newest values: its results tell them as `quality`. */
+  readonly tellsQuality?: true
   /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
   readonly pageSize?: number
   /** Finds the items and whether some are left out in a checked answer. */
@@ -204,7 +205,19 @@ export interface WindowResult {
   /** How many values were told that nobody asked for. */
   readonly ignored?: number
   /** Final values by which the quality of calls is judged now. */
-  readonly quality?: readonly QualityRealtimeRow[]
+  readonly quality?: readonly QualityValue[]
+}
+
+/** One value of the quality of calls. */
+export interface QualityValue {
+  readonly product: string
+  readonly metric: string
+  /** '' for the whole project. */
+  readonly cname: string
+  /** '' for all users. */
+  readonly uid: string
+  readonly at: Timestamp
+  readonly value: number
 }
 
 /** A work queue that another stream makes; each item is fetched once. */

@@ -72,7 +72,7 @@ export const sessionMetric = table(
       ),
     },
     onConflict: 'replace',
-    partitioned: true,
+    partitioned: { keptFor: '90d' },
   },
 )
 
@@ -163,7 +163,7 @@ export const usageRealtime = table(
       extra: optional.json('Fields that have no column here, as they came; null with most'),
     },
     onConflict: 'replace',
-    partitioned: true,
+    partitioned: { keptFor: '400d' },
   },
 )
 export type UsageRealtimeRow = RowOf<typeof usageRealtime>
@@ -187,7 +187,17 @@ export const qualityRealtime = table(
       ),
     },
     onConflict: 'replace',
-    partitioned: true,
+    partitioned: { keptFor: '400d' },
   },
 )
 export type QualityRealtimeRow = RowOf<typeof qualityRealtime>
+
+export const analyticsTables = [
+  call,
+  callSession,
+  sessionMetric,
+  usageInsight,
+  qualityInsight,
+  usageRealtime,
+  qualityRealtime,
+]

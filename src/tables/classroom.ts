@@ -100,7 +100,7 @@ export const roomStateChange = table(
 )
 export type RoomStateChangeRow = RowOf<typeof roomStateChange>
 
-export const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a message', {
+const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a message', {
   within: 'room',
   key: inEvent,
   columns: {
@@ -114,7 +114,6 @@ export const chatMessage = table('classroom.chat_message', 'Chat of the room, on
   onConflict: 'replace',
   except: keepAt,
 })
-export type ChatMessageRow = RowOf<typeof chatMessage>
 
 export const attendance = table(
   'classroom.attendance',
@@ -161,7 +160,7 @@ export const recordingStateChange = table(
 )
 export type RecordingStateChangeRow = RowOf<typeof recordingStateChange>
 
-export const reward = table('classroom.reward', 'Rewards given: the change and the new total of one user', {
+const reward = table('classroom.reward', 'Rewards given: the change and the new total of one user', {
   within: 'room',
   key: inEventItem,
   columns: {
@@ -173,7 +172,6 @@ export const reward = table('classroom.reward', 'Rewards given: the change and t
   onConflict: 'replace',
   except: keepAt,
 })
-export type RewardRow = RowOf<typeof reward>
 
 export const resourceChange = table(
   'classroom.resource_change',
@@ -201,7 +199,7 @@ export const resourceChange = table(
 )
 export type ResourceChangeRow = RowOf<typeof resourceChange>
 
-export const stageChange = table(
+const stageChange = table(
   'classroom.stage_change',
   'Users brought on the stage (add) or taken off it (remove), and all others who are there (present)',
   {
@@ -219,9 +217,8 @@ export const stageChange = table(
     except: keepAt,
   },
 )
-export type StageChangeRow = RowOf<typeof stageChange>
 
-export const handWave = table(
+const handWave = table(
   'classroom.hand_wave',
   'Hands raised (add) and lowered (remove), and all others that are up (present)',
   {
@@ -240,7 +237,6 @@ export const handWave = table(
     except: keepAt,
   },
 )
-export type HandWaveRow = RowOf<typeof handWave>
 
 export const widgetEvent = table('classroom.widget_event', 'Items of the quiz and poll logs as they came', {
   within: 'room',
@@ -428,4 +424,17 @@ export const eventTables = [
   resourceChange,
   stageChange,
   handWave,
+]
+
+export const classroomTables = [
+  ...eventTables,
+  widgetEvent,
+  quiz,
+  quizSubmission,
+  poll,
+  pollSubmission,
+  pollTally,
+  recording,
+  recordingFile,
+  resource,
 ]

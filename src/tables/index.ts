@@ -1,18 +1,17 @@
-import * as analytics from './analytics.ts'
-import * as classroom from './classroom.ts'
-import * as ingest from './ingest.ts'
-import * as players from './players.ts'
+import { analyticsTables, type SessionMetricRow } from './analytics.ts'
+import { classroomTables } from './classroom.ts'
+import { ownTables } from './ingest.ts'
+import { playersTables } from './players.ts'
 import type { Columns, RowOf, Table } from './table.ts'
 
 /** Every table that the streams of this program fill. */
-const { eventTables: _, ...inClassroom } = classroom
-export const tables = Object.values({ ...inClassroom, ...analytics, ...players })
+export const tables = [...classroomTables, ...analyticsTables, ...playersTables]
 
 type Rows = { readonly [T in (typeof tables)[number] as T['name']]: RowOf<T> }
 
 /** Rows by the name of their table. A stream of one's own declares its table here as well (`declare module`). */
 export interface Tables extends Omit<Rows, 'analytics.session_metric'> {
-  readonly 'analytics.session_metric': analytics.SessionMetricRow
+  readonly 'analytics.session_metric': SessionMetricRow
 }
 export type TableName = keyof Tables & string
 
@@ -31,5 +30,5 @@ export const descriptions: readonly {
     const stored = Object.entries({ ...made, ...columns }).filter(([column]) => !given.includes(column))
     return { name, comment, columns: Object.fromEntries(stored) }
   }),
-  ...Object.values(ingest),
+  ...ownTables,
 ]

@@ -1,7 +1,7 @@
 import { optional, ownTable, required } from './table.ts'
 
 /** Tables of the daemon's own bookkeeping, as far as queries ask them that are written in TypeScript. */
-export const progress = ownTable(
+const progress = ownTable(
   'ingest.progress',
   'How far each stream has come; moves only together with the rows it stands for',
   {
@@ -45,7 +45,7 @@ export const progress = ownTable(
   },
 )
 
-export const gap = ownTable(
+const gap = ownTable(
   'ingest.gap',
   'What could not be had, or not yet: which range, why, and until when it can still be had',
   {
@@ -86,7 +86,7 @@ export const gap = ownTable(
   },
 )
 
-export const deadLetter = ownTable(
+const deadLetter = ownTable(
   'ingest.dead_letter',
   'Bytes that arrived and could not be used, kept with the reason: of a stream and reason at most a thousand a day, as long as retention.dead_letter says; ingest.unkept_letter counts the others',
   {
@@ -104,7 +104,7 @@ export const deadLetter = ownTable(
   },
 )
 
-export const divergence = ownTable(
+const divergence = ownTable(
   'ingest.divergence',
   'Two answers of the provider that contradict each other: the one that was kept and the other',
   {
@@ -120,7 +120,7 @@ export const divergence = ownTable(
   },
 )
 
-export const tally = ownTable(
+const tally = ownTable(
   'ingest.tally',
   'How many series, items of the work queue and rooms there are, by state; kept in the statements that change them',
   {
@@ -139,7 +139,7 @@ export const tally = ownTable(
   },
 )
 
-export const ownership = ownTable(
+const ownership = ownTable(
   'ingest.ownership',
   'Who may write for a shard of apps; every commit and every debit checks the epoch. A row changes only with its owner',
   {
@@ -151,7 +151,7 @@ export const ownership = ownTable(
   },
 )
 
-export const lease = ownTable(
+const lease = ownTable(
   'ingest.lease',
   'Until when the owners in ingest.ownership own their shards without a renewal; one without a row here is owned by nobody',
   {
@@ -160,7 +160,7 @@ export const lease = ownTable(
   },
 )
 
-export const debit = ownTable(
+const debit = ownTable(
   'ingest.debit',
   'Every request of a group that is counted durably, written before it is sent',
   {
@@ -196,7 +196,7 @@ export const debit = ownTable(
   },
 )
 
-export const budget = ownTable(
+const budget = ownTable(
   'ingest.budget',
   'Head of the debits of one limit group: the row that is locked before the clock is read',
   {
@@ -214,3 +214,5 @@ export const budget = ownTable(
     ),
   },
 )
+
+export const ownTables = [progress, gap, deadLetter, divergence, tally, ownership, lease, debit, budget]

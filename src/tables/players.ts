@@ -60,3 +60,5 @@ export const cloudPlayerChange = table(
   },
 )
 export type CloudPlayerChangeRow = RowOf<typeof cloudPlayerChange>
+
+export const playersTables = [cloudPlayer, cloudPlayerChange]

@@ -89,8 +89,11 @@ interface Parts<Key extends Columns, Own extends Columns, Given extends Columns>
    * `alive`: merged, but what was known of one that had been destroyed no longer holds when it comes back.
    */
   readonly except?: { readonly [Name in keyof Own]?: ColumnRule }
-  /** Partitioned by time. Postgres does not tell which rows of such a table were new: changed ones count as well. */
-  readonly partitioned?: true
+  /**
+   * Partitioned by time, and how long its rows are kept unless the configuration says otherwise. Postgres does not tell
+   * which rows of such a table were new: changed ones count as well.
+   */
+  readonly partitioned?: { readonly keptFor: string }
   /** Column that the database sets to its clock when a stored row changes. */
   readonly touched?: string
 }
@@ -111,7 +114,7 @@ export interface Table<Name extends string = string, Row extends object = object
   readonly made: Columns
   readonly onConflict: OnConflict
   readonly except: Readonly<Record<string, ColumnRule | undefined>>
-  readonly partitioned: boolean
+  readonly partitioned: { readonly keptFor: string } | undefined
   readonly touched: string | undefined
   /** The type of its rows, for the compiler alone. */
   readonly row?: Row
@@ -165,17 +168,7 @@ export function table<
   comment: string,
   parts: Parts<Key, Own, Given> & { readonly within: Within },
 ): Table<Name, InRoom<Within> & ValuesOf<Key> & ValuesOf<Own> & ValuesOf<Given>> {
-  const {
-    within,
-    key,
-    columns,
-    given,
-    made = {},
-    onConflict,
-    except = {},
-    partitioned = false,
-    touched,
-  } = parts
+  const { within, key, columns, given, made = {}, onConflict, except = {}, partitioned, touched } = parts
   const room = within === 'room' ? { room_uuid: roomUuid } : {}
   return {
     ...{ name, comment, within, onConflict, except, partitioned, touched },

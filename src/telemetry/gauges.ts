@@ -1,7 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
-import type { BudgetReading } from '../engine/ports.ts'
+import type { BudgetReading, QualityValue } from '../engine/ports.ts'
 import { realtimeWindow } from '../provider/analytics/index.ts'
-import type { QualityRealtimeRow } from '../tables/analytics.ts'
 import type { Instruments, Label } from './instruments.ts'
 
 /** What each member of a group told last, for a figure of the whole group. */
@@ -181,7 +180,7 @@ export class QualityGauge {
     this.#metrics = metrics
   }
 
-  note(app: string, rows: readonly QualityRealtimeRow[]): void {
+  note(app: string, rows: readonly QualityValue[]): void {
     for (const { cname, uid, product, metric, value, at } of rows) {
       if (cname !== '' || uid !== '') continue
       const key = keyOf({ app, product, metric })

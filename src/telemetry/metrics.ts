@@ -1,9 +1,16 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../clock/clock.ts'
-import type { BudgetReading, Meter, PageOutcome, StoreGauges, StreamLabels, Timing } from '../engine/ports.ts'
+import type {
+  BudgetReading,
+  Meter,
+  PageOutcome,
+  QualityValue,
+  StoreGauges,
+  StreamLabels,
+  Timing,
+} from '../engine/ports.ts'
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
-import type { QualityRealtimeRow } from '../tables/analytics.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { BacklogGauge, BudgetGauge, LagGauge, QualityGauge, type QualityQuestion } from './gauges.ts'
 import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
@@ -148,7 +155,7 @@ export class PrometheusMeter implements Meter {
     this.#budgets.note(scope, group, reading)
   }
 
-  quality(app: string, rows: readonly QualityRealtimeRow[]): void {
+  quality(app: string, rows: readonly QualityValue[]): void {
     this.#quality.note(app, rows)
   }
 

@@ -177,15 +177,16 @@ describe('what the engine is told of call analytics', () => {
 
 describe('the real-time values whose age is told', () => {
   it('are those of whole projects, of the apps that this process owns', async () => {
-    const streams = '{ products: [Native, WebRTC], metrics: [networkDelay], channels: [algebra] }'
-    const { settings } = await settingsOf(file(`streams: { realtime-quality: ${streams} }`))
-    expect(qualityAsked(settings.apps, [])).toEqual([])
-    expect(qualityAsked(settings.apps, ['a', 'b'])).toEqual([
+    const all = Object.values(streams)
+    const asked = '{ products: [Native, WebRTC], metrics: [networkDelay], channels: [algebra] }'
+    const { settings } = await settingsOf(file(`streams: { realtime-quality: ${asked} }`))
+    expect(qualityAsked(all, settings.apps, [])).toEqual([])
+    expect(qualityAsked(all, settings.apps, ['a', 'b'])).toEqual([
       { app: 'a', product: 'Native', metric: 'networkDelay' },
       { app: 'a', product: 'WebRTC', metric: 'networkDelay' },
     ])
     const standard = await settingsOf(file('', '', 'standard'))
-    expect(qualityAsked(standard.settings.apps, ['a'])).toEqual([])
+    expect(qualityAsked(all, standard.settings.apps, ['a'])).toEqual([])
   })
 })
 

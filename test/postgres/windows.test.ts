@@ -124,7 +124,7 @@ describe('a page of a window', () => {
     const bad = { ...page, rows: rowSet({ 'analytics.call': [call('w1', { created_at: 'noon' })] }) }
     const before = await progress('whole')
     await expect(commitNext(db, 'calls', 'whole', bad)).rejects.toEqual(
-      new RefusedRows('22007', 'commit_analytics.call'),
+      new RefusedRows('22007', 'commit_calls'),
     )
     expect(await db.store.dryRunWindow(windowPage('whole', 0, bad))).toBe(false)
     expect(await db.store.dryRunWindow(windowPage('whole', 0, page))).toBe(true)

@@ -21,8 +21,7 @@ import { createStore } from '../../postgres/store.ts'
 import { called } from '../../provider/operation.ts'
 import { cloudPlayers } from '../../streams/cloud-players.ts'
 import { configuredStreams } from '../../streams/index.ts'
-import { realtimeQuality } from '../../streams/realtime-quality.ts'
-import { rejectReasons } from '../../streams/stream.ts'
+import { rejectReasons, type Stream } from '../../streams/stream.ts'
 import { startHeartbeat } from '../../telemetry/event-loop.ts'
 import type { QualityQuestion } from '../../telemetry/gauges.ts'
 import { createLog, type FlushableLog } from '../../telemetry/log.ts'
@@ -46,14 +45,17 @@ interface DaemonOptions {
 
 /** The real-time values of whole projects that are asked for, of the apps named. */
 export function qualityAsked(
+  streams: readonly Stream[],
   apps: readonly AppSettings[],
   owned: readonly string[],
 ): readonly QualityQuestion[] {
   const mine = new Set(owned)
+  const telling = streams.filter(stream => stream.kind === 'window' && stream.tellsQuality)
   return apps
     .filter(({ id }) => mine.has(id))
     .flatMap(({ id, windows }) =>
-      (windows[realtimeQuality.name]?.series ?? [])
+      telling
+        .flatMap(({ name }) => windows[name]?.series ?? [])
         .filter(({ ask }) => ask.cname === undefined && ask.uids === undefined)
         .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
     )
@@ -99,7 +101,7 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
     rejectReasons,
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
-    qualityAsked: () => qualityAsked(settings.apps, engine.owned().apps),
+    qualityAsked: () => qualityAsked(streams, settings.apps, engine.owned().apps),
     storeGauges: () => readStoreGauges(readings),
   })
   const ownership = onceMigrated(

@@ -1,7 +1,6 @@
 import type { FailureKind } from '../../provider/errors.ts'
 import type { Family } from '../../provider/operation.ts'
-import type { StreamName } from '../../streams/stream.ts'
-import type { QualityRealtimeRow } from '../../tables/analytics.ts'
+import type { QualityValue, StreamName } from '../../streams/stream.ts'
 import type { Timing } from './wire.ts'
 
 export interface StreamLabels {
@@ -41,7 +40,7 @@ export interface Meter {
   /** How the longest window of a limit group is spent, by whoever shares the budget. */
   readonly budget: (scope: string, group: string, reading: BudgetReading) => void
   /** Final real-time values that were just read. */
-  readonly quality: (app: string, rows: readonly QualityRealtimeRow[]) => void
+  readonly quality: (app: string, rows: readonly QualityValue[]) => void
   /** How far the database's clock is from what this process saw pass, ms; 0 while it is believed. */
   readonly clockDoubt: (ms: number) => void
 }
@@ -73,3 +72,5 @@ export interface Log {
   readonly warn: (message: string, fields?: object) => void
   readonly error: (message: string, fields?: object) => void
 }
+
+export type { QualityValue }

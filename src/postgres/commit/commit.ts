@@ -46,6 +46,13 @@ export function commitStatements(stream: Stream): ItemStatements {
   }
 }
 
+type Way = 'with a cursor' | 'as a range of time' | 'as an item'
+
+function wayOf({ kind }: Stream): Way {
+  if (kind === 'window') return 'as a range of time'
+  return kind === 'substream' ? 'as an item' : 'with a cursor'
+}
+
 /** Commits pages, each in one statement and one round trip. Every method throws RefusedRows or StoreUnavailable. */
 export class Commits {
   readonly #pool: pg.Pool
@@ -95,7 +102,7 @@ export class Commits {
   }
 
   #boundPage(page: PageCommit): BoundStatement {
-    const { whole, writes } = this.#statements(page.stream)
+    const { whole, writes } = this.#statements(page.stream, 'with a cursor')
     const isAlive = page.source === 'log' && !page.isUndecided && writes.includes(room)
     const rows = isAlive ? { ...page.rows, [room.name]: touched(page) } : page.rows
     const values = pageValues(page, this.#settings, this.#roomStreams)
@@ -103,22 +110,23 @@ export class Commits {
   }
 
   #boundWindow(page: WindowCommit): BoundStatement {
-    const { whole, writes } = this.#statements(page.stream)
+    const { whole, writes } = this.#statements(page.stream, 'as a range of time')
     return bindWindow(whole, page, rowValues(page.rows, writes))
   }
 
   #boundItem(page: ItemCommit): Iterable<BoundStatement> {
-    const { writes, ...statements } = this.#statements(page.item.stream)
+    const { writes, ...statements } = this.#statements(page.item.stream, 'as an item')
     return bindItem(statements, page, rowValues(page.rows, writes))
   }
 
-  #statements(name: string): ItemStatements & { readonly writes: readonly Table[] } {
-    const known = this.#prepared.get(name)
+  #statements(name: string, way: Way): ItemStatements & { readonly writes: readonly Table[] } {
+    const known = this.#prepared.get(`${name} ${way}`)
     if (known) return known
     const stream = this.#settings.streams.find(each => each.name === name)
-    if (!stream) throw new TypeError(`there is no stream ${name} whose pages could be committed`)
+    if (!stream || wayOf(stream) !== way)
+      throw new TypeError(`pages of stream ${name} are not committed ${way}`)
     const made = { ...commitStatements(stream), writes: stream.writes }
-    this.#prepared.set(name, made)
+    this.#prepared.set(`${name} ${way}`, made)
     return made
   }
 }
