@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { batchOf, ofClassroom } from '../../src/provider/classroom/answers.ts'
+import { region } from '../../src/provider/classroom/fields.ts'
+import type { Operation } from '../../src/provider/operation.ts'
+import { duration } from '../../src/settings/values.ts'
+import { appCadence } from '../../src/streams/parts/cadence.ts'
+import { fieldsWithout, judgeEach } from '../../src/streams/parts/items.ts'
+import type { Page, PageResult, SnapshotStream } from '../../src/streams/stream.ts'
+import { optional, type RowOf, required, table } from '../../src/tables/table.ts'
+
+/** A stream of one's own: an operation that no contract has, with its table. CONTRIBUTING.md takes the same steps. */
+
+const batch = batchOf('announcementId')
+
+const operation = {
+  ...ofClassroom,
+  name: 'announcements',
+  summary: 'Lists what the school has announced',
+  method: 'GET',
+  path: '/{region}/edu/apps/{appId}/v2/announcements',
+  pathParams: { region, appId: z.string() },
+  queryParams: { nextId: z.string().optional() },
+  answer: batch.answer,
+} as const satisfies Operation
+
+const Item = z.looseObject({ announcementId: z.string().min(1), text: z.string() })
+
+const announcement = table('classroom.announcement', 'What the school has announced', {
+  within: 'app',
+  key: { announcement_id: required.text('Its ID') },
+  columns: {
+    text: required.text('What it says'),
+    extra: optional.json('Fields that have no column here, as they came'),
+  },
+  onConflict: 'replace',
+})
+
+declare module '../../src/tables/index.ts' {
+  interface Tables {
+    readonly 'classroom.announcement': RowOf<typeof announcement>
+  }
+}
+
+export const announcements: SnapshotStream = {
+  kind: 'snapshot',
+  name: 'announcements',
+  title: 'What the school has announced',
+  operation,
+  writes: [announcement],
+  read: batch.read,
+  source: 'list',
+  scope: 'app',
+  ...appCadence(duration('500ms', '1h').prefault('500ms').describe('How often the list is read.')),
+  request: cursor => (cursor === null ? {} : { nextId: cursor }),
+  toRows,
+}
+
+const columns = new Set(['announcementId', 'text'])
+
+function toRows(page: Page): PageResult {
+  const { good, rejects } = judgeEach(Item, page.items)
+  const rows = good.map(({ value, raw }) => {
+    return { announcement_id: value.announcementId, text: value.text, extra: fieldsWithout(columns, raw) }
+  })
+  return {
+    rows: { 'classroom.announcement': rows },
+    ...{
+      streamState: null,
+      room: { kind: 'current' },
+      follow: 'next',
+      rejects,
+      hints: [],
+      unfinished: false,
+    },
+  }
+}
