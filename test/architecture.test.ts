@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -320,6 +320,15 @@ describe('streams', () => {
       .map(file => file.slice('src/streams/'.length, -'.ts'.length))
       .filter(stream => !have.has(stream))
     expect(bare, 'add test/fixtures/<family>/<stream>/<case>/page.json and rows.json').toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  it('names files that there are', () => {
+    const named = /`([\w-]+(?:\/[\w.-]+)+\.(?:ts|sql|md|sh|mjs))`/g
+    const paths = [...readFileSync('ARCHITECTURE.md', 'utf8').matchAll(named)].map(([, path]) => path!)
+    expect(paths.length).toBeGreaterThan(30)
+    expect(paths.filter(path => !existsSync(path) && !existsSync(`src/${path}`))).toEqual([])
   })
 })
 
