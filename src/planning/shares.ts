@@ -7,6 +7,8 @@ export interface Work {
   readonly purpose: Purpose
   /** When the oldest of it can no longer be had, Unix seconds. */
   readonly expiresAt: number
+  /** When anything of the same series was asked for last, ms on any clock that all have in common; absent: never. */
+  readonly askedAt?: number
 }
 
 /** How far each purpose has come in its share; a purpose without work gathers no claim on the others. */
@@ -29,7 +31,7 @@ const shares: Readonly<Record<Purpose, number>> = { live: 60, repair: 10, revisi
 export const newTally: Tally = { turn: 0, stands: { live: 0, repair: 0, revisit: 0, backfill: 0 } }
 
 /**
- * What to do next: what expires within `soon` seconds of `now` (Unix seconds) before anything else, and at no
+ * What to do next, of equals what was asked for longest ago: what expires within `soon` seconds of `now` (Unix seconds) before anything else, and at no
  * purpose's cost; else the purpose that is furthest behind its share, and of it what expires first. Undefined when
  * there is no work. Leave out beforehand what may not be sent now.
  */
@@ -50,7 +52,13 @@ export function chooseRequest<T extends Work>(
 }
 
 function firstToExpire<T extends Work>(requests: readonly T[]): T | undefined {
-  return requests.length === 0 ? undefined : requests.reduce((a, b) => (b.expiresAt < a.expiresAt ? b : a))
+  return requests.length === 0 ? undefined : requests.reduce((a, b) => (isBefore(b, a) ? b : a))
+}
+
+/** After an outage all series begin where nothing can be had before: who was just answered must not go first again. */
+function isBefore(a: Work, b: Work): boolean {
+  if (a.expiresAt !== b.expiresAt) return a.expiresAt < b.expiresAt
+  return (a.askedAt ?? Number.NEGATIVE_INFINITY) < (b.askedAt ?? Number.NEGATIVE_INFINITY)
 }
 
 /** What details of calls ask of a budget, and what it gives. */

@@ -63,6 +63,17 @@ describe('what a purpose does not use', () => {
     expect(chooseRequest([], { tally: newTally, now, soon: 60 })).toBeUndefined()
   })
 
+  it('of what expires at the same time is what nobody has asked for longest', () => {
+    const alike = { purpose: 'live', expiresAt: now + 10 } as const
+    const requests = [
+      { ...alike, askedAt: 5 },
+      { ...alike, askedAt: 2 },
+      { ...alike, askedAt: 9 },
+    ]
+    expect(chooseRequest(requests, { tally: newTally, now, soon: 60 })?.request.askedAt).toBe(2)
+    expect(chooseRequest([requests[0]!, alike], { tally: newTally, now, soon: 60 })?.request).toBe(alike)
+  })
+
   it('is not saved up: after a long time of new data alone a backfill gets its share and no more', () => {
     const { tally } = rounds(10_000, () => ['live'])
     const { live, backfill } = rounds(80, () => ['live', 'backfill'], tally).given

@@ -13,6 +13,8 @@ export interface PendingRequest {
   readonly purpose: Purpose
   /** When the oldest of it can no longer be had, by the provider's clock, Unix seconds. */
   readonly expiresAt: number
+  /** When its series was asked last, on the monotonic clock, ms. */
+  readonly askedAt?: number
   /** It ends what was begun: before anything else is, so that little is left half done when a budget is short. */
   readonly completes: boolean
   /** Its last try failed: it is never so urgent that others have to wait. */

@@ -19,6 +19,8 @@ export interface SeriesState {
   repairEvery: number
   /** How far this round of asking again has come, Unix seconds; 0 before its beginning. */
   repairedTo: number
+  /** When it was asked last, on the monotonic clock, ms. */
+  askedAt: number
   /** Nothing is asked before. */
   notBefore: number
   failures: number
@@ -55,6 +57,7 @@ export function newSeries(at: number, revisitEvery = 0): SeriesState {
     repairAt: at + revisitEvery,
     repairEvery: revisitEvery,
     repairedTo: 0,
+    askedAt: 0,
     notBefore: at,
     failures: 0,
     isFailing: false,

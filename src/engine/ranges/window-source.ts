@@ -130,7 +130,8 @@ export class WindowSource implements WorkSource {
       // What fails is asked again at the cost of repairs, and not of the series that are well.
       const purpose = state.isFailing ? 'repair' : this.#claimOf(each, offer)
       return {
-        ...{ purpose, expiresAt: offer.expiresAt, completes: false, isFailing: state.failures > 0 },
+        ...{ purpose, completes: false, isFailing: state.failures > 0 },
+        ...{ expiresAt: offer.expiresAt, askedAt: state.askedAt },
         run: () => this.#run(each, offer, purpose, progress),
       }
     })
@@ -154,6 +155,7 @@ export class WindowSource implements WorkSource {
     const { clock } = this.#context
     state.isBusy = true
     const began = clock.monotonic()
+    state.askedAt = began
     try {
       const reading = {
         ...{ stream, series: one, rules: this.#rulesOf(one), range, version, details },
