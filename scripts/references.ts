@@ -53,24 +53,25 @@ come besides.
 ${rows.join('\n')}`
 }
 
-const streamKinds = `Kinds: a feed tells what is new in an app; a queue is the log of a room; a snapshot is a list that is read
-again and again; a window is a range of time; a detail is something to fetch once for each call.`
+const streamKinds = `Kinds: a feed tells what is new in an app; a log is read page after page, in each room; a snapshot is a list
+that is read again and again; a window is a range of time; a substream is a work queue that another stream fills.
+What Postgres is given to commit a page of a stream stands in [sql/](sql/).`
 
 function streamsText(): string {
   const rows = Object.values(streams).map(
-    ({ name, kind, operation, title }) =>
-      `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${operation.limitGroup} | ${title} |`,
+    ({ name, kind, operation, title, writes, needs = [] }) =>
+      `| ${name} | ${kind} | ${operation.family}.${operation.name} | ${operation.limitGroup} | ${needs.join(', ')} | ${writes.map(table => table.name).join(', ')} | ${title} |`,
   )
   return `${streamKinds}
 
-| stream | kind | operation | limit group | what it brings |
-|---|---|---|---|---|
+| stream | kind | operation | limit group | needs | writes | what it brings |
+|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 ## What the plans allow
 
 As documented; \`limits\` in the configuration overrides any number. A plan that is not listed has no access. All bounds are
-strict: a range must be shorter than the longest range, begin later than the reach and end earlier than the delay.
+strict: a range must be shorter than the time frame, begin later than the available data and end earlier than the data delay.
 
 | limit group | plan | requests | available data | time frame | data delay |
 |---|---|---|---|---|---|
