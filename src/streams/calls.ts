@@ -4,8 +4,7 @@ import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../pro
 import { formatDuration, formatSeconds } from '../settings/duration.ts'
 import { section } from '../settings/leaf.ts'
 import { duration } from '../settings/values.ts'
-import type { CallRow } from '../tables/analytics.ts'
-import { call as table } from '../tables/analytics.ts'
+import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
 import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import {

@@ -9,8 +9,12 @@ import {
 } from '../provider/players/index.ts'
 import { duration } from '../settings/values.ts'
 import type { Json, Timestamp } from '../tables/json.ts'
-import type { CloudPlayerChangeRow, CloudPlayerRow } from '../tables/players.ts'
-import { cloudPlayer, cloudPlayerChange } from '../tables/players.ts'
+import {
+  type CloudPlayerChangeRow,
+  type CloudPlayerRow,
+  cloudPlayer,
+  cloudPlayerChange,
+} from '../tables/players.ts'
 import { appCadence } from './parts/cadence.ts'
 import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
 import { destroyed, KnownPlayers, type Loss, miss, readOn, type Seen, see } from './parts/known-players.ts'

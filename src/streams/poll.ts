@@ -6,8 +6,14 @@ import {
   questionStates,
   widgetStates,
 } from '../provider/classroom/index.ts'
-import type { PollRow, PollSubmissionRow, PollTallyRow } from '../tables/classroom.ts'
-import { pollSubmission, poll as pollTable, pollTally } from '../tables/classroom.ts'
+import {
+  type PollRow,
+  type PollSubmissionRow,
+  type PollTallyRow,
+  pollSubmission,
+  poll as pollTable,
+  pollTally,
+} from '../tables/classroom.ts'
 import { fieldsWithout, isObject, isSaid, judge } from './parts/items.ts'
 import type { Reject } from './stream.ts'
 import type { Change } from './widgets/read-items.ts'

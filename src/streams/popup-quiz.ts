@@ -4,8 +4,7 @@ import {
   questionStates,
   widgetStates,
 } from '../provider/classroom/index.ts'
-import type { QuizRow, QuizSubmissionRow } from '../tables/classroom.ts'
-import { quiz, quizSubmission } from '../tables/classroom.ts'
+import { type QuizRow, type QuizSubmissionRow, quiz, quizSubmission } from '../tables/classroom.ts'
 import { fieldsWithout, isSaid } from './parts/items.ts'
 import { notAfter, timestamp } from './parts/values.ts'
 import type { Change } from './widgets/read-items.ts'

@@ -7,8 +7,7 @@ import {
   word,
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
-import type { QualityInsightRow } from '../tables/analytics.ts'
-import { qualityInsight as table } from '../tables/analytics.ts'
+import { type QualityInsightRow, qualityInsight as table } from '../tables/analytics.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,

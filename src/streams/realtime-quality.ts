@@ -9,8 +9,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { listOf, section } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
-import type { QualityRealtimeRow } from '../tables/analytics.ts'
-import { qualityRealtime } from '../tables/analytics.ts'
+import { type QualityRealtimeRow, qualityRealtime } from '../tables/analytics.ts'
 import {
   askIn,
   channels,

@@ -6,8 +6,7 @@ import {
   word,
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
-import type { UsageRealtimeRow } from '../tables/analytics.ts'
-import { usageRealtime } from '../tables/analytics.ts'
+import { type UsageRealtimeRow, usageRealtime } from '../tables/analytics.ts'
 import {
   askIn,
   channels,

@@ -5,8 +5,7 @@ import {
   recordingBatch,
   recordingStatuses,
 } from '../provider/classroom/index.ts'
-import type { RecordingFileRow, RecordingRow } from '../tables/classroom.ts'
-import { recording, recordingFile } from '../tables/classroom.ts'
+import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { fieldsWithout, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'

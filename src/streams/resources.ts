@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { resources as operation, ResourceItem, resourceBatch } from '../provider/classroom/index.ts'
-import type { ResourceRow } from '../tables/classroom.ts'
-import { resource } from '../tables/classroom.ts'
+import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
 import { receivedTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/resource-change.ts'

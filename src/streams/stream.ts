@@ -379,5 +379,5 @@ export interface Hole {
 
 /** Names of the streams that have a series for each room. */
 export function roomStreamsOf(streams: readonly Stream[]): readonly string[] {
-  return streams.filter(stream => 'scope' in stream && stream.scope === 'room').map(({ name }) => name)
+  return streams.filter(isOfRooms).map(({ name }) => name)
 }

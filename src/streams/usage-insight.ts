@@ -8,8 +8,7 @@ import {
   word,
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
-import type { UsageInsightRow } from '../tables/analytics.ts'
-import { usageInsight as table } from '../tables/analytics.ts'
+import { usageInsight as table, type UsageInsightRow } from '../tables/analytics.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,

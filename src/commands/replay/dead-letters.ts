@@ -11,7 +11,7 @@ import {
   type StoredDeadLetter,
   storeDeadLetter,
 } from '../../postgres/dead-letters.ts'
-import type { Stream } from '../../streams/stream.ts'
+import { isOfRooms, type Stream } from '../../streams/stream.ts'
 import { isItem, isPage, LetterReader, partOf } from './letter-reader.ts'
 
 /** What became of dead letters that were tried again. */
@@ -122,8 +122,7 @@ export class DeadLetterReplay {
 
   async #askAgain(stream: Stream | undefined, letter: StoredDeadLetter, reach: Reach): Promise<void> {
     const { app, series: room } = letter
-    if (stream && 'scope' in stream && stream.scope === 'room')
-      await markRoom(this.#pool, { app, room, streams: [stream.name] })
+    if (stream && isOfRooms(stream)) await markRoom(this.#pool, { app, room, streams: [stream.name] })
     else await askAgain(this.#pool, letter, reach)
   }
 }
