@@ -914,7 +914,7 @@ create view ingest.backlog as
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds
                       from unnest(x.ranges - p.seen + p.wanted) r) u
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds from unnest(p.lost) r) l
-  where p.owed_from is not null and p.closed_at is null and ingest.stream_kind(p.stream) = 'window'
+  where p.owed_from is not null and p.closed_at is null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window')
   union all
   select w.app_id, w.stream, '', w.seconds, w.seconds,
          (select min(i.range_from) from ingest.work_item i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),

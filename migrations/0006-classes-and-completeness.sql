@@ -231,7 +231,7 @@ create view ingest.complete_day as
         cross join lateral (
           select tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}') as judged
         ) j
-        where p.owed_from is not null and ingest.stream_kind(p.stream) = 'window' and not isempty(j.judged)
+        where p.owed_from is not null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window') and not isempty(j.judged)
           and (p.closed_at is null or p.closed_at >= o.off_since - interval '10 minutes' or not isempty(p.unasked))
         group by p.app_id, p.stream, d.begin having bool_or(isempty(p.unasked))
         union all
@@ -242,7 +242,7 @@ create view ingest.complete_day as
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
         join ingest.stream k on k.stream = p.stream and k.kind = 'substream'
         cross join lateral (select min(c.owed_from) as owed_from from ingest.progress c
-                            where c.app_id = p.app_id and c.stream = any (k.needs) and ingest.stream_kind(c.stream) = 'window') c
+                            where c.app_id = p.app_id and c.stream = any (k.needs) and c.stream in (select w.stream from ingest.stream w where w.kind = 'window')) c
         cross join lateral ingest.whole_days(greatest(p.owed_from, c.owed_from)) d(begin)
         where p.owed_from is not null and p.closed_at is null
           and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
