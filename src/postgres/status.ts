@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { BacklogFigure, StoreGauges } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { readLeftBehind } from './housekeeping.ts'
-import { clock, db, isoTime, rowsOf, whole } from './typed.ts'
+import { clock, db, isoText, isoTime, rowsOf, whole } from './typed.ts'
 
 /** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
 export interface StoreStatus {
@@ -64,11 +64,9 @@ export interface DeadLetterStatus {
   readonly lastSeen: string
 }
 
-const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-
 const streams = `
   select coalesce(o.app_id, c.app_id) as app, coalesce(o.stream, c.stream) as stream, coalesce(o.open, 0) as open,
-         coalesce(c.closed, 0) as closed, coalesce(o.owed, 0) as owed, ${iso('greatest(o.last_at, c.last_at)')} as "lastCommit",
+         coalesce(c.closed, 0) as closed, coalesce(o.owed, 0) as owed, ${isoText('greatest(o.last_at, c.last_at)')} as "lastCommit",
          round(extract(epoch from ingest.clock() - o.first_at))::int as "oldestSeconds"
   from (select app_id, stream, count(*)::int as open, count(*) filter (where caught_up_at is null)::int as owed,
                max(updated_at) as last_at, min(updated_at) as first_at
@@ -76,7 +74,7 @@ const streams = `
   full join (select app_id, stream, sum(things)::int as closed, max(last_at) as last_at
              from ingest.tally where about = 'series' group by 1, 2 having sum(things) > 0) c using (app_id, stream)
   union all
-  select app_id, stream, owed, things - owed, owed, ${iso('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
+  select app_id, stream, owed, things - owed, owed, ${isoText('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
   from (select app_id, stream, sum(things)::int as things, coalesce(sum(things) filter (where state = 'owed'), 0)::int as owed,
                max(last_at) filter (where state = 'done') as last_at
         from ingest.tally where about = 'item' group by 1, 2 having sum(things) > 0) i
@@ -98,7 +96,7 @@ const rooms = db
 const owed = `
   select app_id as app, stream, sum(seconds)::double precision as seconds,
          sum(unread_seconds)::double precision as "unreadSeconds", coalesce(sum(items), 0)::int as items,
-         ${iso('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
+         ${isoText('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
          coalesce(sum(lost_items), 0)::int as "lostItems"
   from ingest.backlog group by 1, 2 order by 1, 2`
 

@@ -42,5 +42,10 @@ export function whole(expression: string): RawBuilder<number> {
 
 /** A moment as ISO 8601 in UTC, to the second; `expression` is SQL. */
 export function isoTime(expression: string): RawBuilder<string> {
-  return sql.raw<string>(`to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
+  return sql.raw<string>(isoText(expression))
+}
+
+/** The same in a statement that is written as a text. */
+export function isoText(expression: string): string {
+  return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }

@@ -46,6 +46,11 @@ export function commitStatements(stream: Stream): ItemStatements {
   }
 }
 
+/** The statements of a stream, and the tables that its pages may bring rows of. */
+interface Prepared extends ItemStatements {
+  readonly writes: readonly Table[]
+}
+
 type Way = 'with a cursor' | 'as a range of time' | 'as an item'
 
 function wayOf({ kind }: Stream): Way {
@@ -58,7 +63,7 @@ export class Commits {
   readonly #pool: pg.Pool
   readonly #settings: CommitSettings
   readonly #roomStreams: readonly string[]
-  readonly #prepared = new Map<string, ItemStatements & { readonly writes: readonly Table[] }>()
+  readonly #prepared = new Map<string, Prepared>()
 
   constructor(pool: pg.Pool, settings: CommitSettings) {
     this.#pool = pool
@@ -119,7 +124,7 @@ export class Commits {
     return bindItem(statements, page, rowValues(page.rows, writes))
   }
 
-  #statements(name: string, way: Way): ItemStatements & { readonly writes: readonly Table[] } {
+  #statements(name: string, way: Way): Prepared {
     const known = this.#prepared.get(`${name} ${way}`)
     if (known) return known
     const stream = this.#settings.streams.find(each => each.name === name)
