@@ -75,7 +75,13 @@ const modules: Readonly<Record<string, Module>> = {
   client: { imports: ['engine', 'provider', 'planning', 'clock', 'tables'], node: ['node:crypto'] },
   postgres: {
     imports: [
-      ...['engine/ports.ts', 'type:client/ports.ts', 'streams/stream.ts', 'streams/index.ts'],
+      ...[
+        'engine/ports.ts',
+        'type:client/ports.ts',
+        'streams/stream.ts',
+        'streams/page.ts',
+        'streams/index.ts',
+      ],
       ...['provider', 'planning', 'clock', 'tables'],
     ],
   },
@@ -300,7 +306,7 @@ describe('time and chance', () => {
 })
 
 describe('streams', () => {
-  const besides = ['src/streams/index.ts', 'src/streams/stream.ts']
+  const besides = ['src/streams/index.ts', 'src/streams/stream.ts', 'src/streams/page.ts']
   const streamFiles = files.filter(file => /^src\/streams\/[^/]+$/.test(file) && !besides.includes(file))
 
   it('every file of a stream is in the register', () => {

@@ -1,5 +1,5 @@
+import type { Reject } from '../streams/page.ts'
 import { redact } from '../streams/parts/items.ts'
-import type { Reject } from '../streams/stream.ts'
 import type { PageContext, PageItems, Task, TaskResult } from './context.ts'
 import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
 

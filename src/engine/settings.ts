@@ -1,7 +1,8 @@
 import type { Cadence } from '../planning/cadence.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import type { Rate } from '../provider/limits.ts'
-import type { ReadingSettings, StreamName, WindowSettings } from '../streams/stream.ts'
+import type { ReadingSettings } from '../streams/page.ts'
+import type { StreamName, WindowSettings } from '../streams/stream.ts'
 
 /** What the engine must know of one app. */
 export interface AppSettings {

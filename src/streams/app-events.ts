@@ -7,11 +7,12 @@ import { answerTime, type EventTime, lastOf, type PlacedEvent, type RoomEvent } 
 import { eventRows } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
 import { toldState } from './events/room-rows.ts'
+import type { Hint, Page, PageResult, Reject, ToldState } from './page.ts'
 import { appCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'
 import { canonicalJson } from './parts/items.ts'
 import { latestBelieved, notAfter } from './parts/values.ts'
-import type { FeedStream, Hint, Page, PageResult, Reject, StreamName, ToldState } from './stream.ts'
+import type { FeedStream, StreamName } from './stream.ts'
 
 /**
  * The events of all rooms of an app, as they happen (operation 10). The call has no cursor and may serve each

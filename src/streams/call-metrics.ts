@@ -4,7 +4,8 @@ import { sessionMetric } from '../tables/analytics.ts'
 import { halveTime } from './calls/call-work.ts'
 import { measured } from './calls/selection.ts'
 import { readMetrics } from './calls/session-metrics.ts'
-import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from './stream.ts'
+import type { SubstreamPage, SubstreamResult, WorkItem } from './page.ts'
+import type { Substream } from './stream.ts'
 
 /**
  * The quality metrics of some sessions of a call, in one answer. What an answer leaves out has no metrics: a

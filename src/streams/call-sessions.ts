@@ -12,10 +12,11 @@ import { type CallSessionRow, callSession } from '../tables/analytics.ts'
 import type { Json } from '../tables/json.ts'
 import { halveTime, metricWork, type Session } from './calls/call-work.ts'
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
+import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { asText, fieldsWithout, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
 import { second, secondsTimestamp } from './parts/values.ts'
-import type { Substream, SubstreamPage, SubstreamResult } from './stream.ts'
+import type { Substream } from './stream.ts'
 
 const settings = section({
   serverUsers: oneOf(['include', 'exclude'])

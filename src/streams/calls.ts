@@ -6,6 +6,7 @@ import { section } from '../settings/leaf.ts'
 import { duration } from '../settings/values.ts'
 import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
+import type { Reject, WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import {
   believedAhead,
@@ -16,15 +17,7 @@ import {
   secondsTimestamp,
   timestamp,
 } from './parts/values.ts'
-import type {
-  Mistake,
-  Reject,
-  WindowPage,
-  WindowResult,
-  WindowSeries,
-  WindowSettings,
-  WindowStream,
-} from './stream.ts'
+import type { Mistake, WindowSettings, WindowStream } from './stream.ts'
 
 const settings = section({
   every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),

@@ -15,6 +15,7 @@ import {
   cloudPlayer,
   cloudPlayerChange,
 } from '../tables/players.ts'
+import type { Hint, Page } from './page.ts'
 import { appCadence } from './parts/cadence.ts'
 import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
 import { destroyed, KnownPlayers, type Loss, miss, readOn, type Seen, see } from './parts/known-players.ts'
@@ -27,7 +28,7 @@ import {
   secondsTimestamp,
   timestamp,
 } from './parts/values.ts'
-import type { Hint, Page, SnapshotStream } from './stream.ts'
+import type { SnapshotStream } from './stream.ts'
 
 /**
  * The cloud players of an app: the whole list, again and again. An entry may be as thin as its ID, so what it leaves

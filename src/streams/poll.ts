@@ -14,8 +14,8 @@ import {
   poll as pollTable,
   pollTally,
 } from '../tables/classroom.ts'
+import type { Reject } from './page.ts'
 import { fieldsWithout, isObject, isSaid, judge } from './parts/items.ts'
-import type { Reject } from './stream.ts'
 import type { Change } from './widgets/read-items.ts'
 import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
 

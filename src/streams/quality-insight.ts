@@ -8,6 +8,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
 import { type QualityInsightRow, qualityInsight as table } from '../tables/analytics.ts'
+import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,
@@ -23,7 +24,7 @@ import {
   questionsOf,
 } from './series/series.ts'
 import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
+import type { WindowStream } from './stream.ts'
 
 const settings = section({
   ...insightTimes('64h'),

@@ -10,6 +10,7 @@ import {
 import { listOf, section } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
 import { type QualityRealtimeRow, qualityRealtime } from '../tables/analytics.ts'
+import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import {
   askIn,
   channels,
@@ -25,7 +26,7 @@ import {
   realtimeSeries,
 } from './series/series.ts'
 import { readData, readUserValues, wholeWindow } from './series/values.ts'
-import type { Mistake, WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
+import type { Mistake, WindowStream } from './stream.ts'
 
 const settings = section({
   every: realtimeEvery(),

@@ -7,6 +7,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
 import { type UsageRealtimeRow, usageRealtime } from '../tables/analytics.ts'
+import type { WindowPage, WindowResult } from './page.ts'
 import {
   askIn,
   channels,
@@ -20,7 +21,7 @@ import {
   realtimeSeries,
 } from './series/series.ts'
 import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowPage, WindowResult, WindowStream } from './stream.ts'
+import type { WindowStream } from './stream.ts'
 
 const settings = section({
   every: realtimeEvery(),

@@ -6,11 +6,12 @@ import {
   recordingStatuses,
 } from '../provider/classroom/index.ts'
 import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
+import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { fieldsWithout, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestamp } from './parts/values.ts'
-import type { Page, SnapshotStream } from './stream.ts'
+import type { SnapshotStream } from './stream.ts'
 
 /**
  * The recordings of a room (operation 5). An entry changes after it first appears (end, status, files), so the

@@ -4,11 +4,12 @@ import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
 import { receivedTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/resource-change.ts'
+import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { isObject, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestamp } from './parts/values.ts'
-import type { Page, RoomScope, SnapshotStream } from './stream.ts'
+import type { SnapshotStream } from './stream.ts'
 
 const State = z.object({
   incarnation: z.int().min(1).default(1),

@@ -3,9 +3,10 @@ import { eventTables } from '../tables/classroom.ts'
 import { begin, extendFingerprint, recognise } from './events/fingerprint.ts'
 import { type EventPage, readEvents } from './events/read-events.ts'
 import { beginning, isDoubtful, LogState, readLog } from './events/read-log.ts'
+import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { readState, restart, type ToRowsWith, withState } from './parts/stream-state.ts'
-import type { LogStream, Page } from './stream.ts'
+import type { LogStream } from './stream.ts'
 
 /**
  * The log of one room (operation 9): in order and replayable, and so the truth about the room. The stored

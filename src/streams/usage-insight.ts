@@ -9,6 +9,7 @@ import {
 } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
 import { usageInsight as table, type UsageInsightRow } from '../tables/analytics.ts'
+import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,
@@ -22,7 +23,7 @@ import {
   metrics,
 } from './series/series.ts'
 import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowPage, WindowResult, WindowSeries, WindowStream } from './stream.ts'
+import type { WindowStream } from './stream.ts'
 
 const settings = section({
   ...insightTimes('60h'),

@@ -10,7 +10,8 @@ import type {
   WindowProgress,
 } from '../../src/engine/ports.ts'
 import type { Ranges } from '../../src/planning/ranges.ts'
-import type { StreamName, WorkItem } from '../../src/streams/stream.ts'
+import type { WorkItem } from '../../src/streams/page.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
 
 interface Item {
   open: OpenItem

@@ -1,6 +1,7 @@
 import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
+import type { Hint, Page, PageResult } from '../../src/streams/page.ts'
 import { roomCadence } from '../../src/streams/parts/cadence.ts'
-import type { FeedStream, Hint, LogStream, Page, PageResult } from '../../src/streams/stream.ts'
+import type { FeedStream, LogStream } from '../../src/streams/stream.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 
 /** What the provider of these tests serves: numbered things, some of which are news about a room. */

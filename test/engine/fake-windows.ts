@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { callSearch, callSessions } from '../../src/provider/analytics/index.ts'
-import type { Substream, WindowStream, WorkItem } from '../../src/streams/stream.ts'
+import type { WorkItem } from '../../src/streams/page.ts'
+import type { Substream, WindowStream } from '../../src/streams/stream.ts'
 
 /** What a provider of calls answers in these tests: seconds at which something begins, newest first. */
 export interface ServedWindow {

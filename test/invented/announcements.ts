@@ -3,9 +3,10 @@ import { batchOf, ofClassroom } from '../../src/provider/classroom/answers.ts'
 import { region } from '../../src/provider/classroom/fields.ts'
 import type { Operation } from '../../src/provider/operation.ts'
 import { duration } from '../../src/settings/values.ts'
+import type { Page, PageResult } from '../../src/streams/page.ts'
 import { appCadence } from '../../src/streams/parts/cadence.ts'
 import { fieldsWithout, judgeEach } from '../../src/streams/parts/items.ts'
-import type { Page, PageResult, SnapshotStream } from '../../src/streams/stream.ts'
+import type { SnapshotStream } from '../../src/streams/stream.ts'
 import { optional, type RowOf, required, table } from '../../src/tables/table.ts'
 
 /** A stream of one's own: an operation that no contract has, with its table. CONTRIBUTING.md takes the same steps. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
-import type { PageResult, Stream } from '../../src/streams/stream.ts'
+import type { PageResult } from '../../src/streams/page.ts'
+import type { Stream } from '../../src/streams/stream.ts'
 import { lesson, minute, openReplayRig, pollItems, quizItems, type ReplayRig } from './replay-rig.ts'
 
 let rig: ReplayRig

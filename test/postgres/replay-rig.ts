@@ -5,7 +5,8 @@ import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
 import { rebuildable } from '../../src/postgres/replay/rebuilt.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { Page, ReadingSettings, Stream } from '../../src/streams/stream.ts'
+import type { Page, ReadingSettings } from '../../src/streams/page.ts'
+import type { Stream } from '../../src/streams/stream.ts'
 import { app, me, openStore, start, type TestStore } from './harness.ts'
 
 export const settings: ReadingSettings = { submitter: 'operator', sequenceScope: 'room' }

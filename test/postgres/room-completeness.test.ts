@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { rejectReasons } from '../../src/streams/stream.ts'
+import { rejectReasons } from '../../src/streams/page.ts'
 import { commitNext } from './analytics.ts'
 import {
   app,

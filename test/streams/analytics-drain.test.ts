@@ -12,7 +12,8 @@ import { type Operation, type Parameters, requestLine } from '../../src/provider
 import { askSessions } from '../../src/streams/call-sessions.ts'
 import { allCalls, calls } from '../../src/streams/calls.ts'
 import { streams } from '../../src/streams/index.ts'
-import type { Reject, Substream, SubstreamResult, WindowResult, WorkItem } from '../../src/streams/stream.ts'
+import type { Reject, SubstreamResult, WindowResult, WorkItem } from '../../src/streams/page.ts'
+import type { Substream } from '../../src/streams/stream.ts'
 import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/tables/analytics.ts'
 import type { Json } from '../../src/tables/json.ts'
 

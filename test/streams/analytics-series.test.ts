@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { defaultParameterNames, type ParameterNames } from '../../src/provider/analytics/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
-import type { WindowSeries, WindowStream } from '../../src/streams/stream.ts'
+import type { WindowSeries } from '../../src/streams/page.ts'
+import type { WindowStream } from '../../src/streams/stream.ts'
 import { plainDeployment } from '../support/streams.ts'
 
 /** What a stream asks for with these settings. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { streams } from '../../src/streams/index.ts'
-import type { Page, StreamName, SubstreamPage, WindowPage } from '../../src/streams/stream.ts'
+import type { Page, SubstreamPage, WindowPage } from '../../src/streams/page.ts'
+import type { StreamName } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
 import type { ShippedName } from '../support/streams.ts'
 

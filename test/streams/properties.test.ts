@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
-import type { PageResult } from '../../src/streams/stream.ts'
+import type { PageResult } from '../../src/streams/page.ts'
 import type { RowSet, TableName } from '../../src/tables/index.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { cursorStreamNames } from '../support/streams.ts'

@@ -8,7 +8,7 @@ const folder = new URL('../../src/streams/', import.meta.url)
 
 it('the register holds exactly the streams of the folder, each under its own name', () => {
   const files = readdirSync(folder, { withFileTypes: true })
-    .filter(entry => entry.isFile() && entry.name !== 'index.ts' && entry.name !== 'stream.ts')
+    .filter(entry => entry.isFile() && !['index.ts', 'stream.ts', 'page.ts'].includes(entry.name))
     .map(({ name }) => name.replace(/\.ts$/, ''))
   expect(Object.keys(streams).sort()).toEqual(files.sort())
   expect(Object.values(streams).map(({ name }) => name)).toEqual(Object.keys(streams))

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
-import type { Page } from '../../src/streams/stream.ts'
+import type { Page } from '../../src/streams/page.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from './pages.ts'
 

@@ -7,10 +7,11 @@ import {
   untold,
 } from '../../postgres/replay.ts'
 import { LogState } from '../../streams/events/read-log.ts'
+import type { Page, ReadingSettings, Reject } from '../../streams/page.ts'
 import { after } from '../../streams/parts/holes.ts'
 import { mergeRows } from '../../streams/parts/items.ts'
 import { readState } from '../../streams/parts/stream-state.ts'
-import type { FeedStream, LogStream, Page, ReadingSettings, Reject, Stream } from '../../streams/stream.ts'
+import type { FeedStream, LogStream, Stream } from '../../streams/stream.ts'
 import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
 import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'

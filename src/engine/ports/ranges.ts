@@ -1,6 +1,7 @@
 import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/ranges.ts'
-import type { Reject, StreamName, WorkItem } from '../../streams/stream.ts'
+import type { Reject, WorkItem } from '../../streams/page.ts'
+import type { StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'

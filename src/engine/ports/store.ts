@@ -1,5 +1,6 @@
 import type { FailureKind } from '../../provider/errors.ts'
-import type { Hole, Reject, RoomScope, StreamName } from '../../streams/stream.ts'
+import type { Hole, Reject, RoomScope } from '../../streams/page.ts'
+import type { StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'

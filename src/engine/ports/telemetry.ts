@@ -1,6 +1,7 @@
 import type { FailureKind } from '../../provider/errors.ts'
 import type { Family } from '../../provider/operation.ts'
-import type { QualityValue, StreamName } from '../../streams/stream.ts'
+import type { QualityValue } from '../../streams/page.ts'
+import type { StreamName } from '../../streams/stream.ts'
 import type { Timing } from './wire.ts'
 
 export interface StreamLabels {

@@ -1,6 +1,6 @@
 import { retryDelay } from '../../planning/retry.ts'
 import { chooseRequest, newTally, type Purpose } from '../../planning/shares.ts'
-import type { Hint } from '../../streams/stream.ts'
+import type { Hint } from '../../streams/page.ts'
 import { faultBackoff } from '../admission/retry-rules.ts'
 import type { AppContext } from '../context.ts'
 import { StoreUnavailable } from '../ports.ts'

@@ -1,6 +1,7 @@
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
-import type { Substream, SubstreamPage, SubstreamResult, WorkItem } from '../../streams/stream.ts'
+import type { SubstreamPage, SubstreamResult, WorkItem } from '../../streams/page.ts'
+import type { Substream } from '../../streams/stream.ts'
 import { LARGE_ANSWER } from '../admission/load.ts'
 import { questionPause } from '../admission/retry-rules.ts'
 import type { PageContext, Task } from '../context.ts'

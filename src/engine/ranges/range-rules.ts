@@ -2,7 +2,7 @@ import type { Clock } from '../../clock/clock.ts'
 import { ceilTo } from '../../planning/ranges.ts'
 import type { RangeLimits, WindowRules } from '../../planning/windows.ts'
 import type { FailureKind } from '../../provider/errors.ts'
-import type { Bounds } from '../../streams/stream.ts'
+import type { Bounds } from '../../streams/page.ts'
 import type { ClockOffset, ItemBounds } from '../ports.ts'
 
 /** How the windows of a series are cut; the bounds of the plan come to it. */

@@ -1,6 +1,7 @@
 import { chooseLive } from '../../planning/live-channels.ts'
 import { frameOf, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
-import type { StreamName, WindowSeries, WindowSettings, WindowStream } from '../../streams/stream.ts'
+import type { WindowSeries } from '../../streams/page.ts'
+import type { StreamName, WindowSettings, WindowStream } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { LiveChannel } from '../ports.ts'
 import type { GroupContext } from './group-scheduler.ts'

@@ -1,5 +1,6 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
-import type { CursorStream, Page, PageResult } from '../../streams/stream.ts'
+import type { Page, PageResult } from '../../streams/page.ts'
+import type { CursorStream } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
 import type { PageContext, Task } from '../context.ts'
 import type { Answer, Grant, PageCommit, Progress, Timing } from '../ports.ts'

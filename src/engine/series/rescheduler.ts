@@ -1,6 +1,7 @@
 import { nextSync } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
-import type { CursorStream, Hint, StreamName } from '../../streams/stream.ts'
+import type { Hint } from '../../streams/page.ts'
+import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { feedPause, seriesPause } from '../admission/retry-rules.ts'
 import { afterFault, SOON_MS } from '../failures.ts'
 import type { FeedGaps } from './feed.ts'

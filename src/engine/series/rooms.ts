@@ -1,12 +1,7 @@
 import type { Clock } from '../../clock/clock.ts'
 import { hintedDelay } from '../../planning/cadence.ts'
-import {
-  type CursorStream,
-  type Hint,
-  isOfRooms,
-  type StreamName,
-  type ToldState,
-} from '../../streams/stream.ts'
+import type { Hint, ToldState } from '../../streams/page.ts'
+import { type CursorStream, isOfRooms, type StreamName } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
 import type { RoomLife } from '../ports.ts'
 import type { AppSettings, StreamSettings } from '../settings.ts'

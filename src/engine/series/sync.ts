@@ -1,5 +1,5 @@
 import type { Failure } from '../../provider/errors.ts'
-import type { Hint } from '../../streams/stream.ts'
+import type { Hint } from '../../streams/page.ts'
 import { isGone, reportFailure } from '../failures.ts'
 import { type PollResult, poll } from '../poll-page.ts'
 import type { Progress, RoomLife } from '../ports.ts'

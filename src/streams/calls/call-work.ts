@@ -3,8 +3,8 @@ import { closedSlices, type RangeLimits, type Slice, slices } from '../../planni
 import { type CallItem, maxima } from '../../provider/analytics/index.ts'
 import { identifier } from '../../provider/classroom/index.ts'
 import { hours } from '../../provider/limits.ts'
+import type { Hint, Reject, WorkItem } from '../page.ts'
 import { believedAhead } from '../parts/values.ts'
-import type { Hint, Reject, WorkItem } from '../stream.ts'
 
 export type Call = CallItem
 

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
 import type { SessionMetricRow } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
+import type { Reject, RejectReason } from '../page.ts'
 import { asText, fieldsWithout, isObject, judgeEach, redact } from '../parts/items.ts'
 import { isUnixSecond, metricId, readNumber } from '../parts/values.ts'
-import type { Reject, RejectReason } from '../stream.ts'
 
 const Series = MetricSeries.extend({ mid: metricId })
 type Series = z.infer<typeof Series>

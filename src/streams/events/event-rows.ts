@@ -1,9 +1,9 @@
 import type { RoomEventRow } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
+import type { Page } from '../page.ts'
 import { mergeRows } from '../parts/items.ts'
 import { latestBelieved } from '../parts/values.ts'
-import type { Page } from '../stream.ts'
 import { type PlacedEvent, receivedTime } from './event.ts'
 import { roomRows } from './room-rows.ts'
 

@@ -2,9 +2,9 @@ import { isoTime } from '../../planning/time.ts'
 import type { AtSource } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
+import type { Page, Reject } from '../page.ts'
 import type { Sequence } from '../parts/holes.ts'
 import type { JsonObject } from '../parts/items.ts'
-import type { Page, Reject } from '../stream.ts'
 
 /** One event as it came, without its secrets, and what its data says. */
 export interface RoomEvent {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { MembershipAction } from '../../tables/classroom.ts'
+import type { Reject } from '../page.ts'
 import { isSaid, judgeEach, type Read } from '../parts/items.ts'
-import type { Reject } from '../stream.ts'
 
 type List = readonly unknown[] | null | undefined
 

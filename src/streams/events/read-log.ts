@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { EventRecord } from '../../provider/classroom/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
+import type { Hint, Page } from '../page.ts'
 import {
   highest,
   mostHoles,
@@ -14,7 +15,6 @@ import {
 } from '../parts/holes.ts'
 import type { ToRowsWith } from '../parts/stream-state.ts'
 import { latestBelieved, notAfter } from '../parts/values.ts'
-import type { Hint, Page } from '../stream.ts'
 import { answerTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
 import { eventRows } from './event-rows.ts'
 import type { EventPage, EventPlace } from './read-events.ts'

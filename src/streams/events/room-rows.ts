@@ -1,8 +1,8 @@
 import { roomStates } from '../../provider/classroom/index.ts'
 import type { RoomRow, RoomStateChangeRow } from '../../tables/classroom.ts'
 import type { Timestamp } from '../../tables/json.ts'
+import type { ToldState } from '../page.ts'
 import { bySequence, highest, type Sequence } from '../parts/holes.ts'
-import type { ToldState } from '../stream.ts'
 import type { PlacedEvent } from './event.ts'
 
 /**

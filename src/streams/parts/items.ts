@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
-import type { Reject, RejectReason } from '../stream.ts'
+import type { Reject, RejectReason } from '../page.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { blindSeconds } from '../../provider/players/index.ts'
-import type { Page } from '../stream.ts'
+import type { Page } from '../page.ts'
 
 /** A listing under way, between two of its pages. */
 export const Listing = z.object({

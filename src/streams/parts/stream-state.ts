@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Json } from '../../tables/json.ts'
-import type { Page, PageResult } from '../stream.ts'
+import type { Page, PageResult } from '../page.ts'
 
 export type ToRowsWith<Carry> = Omit<PageResult, 'carry'> & { readonly streamState: Carry }
 

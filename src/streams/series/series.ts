@@ -11,7 +11,8 @@ import {
 import { formatDuration, formatSeconds } from '../../settings/duration.ts'
 import { listOf } from '../../settings/leaf.ts'
 import { channelName, duration, oneOf, text } from '../../settings/values.ts'
-import type { Mistake, WindowSeries, WindowSettings, WindowStream } from '../stream.ts'
+import type { WindowSeries } from '../page.ts'
+import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'
 
 /** One question without its range: what its key is made of, and what it asks. */
 interface Question {

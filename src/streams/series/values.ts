@@ -1,6 +1,7 @@
 import { SeriesAnswer } from '../../provider/analytics/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
+import type { Reject, WindowPage, WindowResult } from '../page.ts'
 import {
   asText,
   fieldsWithout,
@@ -11,7 +12,6 @@ import {
   redact,
 } from '../parts/items.ts'
 import { isUnixSecond, readNumber, timestamp } from '../parts/values.ts'
-import type { Reject, WindowPage, WindowResult } from '../stream.ts'
 
 /** A value of a series, with the beginning of the time that it stands for. */
 export interface Value {

@@ -4,6 +4,7 @@ import { WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import { receivedTime } from '../events/event.ts'
+import type { Page, Reject } from '../page.ts'
 import { normalSequence, type Sequence } from '../parts/holes.ts'
 import {
   canonicalJson,
@@ -15,7 +16,6 @@ import {
   unreadFields,
 } from '../parts/items.ts'
 import { latestBelieved, notAfter, timestamp } from '../parts/values.ts'
-import type { Page, Reject } from '../stream.ts'
 import type { WidgetState } from './widget-state.ts'
 
 /** One change of a quiz or poll. */

@@ -5,7 +5,7 @@ import { ItemSource } from '../../../src/engine/ranges/item-source.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
-import type { WorkItem } from '../../../src/streams/stream.ts'
+import type { WorkItem } from '../../../src/streams/page.ts'
 import { type ServedWindow, sessions } from '../fake-windows.ts'
 import { appCounted, createRig, enough, fence, second, settingsOf } from '../rig.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SyncOptions } from '../../../src/engine/series/sync.ts'
 import { type Failure, failureKinds } from '../../../src/provider/errors.ts'
-import type { Page, PageResult } from '../../../src/streams/stream.ts'
+import type { Page, PageResult } from '../../../src/streams/page.ts'
 import { roomLog } from '../fake-streams.ts'
 import { hour } from '../rig.ts'
 import { rigged } from './sync-rig.ts'
