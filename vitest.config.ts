@@ -16,6 +16,8 @@ export default defineConfig({
     hookTimeout: 600_000,
     teardownTimeout: 60_000,
     reporters: ['default'],
+    // A list that should be empty says what is in it.
+    chaiConfig: { truncateThreshold: 1_500 },
     watch: false,
     projects: [
       {
