@@ -21,7 +21,7 @@ function play(parts: Partial<PlanDayOptions>) {
 }
 
 /** Every position of every switch that concerns limits stands in one of these. */
-const worlds: readonly [Plan, Partial<Switches>][] = [
+const worlds: readonly [Plan, Partial<Switches>, Pick<PlanDayOptions, 'otherPlan' | 'reading'>?][] = [
   [
     'standard',
     {
@@ -49,19 +49,22 @@ const worlds: readonly [Plan, Partial<Switches>][] = [
       missingValues: 0.02,
       lateValueSeconds: 300,
     },
+    { reading: 'split' },
   ],
   [
     'enterprise',
     { callSearch: 'start', successCode: '0', limitsOutsideSearch: '429', hasMoreAbove: 20, limiter: 'fixed' },
+    { otherPlan: 'standard' },
   ],
 ]
 
 describe('hours of a plan, in virtual time', () => {
   it.each(worlds)(
     '%s: no limit is broken, and nothing that can be had is missing',
-    async (plan, switches) => {
-      const result = await play({ plan, switches, apps: 2 })
+    async (plan, switches, others) => {
+      const result = await play({ plan, switches, apps: 2, ...others })
       expect(result.violations).toEqual({})
+      expect(result.unfair).toEqual([])
       expect(result.refusals).toBe(0)
       expect(result.missing).toEqual({ calls: 0, sessions: 0 })
       expect(result.invented).toEqual({ calls: 0, sessions: 0 })

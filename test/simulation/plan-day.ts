@@ -4,8 +4,9 @@ import { seededRandom } from '../../src/clock/seeded.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { readConfig } from '../../src/config/load.ts'
 import type { AppSettings } from '../../src/engine/settings.ts'
-import { analyticsLimits } from '../../src/provider/analytics/index.ts'
+import type { AnalyticsLimitReading } from '../../src/provider/analytics/index.ts'
 import type { Plan } from '../../src/provider/limits.ts'
+import type { WindowSettings } from '../../src/streams/stream.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
@@ -33,6 +34,10 @@ export interface PlanDayOptions {
   readonly processes?: number
   /** Projects that share one credential. */
   readonly apps?: number
+  /** Of one project more on the same credential. */
+  readonly otherPlan?: Plan | undefined
+  /** What the operator says of endpoints with one table of limits. */
+  readonly reading?: AnalyticsLimitReading
   /** One-way delays on the way to the provider and back, ms at most. */
   readonly delay?: number
   /** Share of the calls to the database whose line breaks, before they arrive or before they are answered. */
@@ -112,7 +117,7 @@ class PlanDay {
     database: VirtualDatabase,
     config: Awaited<ReturnType<typeof readConfig>>,
   ) {
-    const { seed, switches = {}, profile, plan } = options
+    const { seed, switches = {}, profile } = options
     this.#options = options
     this.#database = database
     this.#config = config
@@ -127,7 +132,7 @@ class PlanDay {
       },
     })
     const rest = { key: 'key', secret: 'secret' }
-    const apps = config.apps.map(({ id }) => ({ id, uid: 'u', token: 't', plan, rest }))
+    const apps = config.apps.map(({ id, plan }) => ({ id, uid: 'u', token: 't', plan, rest }))
     this.#sandbox = createSandbox({
       ...{ clock: this.#kernel.clock, seed, switches, apps },
       profile: { kind: 'calls', ...profile },
@@ -159,11 +164,9 @@ class PlanDay {
     const findings = await examinePlan({
       ...{ sandbox: this.#sandbox, database: this.#database, switches, faults, start, end },
       settled: this.#options.settled ?? 7_200_000,
-      realtimeSeries: engineSettings(this.#config).apps.reduce((sum, app) => sum + realtimeSeries(app), 0),
-      apps: this.#config.apps.map(({ id }) => id),
-      limits: Object.fromEntries(
-        Object.entries(analyticsLimits).map(([group, plans]) => [group, plans[this.#options.plan]]),
-      ),
+      realtimeSeries: realtimeSeries(engineSettings(this.#config).apps),
+      plans: Object.fromEntries(this.#config.apps.map(({ id, plan }) => [id, plan])),
+      reading: this.#options.reading ?? 'joint',
     })
     for (const { process, daemon } of this.#daemons.values()) {
       await this.#kernel.kill(process)
@@ -227,12 +230,16 @@ class PlanDay {
   }
 }
 
-function realtimeSeries({ windows }: AppSettings): number {
-  const streams = [windows['realtime-usage'], windows['realtime-quality']]
-  return streams.reduce((sum, settings) => {
-    const { series = [], live } = settings ?? {}
-    return sum + series.length + (live ? live.most * live.of('a channel').length : 0)
-  }, 0)
+/** Questions of real time at once at most, by stream. */
+function realtimeSeries(apps: readonly AppSettings[]): Readonly<Record<string, number>> {
+  const asked = ({ series = [], live }: WindowSettings) =>
+    series.length + (live ? live.most * live.of('a channel').length : 0)
+  return Object.fromEntries(
+    ['realtime-usage', 'realtime-quality'].map(stream => {
+      const each = apps.flatMap(({ windows }) => windows[stream] ?? []).map(asked)
+      return [stream, each.reduce((sum, count) => sum + count, 0)]
+    }),
+  )
 }
 
 /** Where the process must be stopped so long that its request can no longer arrive, ms. */
@@ -258,13 +265,14 @@ const liveChannels = `
   realtime-usage: { metrics: [userCount], channels: live }
   realtime-quality: { metrics: [networkDelay], channels: live }`
 
-function configText({ plan, apps = 1, streams = '', channels }: PlanDayOptions): string {
-  const each = Array.from(
-    { length: apps },
-    (_, n) => `
+function configText(options: PlanDayOptions): string {
+  const { plan, apps = 1, otherPlan, reading = 'joint', streams = '', channels } = options
+  const plans = [...Array.from({ length: apps }, () => plan), ...(otherPlan ? [otherPlan] : [])]
+  const each = plans.map(
+    (said, n) => `
   - id: app${n}
     region: eu
-    plan: ${plan}
+    plan: ${said}
     rest: { key: key, secret: secret }
     classroom: { uid: u, token: t }`,
   )
@@ -272,7 +280,7 @@ function configText({ plan, apps = 1, streams = '', channels }: PlanDayOptions):
 database: { url: embedded }
 provider:
   classroom: { url: http://127.0.0.1:1 }
-  analytics: { url: http://127.0.0.1:1 }
+  analytics: { url: http://127.0.0.1:1, limits: ${reading} }
 streams:
 ${streams || '  calls: { every: 1m }'}${channels ? liveChannels : ''}
 apps:${each.join('')}

@@ -1,5 +1,7 @@
 import type { FaultRule, Switches } from '../../sandbox/src/index.ts'
 import { limitMessages } from '../../src/provider/analytics/answers.ts'
+import type { AnalyticsLimitReading } from '../../src/provider/analytics/index.ts'
+import { type Plan, plans } from '../../src/provider/limits.ts'
 import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
 const minute = 60_000
@@ -18,6 +20,19 @@ export interface DrawnWorld {
   readonly faults: readonly FaultWindow[]
   /** What the operator asks of channels. */
   readonly channels: 'live' | undefined
+  /** Of one project more on the same credential. */
+  readonly otherPlan: Plan | undefined
+  /** What the operator knows of endpoints with one table of limits. */
+  readonly reading: AnalyticsLimitReading
+}
+
+export interface WorldOptions {
+  readonly seed: number
+  readonly plan: Plan
+  /** Of the run, ms. */
+  readonly length: number
+  /** In place of those that are drawn. */
+  readonly said?: Partial<Switches>
 }
 
 /** Faults after which a daemon must be whole again; each is there in half of the worlds. */
@@ -39,10 +54,19 @@ const longestFault = { limit: 2 * hour, maintenance: shortestFault, other: 45 * 
 const lead = hour
 const healing = 2.5 * hour
 
-/** Each draw has chance of its own, so that a new one changes nothing in the others. `length` of the run in ms. */
-export function drawWorld(seed: number, length: number): DrawnWorld {
-  const channels = isDrawn(seed, 'live channels') ? 'live' : undefined
-  return { switches: drawSwitches(seed), faults: drawFaults(seed, length), channels }
+/** Each draw has chance of its own, so that a new one changes nothing in the others. */
+export function drawWorld({ seed, plan, length, said }: WorldOptions): DrawnWorld {
+  const switches = { ...drawSwitches(seed), ...said }
+  const others = plans.filter(other => other !== plan)
+  // Who says split where one counter counts for both is refused by his own fault.
+  const isSplit = switches.counters === 'separate' && isDrawn(seed, 'split limits')
+  return {
+    switches,
+    faults: drawFaults(seed, length),
+    channels: isDrawn(seed, 'live channels') ? 'live' : undefined,
+    otherPlan: isDrawn(seed, 'other plan') ? pick(seed, 'other plan', others) : undefined,
+    reading: isSplit ? 'split' : 'joint',
+  }
 }
 
 function drawFaults(seed: number, length: number): readonly FaultWindow[] {

@@ -6,8 +6,6 @@ import type { Examination } from './plan-oracle.ts'
 
 const hour = 3_600
 const day = 24 * hour
-const details = { rates: [], availableData: day, timeFrame: hour, dataDelay: 300 }
-const search = { rates: [], availableData: 3 * day, timeFrame: 8 * hour, dataDelay: 60 }
 
 /** Six hours that begin at 0, with one loss. Times in seconds. */
 function lost(
@@ -24,7 +22,7 @@ function lost(
   return unavoidableLosses({
     ...{ sandbox: { analytics } as unknown as Sandbox, database: { rows } as unknown as VirtualDatabase },
     ...{ switches: { limitsOutsideSearch: said }, faults: [], start: 0, end: 6 * hour * 1_000 },
-    limits: { 'call-search': search, 'call-details': details },
+    plans: { app: 'standard' },
   } as unknown as Examination)
 }
 

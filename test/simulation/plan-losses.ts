@@ -1,3 +1,4 @@
+import { limitsOf } from './plan-limits.ts'
 import type { Examination } from './plan-oracle.ts'
 import { askedBy, openMinutes } from './plan-world.ts'
 
@@ -43,10 +44,10 @@ function wasHad(examination: Examination, { app, stream, from, to }: Loss): bool
 }
 
 function isHad(examination: Examination, { app, stream, from, to }: Omit<Loss, 'what'>): boolean {
-  const { limits, start } = examination
+  const { plans, start } = examination
   const { operation, group } = askedBy[stream]!
   let inRow = 0
-  return openMinutes(examination, app, operation, limits[group]!).some((open, n) => {
+  return openMinutes(examination, app, operation, limitsOf(plans[app], group)!).some((open, n) => {
     const time = start / 1_000 + n * minute
     // Through the whole of the minute.
     const isOpen = open && time > to + open.dataDelay && time + minute < from + open.availableData

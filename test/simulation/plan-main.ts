@@ -15,7 +15,9 @@ const usage = `npm run plan-day -- [--plan ${plans.join('|')}] [--hours N] [--se
                     [--switch name=value ...] [--series all|few] [--bug NAME]
 What the provider's document leaves open is drawn by the seed, unless a switch says it, and so is what it does amiss:
 values that come late or never, hours in which less is served, and in runs of five hours or more windows of faults;
-and whether real time of channels is asked while something goes on in them.
+whether real time of channels is asked while something goes on in them, whether a project of another plan shares the
+credential, and whether the operator says that each endpoint has a counter of its own (limits: split) where it has.
+--apps counts the projects of --plan. Overload is not drawn: what it may cost is judged by tests of its own.
 bug: one of ${Object.keys(planMutants).join(', ')}.
 few: one usage and one quality insight by the hour, so that a day is enough to read all that the plan reaches.
 Prints one JSON object: what was asked, what broke a limit, what is complete, what is missing.
@@ -60,40 +62,23 @@ function readArguments() {
   const pairs = values.switch.map(pair => pair.split('=') as [string, string])
   const streams = values.series === 'few' ? few : ''
   const bug = values.bug as PlanMutantName | undefined
-  const { switches: drawn, faults, channels } = drawWorld(amounts.seed, amounts.hours * hour)
-  const switches = { ...drawn, ...parseSwitches(Object.fromEntries(pairs)) }
-  return { plan: plan as Plan, bug, streams, channels, switches, faults, ...amounts }
+  const said = parseSwitches(Object.fromEntries(pairs))
+  const world = drawWorld({ plan, said, seed: amounts.seed, length: amounts.hours * hour })
+  return { plan: plan as Plan, bug, streams, world, ...amounts }
 }
 
-const {
-  plan,
-  bug,
-  streams,
-  channels,
-  switches,
-  faults,
-  hours,
-  seed,
-  kills,
-  processes,
-  apps,
-  delay,
-  calls,
-  users,
-  minutes,
-  days,
-} = readArguments()
+const { plan, bug, streams, world, hours, seed, kills, processes, apps, delay, calls, users, minutes, days } =
+  readArguments()
 const server = await startTestServer()
 const began = systemClock.monotonic()
 const result = await runPlanDay({
-  ...{ plan, seed, kills, processes, apps, delay, streams, channels, switches, faults, length: hours * hour },
+  ...{ plan, seed, kills, processes, apps, delay, streams, length: hours * hour },
+  ...world,
   profile: { callsPerDay: calls, users, minutes, days },
   ...(bug && { bug: planMutants[bug].plant() }),
   cloneDatabase: () => server.clone(),
 })
 const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
-process.stdout.write(
-  `${JSON.stringify({ plan, hours, seed, channels, switches, faults, ...result, seconds })}\n`,
-)
+process.stdout.write(`${JSON.stringify({ plan, hours, seed, ...world, ...result, seconds })}\n`)
 await server.stop()
 pronounce({ ...wrongFigures(result), ...avoidable(result, hours * hour) })

@@ -66,6 +66,19 @@ export const planMutants = {
       }),
     }),
   },
+  'plan-of-each-app': {
+    title: 'apps of different plans that share a credential ask as often as the largest of them may',
+    run: { ...busy, otherPlan: 'enterprise' },
+    plant: () => ({
+      alter: parts => ({
+        ...parts,
+        ledger: {
+          ...parts.ledger,
+          take: debit => parts.ledger.take({ ...debit, rates: debit.rates.map(tenfold) }),
+        },
+      }),
+    }),
+  },
   'immortal-grants': {
     title: 'a grant that was void, as the process stood still, is used all the same',
     run: {
@@ -194,10 +207,11 @@ const TAUGHT_BY = 40
 /** What the oracle finds wrong, by its figures; empty when a run went well. */
 export function wrongFigures(result: PlanDayResult): Readonly<Record<string, unknown>> {
   const { violations, refusals, refusalsInTightHour, missing, invented, unended, points } = result
-  const { wrongGaps, wrongValues, letters, breaches } = result
+  const { wrongGaps, wrongValues, letters, breaches, unfair } = result
   const isEmpty = (counts: object) => Object.values(counts).every(count => count === 0)
   return {
     ...(isEmpty(violations) ? {} : { violations }),
+    ...(unfair.length === 0 ? {} : { unfair }),
     ...(refusals === 0 ? {} : { refusals }),
     ...(refusalsInTightHour <= TAUGHT_BY ? {} : { refusalsInTightHour }),
     ...(isEmpty(missing) ? {} : { missing }),
@@ -266,6 +280,10 @@ function storedAgain({ commitItem }: Store, stored: Set<string>): Partial<Store>
       return commitItem({ ...page, rows: { ...rows, 'analytics.session_metric': [...metrics, ...shifted] } })
     },
   }
+}
+
+function tenfold({ requests, window }: Debit['rates'][number]) {
+  return { requests: requests * 10, window }
 }
 
 function ofScope(ledger: Ledger, change: (scope: string) => string): Ledger {

@@ -1,19 +1,22 @@
 import type { Arrival, Sandbox } from '../../sandbox/src/index.ts'
-import type { PlanLimits } from '../../src/provider/limits.ts'
+import type { AnalyticsLimitReading } from '../../src/provider/analytics/index.ts'
 import type { VirtualDatabase } from './database.ts'
 import { inventedReasons, isInvented, struckBy } from './plan-invented.ts'
+import { beyondRates, counterOf, limitsOf, type Plans, shareOfDay, unfair } from './plan-limits.ts'
 import { unavoidableLosses } from './plan-losses.ts'
 import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
 import { askedBy, groupOf, type Played } from './plan-world.ts'
 
 /** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
 export interface PlanFindings {
-  /** Violations by kind, as the sandbox counted them on arrival. */
+  /** Violations by kind, as the sandbox counted them on arrival, and by counter, as the document's numbers have it. */
   readonly violations: Readonly<Record<string, number>>
   /** Requests that arrived, by limit group. */
   readonly requests: Readonly<Record<string, number>>
-  /** Those of the first 24 hours as a share of the plan's day. */
+  /** By stream, what its counter counted in the first 24 hours as a share of the day of all that share it. */
   readonly used: Readonly<Record<string, number>>
+  /** Counters that were spent although an app that shares them had little. */
+  readonly unfair: readonly string[]
   /** Answers that were refusals, those apart that a fault or an hour in which less is served invented. */
   readonly refusals: number
   /** Most refusals that such an hour invented for one limit group of an app. */
@@ -54,12 +57,14 @@ export interface PlanFindings {
 
 export interface Examination extends Played {
   readonly database: VirtualDatabase
-  readonly apps: readonly string[]
-  readonly limits: Readonly<Record<string, PlanLimits | undefined>>
+  /** Of all projects of the one credential. */
+  readonly plans: Plans
+  /** Whether endpoints with one table of limits share a counter. */
+  readonly reading: AnalyticsLimitReading
   /** How long before the end a call must have begun to be looked for, ms. */
   readonly settled: number
-  /** Questions of real time at once at most. */
-  readonly realtimeSeries: number
+  /** Questions of real time at once at most, by stream. */
+  readonly realtimeSeries: Readonly<Record<string, number>>
 }
 
 const hour = 3_600_000
@@ -74,33 +79,33 @@ interface Asked {
 }
 
 export async function examinePlan(examination: Examination): Promise<PlanFindings> {
-  const { sandbox, limits, start } = examination
+  const { sandbox, plans, reading, start } = examination
   const asked = sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap((arrival): readonly Asked[] => {
     const operation = arrival.operation?.split('.').at(-1) ?? ''
     const group = groupOf.get(operation)
     return group ? [{ arrival, operation, group }] : []
   })
   const requests: Record<string, number> = {}
-  const firstDay: Record<string, number> = {}
-  for (const { arrival, group } of asked) {
-    requests[group] = (requests[group] ?? 0) + 1
-    if (arrival.time < start + day) firstDay[group] = (firstDay[group] ?? 0) + 1
-  }
+  for (const { group } of asked) requests[group] = (requests[group] ?? 0) + 1
+  const used = shareOfDay(asked, { plans, reading, start })
   const invented = new Set(asked.filter(({ arrival, group }) => isInvented(examination, arrival, group)))
   const refused = asked.filter(
     ({ arrival: { status = 0, refusal } }) => status >= 300 || refusal !== undefined,
   )
-  const used = Object.fromEntries(
-    Object.entries(limits).flatMap(([group, plan]) => {
-      const perDay = plan?.rates.find(({ window }) => window === 86_400)?.requests
-      return perDay === undefined ? [] : [[group, (firstDay[group] ?? 0) / perDay]]
-    }),
-  )
   const worklist = await counted(examination, `stream || ' ' || origin || ' ' || state`, 'ingest.work_item')
   return {
-    violations: violationsOf(sandbox),
+    violations: { ...violationsOf(examination), ...beyondRates(asked, plans, reading) },
     requests,
-    used,
+    used: Object.fromEntries(
+      Object.entries(askedBy).flatMap(([stream, { operation }]) => {
+        const share = used.get(counterOf(operation, reading))
+        return share === undefined ? [] : [[stream, share]]
+      }),
+    ),
+    unfair: unfair(asked, {
+      ...{ plans, reading, start },
+      isSpent: counter => used.get(counter)! >= SPENT * shareOfRun(examination.end - start),
+    }),
     refusals: refused.filter(each => !invented.has(each)).length,
     limitRefusals: asked.filter(({ arrival }) => arrival.refusal !== undefined).length,
     refusalsInTightHour: most(
@@ -135,6 +140,11 @@ async function medianAge({ database, start, end }: Examination): Promise<number 
   return row!.age
 }
 
+/** Of a day, however long the run. */
+function shareOfRun(length: number): number {
+  return Math.min(1, length / day)
+}
+
 /** How much of its budget a limit group may leave and still count as one that had no room for more. */
 const SPENT = 0.9
 
@@ -145,7 +155,7 @@ const SPENT = 0.9
 export function avoidable(findings: PlanFindings, length: number) {
   const { used, gaps, unavoidable, lostInVain, complete, unservable } = findings
   const hasRoom = (stream: string | undefined) => {
-    return (used[askedBy[stream ?? '']?.group ?? ''] ?? 0) < SPENT * Math.min(1, length / day)
+    return (used[stream ?? ''] ?? 0) < SPENT * shareOfRun(length)
   }
   const isTold = (stream: string | undefined) =>
     stream!.startsWith('realtime-') && Object.keys(gaps).some(what => what.startsWith(`${stream} `))
@@ -193,16 +203,19 @@ function unexplained(
   )
 }
 
-function violationsOf(sandbox: Sandbox): Readonly<Record<string, number>> {
+/** Of how often may be asked, only where the endpoints that may share a counter do so for the daemon too. */
+function violationsOf({ sandbox, reading }: Examination): Readonly<Record<string, number>> {
   const { violationsByKind } = sandbox.status() as unknown as {
     readonly violationsByKind: Readonly<Record<string, number>>
   }
-  return Object.fromEntries(Object.entries(violationsByKind).filter(([, count]) => count > 0))
+  return Object.fromEntries(
+    Object.entries(violationsByKind).filter(
+      ([kind, count]) => count > 0 && (reading === 'joint' || !/^(second|minute|day)-/.test(kind)),
+    ),
+  )
 }
 
-async function compareCalls({ sandbox, database, apps, limits, start, end, settled }: Examination) {
-  const search = limits['call-search']
-  const detail = limits['call-details']
+async function compareCalls({ sandbox, database, plans, start, end, settled }: Examination) {
   const stored = new Map<string, boolean>()
   for (const { key, finished } of await database.rows<{ key: string; finished: boolean }>(
     `select app_id || ' ' || call_id as key, finished from analytics.call`,
@@ -240,7 +253,9 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
   const measured = { stored: 0, expected: 0 }
   let unended = 0
   let fewest = 0
-  for (const app of apps) {
+  for (const [app, plan] of Object.entries(plans)) {
+    const search = limitsOf(plan, 'call-search')
+    const detail = limitsOf(plan, 'call-details')
     const truth = sandbox.analytics(app)
     for (const call of truth.calls()) {
       const key = `${app} ${call.callId}`
@@ -281,24 +296,22 @@ async function compareCalls({ sandbox, database, apps, limits, start, end, settl
   }
 }
 
-async function completeness({ sandbox, database, apps, limits, start, end }: Examination) {
-  const answers = Object.entries(askedBy).flatMap(([stream, { operation, group }]) => {
-    const plan = limits[group as keyof typeof limits]
-    return plan ? [{ stream, operation, plan }] : []
-  })
+async function completeness({ sandbox, database, plans, start, end }: Examination) {
   const complete: Record<string, boolean> = {}
   const unservable: string[] = []
-  for (const { stream, operation, plan } of answers) {
-    // From the first moment on, up to what cannot be final yet by any setting.
-    const settle = stream.endsWith('insight')
-      ? 80 * 3_600_000
-      : stream.startsWith('realtime')
-        ? 3_600_000
-        : 8 * 3_600_000
-    const from = stream.endsWith('insight') ? start - 3 * day : start
-    const to = end - plan.dataDelay * 1_000 - settle
-    if (to <= from) continue
-    for (const app of apps) {
+  for (const [app, plan] of Object.entries(plans)) {
+    for (const [stream, { operation, group }] of Object.entries(askedBy)) {
+      const limits = limitsOf(plan, group)
+      if (!limits) continue
+      // From the first moment on, up to what cannot be final yet by any setting.
+      const settle = stream.endsWith('insight')
+        ? 80 * 3_600_000
+        : stream.startsWith('realtime')
+          ? 3_600_000
+          : 8 * 3_600_000
+      const from = stream.endsWith('insight') ? start - 3 * day : start
+      const to = end - limits.dataDelay * 1_000 - settle
+      if (to <= from) continue
       const [row] = await database.rows<{ complete: boolean }>(
         `select ingest.is_complete('${stream}', '${app}', to_timestamp(${from / 1_000}), to_timestamp(${to / 1_000})) as complete`,
       )

@@ -1,7 +1,7 @@
 import type { QualityMetric } from '../../sandbox/src/analytics/quality.ts'
 import type { RealtimeUsageMetric } from '../../sandbox/src/analytics/realtime.ts'
-import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { VirtualDatabase } from './database.ts'
+import { counterOf, limitsOf, sharedPerDay } from './plan-limits.ts'
 import type { Examination } from './plan-oracle.ts'
 import { type Open, openMinutes } from './plan-world.ts'
 
@@ -21,10 +21,8 @@ export async function realtimeLost({ database }: Examination): Promise<Readonly<
  * was answered is lost. Shares nothing with the arithmetic of ranges.
  */
 export async function wrongGaps(examination: Examination): Promise<readonly string[]> {
-  const { database, start, limits } = examination
-  const { realtime } = limits
-  if (!realtime) return []
-  const answers = answersOf(examination, realtime.dataDelay)
+  const { database, start, plans } = examination
+  const answers = answersOf(examination)
   const gaps = await gapsByWindow(database)
   const values = new Set((await storedValues(database)).map(keyOf))
   const wrong: string[] = []
@@ -35,6 +33,7 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
      from ingest.progress where stream like 'realtime-%'`,
   )) {
     const [app, stream] = key.split(' ') as [string, string]
+    const realtime = limitsOf(plans[app], 'realtime')!
     const until =
       noticedAt(openMinutes(examination, app, operationOf(stream), realtime), start) - realtime.availableData
     for (let at = since; at < until; at += 20) {
@@ -103,7 +102,7 @@ export async function channelValues({ sandbox, database }: Examination) {
 }
 
 /** Of each window that a question was answered about: whether it was in an answer. */
-function answersOf({ sandbox }: Examination, dataDelay: number): ReadonlyMap<string, 'served' | 'asked'> {
+function answersOf({ sandbox, plans }: Examination): ReadonlyMap<string, 'served' | 'asked'> {
   const answers = new Map<string, 'served' | 'asked'>()
   for (const arrival of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     const { app, operation, target, time, status, fault, refusal } = arrival
@@ -118,6 +117,7 @@ function answersOf({ sandbox }: Examination, dataDelay: number): ReadonlyMap<str
     const stream = name === 'realtimeUsage' ? 'realtime-usage' : 'realtime-quality'
     const query = new URL(target, 'http://provider').searchParams
     const { servedFrom } = sandbox.analytics(app!)
+    const { dataDelay } = limitsOf(plans[app!], 'realtime')!
     for (let at = Number(query.get('startTs')); at < Number(query.get('endTs')); at += 20) {
       const [product, metric] = [query.get('productType')!, query.get('metric')!]
       const key = keyOf({ app: app!, stream, product, metric, cname: query.get('cname') ?? '', at })
@@ -153,12 +153,7 @@ async function gapsByWindow(database: VirtualDatabase): Promise<ReadonlyMap<stri
  * asked once at an even pace, and a pause of a tenth of what is available is over.
  */
 export async function lostInVain(examination: Examination): Promise<Readonly<Record<string, number>>> {
-  const { sandbox, limits, start, database } = examination
-  const { realtime: plan } = limits
-  if (!plan) return {}
-  const enough = Math.ceil(
-    (examination.realtimeSeries * secondsEach(plan) + plan.availableData * PAUSE_SHARE) / 60,
-  )
+  const { sandbox, plans, start, database } = examination
   const minutes = new Map<string, readonly (Open | undefined)[]>()
   const found: Record<string, number> = {}
   for (const [window, state] of await gapsByWindow(database)) {
@@ -167,6 +162,8 @@ export async function lostInVain(examination: Examination): Promise<Readonly<Rec
     if (state === 'absent' && series.split('/').length > 2) continue
     const operation = operationOf(stream)
     const key = `${app} ${operation}`
+    const plan = limitsOf(plans[app], 'realtime')!
+    const enough = Math.ceil((secondsForAll(examination, operation) + plan.availableData * PAUSE_SHARE) / 60)
     if (!minutes.has(key)) minutes.set(key, openMinutes(examination, app, operation, plan))
     const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.dataDelay
     const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), from })
@@ -194,9 +191,13 @@ const QUARTER = 15
 /** No pause after a fault is a larger part of what is available. */
 const PAUSE_SHARE = 0.1
 
-/** At an even pace, seconds between two requests of a plan's day. */
-function secondsEach({ rates }: PlanLimits): number {
-  return 86_400 / rates.find(({ window }) => window === 86_400)!.requests
+/** At an even pace, seconds in which every question that is counted with those to an operation is asked once. */
+function secondsForAll({ plans, reading, realtimeSeries }: Examination, operation: string): number {
+  const counter = counterOf(operation, reading)
+  const series = Object.entries(realtimeSeries)
+    .filter(([stream]) => counterOf(operationOf(stream), reading) === counter)
+    .reduce((sum, [, count]) => sum + count, 0)
+  return (series * 86_400) / sharedPerDay(plans, 'realtime')!
 }
 
 /** Minutes in a row in which a window that begins `at`, and is served after `from`, could be had; Unix seconds. */

@@ -3,7 +3,7 @@ import { avoidable, type PlanFindings } from './plan-oracle.ts'
 
 const hour = 3_600_000
 const findings = (parts: Partial<PlanFindings>) => {
-  const used = { 'call-details': 0.5, realtime: 0.5, 'call-search': 0.1, ...parts.used }
+  const used = { 'call-sessions': 0.5, 'call-metrics': 0.5, 'realtime-usage': 0.5, calls: 0.1, ...parts.used }
   return {
     gaps: {},
     unavoidable: {},
@@ -27,7 +27,9 @@ it('what was lost or is not complete is wrong where the plan had room for it, an
     incomplete: ['app0 call-sessions'],
   })
   // Half a day has room for half of the requests: they were all made.
-  expect(avoidable(findings({ gaps, complete, used: { 'call-details': 0.5 } }), 12 * hour)).toEqual({
+  expect(
+    avoidable(findings({ gaps, complete, used: { 'call-sessions': 0.5, 'call-metrics': 0.5 } }), 12 * hour),
+  ).toEqual({
     lost: { 'calls expired lost': 1 },
   })
   expect(avoidable(findings({ complete: { 'app0 calls': true } }), 24 * hour)).toEqual({})
