@@ -14,9 +14,7 @@ interface Summary {
   readonly seed: number
   readonly passed: boolean
   readonly repeated: boolean
-  readonly lost: number
-  readonly duplicates: number
-  readonly different: number
+  readonly findings: number
   readonly breaches: number
   readonly events: number
   readonly boots: number
@@ -52,11 +50,18 @@ function say(text: string): void {
 function report(result: RunResult): void {
   const { switches } = result.scenario
   say(`  faults: ${result.faults.join(', ') || 'none'}; switches: ${JSON.stringify(switches)}`)
-  for (const kind of ['breaches', 'lost', 'duplicate', 'different'] as const) {
-    const list = result[kind]
-    if (list.length > 0) say(`  ${kind}: ${list.length}`)
-    for (const line of list.slice(0, longestList)) say(`    ${line}`)
-  }
+  list('breaches', result.breaches)
+  const kinds = Map.groupBy(result.findings, ({ kind }) => kind)
+  for (const [kind, found] of kinds)
+    list(
+      kind,
+      found.map(({ text }) => text),
+    )
+}
+
+function list(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) say(`  ${title}: ${lines.length}`)
+  for (const line of lines.slice(0, longestList)) say(`    ${line}`)
 }
 
 /** Plays every seed twice; answers false when one failed or did not repeat. */
@@ -76,9 +81,7 @@ async function main(): Promise<boolean> {
         seed,
         passed: result.passed,
         repeated: difference === undefined,
-        lost: result.lost.length,
-        duplicates: result.duplicate.length,
-        different: result.different.length,
+        findings: result.findings.length,
         breaches: result.breaches.length,
         events: result.events,
         boots: result.boots,

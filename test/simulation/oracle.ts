@@ -1,12 +1,10 @@
-import type { Sandbox } from '../../sandbox/src/index.ts'
-import type { StreamName } from '../../src/streams/stream.ts'
-import type { VirtualDatabase } from './database.ts'
 import { type Incarnations, matchIncarnations } from './incarnations.ts'
+import type { Examination, Finding } from './oracle/examination.ts'
 import { readStored, type Stored, type StoredGap } from './stored.ts'
 import { readTruth, type TrueEvent, type Truth } from './truth.ts'
 
 /** What is wrong with the database, one line a finding. */
-export interface Findings {
+interface Findings {
   /** Neither stored nor in the gap ledger; or still served and not stored. */
   readonly lost: readonly string[]
   /** Stored beside what there is, or more than once. */
@@ -15,18 +13,11 @@ export interface Findings {
   readonly different: readonly string[]
 }
 
-/** Whether the daemon was there all the time, or stood still for minutes now and then. */
-export type Service = 'steady' | 'interrupted'
-
 /** Compares all that the provider ever had with all that is stored. Shares no code with the daemon. */
-export async function examine(
-  sandbox: Sandbox,
-  database: VirtualDatabase,
-  streams: readonly StreamName[],
-  service: Service,
-): Promise<Findings> {
+export async function examine(examination: Examination): Promise<readonly Finding[]> {
+  const { sandbox, streams = [], isInterrupted } = examination
   const truth = readTruth(sandbox)
-  const stored = await readStored(database)
+  const stored = await readStored(examination)
   const incarnations = matchIncarnations(truth, stored)
   const events = examineEvents(truth, stored, incarnations, excuses(stored, streams))
   const read = {
@@ -35,12 +26,14 @@ export async function examine(
   }
   const widgets = examineWidgets(read, stored, incarnations)
   const resources = truth.resources.filter(key => streams.includes('resources') && !stored.resources.has(key))
-  const recordings = streams.includes('recordings') ? examineRecordings(truth, stored, service) : []
-  return {
+  const recordings = streams.includes('recordings') ? examineRecordings(truth, stored, isInterrupted) : []
+  const found = {
     lost: [...events.lost, ...widgets.lost, ...recordings, ...resources.map(key => `resource ${key}`)],
     duplicate: [...events.duplicate, ...widgets.duplicate],
     different: [...events.different, ...widgets.different],
   }
+  const kinds = ['lost', 'duplicate', 'different'] as const
+  return kinds.flatMap(kind => found[kind].map(text => ({ kind, text })))
 }
 
 function examineEvents(
@@ -78,7 +71,7 @@ function examineEvents(
  * the provider still serves, and what waited until it forgot the room stands in the ledger as well. Of a room of which no
  * log was ever served nobody can know what is missing: only, that something may be.
  */
-function excuses({ gaps, waiting, complete }: Stored, streams: readonly StreamName[]) {
+function excuses({ gaps, waiting, complete }: Stored, streams: readonly string[]) {
   const areLogsRead = streams.includes('room-events')
   return (event: TrueEvent, incarnation: number | undefined): boolean => {
     if (areLogsRead && event.isServed) return false
@@ -128,10 +121,10 @@ function examineWidgets(truth: Truth, stored: Stored, incarnations: Incarnations
  * What has come of a recording by now, url included, is listed as long as the room is served; where somebody was there
  * all the time, it was read before that was over.
  */
-function examineRecordings(truth: Truth, stored: Stored, service: Service): readonly string[] {
+function examineRecordings(truth: Truth, stored: Stored, isInterrupted: boolean): readonly string[] {
   return truth.recordings
     .filter(({ key, isServed, state }) =>
-      isServed || service === 'steady' ? stored.recordings.get(key) !== state : !stored.recordings.has(key),
+      isServed || !isInterrupted ? stored.recordings.get(key) !== state : !stored.recordings.has(key),
     )
     .map(({ key, state }) => `recording ${key}: ${stored.recordings.get(key)} for ${state}`)
 }

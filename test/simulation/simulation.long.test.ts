@@ -18,8 +18,8 @@ function play(seed: number, planted: { readonly mutant?: MutantName; readonly li
   return runSimulation({ seed, length: 30 * minutes, cloneDatabase, ...planted })
 }
 
-function complaints({ breaches, lost, duplicate, different }: RunResult): readonly string[] {
-  return [...breaches, ...lost, ...duplicate, ...different].slice(0, 5)
+function complaints({ breaches, findings }: RunResult): readonly string[] {
+  return [...breaches, ...findings.map(({ kind, text }) => `${kind}: ${text}`)].slice(0, 5)
 }
 
 describe('two daemons through faults on a virtual clock', () => {

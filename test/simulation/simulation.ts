@@ -6,7 +6,8 @@ import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import { createFaults, type FaultClass, type Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
 import { type MutantName, mutants } from './mutants.ts'
-import { examine, type Findings } from './oracle.ts'
+import type { Examination, Finding } from './oracle/examination.ts'
+import { examine } from './oracle.ts'
 import { type Demands, drawScenario, healingTime, type Scenario } from './scenario.ts'
 import { createTrace, type Trace } from './trace.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -21,7 +22,8 @@ export interface RunOptions {
   readonly cloneDatabase: () => Promise<TestDatabase>
 }
 
-export interface RunResult extends Findings {
+export interface RunResult {
+  readonly findings: readonly Finding[]
   readonly passed: boolean
   /** What must never happen and happened, with its time. */
   readonly breaches: readonly string[]
@@ -60,6 +62,7 @@ class Run {
   /** Neighbouring seeds would begin alike. */
   readonly #key: string
   readonly #mutant: MutantName | undefined
+  readonly #length: number
   readonly #database: VirtualDatabase
   readonly #faults: Faults
   readonly #scenario: Scenario
@@ -73,6 +76,7 @@ class Run {
   constructor({ seed, length, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
     this.#key = seededRandom(seed).uuid()
     this.#mutant = mutant
+    this.#length = length
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
     this.#faults = createFaults(
@@ -101,17 +105,17 @@ class Run {
     this.#faults.heal()
     this.#sandbox.universe.pause()
     let healedAfter: number | undefined
-    let findings = await this.#examine()
+    let findings = await this.#examine(true)
     for (let healing = 0; healing < healingTime && healedAfter === undefined; healing += healingStep) {
       await this.#kernel.runUntil(length + healing + healingStep)
-      findings = await this.#examine()
-      if (isClean(findings)) healedAfter = healing + healingStep
+      findings = await this.#examine(true)
+      if (findings.length === 0) healedAfter = healing + healingStep
     }
     for (const process of [...this.#daemons.keys()]) await this.#kernel.kill(process)
     const { breaches } = this.#watch
     return {
-      ...findings,
-      passed: isClean(findings) && breaches.length === 0,
+      findings,
+      passed: findings.length === 0 && breaches.length === 0,
       breaches,
       trace: this.#trace,
       scenario: this.#scenario,
@@ -171,13 +175,24 @@ class Run {
     this.#kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot!))
   }
 
-  #examine(): Promise<Findings> {
+  #examine(isEnd: boolean): Promise<readonly Finding[]> {
     const { classes } = this.#faults
-    const service = classes.includes('kill') || classes.includes('stall') ? 'interrupted' : 'steady'
-    return examine(this.#sandbox, this.#database, this.#scenario.streams, service)
+    const { switches, apps, streams } = this.#scenario
+    return examine({
+      sandbox: this.#sandbox,
+      rows: this.#database.rows as Examination['rows'],
+      start,
+      healed: start + this.#length,
+      end: start + this.#kernel.now,
+      apps: apps.map(({ id }) => ({
+        id,
+        plan: 'premium',
+        regions: switches.regions === 'two' ? ['eu', 'ap'] : [],
+      })),
+      faults: [],
+      isInterrupted: classes.includes('kill') || classes.includes('stall'),
+      isEnd,
+      streams,
+    })
   }
-}
-
-function isClean({ lost, duplicate, different }: Findings): boolean {
-  return lost.length + duplicate.length + different.length === 0
 }

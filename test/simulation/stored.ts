@@ -1,5 +1,5 @@
 import { canonical } from './canonical.ts'
-import type { VirtualDatabase } from './database.ts'
+import type { Examination } from './oracle/examination.ts'
 
 export interface StoredGap {
   readonly app: string
@@ -33,7 +33,7 @@ export interface Stored {
 
 const place = `app_id || ' ' || room_uuid || ' ' || incarnation || ' '`
 
-export async function readStored({ rows }: VirtualDatabase): Promise<Stored> {
+export async function readStored({ rows }: Pick<Examination, 'rows'>): Promise<Stored> {
   type Keyed<Rest> = { readonly key: string } & Rest
   const events = await rows<Keyed<{ cmd: number; data: unknown }>>(
     `select ${place} || sequence as key, cmd, data from classroom.room_event`,

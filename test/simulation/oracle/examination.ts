@@ -1,0 +1,46 @@
+import type { AppOptions, Sandbox } from '../../../sandbox/src/index.ts'
+import type { FaultWindow } from '../plan-draw.ts'
+
+/**
+ * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
+ * stored beside what there is, or twice; `different`: stored otherwise than it is; `gap`: a row of the gap ledger that is
+ * missing, too wide or of something else; `complete`: said to be whole and is not, or the other way round; `owed`: could
+ * be had and is still owed when all is over.
+ */
+export interface Finding {
+  readonly kind:
+    | 'lost'
+    | 'duplicate'
+    | 'different'
+    | 'gap'
+    | 'complete'
+    | 'limit'
+    | 'debit'
+    | 'owed'
+    | 'metric'
+  readonly text: string
+}
+
+/** What an oracle is given: the world, the rows, and what was done to both. Times are ms since the epoch, virtual. */
+export interface Examination {
+  readonly sandbox: Sandbox
+  /** Asks on a session of its own, with none of the daemon's code. */
+  readonly rows: <Row>(text: string) => Promise<readonly Row[]>
+  readonly start: number
+  /** Since when nothing goes wrong any more. */
+  readonly healed: number
+  readonly end: number
+  readonly apps: readonly {
+    readonly id: string
+    readonly plan: NonNullable<AppOptions['plan']>
+    readonly regions: readonly string[]
+  }[]
+  /** What the provider answered amiss, and when. */
+  readonly faults: readonly FaultWindow[]
+  /** Processes were killed or stood still. */
+  readonly isInterrupted: boolean
+  /** Healing is over: whatever could be had must be there. */
+  readonly isEnd: boolean
+  /** Streams that are on, of a run that has not all of them. */
+  readonly streams?: readonly string[]
+}
