@@ -32,7 +32,12 @@ const classroom = section(
 )
 
 const signing = section(
-  secretOrFile('secret', 'the secret', 'Secret with which the provider signs notifications.', ''),
+  secretOrFile(
+    'secret',
+    'the secret',
+    'Secret with which the provider signs notifications.',
+    ' It is read again when a signature is refused, once a minute at most.',
+  ),
   { alternatives: [givenOnce('secret')] },
 )
 

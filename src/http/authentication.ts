@@ -79,6 +79,8 @@ interface RereadOptions {
   readonly clock: Clock
   /** Age in ms after which the token is read again although nobody complained. */
   readonly maxAge: number
+  /** Refusals cause one reading in so long, ms. */
+  readonly pause?: number
 }
 
 /** Refusals follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
@@ -88,7 +90,8 @@ const REFUSAL_PAUSE_MS = 5_000
  * A token that is read again when it has grown old or was refused. Many who ask at once cause one reading.
  * When a scheduled reading fails, the token at hand serves on: it may still be good.
  */
-export function rereadToken({ read, clock, maxAge }: RereadOptions): TokenSource {
+export function rereadToken(options: RereadOptions): TokenSource {
+  const { read, clock, maxAge, pause = REFUSAL_PAUSE_MS } = options
   let held: { readonly token: string; readonly readAt: number } | undefined
   let reading: Promise<string> | undefined
   let refusedAt = Number.NEGATIVE_INFINITY
@@ -113,7 +116,7 @@ export function rereadToken({ read, clock, maxAge }: RereadOptions): TokenSource
       return reread().catch(() => token)
     },
     async refresh() {
-      if (clock.monotonic() - refusedAt < REFUSAL_PAUSE_MS) return false
+      if (clock.monotonic() - refusedAt < pause) return false
       refusedAt = clock.monotonic()
       const before = held?.token
       return (await reread()) !== before

@@ -11,6 +11,7 @@ import {
 import { Notification } from '../provider/players/index.ts'
 import { maskSecrets, redactBytes } from '../provider/redaction.ts'
 import type { Json } from '../tables/json.ts'
+import type { TokenSource } from './authentication.ts'
 import { decodeJson, JsonError } from './json.ts'
 
 /** What became of a notification whose body arrived whole. */
@@ -25,7 +26,7 @@ export const noticeOutcomes = [
 type NotificationOutcome = (typeof noticeOutcomes)[number]
 
 export interface NotificationHandlerOptions {
-  readonly signers: readonly Signer[]
+  readonly signers: readonly AppSigner[]
   /** Names of the headers that hold the signatures. */
   readonly headers: Readonly<Record<keyof Signatures, string>>
   readonly notifications: NotificationStore
@@ -62,8 +63,13 @@ export function createNotificationHandler(options: NotificationHandlerOptions): 
   const { signers, headers, want, meter, log } = options
   return async ({ app: named, header, body }) => {
     const signatures = { sha1: header(headers.sha1), sha256: header(headers.sha256) }
-    const signing = signersOf(signers, signatures, body)
-    const candidates = named === undefined ? signing : signing.filter(app => app === named)
+    const candidatesNow = async () => {
+      const signing = signersOf(await secretsNow(signers), signatures, body)
+      return named === undefined ? signing : signing.filter(app => app === named)
+    }
+    const known = await candidatesNow()
+    const isRotated = known.length === 0 && claimIn(signatures) && (await anyRotated(signers, log))
+    const candidates = isRotated ? await candidatesNow() : known
     const [app] = candidates
     if (app === undefined) {
       meter.notification(undefined, 'unsigned')
@@ -126,6 +132,29 @@ async function deadLetter(
   return reason
 }
 
+/** An app and where the secret comes from with which the provider signs what it tells of that app. */
+export interface AppSigner {
+  readonly app: string
+  readonly secret: TokenSource
+}
+
+function secretsNow(signers: readonly AppSigner[]): Promise<readonly Signer[]> {
+  return Promise.all(signers.map(async ({ app, secret }) => ({ app, secret: await secret.current() })))
+}
+
+/** Reads the secrets again that a signature was not made with; whether one is another than before. */
+async function anyRotated(signers: readonly AppSigner[], log: Log): Promise<boolean> {
+  const each = signers.map(async ({ app, secret }) => {
+    try {
+      return await secret.refresh()
+    } catch (error) {
+      log.warn('the secret of notifications could not be read again', { app, error })
+      return false
+    }
+  })
+  return (await Promise.all(each)).includes(true)
+}
+
 /** An app and the secret with which the provider signs what it tells of that app. */
 export interface Signer {
   readonly app: string
@@ -146,18 +175,25 @@ interface Signatures {
  */
 export function signersOf(
   signers: readonly Signer[],
-  { sha1, sha256 }: Signatures,
+  signatures: Signatures,
   body: Uint8Array,
 ): readonly string[] {
-  const algorithm = sha256 === undefined ? 'sha1' : 'sha256'
-  const claimed = readHex(sha256 ?? sha1, algorithm)
-  if (!claimed) return []
+  const claim = claimIn(signatures)
+  if (!claim) return []
+  const { algorithm, claimed } = claim
   const matching = signers.filter(({ secret }) => {
     const signature = createHmac(algorithm, secret).update(body).digest()
     // Anyone can sign with an empty secret.
     return timingSafeEqual(signature, claimed) && secret !== ''
   })
   return matching.map(({ app }) => app)
+}
+
+/** What the headers say, if it can be a signature. */
+function claimIn({ sha1, sha256 }: Signatures) {
+  const algorithm = sha256 === undefined ? 'sha1' : 'sha256'
+  const claimed = readHex(sha256 ?? sha1, algorithm)
+  return claimed && { algorithm, claimed }
 }
 
 const digits = { sha1: /^[0-9a-f]{40}$/i, sha256: /^[0-9a-f]{64}$/i } as const

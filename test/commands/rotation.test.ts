@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { credentialsOf, databasePassword } from '../../src/commands/wiring/services.ts'
+import { credentialsOf, databasePassword, signersIn } from '../../src/commands/wiring/services.ts'
 import { readConfig } from '../../src/config/load.ts'
 
 /** A configuration whose secrets lie in files, and a clock that is moved by hand. */
@@ -11,16 +11,24 @@ async function stage() {
   const write = async (files: Readonly<Record<string, string>>) => {
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   }
-  await write({ key: 'k1', secret: 's1', uid: 'u1', token: 't1', url: 'postgres://me:p1@db/penstock' })
+  await write({
+    key: 'k1',
+    secret: 's1',
+    uid: 'u1',
+    token: 't1',
+    url: 'postgres://me:p1@db/penstock',
+    sign: 'n1',
+  })
   const text = `
 database: { urlFile: url }
-provider: { classroom: { url: "https://x.example" } }
+provider: { classroom: { url: "https://x.example" }, players: { url: "https://x.example" } }
 apps:
   - id: a
     region: ap
     plan: premium
     classroom: { uidFile: uid, tokenFile: token }
-    rest: { keyFile: key, secretFile: secret }`
+    rest: { keyFile: key, secretFile: secret }
+    notifications: { secretFile: sign }`
   let now = 0
   return {
     config: await readConfig(text, { name: 'text', env: {}, folder }),
@@ -60,6 +68,22 @@ describe('secrets in files that are rotated', () => {
     expect(await credentials.headers('a', 'analytics')).toEqual(basic('k1:s1'))
     advance(5_000)
     expect(await credentials.refresh('a', 'analytics')).toBe(true)
+  })
+
+  it('that sign notifications are read again when a signature was refused, and seldom whatever strangers send', async () => {
+    const { config, clock, write, advance } = await stage()
+    const [signer] = await signersIn(config, clock)
+    const { secret } = signer!
+    await write({ sign: 'n2' })
+    expect(await secret.current()).toBe('n1')
+    expect(await secret.refresh()).toBe(true)
+    expect(await secret.current()).toBe('n2')
+    await write({ sign: 'n3' })
+    advance(59_999)
+    expect(await secret.refresh()).toBe(false)
+    advance(1)
+    expect(await secret.refresh()).toBe(true)
+    expect(config.apps[0]!.notifications!.secret.known()).toEqual(['n3', 'n2', 'n1'])
   })
 
   it('are told to whoever connects to the database next, and the last one while the file is away', async () => {

@@ -2,6 +2,25 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type DeadLetter, type PlayerNotice, RefusedRows, StoreUnavailable } from '../../src/engine/ports.ts'
 import { createNotificationHandler, type NotificationHandlerOptions } from '../../src/http/notifications.ts'
+import { fixed } from './harness.ts'
+
+/** A secret that is `before` until it is read again. */
+function rotating(before: string, after: string) {
+  let held = before
+  const asked = { refreshes: 0 }
+  return {
+    asked,
+    source: {
+      current: async () => held,
+      refresh: async () => {
+        asked.refreshes += 1
+        const isNew = held !== after
+        held = after
+        return isNew
+      },
+    },
+  }
+}
 
 const sign = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex')
 
@@ -15,8 +34,8 @@ function open(parts: Partial<NotificationHandlerOptions> = {}) {
   const take = createNotificationHandler({
     stream: 'cloud-players',
     signers: [
-      { app: 'a', secret: 'secret-a' },
-      { app: 'b', secret: 'secret-b' },
+      { app: 'a', secret: fixed('secret-a') },
+      { app: 'b', secret: fixed('secret-b') },
     ],
     headers: { sha1: 'x-sig', sha256: 'x-sig-v2' },
     notifications: {
@@ -82,6 +101,33 @@ describe('the desk for notifications', () => {
     expect(counted).toEqual([[undefined, 'unsigned']])
   })
 
+  it('reads secrets again when nobody it knows signed, and takes what is signed with the one that came', async () => {
+    const { source, asked } = rotating('secret-a', 'secret-a2')
+    const { post, kept, counted } = open({ signers: [{ app: 'a', secret: source }] })
+    expect((await post('{"noticeId":"n0","eventType":1}')).status).toBe(200)
+    expect(asked.refreshes).toBe(0)
+    expect((await post(notice, { secret: 'secret-a2' })).status).toBe(200)
+    expect(kept.map(({ noticeId }) => noticeId)).toEqual(['n0', 'n1'])
+    expect(counted.slice(1)).toEqual([['a', 'stored']])
+    expect((await post(notice, { secret: 'secret-a' })).status).toBe(401)
+    expect(asked.refreshes).toBe(2)
+  })
+
+  it('reads nothing again for what cannot be a signature, and goes on with the secret it has where none can be read', async () => {
+    const asked = { refreshes: 0 }
+    const refresh = async () => {
+      asked.refreshes += 1
+      throw new Error('no such file')
+    }
+    const secret = { current: async () => 'secret-a', refresh }
+    const { take, post, lines } = open({ signers: [{ app: 'a', secret }] })
+    expect((await take({ app: undefined, header: () => 'none', body: Buffer.from(notice) })).status).toBe(401)
+    expect(asked.refreshes).toBe(0)
+    expect((await post(notice, { secret: 'guess' })).status).toBe(401)
+    expect(JSON.stringify(lines)).toContain('could not be read again')
+    expect((await post(notice)).status).toBe(200)
+  })
+
   it('believes the header for HMAC-SHA1 where the other is missing', async () => {
     const { take, kept } = open()
     const sha1 = createHmac('sha1', 'secret-a').update(notice).digest('hex')
@@ -92,8 +138,8 @@ describe('the desk for notifications', () => {
 
   it('asks which app is meant where apps share a secret, and believes the address', async () => {
     const signers = [
-      { app: 'a', secret: 'secret-a' },
-      { app: 'b', secret: 'secret-a' },
+      { app: 'a', secret: fixed('secret-a') },
+      { app: 'b', secret: fixed('secret-a') },
     ]
     const { post, kept, counted } = open({ signers })
     expect(await post(notice)).toEqual({ status: 400, text: 'say by ?app=ID which app is meant' })

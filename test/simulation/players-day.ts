@@ -9,6 +9,7 @@ import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createNotificationStore } from '../../src/postgres/players.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import type { PlayerLimitReading } from '../../src/provider/players/index.ts'
+import { fixed } from '../http/harness.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
@@ -306,7 +307,7 @@ class PlayersDay {
       })
     return createNotificationHandler({
       stream: 'cloud-players',
-      signers: this.#config.apps.map(({ id }) => ({ app: id, secret: secretOf(id) })),
+      signers: this.#config.apps.map(({ id }) => ({ app: id, secret: fixed(secretOf(id)) })),
       headers: { sha1: players!.signatureHeader, sha256: players!.signatureHeaderV2 },
       notifications: { keep: notice => perform(`keep ${notice.noticeId}`, () => book.keep(notice)) },
       store: { deadLetter: letter => perform('deadLetter', () => store.deadLetter(letter)) },

@@ -7,6 +7,7 @@ import { createNotificationHandler, type NotificationHandler } from '../../src/h
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createNotificationStore } from '../../src/postgres/players.ts'
 import { createStore } from '../../src/postgres/store.ts'
+import { fixed } from '../http/harness.ts'
 import { bootDaemon, type Daemon } from '../simulation/daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from '../simulation/database.ts'
 import type { Faults } from '../simulation/faults.ts'
@@ -102,7 +103,7 @@ async function drain(database: VirtualDatabase): Promise<void> {
       stream: 'cloud-players',
       signers: config.apps.map(({ id }) => ({
         app: id,
-        secret: apps.find(app => app.id === id)!.notifications!.secret,
+        secret: fixed(apps.find(app => app.id === id)!.notifications!.secret),
       })),
       headers: {
         sha1: config.provider.players!.signatureHeader,

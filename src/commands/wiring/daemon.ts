@@ -10,7 +10,7 @@ import { createQueue } from '../../engine/admission/queue.ts'
 import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
 import type { AppSettings } from '../../engine/settings.ts'
 import { Engine } from '../../engine/supervisor.ts'
-import { createNotificationHandler, noticeOutcomes, type Signer } from '../../http/notifications.ts'
+import { createNotificationHandler, noticeOutcomes } from '../../http/notifications.ts'
 import { connect, connectionProblem } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
 import { createLedger } from '../../postgres/ledger.ts'
@@ -35,7 +35,7 @@ import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-se
 import { connectOptions, missingMigrations } from './database.ts'
 import { Endpoints } from './endpoints.ts'
 import { version } from './installation.ts'
-import { credentialsOf, databasePassword, openTransport } from './services.ts'
+import { credentialsOf, databasePassword, openTransport, signersIn } from './services.ts'
 
 interface DaemonOptions {
   readonly config: Config
@@ -77,7 +77,7 @@ type Parts = Awaited<ReturnType<typeof openParts>>
 /** Everything that the engine stands on. */
 async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
   const credentials = await credentialsOf(config, systemClock)
-  const signers = await signersIn(config)
+  const signers = await signersIn(config, systemClock)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock: systemClock, secrets })
   const settings = engineSettings(config)
@@ -204,14 +204,6 @@ export class Daemon {
     meter.close()
     await this.#endpoints.close()
   }
-}
-
-/** Secrets with which notifications of the apps are signed. Reads them now; throws SecretError. */
-async function signersIn({ apps }: Config): Promise<readonly Signer[]> {
-  const each = apps.map(async ({ id, notifications }) =>
-    notifications ? [{ app: id, secret: await notifications.secret.reveal() }] : [],
-  )
-  return (await Promise.all(each)).flat()
 }
 
 /** What answers POST /notifications; undefined where no app has a secret for them. */

@@ -9,6 +9,7 @@ import {
   rereadToken,
   type TokenSource,
 } from '../../http/authentication.ts'
+import type { AppSigner } from '../../http/notifications.ts'
 import { HttpTransport, type ProviderSettings } from '../../http/transport.ts'
 import type { Family, Operation } from '../../provider/operation.ts'
 import { version } from './installation.ts'
@@ -67,12 +68,24 @@ async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Pro
   return { ...(person && { classroom: person }), ...(pair && { rest: pair }) }
 }
 
-function sourceOf(secret: Secret, clock: Clock): TokenSource {
+/** Strangers can send what nobody signed, and to read a secret may mean to run a program: that often at most, ms. */
+const NOTIFICATION_PAUSE_MS = 60_000
+
+/** Secrets with which notifications of the apps are signed. Reads them now; throws SecretError. */
+export async function signersIn({ apps }: Config, clock: Clock): Promise<readonly AppSigner[]> {
+  const signers = apps.flatMap(({ id, notifications }) =>
+    notifications ? [{ app: id, secret: sourceOf(notifications.secret, clock, NOTIFICATION_PAUSE_MS) }] : [],
+  )
+  await Promise.all(signers.map(({ secret }) => secret.current()))
+  return signers
+}
+
+function sourceOf(secret: Secret, clock: Clock, pause?: number): TokenSource {
   const read = async () => {
     secret.refresh()
     return secret.reveal()
   }
-  return rereadToken({ read, clock, maxAge: MAX_AGE_MS })
+  return rereadToken({ read, clock, maxAge: MAX_AGE_MS, ...(pause !== undefined && { pause }) })
 }
 
 /**
