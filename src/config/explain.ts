@@ -1,6 +1,6 @@
-import { z } from 'zod'
-import { boundsOf, leafOf, sectionOf } from '../settings/leaf.ts'
-import { bare, keysOf, mappingOf, schemaAt } from '../settings/walk.ts'
+import type { z } from 'zod'
+import { aboutOf, leafOf } from '../settings/leaf.ts'
+import { keysOf, mappingOf, schemaAt } from '../settings/walk.ts'
 import { type Path, type Problem, shorten } from './problem.ts'
 import { nearest } from './suggest.ts'
 import { isMapping, type Tree, valueAt } from './tree.ts'
@@ -14,8 +14,10 @@ export function explain(schema: Schema, tree: Tree, issues: readonly Issue[]): r
     .flatMap(issue => flatten(issue, tree))
     .filter(({ path }) => !tree.isBroken(path))
     .flatMap(({ issue, path }) => {
-      if (issue.code !== 'unrecognized_keys') return [refusal(schema, tree, path)]
-      return issue.keys.map(key => unknownKey(schema, tree, [...path, key]))
+      if (issue.code === 'unrecognized_keys')
+        return issue.keys.map(key => unknownKey(schema, tree, [...path, key]))
+      const isRule = issue.code === 'custom' && issue.params?.isRule
+      return [isRule ? { path, at: tree.keyOf(path), text: issue.message } : refusal(schema, tree, path)]
     })
 }
 
@@ -36,14 +38,12 @@ function flatten(
 
 function unknownKey(root: Schema, tree: Tree, path: Path): Problem {
   const key = String(path.at(-1))
-  const mapping = schemaAt(root, path.slice(0, -1))
-  const shape = (mapping && mappingOf(mapping)) ?? z.strictObject({})
-  const { noun } = sectionOf(shape)
-  const allowed = Object.keys(shape.shape)
-  const near = nearest(key, allowed)
-  const meant = near ?? placeFor(root, key)
+  const mapping = mappingOf(schemaAt(root, path.slice(0, -1)) ?? root)!
+  const allowed = Object.keys(mapping.shape)
+  const meant = nearest(key, allowed) ?? placeFor(root, key)
   const hint = meant ? `; did you mean ${meant}?` : '.'
-  return { path, at: tree.keyOf(path), text: `unknown ${noun}${hint} Allowed: ${allowed.join(', ')}` }
+  const text = `unknown ${aboutOf(mapping).noun}${hint} Allowed: ${allowed.join(', ')}`
+  return { path, at: tree.keyOf(path), text }
 }
 
 /** A key that is right but stands in the wrong place, mostly for its indentation. */
@@ -53,71 +53,40 @@ function placeFor(root: Schema, key: string): string | undefined {
 }
 
 function refusal(root: Schema, tree: Tree, path: Path): Problem {
-  const schema = schemaAt(root, path)
-  const expected = schema ? allowedBy(schema) : 'left out'
+  const schema = schemaAt(root, path) ?? schemaAt(root, path.slice(0, -1)) ?? root
+  const { allowed, words = [] } = aboutOf(schema)
   const value = valueAt(tree, path)
-  if (value === undefined || (value === null && schema && !isScalar(schema))) {
-    return { path, at: tree.keyOf(path), text: `is missing; it must be ${expected}` }
+  if (value === undefined || value === null) {
+    const isBlank = value === null && leafOf(schema)
+    const text = `${isBlank ? 'has no value' : 'is missing'}; it must be ${allowed}`
+    return { path, at: tree.keyOf(path), text }
   }
-  if (value === null) return { path, at: tree.keyOf(path), text: `has no value; it must be ${expected}` }
-  const got = shown(schema, tree, path, value)
-  const near =
-    typeof value === 'string' && schema && isShown(schema) ? nearest(value, wordsOf(schema)) : undefined
+  const near = typeof value === 'string' && isShown(schema) ? nearest(value, words) : undefined
   const hint = near ? ` (did you mean ${near}?)` : ''
-  return { path, at: tree.placeOf(path), text: `must be ${expected}; got ${got}${hint}` }
-}
-
-/** Completes "must be ..." for any schema. */
-function allowedBy(schema: Schema): string {
-  const inner = bare(schema)
-  const leaf = leafOf(inner)
-  if (leaf) return leaf.allowed
-  if (inner instanceof z.ZodArray) return allowedList(inner)
-  if (inner instanceof z.ZodUnion) return inner.options.map(option => allowedBy(option)).join(', or ')
-  const keys = Object.keys(mappingOf(inner)?.shape ?? {})
-  if (keys.length === 0) return 'an empty mapping'
-  return `a mapping with the ${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}`
-}
-
-function allowedList(list: z.ZodArray): string {
-  const { min, max } = boundsOf(list)
-  if (max !== undefined) return `a list of at most ${max}`
-  return min > 0 ? 'a list with at least one item' : 'a list'
-}
-
-function isScalar(schema: Schema): boolean {
-  return leafOf(bare(schema)) !== undefined
-}
-
-function wordsOf(schema: Schema): readonly string[] {
-  const inner = bare(schema)
-  if (inner instanceof z.ZodUnion) return inner.options.flatMap(option => wordsOf(option))
-  return leafOf(inner)?.words ?? []
+  return {
+    path,
+    at: tree.placeOf(path),
+    text: `must be ${allowed}; got ${shown(schema, value, tree.variablesOf(path))}${hint}`,
+  }
 }
 
 /** Only a value whose own key is no secret is shown; what stands in place of a mapping could be one. */
 function isShown(schema: Schema): boolean {
-  const leaf = leafOf(bare(schema))
-  return leaf ? !leaf.secret : wordsOf(schema).length > 0
+  const { json, words, secret } = aboutOf(schema)
+  return !secret && (json ?? words) !== undefined
 }
 
-function shown(schema: Schema | undefined, tree: Tree, path: Path, value: unknown): string {
-  if (Array.isArray(value)) return shownList(schema, value)
-  if (isMapping(value)) return 'a mapping'
-  if (typeof value !== 'string') return 'something else'
-  const variables = tree.variablesOf(path)
-  const empty = value === ''
+function shown(schema: Schema, value: unknown, variables: readonly string[]): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value !== 'string') return 'a mapping'
+  const isEmpty = value === ''
   if (variables.length > 0) {
-    return `what ${variables.map(name => `\${${name}}`).join(' and ')} holds${empty ? ', which is empty' : ''}`
+    const names = variables.map(name => `\${${name}}`).join(' and ')
+    return `what ${names} holds${isEmpty ? ', which is empty' : ''}`
   }
-  if (empty) return 'an empty text'
-  if (!schema || !isShown(schema)) return 'a text that is not shown here'
+  if (isEmpty) return 'an empty text'
+  if (!isShown(schema)) return 'a text that is not shown here'
   return value.includes('@')
     ? 'a text that is not shown here, for it may hold a password'
     : JSON.stringify(shorten(value))
-}
-
-function shownList(schema: Schema | undefined, value: readonly unknown[]): string {
-  if (value.length === 0) return 'an empty list'
-  return schema && bare(schema) instanceof z.ZodArray ? `a list of ${value.length}` : 'a list'
 }

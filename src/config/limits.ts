@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../provider/analytics/index.ts'
 import type { PlanLimits, Rate } from '../provider/limits.ts'
 import { type PlayerGroup, playerGroups, playerRates } from '../provider/players/index.ts'
-import { mapValues, section } from '../settings/leaf.ts'
+import { mapKeys, mapValues, section } from '../settings/leaf.ts'
 import { count, duration } from '../settings/values.ts'
 import { layerOf } from '../settings/walk.ts'
 import type { Streams } from '../streams/index.ts'
@@ -74,15 +74,11 @@ const groups: Readonly<Record<string, z.ZodObject>> = mapValues(
   {
     classroom: { perSecond: rate('perSecond', 50), concurrency: concurrency(8) },
     'classroom-feed': { perSecond: rate('perSecond', 20) },
-    ...each(analyticsGroups, planLimits),
-    ...each(playerGroups, playerLimits),
+    ...mapKeys(analyticsGroups, planLimits),
+    ...mapKeys(playerGroups, playerLimits),
   },
   shape => section(shape),
 )
-
-function each<K extends string, S>(keys: readonly K[], make: (key: K) => S) {
-  return Object.fromEntries(keys.map(key => [key, make(key)])) as Record<K, S>
-}
 
 /** What holds where nobody says anything. */
 export const defaultLimits: GroupLimits = mapValues(groups, group => ({
@@ -114,7 +110,7 @@ function meaningsOf(streams: Streams): Readonly<Record<LimitGroup, string>> {
     classroom:
       'All classroom requests of one app, in each of its regions. The provider documents no limit; this is polite.',
     'classroom-feed': `${ofStreams('classroom-feed')}, for one app, in each of its regions. It asks as fast as this while an answer is full and tells something new.`,
-    ...each(analyticsGroups, group => `${ofStreams(group)}.`),
+    ...mapKeys(analyticsGroups, group => `${ofStreams(group)}.`),
     'players-create': 'Players that are created; all of them, unless provider.players.limits is split.',
     'players-create-unnamed':
       'Players that are created without a name, where provider.players.limits is split.',

@@ -35,9 +35,7 @@ export async function loadListen(file: string, { env }: { readonly env: Environm
       { path: [], at: undefined, text: `the file cannot be read: ${reasonOf(error)}` },
     ])
   })
-  const { source, problems } = parseSyntax(text)
-  if (problems.length > 0) throw new ConfigError(file, problems)
-  const tree = readTree(source, env)
+  const tree = readTree(parseSyntax(text, file), env)
   if (tree.isBroken(path)) {
     throw new ConfigError(
       file,

@@ -3,15 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import { leafOf } from '../settings/leaf.ts'
-import { bare, childOf } from '../settings/walk.ts'
+import { childOf } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
 import { type Config, resolveConfig } from './config.ts'
 import { explain } from './explain.ts'
 import { ConfigError, formatProblem, type Problem } from './problem.ts'
 import { checkRules } from './rules.ts'
 import { configSchema } from './schema.ts'
-import { isWorldReadable, reasonOf, type Secret, SecretCollector } from './secret.ts'
-import { checkRenames, checkSettings } from './settings-rules.ts'
+import { isWorldReadable, reasonOf, SecretCollector } from './secret.ts'
+import { databaseAddress } from './sections.ts'
+import { proxyAddress } from './services.ts'
 import { type Environment, parseSyntax } from './syntax.ts'
 import { isMapping, readTree, type Tree } from './tree.ts'
 
@@ -67,33 +68,21 @@ interface Surroundings {
 async function parse(text: string, name: string, surroundings: Surroundings): Promise<Config> {
   const { env, streams, folder, onDisk } = surroundings
   const schema = configSchema(streams)
-  const { source, problems: syntax } = parseSyntax(text)
-  if (syntax.length > 0) throw new ConfigError(name, syntax)
-  const tree = readTree(source, env)
+  const tree = readTree(parseSyntax(text, name), env)
   if (tree.value === null && tree.problems.length === 0) {
     throw new ConfigError(name, [
       { path: [], at: start, text: 'says nothing; config/penstock.example.yaml shows every key' },
     ])
   }
   const { success, data, error } = schema.safeParse(withoutBlanks(schema, tree.value))
-  const problems = [
-    ...tree.problems,
-    ...explain(schema, tree, error?.issues ?? []),
-    ...checkRules(schema, streams, tree, env),
-  ]
+  const problems = [...tree.problems, ...explain(schema, tree, error?.issues ?? [])]
   if (!success) throw new ConfigError(name, problems)
 
   const collector = new SecretCollector(tree, folder, env)
   const config = resolveConfig(data, streams, collector, env)
-  problems.push(...checkSettings(config, tree), ...checkRenames(config, tree))
+  problems.push(...checkRules(config, tree, env))
   const unreadable = await collector.problems()
-  const addresses =
-    unreadable.length > 0
-      ? []
-      : [
-          ...(await databaseAddress(config.database.url, tree)),
-          ...(await proxyAddress(config.provider.proxy, tree)),
-        ]
+  const addresses = unreadable.length > 0 ? [] : await checkAddresses(config, tree)
   const all = [...problems, ...unreadable, ...addresses]
   if (all.length > 0) throw new ConfigError(name, all)
 
@@ -107,31 +96,33 @@ const openFile =
 
 /** A section or list without a value is as good as left out: everything in it may be commented out. */
 function withoutBlanks(schema: z.core.$ZodType, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item, i) => withoutBlanks(childOf(schema, i) ?? schema, item))
+  const inside = (step: string | number, child: unknown) => {
+    const under = childOf(schema, step)
+    return under ? withoutBlanks(under, child) : child
+  }
+  if (Array.isArray(value)) return value.map((item, i) => inside(i, item))
   if (!isMapping(value)) return value
-  const kept = Object.entries(value).flatMap(([key, child]): readonly [string, unknown][] => {
+  const isBlank = (key: string) => {
     const under = childOf(schema, key)
-    if (!under) return [[key, child]]
-    return child === null && !leafOf(bare(under)) ? [] : [[key, withoutBlanks(under, child)]]
+    return value[key] === null && under && !leafOf(under)
+  }
+  const kept = Object.keys(value).filter(key => !isBlank(key))
+  return Object.fromEntries(kept.map(key => [key, inside(key, value[key])]))
+}
+
+/** An address may come from a file or the environment, so it is checked once it is known. */
+async function checkAddresses({ database, provider }: Omit<Config, 'warnings'>, tree: Tree) {
+  const url = await database.url.reveal()
+  const isDatabase = url === 'embedded' || (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url))
+  const proxy = provider.proxy && URL.parse(await provider.proxy.reveal())
+  const isProxy = proxy && /^https?:$/.test(proxy.protocol) && proxy.pathname === '/'
+  const wrong = [
+    ...(isDatabase ? [] : [{ path: ['database', 'url'], allowed: databaseAddress }]),
+    ...(isProxy || !provider.proxy ? [] : [{ path: ['provider', 'proxy'], allowed: proxyAddress }]),
+  ]
+  return wrong.map(({ path, allowed }): Problem => {
+    return { path, at: tree.keyOf(path), text: `must be ${allowed}; what it is now is not shown here` }
   })
-  return Object.fromEntries(kept)
-}
-
-/** The address may come from a file or the environment, so it is checked once it is known. */
-async function databaseAddress(url: Secret, tree: Tree): Promise<readonly Problem[]> {
-  const text = await url.reveal()
-  if (text === 'embedded' || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text))) return []
-  const path = ['database', 'url']
-  const expected = 'must be embedded, or an address such as postgres://user:password@host:5432/name'
-  return [{ path, at: tree.keyOf(path), text: `${expected}; what it is now is not shown here` }]
-}
-
-async function proxyAddress(proxy: Secret | undefined, tree: Tree): Promise<readonly Problem[]> {
-  const url = proxy && URL.parse(await proxy.reveal())
-  if (proxy === undefined || (url && /^https?:$/.test(url.protocol) && url.pathname === '/')) return []
-  const path = ['provider', 'proxy']
-  const expected = 'must be an address such as http://user:password@proxy.example.com:3128'
-  return [{ path, at: tree.keyOf(path), text: `${expected}; what it is now is not shown here` }]
 }
 
 function whole(text: string): Problem {
@@ -139,19 +130,10 @@ function whole(text: string): Problem {
 }
 
 /** No byte of a longer UTF-8 character is a line feed, so lines can be tried one by one. */
-function decode(path: string, bytes: Uint8Array): string {
-  const utf8 = new TextDecoder('utf-8', { fatal: true })
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    const line = lines(bytes).findIndex(part => !isUtf8(part)) + 1
-    throw new ConfigError(path, [
-      { path: [], at: { line, column: 1 }, text: 'this line is not UTF-8; save the file as UTF-8' },
-    ])
-  }
-}
-
-function lines(bytes: Uint8Array): readonly Uint8Array[] {
-  const ends = [...bytes.entries()].filter(([, byte]) => byte === 0x0a).map(([i]) => i + 1)
-  return [0, ...ends].map((from, i) => bytes.subarray(from, ends[i] ?? bytes.length))
+function decode(path: string, bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  const lines = bytes.toString('latin1').split('\n')
+  const line = lines.findIndex(text => !isUtf8(Buffer.from(text, 'latin1'))) + 1
+  const text = 'this line is not UTF-8; save the file as UTF-8'
+  throw new ConfigError(path, [{ path: [], at: { line, column: 1 }, text }])
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type Alternatives, boundsOf, type Leaf, leafOf, sectionOf } from '../settings/leaf.ts'
-import { bare, defaultOf, type KeyInfo, keysOf, listIn, mappingOf } from '../settings/walk.ts'
+import { type Alternatives, aboutOf, type Leaf, leafOf } from '../settings/leaf.ts'
+import { defaultOf, type KeyInfo, keysOf, listIn } from '../settings/walk.ts'
 import { configSchema } from './schema.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
@@ -18,34 +18,18 @@ function isOwnRow({ path }: KeyInfo): boolean {
 function row(key: KeyInfo): string {
   const cells = [
     `\`${key.path.join('.').replaceAll('.[]', '[]')}\``,
-    allowedIn(key.schema),
+    // The rows below a mapping name its keys.
+    aboutOf(key.schema).allowed.replace(/(a mapping) with .*/, '$1'),
     fallbackIn(key),
     key.description,
   ]
   return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-function allowedIn(schema: z.core.$ZodType): string {
-  const inner = bare(schema)
-  const leaf = leafOf(inner)
-  if (leaf) return leaf.allowed
-  if (inner instanceof z.ZodArray) return allowedList(inner)
-  if (inner instanceof z.ZodUnion) return inner.options.map(allowedIn).join(', or ')
-  return mappingOf(inner) ? 'a mapping' : ''
-}
-
-/** What a list holds, where that is one value each. */
-function allowedList(list: z.ZodArray): string {
-  const item = leafOf(bare(list.element))
-  const { min, max } = boundsOf(list)
-  const size = max === undefined ? (min > 0 ? ', at least one' : '') : `, at most ${max}`
-  return item ? `a list${size}; each ${item.allowed}` : `a list${size}`
-}
-
 function fallbackIn({ schema, required, default: fallback }: KeyInfo): string {
   if (required) return 'required'
   const isList = listIn(schema) !== undefined
-  if (fallback === undefined || !(leafOf(bare(schema)) || isList)) return ''
+  if (fallback === undefined || !(leafOf(schema) || isList)) return ''
   return `\`${isList ? listText(fallback) : fallback === '' ? '""' : fallback}\``
 }
 
@@ -61,9 +45,9 @@ export function jsonSchemaText(): string {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const leaf = leafOf(bare(zodSchema))
+      const leaf = leafOf(zodSchema)
       if (leaf) return describe(jsonSchema, leaf, defaultOf(zodSchema))
-      const alternatives = sectionOf(zodSchema).alternatives
+      const { alternatives = [] } = aboutOf(zodSchema)
       if (alternatives.length > 0) jsonSchema.allOf = alternatives.map(({ keys, need }) => choice(keys, need))
     },
   })

@@ -1,7 +1,7 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { regions } from '../provider/classroom/fields.ts'
 import { plans } from '../provider/limits.ts'
-import { listOf, mapValues, section } from '../settings/leaf.ts'
+import { listOf, mapValues, section, wordOr } from '../settings/leaf.ts'
 import { count, identifier, oneOf, oneOrMoreOf, text } from '../settings/values.ts'
 import { layerOf } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
@@ -94,8 +94,7 @@ function appsOf(streams: Streams) {
 function streamLayer(streams: Streams) {
   return section(
     mapValues(streams, ({ title, settings }) =>
-      z
-        .union([oneOf(['off']), layerOf(settings, 'setting')])
+      wordOr(oneOf(['off']), layerOf(settings, 'setting'))
         .optional()
         .describe(`${title}. "off" switches it off.`),
     ),

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
+import { getSystemErrorMessage, inspect, promisify } from 'node:util'
 import { type Path, type Problem, pathText } from './problem.ts'
 import type { Environment } from './syntax.ts'
 import type { Tree } from './tree.ts'
@@ -112,41 +113,31 @@ export async function runSecretCommand(
   limitMs = commandLimitMs,
 ): Promise<string> {
   const [program = '', ...args] = words
-  const options = {
+  const running = promisify(execFile)(program, args, {
     encoding: 'buffer',
     env: { ...env },
     timeout: limitMs,
     killSignal: 'SIGKILL',
     maxBuffer: maxSecretBytes,
     windowsHide: true,
-  } as const
-  const output = await new Promise<Buffer>((resolve, reject) => {
-    execFile(program, args, options, (error, stdout) => {
-      if (error) return reject(new SecretError(key, `the program ${failureOf(error, limitMs)}`))
-      resolve(stdout)
-    })
   })
-  return oneLine(key, 'what the program printed', output)
+  const { stdout } = await running.catch((error: CommandFailure) => {
+    throw new SecretError(key, `the program ${failureOf(error, limitMs)}`)
+  })
+  return oneLine(key, 'what the program printed', stdout)
 }
 
-function oneLine(key: string, what: string, bytes: Uint8Array): string {
-  if (bytes.byteLength > maxSecretBytes)
-    throw new SecretError(key, `${what} is longer than ${maxSecretBytes} bytes`)
-  const text = decode(bytes)?.trim()
-  if (text === undefined) throw new SecretError(key, `${what} is not UTF-8`)
-  if (text === '') throw new SecretError(key, `${what} is empty`)
-  if (Array.from(text).some(character => character < ' ' || character === '\x7f')) {
-    throw new SecretError(key, `${what} is more than one line`)
-  }
+function oneLine(key: string, what: string, bytes: Buffer): string {
+  const text = bytes.toString().trim()
+  const wrong = [
+    [bytes.byteLength > maxSecretBytes, `longer than ${maxSecretBytes} bytes`],
+    [!isUtf8(bytes), 'not UTF-8'],
+    [text === '', 'empty'],
+    [/\p{Cc}/u.test(text), 'more than one line'],
+  ] as const
+  const [, reason] = wrong.find(([isWrong]) => isWrong) ?? []
+  if (reason !== undefined) throw new SecretError(key, `${what} is ${reason}`)
   return text
-}
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 interface CommandFailure {
@@ -155,28 +146,18 @@ interface CommandFailure {
   readonly signal?: string | null
 }
 
-function failureOf({ code, killed, signal }: CommandFailure, limitMs: number): string {
+function failureOf(error: CommandFailure, limitMs: number): string {
+  const { code, killed, signal } = error
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${maxSecretBytes} bytes`
   if (killed) return `did not end within ${limitMs} ms`
   if (signal) return `was ended by ${signal}`
-  return typeof code === 'number' ? `failed with exit code ${code}` : `cannot be run: ${reasonOf({ code })}`
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is none at this path',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of its path is not a directory',
-  ELOOP: 'too many symbolic links',
-  EMFILE: 'too many open files',
+  return typeof code === 'number' ? `failed with exit code ${code}` : `cannot be run: ${reasonOf(error)}`
 }
 
 /** Why the system refused a file or a program, without the path that its own message holds. */
 export function reasonOf(error: unknown): string {
-  const code =
-    typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown reason'
-  return reasons[code] ?? code
+  const { errno, code } = Object(error) as NodeJS.ErrnoException
+  return errno === undefined ? (code ?? 'unknown reason') : getSystemErrorMessage(errno)
 }
 
 interface Taken {

@@ -7,12 +7,15 @@ import { cron, listen, path, retentionTime, secret, secretFile } from './values.
 /** `database.url` when the file does not say: a variable, else the Postgres that Penstock brings along. */
 export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`
 
+/** What the database's address may be. */
+export const databaseAddress = 'embedded, or an address such as postgres://user:password@host:5432/name'
+
 /** Role that migrations create for the running daemon. */
 const defaultRole = 'penstock_runtime'
 
 export const database = section(
   {
-    url: secret('embedded, or an address such as postgres://user:password@host:5432/name')
+    url: secret(databaseAddress)
       .optional()
       .describe(
         'Where the rows go: "embedded" starts a Postgres of its own, anything else is the address of yours.',

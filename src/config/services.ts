@@ -7,7 +7,7 @@ import {
   seriesParameters,
 } from '../provider/analytics/index.ts'
 import { createPlayer, deletePlayer, listPlayers, playerLimitReadings } from '../provider/players/index.ts'
-import { section } from '../settings/leaf.ts'
+import { mapKeys, section } from '../settings/leaf.ts'
 import { count, duration, flag, oneOf, text } from '../settings/values.ts'
 import { baseUrl, headerName, pathOf, secret, secretFile } from './values.ts'
 
@@ -65,10 +65,6 @@ function granularityWord(granularity: Granularity) {
     .describe(`Word of the provider for values by ${granularity}.`)
 }
 
-function each<K extends string, S>(keys: readonly K[], make: (key: K) => S) {
-  return Object.fromEntries(keys.map(key => [key, make(key)])) as Record<K, S>
-}
-
 const analyticsService = section({
   url: baseUrl().describe('Address of the call analytics service.'),
   ...service({ bodyBytes: '16777216', tooLong: ', and less is asked for at once', travels: 'credentials' }),
@@ -82,10 +78,10 @@ const analyticsService = section({
     .describe(
       'Whether sessions and metrics of calls, and likewise the two real-time endpoints, share a counter, which the documents leave open. joint is the stricter reading; split: each endpoint has the numbers of its table for itself. The counters that come with split begin empty.',
     ),
-  parameters: section(each(seriesParameters, parameter))
+  parameters: section(mapKeys(seriesParameters, parameter))
     .prefault({})
     .describe('Names of the parameters of insights and real-time metrics, which the documents do not show.'),
-  granularities: section(each(granularities, granularityWord))
+  granularities: section(mapKeys(granularities, granularityWord))
     .prefault({})
     .describe('Words for the granularities of insights, which the documents do not show.'),
 })
@@ -141,12 +137,14 @@ const classroomService = section({
   ...service({ bodyBytes: '8388608', tooLong: '', travels: 'tokens' }),
 })
 
+export const proxyAddress = 'the address of an HTTP proxy, as http://user:password@proxy.example.com:3128'
+
 export const provider = section(
   {
     classroom: classroomService.optional().describe('The classroom service, where used.'),
     analytics: analyticsService.optional().describe('The call analytics service, where used.'),
     players: playersService.optional().describe('The cloud player service, where used.'),
-    proxy: secret('the address of an HTTP proxy, as http://user:password@proxy.example.com:3128')
+    proxy: secret(proxyAddress)
       .optional()
       .describe(
         'Proxy on the way to the services, by CONNECT. Without it they are asked directly, and so are addresses of this machine.',

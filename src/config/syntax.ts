@@ -1,5 +1,5 @@
-import { type Document, type ErrorCode, LineCounter, type Node, parseDocument } from 'yaml'
-import type { Position, Problem } from './problem.ts'
+import { type Document, type ErrorCode, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
+import { ConfigError, type Position } from './problem.ts'
 
 export interface Source {
   readonly document: Document<Node>
@@ -7,36 +7,27 @@ export interface Source {
   readonly position: (offset: number) => Position
 }
 
-/** The parser's own sentences may quote the file, which may hold a secret; these never do. */
-const sentences: Readonly<Record<ErrorCode, string>> = {
-  ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag of its own',
+/** In place of the parser's own sentences where those quote the file, which may hold a secret, or say no remedy. */
+const sentences: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: 'an alias must be an asterisk and a name, as in *name; quote the text if it is none',
   BAD_COLLECTION_TYPE: 'this collection does not fit its tag',
   BAD_DIRECTIVE: 'a line that begins with % is a directive, and this one is not known; quote the text',
   BAD_DQ_ESCAPE:
     'a backslash inside double quotes must begin a known escape; use single quotes, or write \\\\',
   BAD_INDENT: 'the indentation does not fit, or a bracket or brace is not closed',
-  BAD_PROP_ORDER: 'anchors and tags must stand before the value, each once',
   BAD_SCALAR_START: 'a value cannot begin with this character; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY:
     'a second "key:" on one line, or a line indented too far; quote the text or mend the indentation',
-  BLOCK_IN_FLOW: 'a block cannot stand inside brackets or braces',
-  DUPLICATE_KEY: 'this key is written twice',
-  IMPOSSIBLE: 'this cannot be read as YAML',
   KEY_OVER_1024_CHARS: 'a key cannot be longer than 1024 characters; is a quote not closed?',
   MISSING_CHAR: 'a quote, colon, comma, bracket or brace is missing',
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a colon, a comma or a quote missing?',
-  MULTIPLE_ANCHORS: 'a value can have one anchor only',
   MULTIPLE_DOCS: 'a second document begins here ("---"); the configuration is one document',
-  MULTIPLE_TAGS: 'a value can have one tag only',
-  NON_STRING_KEY: 'a key must be plain text',
-  RESOURCE_EXHAUSTION: 'this is nested too deeply',
   TAB_AS_INDENT: 'a tab cannot indent; use spaces',
   TAG_RESOLVE_FAILED: 'tags (!name) are not supported; write plain text',
   UNEXPECTED_TOKEN: 'this is not expected here; look for a stray character, or a quote that was not closed',
 }
 
-function sentenceFor(code: ErrorCode, text: string, offset: number): string {
+function sentenceFor({ code, message, pos: [offset] }: YAMLError, text: string): string {
   const around = text.slice(Math.max(0, offset - 1), offset + 2)
   if (code === 'UNEXPECTED_TOKEN' && around.includes(`\${`)) {
     return `inside { } or [ ], a value with \${...} must be in quotes: "\${NAME}"`
@@ -44,17 +35,14 @@ function sentenceFor(code: ErrorCode, text: string, offset: number): string {
   const ends = text.trimEnd().length <= offset
   if (ends && code === 'MISSING_CHAR')
     return 'the file ends here, but a quote, bracket or brace is still open'
-  return sentences[code]
+  return sentences[code] ?? message
 }
 
 /**
  * Parses YAML with every scalar kept as the text it was written as, so that an app called 007 stays 007.
- * Answers the document, or what is wrong with its syntax: one problem a line, since one mistake causes several.
+ * Throws ConfigError with what is wrong with its syntax: one problem a line, since one mistake causes several.
  */
-export function parseSyntax(text: string): {
-  readonly source: Source
-  readonly problems: readonly Problem[]
-} {
+export function parseSyntax(text: string, file: string): Source {
   const lines = new LineCounter()
   const document = parseDocument(text, {
     schema: 'failsafe',
@@ -68,13 +56,14 @@ export function parseSyntax(text: string): {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  const found = [...document.errors, ...document.warnings].map(error => ({
+  const problems = [...document.errors, ...document.warnings].map(error => ({
     path: [],
     at: position(error.pos[0]),
-    text: sentenceFor(error.code, text, error.pos[0]),
+    text: sentenceFor(error, text),
   }))
-  const firstOfLine = new Map(found.toReversed().map(problem => [problem.at.line, problem]))
-  return { source: { document, position }, problems: [...firstOfLine.values()] }
+  const firstOfLine = new Map(problems.toReversed().map(problem => [problem.at.line, problem]))
+  if (problems.length > 0) throw new ConfigError(file, [...firstOfLine.values()])
+  return { document, position }
 }
 
 /** Variables by name, as in process.env. */

@@ -81,19 +81,11 @@ export function cron() {
 }
 
 function isCronField(field: string, [least, most]: readonly [number, number]): boolean {
-  const within = (n: string | undefined): boolean =>
-    n === undefined || (Number(n) >= least && Number(n) <= most)
   return field.split(',').every(part => {
-    const match = /^(?:(?:\*|(\d{1,2})-(\d{1,2}))(?:\/([1-9]\d?))?|(\d{1,2}))$/.exec(part)
-    if (!match) return false
-    const [, from, to, step, single] = match
-    return (
-      within(from) &&
-      within(to) &&
-      within(step) &&
-      within(single) &&
-      Number(from ?? least) <= Number(to ?? most)
-    )
+    const match = /^(?:(?:\*|(\d{1,2})-(\d{1,2}))(?:\/([1-9]\d?))?|\d{1,2})$/.exec(part)
+    const [, from = least, to = most] = match ?? []
+    const numbers = part.match(/\d+/g) ?? []
+    return match && numbers.every(n => +n >= least && +n <= most) && Number(from) <= Number(to)
   })
 }
 

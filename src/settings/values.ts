@@ -78,5 +78,5 @@ function line(allowed: string, mostBytes: number) {
 
 /** Whether a text is one line that can be printed. */
 export function isLine(written: string): boolean {
-  return written !== '' && !Array.from(written).some(character => character < ' ' || character === '\x7f')
+  return written !== '' && !/\p{Cc}/u.test(written)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { leafOf, mapValues, section, sectionOf } from './leaf.ts'
+import { aboutOf, bare, leafOf, mapValues, section } from './leaf.ts'
 
 type Schema = z.core.$ZodType
 
@@ -12,12 +12,6 @@ export interface KeyInfo {
   /** As it would be written; undefined where there is none. */
   readonly default: string | undefined
   readonly required: boolean
-}
-
-/** What is inside `optional` and `prefault`. */
-export function bare(schema: Schema): Schema {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return bare(schema.unwrap())
-  return schema
 }
 
 /** The mapping that a schema is, or allows besides a word. */
@@ -50,7 +44,7 @@ export function layerOf<S extends z.ZodObject>(whole: S, noun: string) {
     schema instanceof z.ZodPrefault ? told(schema) : schema,
   )
   return section(shape as { [K in keyof S['shape']]: z.ZodType<z.output<S['shape'][K]> | undefined> }, {
-    ...sectionOf(whole),
+    ...aboutOf(whole),
     noun,
   })
 }

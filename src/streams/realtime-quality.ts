@@ -33,7 +33,10 @@ const settings = section({
   products: products(),
   metrics: metrics(qualityMetrics),
   channels: channels(),
-  uids: listOf(text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }))
+  uids: listOf(
+    text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
+    { unique: true },
+  )
     .prefault([])
     .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
   usersOf: oneOf(['channels', 'project'])

@@ -172,7 +172,7 @@ describe('the values of parameters', () => {
     [
       operations.players.createPlayer,
       { name: '@/no/such/file' },
-      'the file cannot be read: there is none at this path',
+      'the file cannot be read: no such file or directory',
     ],
     [
       operations.players.createPlayer,

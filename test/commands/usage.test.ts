@@ -152,7 +152,7 @@ ${apps('one')}
   test('ends with 78 when there is no file', async () => {
     const { code, stderr } = await penstock(['validate', '--config', join(folder, 'none.yaml')])
     expect(code).toBe(78)
-    expect(stderr).toContain('none.yaml  the file cannot be read: there is none at this path')
+    expect(stderr).toContain('none.yaml  the file cannot be read: no such file or directory')
   })
 
   test('every command that reads a configuration ends with 78 for a wrong one', async () => {

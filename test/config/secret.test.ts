@@ -115,7 +115,7 @@ describe('a secret in a file', () => {
   it('that vanishes later is an error without its path', async () => {
     const refusal = readSecretFile('apps[0].classroom.tokenFile', '/nowhere/CANARY')
     await expect(refusal).rejects.toThrow(
-      new SecretError('apps[0].classroom.tokenFile', 'the file cannot be read: there is none at this path'),
+      new SecretError('apps[0].classroom.tokenFile', 'the file cannot be read: no such file or directory'),
     )
   })
 
@@ -150,7 +150,7 @@ describe('a secret from a command', () => {
   })
 
   it.each([
-    ['is not there', ['/nowhere/CANARY'], 'the program cannot be run: there is none at this path'],
+    ['is not there', ['/nowhere/CANARY'], 'the program cannot be run: no such file or directory'],
     [
       'fails',
       [process.execPath, '-e', 'console.error("CANARY"); process.exit(3)'],

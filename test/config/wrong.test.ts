@@ -48,12 +48,12 @@ describe('a wrong configuration', () => {
 
   it('that is not there is named', async () => {
     const { message } = await refusalOf('nowhere/penstock.yaml')
-    expect(message).toBe('nowhere/penstock.yaml  the file cannot be read: there is none at this path')
+    expect(message).toBe('nowhere/penstock.yaml  the file cannot be read: no such file or directory')
   })
 
   it('that is a directory is named', async () => {
     const { message } = await refusalOf(folder)
-    expect(message).toBe(`${folder}  the file cannot be read: it is a directory`)
+    expect(message).toBe(`${folder}  the file cannot be read: illegal operation on a directory`)
   })
 
   it('is never one in which certificates are not checked', async () => {

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { RangeLimits } from '../../planning/windows.ts'
 import {
   type Granularity,
@@ -9,7 +8,7 @@ import {
   withParameterNames,
 } from '../../provider/analytics/index.ts'
 import { formatDuration, formatSeconds } from '../../settings/duration.ts'
-import { listOf } from '../../settings/leaf.ts'
+import { listOf, wordOr } from '../../settings/leaf.ts'
 import { channelName, duration, oneOf, text } from '../../settings/values.ts'
 import type { WindowSeries } from '../page.ts'
 import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'
@@ -100,7 +99,7 @@ export function realtimeEvery() {
 
 function words(item: string, usual: readonly string[]) {
   const word = text(`${item}: 1 to 64 letters, digits, "_", "." or "-"`, /^[A-Za-z0-9_.-]{1,64}$/)
-  return listOf(word, { min: 1 }).prefault([...usual])
+  return listOf(word, { min: 1, unique: true }).prefault([...usual])
 }
 
 export function products() {
@@ -116,14 +115,13 @@ export function metrics(usual: readonly string[]) {
 }
 
 export function granularity<const G extends Granularity>(allowed: readonly G[]) {
-  return listOf(oneOf(allowed), { min: 1 })
+  return listOf(oneOf(allowed), { min: 1, unique: true })
     .prefault(['hour', 'day'])
     .describe('How long a time one value stands for; each is asked for by itself.')
 }
 
 export function channels() {
-  return z
-    .union([oneOf(['live']), listOf(channelName())])
+  return wordOr(oneOf(['live']), listOf(channelName(), { unique: true }))
     .prefault([])
     .describe(
       'Channels that are asked for besides the whole project; live: those with a room or call going on, as many as the budget has room for, which `penstock forecast` tells.',
