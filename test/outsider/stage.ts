@@ -23,7 +23,8 @@ export interface Stage {
   close(): Promise<void>
 }
 
-const hour = 3_600
+const minute = 60
+const hour = 60 * minute
 const day = 24 * hour
 
 const everything: readonly Family[] = ['classroom', 'analytics', 'players']
@@ -134,6 +135,12 @@ async function watchChanges({ ask }: Database): Promise<void> {
   await watch('analytics.call', 'call_id', 'old.finished and not new.finished')
 }
 
+/**
+ * How long before the play insights must have ended, beside the provider's delay of six hours. Before the provider has
+ * told the time a question keeps two minutes from the delay, and the next one comes when the play is over.
+ */
+const unsure = 2 * minute
+
 /** What the tables lack of the truth, and what they hold besides; empty where all is well. */
 async function differences({ database, families }: Stage, app: App): Promise<readonly string[]> {
   const { id, reading } = app.plan
@@ -145,14 +152,15 @@ async function differences({ database, families }: Stage, app: App): Promise<rea
     for (const row of minus(stored, wanted)) found.push(`${table} has ${row}`)
   }
   const now = app.world.bornAt / 1000
+  const told = now - unsure
   const more = reading.insight === 'and more fields'
   const moreNow = reading.realtime === 'and more fields'
   const lobby = lobbyOf(reading)
   const asked = reading.perUser === 'not asked for' ? [] : [...uids, ''].map(uid => [lobby, uid] as const)
   const series = {
-    usage_hour: expectedSeries(['userCount', '', ''], more, now - 2 * day, now - 7 * hour, hour),
-    usage_day: expectedSeries(['userCount', '', ''], more, now - 2 * day, now - 30 * hour, day),
-    quality_hour: expectedSeries(['networkDelay', '', ''], more, now - 2 * day, now - 7 * hour, hour),
+    usage_hour: expectedSeries(['userCount', '', ''], more, now - 2 * day, told - 7 * hour, hour),
+    usage_day: expectedSeries(['userCount', '', ''], more, now - 2 * day, told - 30 * hour, day),
+    quality_hour: expectedSeries(['networkDelay', '', ''], more, now - 2 * day, told - 7 * hour, hour),
     usage_realtime: expectedSeries(['userCount', '', ''], moreNow, now - 50 * 60, now - 60, 20),
     quality_realtime: [['', ''] as const, ...asked].flatMap(([cname, uid]) =>
       expectedSeries(['audioFreezeRate', cname, uid], moreNow, now - 50 * 60, now - 60, 20),
@@ -186,7 +194,7 @@ async function arrears({ database, families }: Stage, app: App): Promise<readonl
        where not ingest.is_complete(stream, $1,
          to_timestamp($2) - (case when stream = 'calls' then '7 hours' when stream like '%insight' then '2 days'
            else '45 minutes' end)::interval,
-         to_timestamp($2) - (case when stream = 'calls' then '35 minutes' when stream like '%insight' then '30 hours'
+         to_timestamp($2) - (case when stream = 'calls' then '35 minutes' when stream like '%insight' then '30 hours 2 minutes'
            else '5 minutes' end)::interval)`,
     [
       ...[app.plan.id, app.world.bornAt / 1000],
