@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
+import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { Method } from '../provider/operation.ts'
 import { CredentialError } from './authentication.ts'
@@ -59,8 +60,11 @@ export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatche
   })
 }
 
+/** Sends requests, and may be closed when those under way have ended. */
+export type Agency = Pick<Dispatcher, 'request' | 'close'>
+
 /** Sends one request and reads its answer up to the cap. Rejects when no answer began. */
-export async function exchange(agent: Dispatcher, outgoing: Outgoing): Promise<Arrival> {
+export async function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
   const { origin, path, method, headers, body = null, signal } = outgoing
   const response = await agent.request({ origin, path, method, headers, body, signal })
   const header = (name: string) => firstValue(response.headers[name])
@@ -146,22 +150,23 @@ export interface Deadline {
  * One signal for the total deadline of a request (`ms` from now) and for the caller's own signal. Unlike
  * AbortSignal.any and AbortSignal.timeout it leaves nothing behind on a signal that outlives the request.
  */
-export function startDeadline(ms: number, outer: AbortSignal | undefined): Deadline {
+export function startDeadline(clock: Clock, ms: number, outer: AbortSignal | undefined): Deadline {
   const controller = new AbortController()
+  const over = new AbortController()
   let givenUp: GivenUp | undefined
   const giveUp = (reason: GivenUp) => {
     givenUp ??= reason
     controller.abort()
   }
   const cancel = () => giveUp('cancelled')
-  const timer = setTimeout(() => giveUp('deadline'), ms)
+  void clock.sleep(ms, over.signal).then(() => over.signal.aborted || giveUp('deadline'))
   if (outer?.aborted) cancel()
   outer?.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
     givenUp: () => givenUp,
     clear() {
-      clearTimeout(timer)
+      over.abort()
       outer?.removeEventListener('abort', cancel)
     },
   }

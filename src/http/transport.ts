@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici'
 import type { Clock, Random } from '../clock/clock.ts'
 import type { Arrived, ClockOffset, Reply, Timing, Transport } from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
@@ -7,6 +6,7 @@ import { CredentialError, type Credentials } from './authentication.ts'
 import { classify, errorBody } from './classify.ts'
 import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
 import {
+  type Agency,
   type Arrival,
   breakdown,
   type ConnectionLimits,
@@ -42,6 +42,8 @@ export interface TransportOptions {
   readonly userAgent?: string
   /** Address of an HTTP proxy that requests to other machines go through; it may hold a user and a password. */
   readonly proxy?: string | undefined
+  /** Takes the place of connections over the network. */
+  readonly agent?: Agency | undefined
   /** Called for each answer whose end is only the end of its connection: it may have been cut unseen. */
   readonly onUnframed?: (operation: Operation) => void
 }
@@ -76,16 +78,17 @@ export class HttpTransport implements Transport {
   readonly #limits: TransportLimits
   readonly #providers: ReadonlyMap<string, Provider>
   /** Connections to this machine. */
-  readonly #direct: Dispatcher
+  readonly #direct: Agency
   /** Connections to others, which may go through a proxy. */
-  readonly #outward: Dispatcher
+  readonly #outward: Agency
 
   constructor(options: TransportOptions) {
     this.#options = options
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#providers = openProviders(options.providers, options.clock)
-    this.#direct = createAgent(this.#limits)
-    this.#outward = options.proxy === undefined ? this.#direct : createAgent(this.#limits, options.proxy)
+    const { agent, proxy } = options
+    this.#direct = agent ?? createAgent(this.#limits)
+    this.#outward = agent ?? (proxy === undefined ? this.#direct : createAgent(this.#limits, proxy))
   }
 
   async send(app: string, request: RequestLine, signal?: AbortSignal, arrived?: Arrived): Promise<Reply> {
@@ -94,7 +97,7 @@ export class HttpTransport implements Transport {
     const provider = this.#providers.get(operation.family)
     if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
-    const deadline = startDeadline(this.#limits.total, signal)
+    const deadline = startDeadline(clock, this.#limits.total, signal)
     const id = request.requestId ?? random.uuid()
     const trace: Trace = { requestId: id }
     try {

@@ -15,6 +15,15 @@ export interface ConnectOptions {
   readonly connectTimeout?: number
   /** Role that every session takes; empty keeps the login role. */
   readonly role: string
+  /** Takes the place of the driver's own client. */
+  readonly driver?: Driver | undefined
+}
+
+/** Another client than the driver's, what its pool is told besides, and what its sessions are set to. */
+export interface Driver {
+  readonly Client: typeof pg.Client
+  readonly pool: pg.PoolConfig
+  readonly session: Readonly<Record<string, string | number>>
 }
 
 export const defaultConnection = {
@@ -41,6 +50,7 @@ export function connect(options: ConnectOptions): pg.Pool {
     query_timeout: options.statementTimeout + 5_000,
     application_name: 'penstock',
     options: sessionSettings(options),
+    ...options.driver?.pool,
   })
   // A broken idle connection is noticed by whoever asks next; without a listener it would end the process.
   pool.on('error', () => {})
@@ -59,15 +69,17 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
     query_timeout: options.queryTimeout,
     application_name: 'penstock ownership',
     options: sessionSettings(options),
+    ...options.driver?.pool,
   })
   client.on('error', () => {})
   return client
 }
 
 /** An address settles the password before there is a connection; the client can be told how to come by it when it is asked. */
-function clientWith({ password }: ConnectOptions): typeof pg.Client {
-  if (!password) return pg.Client
-  return class extends pg.Client {
+function clientWith({ password, driver }: ConnectOptions): typeof pg.Client {
+  const { Client } = driver ?? pg
+  if (!password) return Client
+  return class extends Client {
     constructor(config?: string | pg.ClientConfig) {
       super(config)
       Object.assign(this, { password })
@@ -87,6 +99,7 @@ function sessionSettings(options: ConnectOptions): string {
     // Compiling a plan costs more than any of our statements takes.
     jit: 'off',
     ...(options.role ? { role: options.role } : {}),
+    ...options.driver?.session,
   }
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${String(value).replaceAll(/([\\ ])/g, '\\$1')}`)

@@ -7,6 +7,11 @@ import { requestLine } from '../../src/provider/operation.ts'
 import { canaryToken, emptyPage, fixed, readRoom, setUp, staticCredentials } from './harness.ts'
 import { framed } from './raw-server.ts'
 
+/** No time goes by, so that nothing ends but by being given up. */
+function standStill(_: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
+}
+
 describe('a request', () => {
   it('goes out once with authentication, identity encoding and an id of its own', async () => {
     const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)))
@@ -56,7 +61,7 @@ describe('a request', () => {
   it('carries its body as JSON, below the path of the base URL', async () => {
     const { server } = await setUp(socket => socket.write(framed('{"code":0}')))
     const below = new HttpTransport({
-      clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+      clock: { now: () => 0, monotonic: () => 0, sleep: standStill },
       random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
       providers: { classroom: { url: `${server.url}/gate/` } },
       credentials: staticCredentials,
@@ -71,7 +76,7 @@ describe('a request', () => {
 
   it('teaches the transport how far the provider clock is ahead', async () => {
     const { transport } = await setUp(socket => socket.write(framed('{"code":0,"ts":1767225660250}')), {
-      clock: { now: () => 1767225600000, monotonic: () => 0, sleep: async () => {} },
+      clock: { now: () => 1767225600000, monotonic: () => 0, sleep: standStill },
     })
     expect(transport.clockOffset('classroom')).toBeUndefined()
     await transport.send('app1', readRoom)
@@ -113,7 +118,7 @@ describe('credentials on the way', () => {
     const { server } = await setUp(socket => socket.write(framed('{"code":401,"message":"Unauthorized"}')))
     const refreshed: string[] = []
     const transport = new HttpTransport({
-      clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+      clock: { now: () => 0, monotonic: () => 0, sleep: standStill },
       random: { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' },
       providers: { analytics: { url: server.url } },
       credentials: {
@@ -171,7 +176,7 @@ describe('the providers', () => {
     expect(
       () =>
         new HttpTransport({
-          clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+          clock: { now: () => 0, monotonic: () => 0, sleep: standStill },
           random: { next: () => 0, uuid: () => '' },
           providers: { classroom: { url: 'http://api.example.com' } },
           credentials: staticCredentials,

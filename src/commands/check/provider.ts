@@ -34,7 +34,12 @@ export async function checkProvider(
 ): Promise<readonly Finding[]> {
   const credentials = await credentialsOf(config, systemClock)
   const { deadline } = engineSettings(config)
-  const transport = await openTransport(config, { credentials, deadline })
+  const transport = await openTransport(config, {
+    clock: systemClock,
+    random: systemRandom,
+    credentials,
+    deadline,
+  })
   const counted = databaseUrl === undefined ? undefined : new CountedRequests(config, databaseUrl, transport)
   try {
     return [

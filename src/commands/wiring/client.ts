@@ -35,15 +35,16 @@ const poolSize = 2
  */
 export async function openConfigured(config: Config, tell: (note: Note) => void): Promise<Client> {
   const { deadline } = engineSettings(config)
+  const here = { clock: systemClock, random: systemRandom }
   const credentials = await credentialsOf(config, systemClock)
-  const transport = await openTransport(config, { credentials, deadline })
+  const transport = await openTransport(config, { ...here, credentials, deadline })
   let stored: Promise<StoredPorts> | undefined
   const open = () => {
     stored ??= openStored(config)
     return stored
   }
   return createClient({
-    ...{ clock: systemClock, random: systemRandom, transport, deadline, tell, ...openedWhenUsed(open) },
+    ...{ ...here, transport, deadline, tell, ...openedWhenUsed(open) },
     queue: createQueue(),
     apps: clientApps(config),
     release: async () => {

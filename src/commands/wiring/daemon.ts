@@ -1,17 +1,19 @@
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type pg from 'pg'
+import type { Clock, Random } from '../../clock/clock.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
 import { offTexts } from '../../config/availability.ts'
 import type { Config } from '../../config/config.ts'
 import { knownSecrets } from '../../config/known-secrets.ts'
 import { createLoad } from '../../engine/admission/load.ts'
-import { createQueue } from '../../engine/admission/queue.ts'
+import { createQueue, type Queue } from '../../engine/admission/queue.ts'
 import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
 import type { AppSettings } from '../../engine/settings.ts'
 import { Engine } from '../../engine/supervisor.ts'
+import type { Agency } from '../../http/exchange.ts'
 import { createNotificationHandler, noticeOutcomes } from '../../http/notifications.ts'
-import { connect, connectionProblem } from '../../postgres/connect.ts'
+import { connect, connectionProblem, type Driver } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { createOwnership, isAnyShardOwned, type OwnershipSession } from '../../postgres/ownership.ts'
@@ -42,6 +44,19 @@ interface DaemonOptions {
   /** Postgres address; the one of an embedded Postgres where the config says so. */
   readonly databaseUrl: string
   readonly log?: FlushableLog
+  /** The one that this program runs on, unless told. */
+  readonly machine?: Machine
+}
+
+/** What a daemon is given by the machine that it runs on: time, chance, and its ways to the provider and the database. */
+export interface Machine {
+  readonly clock: Clock
+  readonly random: Random
+  readonly queue: Queue
+  readonly agent?: Agency | undefined
+  readonly driver?: Driver | undefined
+  /** Tells processes apart, also on one machine and after a restart. */
+  readonly owner: string
 }
 
 /** The real-time values of whole projects that are asked for, of the apps named. */
@@ -64,9 +79,21 @@ export function qualityAsked(
 
 /** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const daemon = new Daemon(await openParts(options))
+  const daemon = await openDaemon(options)
   await daemon.serve()
   return daemon
+}
+
+/** The same, without endpoints as long as they are not served. */
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  return new Daemon(await openParts(options))
+}
+
+function thisMachine(): Machine {
+  return {
+    ...{ clock: systemClock, random: systemRandom, queue: createQueue() },
+    owner: `${hostname()}/${process.pid}/${systemRandom.uuid().slice(0, 8)}`,
+  }
 }
 
 /** How long the database may take for one statement of what is read for people and for metrics, ms. */
@@ -75,15 +102,16 @@ const readingTimeout = 3_000
 type Parts = Awaited<ReturnType<typeof openParts>>
 
 /** Everything that the engine stands on. */
-async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
-  const credentials = await credentialsOf(config, systemClock)
-  const signers = await signersIn(config, systemClock)
+async function openParts({ config, databaseUrl, machine = thisMachine(), ...options }: DaemonOptions) {
+  const { clock, random, queue, agent, driver, owner } = machine
+  const credentials = await credentialsOf(config, clock)
+  const signers = await signersIn(config, clock)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
-  const log = options.log ?? createLog({ level: config.log.level, clock: systemClock, secrets })
+  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const settings = engineSettings(config)
   const streams = configuredStreams(deploymentOf(config), config.streams)
-  const password = await databasePassword(config, systemClock)
-  const connection = { ...connectOptions(config, databaseUrl), password }
+  const password = await databasePassword(config, clock)
+  const connection = { ...connectOptions(config, databaseUrl), password, driver }
   const pool = connect(connection)
   /** Reading how it goes must not keep a page from being stored. */
   const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
@@ -95,7 +123,7 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
     retention: config.retention,
   })
   const meter = new PrometheusMeter({
-    clock: systemClock,
+    clock,
     version,
     streams: streams.map(stream => stream.name),
     operations: streams.map(stream => stream.operation.name),
@@ -105,12 +133,9 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
     qualityAsked: () => qualityAsked(streams, settings.apps, engine.owned().apps),
     storeGauges: () => readStoreGauges(readings),
   })
-  const ownership = onceMigrated(
-    createOwnership({ ...connection, owner: ownerName(), shards, ttl: ownershipTtl }),
-    pool,
-  )
+  const ownership = onceMigrated(createOwnership({ ...connection, owner, shards, ttl: ownershipTtl }), pool)
   const transport = await openTransport(config, {
-    credentials,
+    ...{ clock, random, agent, credentials },
     deadline: settings.deadline,
     onUnframed: operation => {
       meter.unframed(operation)
@@ -119,11 +144,10 @@ async function openParts({ config, databaseUrl, ...options }: DaemonOptions) {
   })
   const engine = new Engine({
     ...{ store, ledger: createLedger(pool), ownership, transport, meter, log, settings, streams },
-    ...{ clock: systemClock, random: systemRandom },
-    queue: createQueue(),
+    ...{ clock, random, queue },
     load: createLoad(roomForAnswers()),
   })
-  return { config, log, signers, pool, readings, store, meter, ownership, transport, engine }
+  return { clock, config, log, signers, pool, readings, store, meter, ownership, transport, engine }
 }
 
 /** A running daemon with its endpoints. */
@@ -131,7 +155,9 @@ export class Daemon {
   readonly log: FlushableLog
   readonly #parts: Parts
   readonly #endpoints: Endpoints
-  readonly #heartbeat = startHeartbeat(systemClock)
+  readonly #heartbeat: ReturnType<typeof startHeartbeat>
+  /** Takes what the provider tells of cloud players; undefined where no app has a secret for it. */
+  readonly notifications: Notifications | undefined
   #url = ''
   #isDraining = false
   #stopping: Promise<void> | undefined
@@ -140,6 +166,8 @@ export class Daemon {
     const { config, log, meter } = parts
     this.#parts = parts
     this.log = log
+    this.#heartbeat = startHeartbeat(parts.clock)
+    this.notifications = notificationsOf(parts)
     this.#endpoints = new Endpoints(config, log, section => meter.connectionRefused(section))
   }
 
@@ -151,7 +179,7 @@ export class Daemon {
   /** Gives everything back where the endpoints cannot be served. */
   async serve(): Promise<void> {
     const { config, log } = this.#parts
-    const notifications = notificationsOf(this.#parts)
+    const { notifications } = this
     try {
       const noticesUrl =
         notifications &&
@@ -179,7 +207,7 @@ export class Daemon {
   #serveHttp(): Promise<string> {
     const { log, meter, engine, pool, readings } = this.#parts
     const status = createStatus({
-      ...{ clock: systemClock, log, own: () => ({ version, ...engine.owned() }) },
+      ...{ clock: this.#parts.clock, log, own: () => ({ version, ...engine.owned() }) },
       read: () => readStatus(readings),
     })
     const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
@@ -226,11 +254,6 @@ function notificationsOf({
     headers: { sha1: players.signatureHeader, sha256: players.signatureHeaderV2 },
   })
   return { take, turnAway: why => meter.notification(undefined, why) }
-}
-
-/** Tells processes apart, also on one machine and after a restart. */
-function ownerName(): string {
-  return `${hostname()}/${process.pid}/${systemRandom.uuid().slice(0, 8)}`
 }
 
 /** SQLSTATE of what migrations would have made. */

@@ -1,5 +1,4 @@
-import type { Clock } from '../../clock/clock.ts'
-import { systemClock, systemRandom } from '../../clock/system.ts'
+import type { Clock, Random } from '../../clock/clock.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import {
@@ -9,6 +8,7 @@ import {
   rereadToken,
   type TokenSource,
 } from '../../http/authentication.ts'
+import type { Agency } from '../../http/exchange.ts'
 import type { AppSigner } from '../../http/notifications.ts'
 import { HttpTransport, type ProviderSettings } from '../../http/transport.ts'
 import type { Family, Operation } from '../../provider/operation.ts'
@@ -24,6 +24,10 @@ const PASSWORD_MAX_AGE_MS = 5_000
 export async function openTransport(
   config: Config,
   options: {
+    readonly clock: Clock
+    readonly random: Random
+    /** Takes the place of connections over the network. */
+    readonly agent?: Agency | undefined
     readonly credentials: Credentials
     /** ms after which a request is given up. */
     readonly deadline: number
@@ -33,8 +37,6 @@ export async function openTransport(
   const { deadline, ...others } = options
   return new HttpTransport({
     ...others,
-    clock: systemClock,
-    random: systemRandom,
     providers: providersOf(config),
     proxy: await config.provider.proxy?.reveal(),
     limits: { total: deadline },
