@@ -142,6 +142,7 @@ const silentMeter: Meter = {
   owned: nothing,
   owed: nothing,
   budget: nothing,
+  lossAhead: nothing,
   quality: nothing,
   clockDoubt: nothing,
 }

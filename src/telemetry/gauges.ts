@@ -111,6 +111,31 @@ export class BacklogGauge {
   }
 }
 
+/** What cannot be had, as it goes now: of each limit group the app that is worst off. */
+export class LossGauge {
+  readonly #metrics: Pick<Instruments, 'expectedLoss'>
+  readonly #ahead = new Latest<number>()
+
+  constructor(metrics: Pick<Instruments, 'expectedLoss'>) {
+    this.#metrics = metrics
+  }
+
+  note(group: string, app: string, share: number): void {
+    this.#ahead.note(group, app, share)
+  }
+
+  write(): void {
+    this.#metrics.expectedLoss.reset()
+    for (const group of this.#ahead.groups) {
+      this.#metrics.expectedLoss.set({ group }, Math.max(...this.#ahead.of(group)))
+    }
+  }
+
+  clear(): void {
+    this.#ahead.clear()
+  }
+}
+
 interface Spent extends BudgetReading {
   /** On the monotonic clock, ms. */
   readonly at: number

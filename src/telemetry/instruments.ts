@@ -147,6 +147,11 @@ function ofBudgets({ gauge }: Make) {
       'How many times as fast as evenly over its longest window a limit group was spent of late, by whoever shares the budget; the highest of all credentials',
       ['group'],
     ),
+    expectedLoss: gauge(
+      'expected_loss_ratio',
+      'Share of the details of calls that cannot be had before they expire, as calls begin and the budget allows now; the highest of all apps',
+      ['group'],
+    ),
   }
 }
 

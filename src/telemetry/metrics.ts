@@ -12,7 +12,14 @@ import type {
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
 import { watchEventLoop } from './event-loop.ts'
-import { BacklogGauge, BudgetGauge, LagGauge, QualityGauge, type QualityQuestion } from './gauges.ts'
+import {
+  BacklogGauge,
+  BudgetGauge,
+  LagGauge,
+  LossGauge,
+  QualityGauge,
+  type QualityQuestion,
+} from './gauges.ts'
 import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
 import { createReading, type Reading } from './reading.ts'
 import { setStoreGauges } from './store-gauges.ts'
@@ -70,6 +77,7 @@ export class PrometheusMeter implements Meter {
   readonly #lags = new LagGauge(this.#metrics)
   readonly #backlog: BacklogGauge
   readonly #budgets: BudgetGauge
+  readonly #losses: LossGauge
   readonly #quality = new QualityGauge(this.#metrics)
   readonly #loop = watchEventLoop()
   readonly #storeGauges: () => Promise<Reading<StoreGauges>>
@@ -86,6 +94,7 @@ export class PrometheusMeter implements Meter {
     this.#options = options
     this.#backlog = new BacklogGauge(clock, this.#metrics)
     this.#budgets = new BudgetGauge(clock, this.#metrics)
+    this.#losses = new LossGauge(this.#metrics)
     this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
     this.#app = cappedLabel(options.maxApps ?? defaultMaxApps)
     this.#operation = closedLabel(options.operations)
@@ -144,7 +153,8 @@ export class PrometheusMeter implements Meter {
   owned(shards: number): void {
     this.#metrics.shardsOwned.set(shards)
     if (shards > 0) return
-    for (const gauge of [this.#lags, this.#backlog, this.#quality, this.#budgets]) gauge.clear()
+    const gauges = [this.#lags, this.#backlog, this.#quality, this.#budgets, this.#losses]
+    for (const gauge of gauges) gauge.clear()
   }
 
   owed({ stream, app }: StreamLabels, state: Parameters<Meter['owed']>[1]): void {
@@ -153,6 +163,10 @@ export class PrometheusMeter implements Meter {
 
   budget(scope: string, group: string, reading: BudgetReading): void {
     this.#budgets.note(scope, group, reading)
+  }
+
+  lossAhead(app: string, group: string, share: number): void {
+    this.#losses.note(group, app, share)
   }
 
   quality(app: string, rows: readonly QualityValue[]): void {
@@ -205,6 +219,7 @@ export class PrometheusMeter implements Meter {
     this.#backlog.write()
     this.#quality.write(this.#app, qualityAsked?.() ?? [], clock.now())
     this.#budgets.write()
+    this.#losses.write()
     this.#metrics.eventLoopLag.set(this.#loop.lag())
     return this.#registry.metrics()
   }

@@ -162,6 +162,7 @@ function fakeMeter(counts: Counts): Meter {
     owned: () => {},
     owed: (_labels, state) => counts.owed.push(state),
     budget: () => {},
+    lossAhead: () => {},
     quality: () => {},
     clockDoubt: () => {},
   }

@@ -59,6 +59,7 @@ const noMeter: Meter = {
   owned: () => {},
   owed: () => {},
   budget: () => {},
+  lossAhead: () => {},
   quality: () => {},
   clockDoubt: () => {},
 }

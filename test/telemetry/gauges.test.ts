@@ -125,6 +125,20 @@ describe('budgets and clocks', () => {
     expect(await paceOf()).toEqual([])
   })
 
+  it('tell the largest share of calls that cannot be measured as it goes now, and that it is none again', async () => {
+    const { meter } = setUp()
+    const lossAhead = async () => lines(await meter.scrape(), 'penstock_expected_loss_ratio')
+    meter.lossAhead('a', 'call-details', 0.25)
+    meter.lossAhead('b', 'call-details', 0.125)
+    expect(await lossAhead()).toEqual(['penstock_expected_loss_ratio{group="call-details"} 0.25'])
+    meter.lossAhead('a', 'call-details', 0)
+    expect(await lossAhead()).toEqual(['penstock_expected_loss_ratio{group="call-details"} 0.125'])
+    meter.lossAhead('b', 'call-details', 0)
+    expect(await lossAhead()).toEqual(['penstock_expected_loss_ratio{group="call-details"} 0'])
+    meter.owned(0)
+    expect(await lossAhead()).toEqual([])
+  })
+
   it('tell how far the database’s clock jumped', async () => {
     const { meter } = setUp()
     meter.clockDoubt(172_800_000)

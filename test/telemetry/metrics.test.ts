@@ -29,6 +29,7 @@ describe('the metrics', () => {
       'penstock_divergences_total counter',
       'penstock_due_series gauge',
       'penstock_event_loop_lag_seconds gauge',
+      'penstock_expected_loss_ratio gauge',
       'penstock_gaps gauge',
       'penstock_ignored_values_total counter',
       'penstock_lag_seconds gauge',

@@ -40,6 +40,8 @@ export interface Meter {
   ) => void
   /** How the longest window of a limit group is spent, by whoever shares the budget. */
   readonly budget: (scope: string, group: string, reading: BudgetReading) => void
+  /** Share of the details of an app's calls that cannot be had before they expire, as it goes now. */
+  readonly lossAhead: (app: string, group: string, share: number) => void
   /** Final real-time values that were just read. */
   readonly quality: (app: string, rows: readonly QualityValue[]) => void
   /** How far the database's clock is from what this process saw pass, ms; 0 while it is believed. */

@@ -14,7 +14,9 @@ export interface Shortage {
 }
 
 export interface ShortageContext {
-  readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log'>
+  /** Limit group that the budget is of. */
+  readonly group: string
+  readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log' | 'meter'>
   /** Of the streams that draw on the budget: whether they begin the details of a call or complete them. */
   readonly parts: readonly Substream['part'][]
   /** How far back details are served, seconds. */
@@ -33,8 +35,9 @@ const LONGEST_COUNT = 86_400
 /** What a call costs before any was read: its sessions and one batch of metrics. */
 const unknownCost = { slices: 1, pages: 1, batches: 1 } as const
 
-export function createShortage({ context, parts, availableData, capacity, now }: ShortageContext): Shortage {
-  const { app, clock, store, log } = context
+export function createShortage(options: ShortageContext): Shortage {
+  const { context, group, parts, availableData, capacity, now } = options
+  const { app, clock, store, log, meter } = context
   let lookedAt = Number.NEGATIVE_INFINITY
   let share = 0
   let perSlice = 0
@@ -63,6 +66,7 @@ export function createShortage({ context, parts, availableData, capacity, now }:
       const before = share
       share = measure(await store.substreamDemand(app.id, now() - counted), counted)
       lookedAt = clock.monotonic()
+      meter.lossAhead(app.id, group, share)
       if (share > 0 === before > 0) return
       const labels = { app: app.id, lost: Math.round(share * 100) / 100 }
       if (share > 0) log.warn('more calls begin than can be measured; the newest go first', labels)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { RunningApp } from '../../../src/engine/app.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
-import type { BudgetState, TakeResult } from '../../../src/engine/ports.ts'
+import type { BudgetState, Meter, TakeResult } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
 import { callMetrics } from '../../../src/streams/call-metrics.ts'
@@ -68,9 +68,17 @@ async function drained(load: number, backlog: number) {
       timing,
     }
   }
+  /** What was told of losses before anything was lost, and at the end. */
+  const told: number[] = []
+  const meter: Meter = {
+    ...rig.meter,
+    lossAhead: (_app, _group, share) => {
+      told.push(share)
+    },
+  }
   const controller = new AbortController()
   const context = {
-    ...{ ...rig, ledger, app, settings, fence: () => fence, signal: controller.signal },
+    ...{ ...rig, meter, ledger, app, settings, fence: () => fence, signal: controller.signal },
     admission: new Admission({ ...rig, ledger }, settings.deadline),
     health: createStoreHealth(rig.log, () => {}),
     onFenced: () => {},
@@ -103,21 +111,25 @@ async function drained(load: number, backlog: number) {
   await rig.clock.advance(minute)
   const median = ages[1].toSorted((a, b) => a - b)[Math.floor(ages[1].length / 2)]!
   const lost = new Set(rig.store.gaps.map(({ series }) => series)).size
-  return { median, measured: ages.map(each => each.length), asked, lost, said: rig.said, ages }
+  return { median, measured: ages.map(each => each.length), asked, lost, said: rig.said, ages, told }
 }
 
 describe('call details', () => {
   it('at 1.2 times what can be measured: of the newest calls most, and no request in vain', async () => {
-    const { median, measured, asked, said } = await drained(1.2, 24)
+    const { median, measured, asked, said, told } = await drained(1.2, 24)
     expect(median).toBeLessThan(3_600)
     expect(measured[1]! / (1.2 * measurable)).toBeGreaterThan(1 / 1.2 - 0.01)
     expect(asked[1]! - 2 * measured[1]!).toBeLessThan(5)
     expect(said.filter(text => text.includes('more calls')).length).toBeGreaterThan(0)
+    // A sixth is more than there is room for.
+    expect(told[0]).toBeGreaterThan(0)
+    expect(Math.abs(told.at(-1)! - 1 / 6)).toBeLessThan(0.03)
   })
 
   it.each([0.5, 0.9])('at %s of it lose nothing, though a day of them waits at the start', async load => {
-    const { lost, said } = await drained(load, 23.4)
+    const { lost, said, told } = await drained(load, 23.4)
     expect(lost).toBe(0)
     expect(said.filter(text => text.includes('more calls'))).toEqual([])
+    expect(new Set(told)).toEqual(new Set([0]))
   })
 })
