@@ -106,7 +106,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   zod: ['src/provider/', 'src/settings/', 'src/streams/', 'src/config/', 'src/client/'],
   undici: ['src/http/'],
   // Commands hand a pool on and never look inside.
-  pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/'],
+  pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/', 'type:sandbox/'],
   'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
   bottleneck: ['src/engine/admission/queue.ts'],

@@ -1,14 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type pg from 'pg'
-import type { TruthLine } from '../../sandbox/src/index.ts'
+import type { Difference, Summary, TruthLine } from '../../sandbox/src/index.ts'
 import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
-import { add, comparePlayers, compareWith, type Difference, none } from './demo/compare.ts'
-import { readFigures, readLag, readTotals, type Summary } from './demo/figures.ts'
 import {
   head,
   type LogFile,
@@ -48,7 +46,7 @@ const usualPort = 9464
 /** Embedded Postgres, sandbox and daemon in one process, until SIGINT, SIGTERM, SIGHUP or the end of `for`. */
 export async function demo(options: DemoOptions): Promise<void> {
   const drained = servicesOf(options)
-  const { listen, openDemoWorld } = await loadSandbox()
+  const judge = await loadSandbox()
   const screen = openScreen(options.json ? 'json' : 'text')
   const timeUp = new AbortController()
   const stopped = untilToldToStop(timeUp.signal)
@@ -62,8 +60,8 @@ export async function demo(options: DemoOptions): Promise<void> {
   const databaseUrl = await freshDatabase(postgres.url)
   screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
 
-  const world: World = { ...openDemoWorld(systemClock, options), services: drained }
-  const provider = await listen(world.sandbox)
+  const world: World = { ...judge.openDemoWorld(systemClock, options), services: drained }
+  const provider = await judge.listen(world.sandbox)
   stack.defer(() => provider.close())
   const daemon = await startDemoDaemon({
     ...{ app: world.app, dataDir: options.dataDir, services: drained },
@@ -84,14 +82,14 @@ export async function demo(options: DemoOptions): Promise<void> {
     screen.say(line)
   const ended = new AbortController()
   if (options.for !== undefined) void systemClock.sleep(options.for, ended.signal).then(() => timeUp.abort())
-  const telling = tellProgress({ screen, daemon, pool, world, signal: ended.signal })
+  const telling = tellProgress({ judge, screen, daemon, pool, world, signal: ended.signal })
   why = await stopped
   ended.abort()
   await telling
 
   if (why === 'SIGHUP') screen.say('hung up: the demo ends as at Ctrl-C')
   const enough = why === 'time is up' ? timeout.timeUp : timeout.told
-  const summary = await finish({ screen, pool, world }, enough)
+  const summary = await finish({ judge, screen, pool, world }, enough)
   await stack.disposeAsync()
   if (options.json) printLines([JSON.stringify(summary)])
   const { warnings, errors } = log.counts()
@@ -163,6 +161,8 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 interface Scene {
+  /** What holds the rows against the played world. */
+  readonly judge: Awaited<ReturnType<typeof loadSandbox>>
   readonly screen: Screen
   readonly pool: pg.Pool
   readonly world: World
@@ -170,17 +170,17 @@ interface Scene {
 
 /** Tells how it goes until the signal aborts. What cannot be read now is told the next time. */
 async function tellProgress(scene: Scene & { readonly daemon: Daemon; readonly signal: AbortSignal }) {
-  const { screen, daemon, pool, world, signal } = scene
+  const { judge, screen, daemon, pool, world, signal } = scene
   let last = { rows: 0, at: systemClock.monotonic() }
   for (;;) {
     await systemClock.sleep(screen.every, signal)
     if (signal.aborted) return
     try {
-      const figures = await readFigures(daemon.url, pool)
+      const figures = await judge.readFigures(daemon.url, pool)
       const at = systemClock.monotonic()
       const rowsPerSecond = ((figures.rows - last.rows) * 1_000) / (at - last.at)
       last = { rows: figures.rows, at }
-      const lag = await readLag(pool, world, recently(world))
+      const lag = await judge.readLag(pool, world, recently(world))
       const { violations } = world.sandbox.status()
       screen.progress(progressLine(figures, { rowsPerSecond, lag, violations }))
     } catch {
@@ -196,20 +196,20 @@ function recently({ sandbox, speed, origin }: World): number {
 
 /** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
 async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
-  const { screen, pool, world } = scene
+  const { judge, screen, pool, world } = scene
   const { sandbox, app, origin, services, speed } = world
   sandbox.universe.pause()
   screen.say('the school stands still; the daemon reads what is left')
   const playersUntil = sandbox.universe.happened() - playersServedAfter * speed
-  const { check: compare } = compareWith(pool, drainedOf(world), {
+  const { check: compare } = judge.compareWith(pool, drainedOf(world), {
     servedSince: origin,
     ...(services.has('analytics') && { callsUntil: origin - callsServedAfter }),
   })
   const check = async () => {
     const players = services.has('players')
-      ? await comparePlayers(pool, app.id, sandbox.players(app.id), playersUntil)
-      : none
-    return add(await compare(), players)
+      ? await judge.comparePlayers(pool, app.id, sandbox.players(app.id), playersUntil)
+      : judge.noDifference
+    return judge.addDifferences(await compare(), players)
   }
   const giveUp = systemClock.monotonic() + timeoutMs
   let difference: Difference = await check()
@@ -217,9 +217,9 @@ async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
     await systemClock.sleep(250)
     difference = await check()
   }
-  const lag = await readLag(pool, world, origin)
+  const lag = await judge.readLag(pool, world, origin)
   const { requests, violations } = sandbox.status()
-  const { rows, dead_letters, gaps } = await readTotals(pool)
+  const { rows, dead_letters, gaps } = await judge.readTotals(pool)
   return { rows, requests, violations, ...difference, dead_letters, gaps, lag_seconds: lag ?? null }
 }
 

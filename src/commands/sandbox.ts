@@ -1,10 +1,6 @@
 import type { FaultRule, Listening, Sandbox, Switches } from '../../sandbox/src/index.ts'
 import { systemClock } from '../clock/system.ts'
-import { callSearch } from '../provider/analytics/index.ts'
-import { appEvents } from '../provider/classroom/index.ts'
 import type { Plan } from '../provider/limits.ts'
-import { requestLine } from '../provider/operation.ts'
-import { listPlayers } from '../provider/players/index.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
 import { loadSandbox } from './wiring/installation.ts'
@@ -29,7 +25,7 @@ export interface SandboxCommandOptions {
 export async function sandbox(options: SandboxCommandOptions): Promise<void> {
   const stopped = untilToldToStop()
   const module = await loadSandbox()
-  const { createSandbox, demoApp, keepMoving, postTo } = module
+  const { createSandbox, demoApp, greeting, keepMoving, postTo } = module
   const { seed, speed, notify } = options
   const switches = readSwitches(module, options.switch)
   const faults = readFaults(module, options.fault)
@@ -92,38 +88,4 @@ async function open(
       cause: error,
     })
   }
-}
-
-function greeting(
-  { settings, universe }: Sandbox,
-  url: string,
-  { profile, notify }: SandboxCommandOptions,
-): readonly string[] {
-  const { tokenHeader, uidHeader, seed, speed } = settings
-  const [app] = settings.apps
-  if (!app?.rest) throw new Error('the played app has no credential')
-  const { key, secret } = app.rest
-  const { target } = requestLine(appEvents, { region: 'ap', appId: app.id })
-  const end = Math.floor(universe.now() / 1_000) - 120
-  const search = requestLine(callSearch, { appid: app.id, start_ts: end - 3_600, end_ts: end })
-  const list = requestLine(listPlayers, { appId: app.id })
-  return [
-    `the sandbox plays the provider at ${url} (profile ${profile}, seed ${seed}, speed ${speed})`,
-    `app ${app.id}, user ID ${app.uid}, token ${app.token}, in any region`,
-    `call analytics of the plan ${app.plan}, and cloud players: key ${key}, secret ${secret}`,
-    ...(notify === undefined
-      ? []
-      : [`notifications go to ${notify}, signed with ${app.notifications?.secret}`]),
-    '',
-    'try',
-    `  curl -H '${uidHeader}: ${app.uid}' -H '${tokenHeader}: ${app.token}' ${url}${target}`,
-    `  curl -u ${key}:${secret} '${url}${search.target}'`,
-    `  curl -u ${key}:${secret} ${url}${list.target}`,
-    `  curl ${url}/control/status`,
-    'and what really happened',
-    `  curl ${url}/control/truth`,
-    `  curl ${url}/control/players`,
-    '',
-    'Ctrl-C ends it.',
-  ]
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { comparePlayers, compareWith, type Difference } from '../../sandbox/src/compare.ts'
 import type { TruePlayer, TruthLine } from '../../sandbox/src/index.ts'
-import { comparePlayers, compareWith, type Difference } from '../../src/commands/demo/compare.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 

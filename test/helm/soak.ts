@@ -9,9 +9,9 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compareWith } from '../../sandbox/src/compare.ts'
 import { openDemoWorld } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { compareWith } from '../../src/commands/demo/compare.ts'
 import { services, type World } from '../../src/commands/demo/setting.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { parseDuration } from '../../src/settings/duration.ts'

@@ -1,8 +1,8 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Figures, Summary } from '../../../sandbox/src/index.ts'
 import { CommandError } from '../cli/exit.ts'
 import { countText, textTable } from '../cli/output.ts'
-import type { Figures, Summary } from './figures.ts'
 
 /** Where a demo tells how it goes. */
 export interface Screen {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { World } from './setting.ts'
+import type { DemoWorld } from './demo-world.ts'
 
 /** What is told while the demo runs. */
 export interface Figures {
@@ -46,7 +46,7 @@ const lag = `
  */
 export async function readLag(
   pool: pg.Pool,
-  { origin, speed }: World,
+  { origin, speed }: Pick<DemoWorld, 'origin' | 'speed'>,
   since: number,
 ): Promise<number | undefined> {
   const { rows } = await pool.query<{ lag: number | null }>(lag, [origin / 1_000, speed, since / 1_000])

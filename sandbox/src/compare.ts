@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import type { TruePlayer, TruthLine } from '../../../sandbox/src/index.ts'
+import type { TruePlayer } from './players/truth.ts'
+import type { TruthLine } from './truth.ts'
 
 export interface Comparison {
   /** Compares the rows of now with the truth. */
@@ -42,17 +43,17 @@ export function compareWith(pool: pg.Pool, truth: Iterable<TruthLine>, served: S
 
   return {
     check: async () => {
-      let sum = none
+      let sum = noDifference
       for (const key of differing) {
         const difference = await compareRoom(pool, rooms.get(key)!)
         if (difference.lost + difference.duplicates === 0) differing.delete(key)
-        sum = add(sum, difference)
+        sum = addDifferences(sum, difference)
       }
       const beyond = {
         lost: 0,
         duplicates: await countUnheardOf(pool, key => rooms.has(key) || unserved.has(key)),
       }
-      return add(add(sum, beyond), await calls.check())
+      return addDifferences(addDifferences(sum, beyond), await calls.check())
     },
   }
 }
@@ -241,8 +242,8 @@ export interface Difference {
   readonly duplicates: number
 }
 
-export const none: Difference = { lost: 0, duplicates: 0 }
+export const noDifference: Difference = { lost: 0, duplicates: 0 }
 
-export function add(one: Difference, other: Difference): Difference {
+export function addDifferences(one: Difference, other: Difference): Difference {
   return { lost: one.lost + other.lost, duplicates: one.duplicates + other.duplicates }
 }
