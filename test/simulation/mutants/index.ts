@@ -1,0 +1,19 @@
+import { classrooms } from './classrooms.ts'
+import { decoding } from './decoding.ts'
+import { limits } from './limits.ts'
+import { ownership } from './ownership.ts'
+import type { Plant } from './plant.ts'
+import { players } from './players.ts'
+import { progress } from './progress.ts'
+import { ranges } from './ranges.ts'
+
+/** All planted bugs. */
+export const plants: readonly Plant[] = [
+  ...progress,
+  ...ownership,
+  ...limits,
+  ...ranges,
+  ...classrooms,
+  ...players,
+  ...decoding,
+]

@@ -1,0 +1,196 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../../../src/clock/system.ts'
+import { startTestServer } from '../../support/postgres.ts'
+import { type Copy, copyTree } from './copy.ts'
+import { plants } from './index.ts'
+import { editsOf, type Plant, PlantError } from './plant.ts'
+import {
+  type Baseline,
+  figures,
+  judge,
+  type Play,
+  type Played,
+  rotated,
+  unfit,
+  type Verdict,
+} from './play.ts'
+import { simulationsOf } from './simulations.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const usage = `npm run sim:mutants -- [--mutant NAME ...] [--seeds K] [--jobs N] [--minutes M] [--resume FILE] [--json]
+Plants bugs in a copy of the code, one at a time, and plays seeds until the simulation finds something.
+mutant: these alone. seeds: so many at most for each, 20 unless told. jobs: plants at a time.
+minutes: stops then; which plants come first depends on the commit. resume: a record of what was played for this
+commit; what stands in it is not played again.
+Ends with 1 where one escaped, or where a seed fails without a plant too, and with 2 where nothing can be said.`
+
+/** A run that takes longer than this, ms, is stopped: it says nothing. */
+const longestRun = 20 * 60_000
+
+interface Arguments {
+  readonly chosen: readonly Plant[]
+  readonly seeds: number
+  readonly jobs: number
+  readonly minutes: number
+  readonly resume: string | undefined
+  readonly json: boolean
+}
+
+class UsageError extends Error {}
+
+function readArguments(commit: string): Arguments {
+  const { values } = parseArgs({
+    options: {
+      mutant: { type: 'string', multiple: true, default: [] },
+      seeds: { type: 'string', default: '20' },
+      jobs: { type: 'string', default: '1' },
+      minutes: { type: 'string' },
+      resume: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const { mutant, resume, json } = values
+  const [seeds, jobs, minutes] = [values.seeds, values.jobs, values.minutes ?? 'Infinity'].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  const unknown = mutant.find(name => !plants.some(plant => plant.name === name))
+  if (unknown !== undefined) throw new UsageError(`there is no plant ${unknown}`)
+  if (!(seeds >= 1) || !(jobs >= 1) || !(minutes > 0)) throw new UsageError(usage)
+  const ordered = values.minutes === undefined ? plants : rotated(plants, commit)
+  const chosen = mutant.length === 0 ? ordered : plants.filter(({ name }) => mutant.includes(name))
+  return { chosen, seeds, jobs, minutes, resume, json }
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/** Runs a program of the copy to its end. */
+function run(folder: string, args: readonly string[], env: NodeJS.ProcessEnv, signal: AbortSignal) {
+  const { promise, resolve } = Promise.withResolvers<Played>()
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(longestRun)])
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const stop = () => child.kill('SIGKILL')
+  limit.addEventListener('abort', stop, { once: true })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  child.on('close', exitCode => {
+    limit.removeEventListener('abort', stop)
+    resolve({ exitCode, said })
+  })
+  return promise
+}
+
+/** Plays a seed in the planted copy, or in the one that is as the code is. */
+function playIn(planted: Copy, well: Copy, env: NodeJS.ProcessEnv, signal: AbortSignal): Play {
+  return async (plant, seed, isPlanted) => {
+    let last: Played = { exitCode: 0, said: '' }
+    for (const args of simulationsOf(plant, seed)) {
+      if (signal.aborted) break
+      const played = await run((isPlanted ? planted : well).folder, args, env, signal)
+      if (played.exitCode === 1) return played
+      if (played.exitCode !== 0) last = played
+    }
+    return last
+  }
+}
+
+interface Recorded extends Verdict {
+  readonly commit: string
+}
+
+/** Verdicts of this very code. */
+function readRecord(file: string | undefined, commit: string): readonly Verdict[] {
+  if (file === undefined || !existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
+  return lines.map(line => JSON.parse(line) as Recorded).filter(each => each.commit === commit)
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+}
+
+/** All plants fit the code, or the first that does not is told. */
+function tryAll(copy: Copy): void {
+  for (const plant of plants) {
+    copy.plant(plant)
+    copy.restore()
+  }
+}
+
+async function main(): Promise<number> {
+  const commit = git('rev-parse', 'HEAD')
+  const { chosen, seeds, jobs, minutes, resume, json } = readArguments(commit)
+  const began = systemClock.monotonic()
+  const passed = () => (systemClock.monotonic() - began) / 60_000
+  const ended = new AbortController()
+  const timeUp = Number.isFinite(minutes) ? [AbortSignal.timeout(minutes * 60_000)] : []
+  const signal = AbortSignal.any([ended.signal, ...timeUp])
+  const record = readRecord(resume, commit).filter(({ plant }) => chosen.some(({ name }) => name === plant))
+  const verdicts: Verdict[] = [...record]
+  const left = chosen.filter(({ name }) => !record.some(({ plant }) => plant === name))
+  if (record.length > 0) say(`${record.length} plants stand in the record of this commit`)
+  const well = copyTree(root)
+  const copies: Copy[] = [well]
+  const baseline: Baseline = new Map()
+  const server = await startTestServer()
+  try {
+    tryAll(well)
+    const env = { ...process.env, TEST_PG: server.url }
+    const played = { count: 0 }
+    const work = async () => {
+      const copy = copyTree(root)
+      copies.push(copy)
+      const play = playIn(copy, well, env, signal)
+      for (let plant = left.shift(); plant && !signal.aborted; plant = left.shift()) {
+        copy.plant(plant)
+        const ports = { play, baseline, now: systemClock.monotonic, signal }
+        const verdict = await judge(plant, { first: 1, most: seeds }, ports)
+        copy.restore()
+        if (!verdict) return
+        verdicts.push(verdict)
+        played.count += 1
+        if (resume !== undefined) appendFileSync(resume, `${JSON.stringify({ ...verdict, commit })}\n`)
+        const rest = (passed() / played.count) * left.length
+        say(
+          `${verdicts.length}/${chosen.length} ${line(verdict)} (${verdict.seconds} s; about ${Math.ceil(rest)} min left)`,
+        )
+      }
+    }
+    await Promise.all(Array.from({ length: jobs }, work))
+  } finally {
+    ended.abort()
+    await server.stop()
+    for (const copy of copies) copy.remove()
+  }
+  if (json) process.stdout.write(`${JSON.stringify({ commit, minutes: passed(), verdicts })}\n`)
+  const failing = await unfit(baseline)
+  for (const each of failing) say(each)
+  say(figures(verdicts, plants, passed()))
+  return verdicts.every(({ caught }) => caught) && failing.length === 0 ? 0 : 1
+}
+
+function line({ plant, caught, seeds, text }: Verdict): string {
+  if (caught) return `${plant}: caught by ${text}`
+  return `${plant}: NOT CAUGHT by ${seeds} seeds${text === '' ? '' : ` (${text})`}: ${sayingOf(plant)}`
+}
+
+function sayingOf(name: string): string {
+  const plant = plants.find(each => each.name === name)!
+  return `${plant.says}, in ${editsOf(plant)[0]!.file}`
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const isTold = error instanceof UsageError || error instanceof PlantError
+  say(isTold ? error.message : String(error instanceof Error ? error.stack : error))
+  process.exitCode = 2
+}

@@ -1,0 +1,145 @@
+import type { Plant } from './plant.ts'
+
+/** What a simulation said in the end. */
+export interface Played {
+  /** Null where it was stopped from outside. */
+  readonly exitCode: number | null
+  /** All that it wrote for people. */
+  readonly said: string
+}
+
+/** Plays one seed of a run as the plant demands it. `planted`: with the bug. */
+export type Play = (plant: Plant, seed: number, planted: boolean) => Promise<Played>
+
+/** `found`: something is not as it must be; `broken`: the simulation did not come to its end, which says nothing. */
+export type Outcome =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'found'; readonly finding: string }
+  | { readonly kind: 'broken'; readonly why: string }
+
+/** The line that tells that a run failed, and the lines that tell of what. */
+const failed = /\bFAILED\b/
+const told =
+  /^\s*(?:lost|duplicate|different|gap|complete|limit|debit|owed|metric|breaches)\b[^\n]*(?:\n {4}.*)?/m
+const longestFinding = 160
+
+/** What a run shows. A process that dies without saying what it found has found nothing. */
+export function outcomeOf({ exitCode, said }: Played): Outcome {
+  if (exitCode === 0) return { kind: 'passed' }
+  const line = said.split('\n').find(each => failed.test(each))
+  if (exitCode !== 1 || line === undefined) {
+    const last = said.trimEnd().split('\n').at(-1) ?? ''
+    return { kind: 'broken', why: `exit ${exitCode}: ${short(last)}` }
+  }
+  return { kind: 'found', finding: short(told.exec(said)?.[0] ?? line) }
+}
+
+function short(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ').slice(0, longestFinding)
+}
+
+/** What became of one plant. */
+export interface Verdict {
+  readonly plant: string
+  readonly caught: boolean
+  /** Seeds that were played, the one that caught it at the end. */
+  readonly seeds: number
+  readonly seconds: number
+  /** Of one that was caught, what was found first; of one that was not, why seeds said nothing, if any did not. */
+  readonly text: string
+}
+
+/** What is known of seeds without a plant, by what the run is like. */
+export type Baseline = Map<string, Promise<Outcome>>
+
+/**
+ * Plays seeds from `first` on, `most` at most, until one finds something that it does not find without the plant too.
+ * Undefined where `signal` ended it.
+ */
+export async function judge(
+  plant: Plant,
+  { first, most }: { readonly first: number; readonly most: number },
+  {
+    play,
+    baseline,
+    now,
+    signal,
+  }: {
+    readonly play: Play
+    readonly baseline: Baseline
+    /** Monotonic, ms. */
+    readonly now: () => number
+    readonly signal: AbortSignal
+  },
+): Promise<Verdict | undefined> {
+  const began = now()
+  const seconds = () => Math.round((now() - began) / 1_000)
+  const broken = new Map<string, number>()
+  for (let seed = first; seed < first + most; seed++) {
+    const outcome = outcomeOf(await play(plant, seed, true))
+    if (signal.aborted) return undefined
+    if (outcome.kind === 'broken') broken.set(outcome.why, seed)
+    if (outcome.kind !== 'found') continue
+    const well = await withoutPlant(plant, seed, play, baseline)
+    if (signal.aborted) return undefined
+    if (well.kind !== 'passed') continue
+    return {
+      plant: plant.name,
+      caught: true,
+      seeds: seed - first + 1,
+      seconds: seconds(),
+      text: `seed ${seed}: ${outcome.finding}`,
+    }
+  }
+  const text = [...broken].map(([why, seed]) => `seed ${seed} ended with ${why}`).join('; ')
+  return { plant: plant.name, caught: false, seeds: most, seconds: seconds(), text }
+}
+
+function withoutPlant(plant: Plant, seed: number, play: Play, baseline: Baseline): Promise<Outcome> {
+  const key = JSON.stringify([plant.about, plant.demands, seed])
+  const known = baseline.get(key)
+  if (known) return known
+  const outcome = play(plant, seed, false).then(outcomeOf)
+  baseline.set(key, outcome)
+  return outcome
+}
+
+/** Seeds that do not pass without a plant either. */
+export async function unfit(baseline: Baseline): Promise<readonly string[]> {
+  const outcomes = await Promise.all(
+    [...baseline].map(async ([run, outcome]) => ({ run, outcome: await outcome })),
+  )
+  return outcomes.flatMap(({ run, outcome }) => {
+    if (outcome.kind === 'passed') return []
+    return [`without a plant ${run} ends with ${outcome.kind === 'found' ? outcome.finding : outcome.why}`]
+  })
+}
+
+/** The line of figures at the end. */
+export function figures(verdicts: readonly Verdict[], plants: readonly Plant[], minutes: number): string {
+  const fromContract = new Set(plants.filter(({ from }) => from === 'contract').map(({ name }) => name))
+  const caught = verdicts.filter(verdict => verdict.caught)
+  const ofContract = verdicts.filter(({ plant }) => fromContract.has(plant))
+  const seeds = verdicts.reduce((sum, verdict) => sum + verdict.seeds, 0)
+  return [
+    `plants: ${caught.length} of ${verdicts.length} caught`,
+    `from the contract ${ofContract.filter(verdict => verdict.caught).length} of ${ofContract.length}`,
+    `${plants.length} in all`,
+    `${seeds} seeds`,
+    `${minutes.toFixed(1)} minutes`,
+  ].join(', ')
+}
+
+/** The plants in an order that begins elsewhere for each commit and mixes their groups. */
+export function rotated(plants: readonly Plant[], commit: string): readonly Plant[] {
+  const mixed = plants.toSorted((a, b) => mark(a.name) - mark(b.name))
+  const start = mixed.length === 0 ? 0 : Number.parseInt(commit.slice(0, 8), 16) % mixed.length
+  return [...mixed.slice(start), ...mixed.slice(0, start)]
+}
+
+/** FNV-1a. */
+function mark(text: string): number {
+  let sum = 0x811c9dc5
+  for (const letter of text) sum = Math.imul(sum ^ letter.charCodeAt(0), 0x01000193)
+  return sum >>> 0
+}
