@@ -1,4 +1,4 @@
-export type { MetricPoints } from './analytics/metrics.ts'
+export type { MetricPoints, TrueSeries } from './analytics/metrics.ts'
 export type { Subject } from './analytics/realtime.ts'
 export type { ServedCall } from './analytics/search.ts'
 export type { ServedSession } from './analytics/sessions.ts'

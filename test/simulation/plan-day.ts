@@ -12,6 +12,8 @@ import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import type { Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
+import { examineAnalytics } from './oracle/analytics.ts'
+import type { Examination, Finding } from './oracle/examination.ts'
 import type { FaultWindow } from './plan-draw.ts'
 import { examinePlan, type PlanFindings } from './plan-oracle.ts'
 import { createTrace } from './trace.ts'
@@ -71,6 +73,7 @@ export interface Patch {
 export interface PlanDayResult extends PlanFindings {
   /** What must never happen and happened. */
   readonly breaches: readonly string[]
+  readonly findings: readonly Finding[]
   readonly boots: number
 }
 
@@ -168,11 +171,32 @@ class PlanDay {
       plans: Object.fromEntries(this.#config.apps.map(({ id, plan }) => [id, plan])),
       reading: this.#options.reading ?? 'joint',
     })
+    const judged = await examineAnalytics(this.#examination(end))
     for (const { process, daemon } of this.#daemons.values()) {
       await this.#kernel.kill(process)
       await daemon.close()
     }
-    return { ...findings, breaches: this.#watch.breaches, boots: this.#boots }
+    return { ...findings, findings: judged, breaches: this.#watch.breaches, boots: this.#boots }
+  }
+
+  #examination(end: number): Examination {
+    const { faults = [], kills = 0, outage, cuts = 0, stalls = 0, reading } = this.#options
+    const { apps } = engineSettings(this.#config)
+    const seriesOf = ({ windows }: AppSettings) =>
+      Object.entries(windows).map(
+        ([stream, { series = [] }]) => [stream, series.map(({ key }) => key)] as const,
+      )
+    return {
+      sandbox: this.#sandbox,
+      rows: async <Row>(text: string) => (await this.#database.rows<Row & object>(text)) as readonly Row[],
+      ...{ start, end, faults, isEnd: true },
+      healed: start + Math.max(0, ...faults.map(({ to }) => to)),
+      isInterrupted: kills + cuts + stalls > 0 || outage !== undefined,
+      apps: this.#config.apps.map(({ id, plan }) => ({ id, plan, regions: ['eu'] })),
+      streams: [...new Set(apps.flatMap(({ windows, details }) => Object.keys({ ...windows, ...details })))],
+      ...(reading && { counters: reading }),
+      series: Object.fromEntries(apps.flatMap(seriesOf)),
+    }
   }
 
   #scheduleFaults(): void {

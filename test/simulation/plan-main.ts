@@ -81,4 +81,9 @@ const result = await runPlanDay({
 const seconds = Math.round((systemClock.monotonic() - began) / 1_000)
 process.stdout.write(`${JSON.stringify({ plan, hours, seed, ...world, ...result, seconds })}\n`)
 await server.stop()
-pronounce({ ...wrongFigures(result), ...avoidable(result, hours * hour) })
+const { findings } = result
+pronounce({
+  ...wrongFigures(result),
+  ...avoidable(result, hours * hour),
+  ...(findings.length > 0 && { findings }),
+})

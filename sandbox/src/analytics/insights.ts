@@ -63,7 +63,7 @@ export class Insights {
     const to = Math.min(from + step * 1_000, known)
     const isOver = to < known
     const key = `${ts}/${step}`
-    const settled = this.#settled.get(key)
+    const settled = isOver ? this.#settled.get(key) : undefined
     if (settled) return settled
     const usage = usageOf(to > from ? this.#calls.during(from, to) : [], from, to)
     if (isOver) this.#settled.set(key, usage)

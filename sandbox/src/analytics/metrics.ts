@@ -25,6 +25,12 @@ interface Series {
   readonly moments: readonly number[]
 }
 
+/** The same with the session that it is of, and its values. */
+export interface TrueSeries extends Series {
+  readonly sid: string
+  readonly values: readonly (number | string)[]
+}
+
 export interface MetricPoints {
   /** Values that are numbers. */
   readonly points: number
@@ -69,6 +75,17 @@ export function countPoints(call: Call, settings: Settings, now: number): Metric
   return { points, malformed }
 }
 
+/** All values of the sessions of a call from its beginning to `now`, a series at a time. */
+export function* seriesOfCall(call: Call, settings: Settings, now: number): Generator<TrueSeries> {
+  const reading = { call, settings, now, asked: { start: 0, end: inSeconds(now) } }
+  for (const session of sessionsWithMetrics(reading)) {
+    for (const series of seriesOf(session, reading)) {
+      const values = series.moments.map(valuesOf(session, series, reading))
+      yield { sid: session.sid, ...series, values }
+    }
+  }
+}
+
 function sessionsWithMetrics({ call, settings, now }: Reading): readonly CallSession[] {
   const { vanishingSid } = settings.quirks
   return call.sessions.filter(({ sid, joinedAt }) => {
@@ -77,22 +94,28 @@ function sessionsWithMetrics({ call, settings, now }: Reading): readonly CallSes
 }
 
 function dataOf(session: CallSession, reading: Reading): readonly object[] {
-  const { call, settings } = reading
-  const quality = isBadCall(call.callId) ? 'bad' : 'usual'
+  const { settings } = reading
   return seriesOf(session, reading).map(series => {
     const { mid, peer, moments } = series
-    const vital = vitals[mid]
-    const hash = hashOf(session.sid, mid, peer)
-    const isWord = wordsAmong(session, series, settings)
-    const valueAt = (moment: number): number | string => {
-      if (isWord?.(moment)) return 'n/a'
-      return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
-    }
+    const valueAt = valuesOf(session, series, reading)
     const form = forms[settings.switches.kvs]
     const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
     const kvs = moments.map(moment => form(moment, valueAt(moment)))
     return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
   })
+}
+
+/** The value of each moment. */
+function valuesOf(session: CallSession, series: Series, { call, settings }: Reading) {
+  const { mid, peer } = series
+  const quality = isBadCall(call.callId) ? 'bad' : 'usual'
+  const vital = vitals[mid]
+  const hash = hashOf(session.sid, mid, peer)
+  const isWord = wordsAmong(session, series, settings)
+  return (moment: number): number | string => {
+    if (isWord?.(moment)) return 'n/a'
+    return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
+  }
 }
 
 /** The document does not show what a pair looks like. */

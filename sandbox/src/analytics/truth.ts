@@ -4,8 +4,8 @@ import type { Settings } from '../options.ts'
 import type { Universe } from '../universe.ts'
 import type { AppWorld } from '../world.ts'
 import { type Equipment, equipmentOf } from './equipment.ts'
-import type { QualitySeries } from './insights.ts'
-import { countPoints, type MetricPoints } from './metrics.ts'
+import type { Moment, QualitySeries } from './insights.ts'
+import { countPoints, type MetricPoints, seriesOfCall, type TrueSeries } from './metrics.ts'
 import type { QualityMetric } from './quality.ts'
 import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
@@ -32,8 +32,11 @@ export interface AnalyticsTruth {
   calls(): Iterable<TrueCall>
   /** Values of all sessions until now; undefined where there is no such call. */
   points(callId: string): MetricPoints | undefined
-  usage(metric: UsageMetric, granularity: Granularity, ts: number): number
-  quality(series: QualitySeries, ts: number): number
+  /** Those values, a series at a time; nothing where there is no such call. */
+  series(callId: string): Iterable<TrueSeries>
+  /** In the end, or to whom asked at a moment. */
+  usage(metric: UsageMetric, granularity: Granularity, ts: number, moment?: Moment): number
+  quality(series: QualitySeries, ts: number, moment?: Moment): number
   realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
   /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
   servedFrom(operation: string, ts: number, step: number): number
@@ -58,8 +61,13 @@ export function analyticsTruth(
       const now = universe.happened()
       return call && call.createdAt <= now ? countPoints(call, settings, now) : undefined
     },
-    usage: (metric, granularity, ts) => insights.usage(metric, granularity, ts, inTheEnd()),
-    quality: (series, ts) => insights.quality(series, ts, inTheEnd()),
+    series: callId => {
+      const call = world.calls.find(callId)
+      const now = universe.happened()
+      return call && call.createdAt <= now ? seriesOfCall(call, settings, now) : []
+    },
+    usage: (metric, granularity, ts, moment = inTheEnd()) => insights.usage(metric, granularity, ts, moment),
+    quality: (series, ts, moment = inTheEnd()) => insights.quality(series, ts, moment),
     servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
     isTightHour: (group, at) => isTightHour(settings, app, group, at),
     realtimeUsage: (subject, metric, ts) => valueOfUsage(world.calls, subject, metric, ts),

@@ -43,4 +43,8 @@ export interface Examination {
   readonly isEnd: boolean
   /** Streams that are on, of a run that has not all of them. */
   readonly streams?: readonly string[]
+  /** Whether the operator knows that endpoints with one table of limits count apart; `joint` where it is not said. */
+  readonly counters?: 'joint' | 'split'
+  /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
+  readonly series?: Readonly<Record<string, readonly string[]>>
 }

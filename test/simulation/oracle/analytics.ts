@@ -1,0 +1,20 @@
+import { examineCalls } from './calls.ts'
+import { examineDebits } from './debits.ts'
+import type { Examination, Finding } from './examination.ts'
+import { examineInsights } from './insights.ts'
+import { examineLimits } from './limits.ts'
+import { examineRealtime } from './realtime.ts'
+import { examineSamples } from './samples.ts'
+import { examineSessions } from './sessions.ts'
+
+const subjects = [
+  ...[examineLimits, examineDebits, examineCalls, examineSessions, examineSamples],
+  ...[examineInsights, examineRealtime],
+]
+
+/** All that is judged of call analytics, of limits and of debits. */
+export async function examineAnalytics(examination: Examination): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (const examine of subjects) findings.push(...(await examine(examination)))
+  return findings
+}

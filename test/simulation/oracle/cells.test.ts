@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examineAnalytics } from './analytics.ts'
+import { type Filled, fillAnalytics } from './filled.ts'
+
+let filled: Filled
+
+beforeAll(async () => {
+  filled = await fillAnalytics()
+})
+afterAll(() => filled.close())
+
+/** One row of a table. */
+const one = (table: string) => `ctid = (select ctid from analytics.${table} limit 1)`
+const some = (table: string) => `update analytics.${table} set`
+
+/** What somebody did to a database that holds all there is, and what must be said of it. */
+const planted: readonly (readonly [what: string, sql: string, found: RegExp])[] = [
+  [
+    'a call of nobody',
+    `update analytics.call set call_id = 'x' where ${one('call')}`,
+    /^different: .*x is of nobody/,
+  ],
+  ['a call that is gone', `delete from analytics.call where ${one('call')}`, /^lost: demo calls/],
+  ['another channel', `${some('call')} cname = 'x' where ${one('call')}`, /^different: demo calls cname/],
+  [
+    'another begin',
+    `${some('call')} created_at = created_at + interval '1 s' where ${one('call')}`,
+    /calls created_at/,
+  ],
+  [
+    'another end',
+    `${some('call')} destroyed_at = destroyed_at - interval '1 s' where finished`,
+    /calls destroyed_at/,
+  ],
+  ['no end', `${some('call')} finished = false where ${one('call')}`, /calls finished/],
+  [
+    'a call known too early',
+    `${some('call')} first_seen_at = first_seen_at - interval '1 h'`,
+    /calls first_seen_at/,
+  ],
+  ['something beside a call', `${some('call')} extra = '{"a":1}' where ${one('call')}`, /calls extra/],
+  [
+    'a session of nobody',
+    `update analytics.call_session set sid = 'x' where ${one('call_session')}`,
+    /x is of nobody/,
+  ],
+  [
+    'a session that is gone',
+    `delete from analytics.call_session where ${one('call_session')}`,
+    /^lost: demo call-sessions/,
+  ],
+  ...(['cname', 'uid', 'network', 'platform', 'sdk_version', 'device_type'] as const).map(column => {
+    const sql = `${some('call_session')} ${column} = 'x' where ${one('call_session')}`
+    return [`another ${column}`, sql, new RegExp(`^different: demo call-sessions ${column}`)] as const
+  }),
+  [
+    'a speaker',
+    `${some('call_session')} speaker = not speaker where ${one('call_session')}`,
+    /call-sessions speaker/,
+  ],
+  [
+    'a later join',
+    `${some('call_session')} joined_at = joined_at + interval '1 s' where ${one('call_session')}`,
+    /joined_at/,
+  ],
+  [
+    'a later leave',
+    `${some('call_session')} left_at = left_at + interval '1 s' where ${one('call_session')}`,
+    /left_at/,
+  ],
+  ['still there', `${some('call_session')} finished = false where ${one('call_session')}`, /call-sessions/],
+  [
+    'a value changed',
+    `${some('session_metric')} value = value + 1 where ${one('session_metric')}`,
+    /^different: call-metrics value/,
+  ],
+  [
+    'a value moved',
+    `${some('session_metric')} at = at + interval '1 s' where ${one('session_metric')}`,
+    /^different: call-metrics value/,
+  ],
+  [
+    'a value of another peer',
+    `${some('session_metric')} peer_uid = '7' where ${one('session_metric')}`,
+    /^different: call-metrics: of nobody/,
+  ],
+  [
+    'a value that is gone',
+    `delete from analytics.session_metric where ${one('session_metric')}`,
+    /^lost: call-metrics/,
+  ],
+  [
+    'nothing beside a value',
+    `${some('session_metric')} extra = null where ${one('session_metric')}`,
+    /call-metrics extra/,
+  ],
+  [
+    'another usage',
+    `${some('usage_insight')} value = value + 1 where ${one('usage_insight')}`,
+    /usage-insight.* value/,
+  ],
+  [
+    'another hour',
+    `${some('usage_insight')} at = at + interval '90 d' where ${one('usage_insight')}`,
+    /was in no answer/,
+  ],
+  ['another revision', `${some('usage_insight')} revision = 2 where ${one('usage_insight')}`, /revision/],
+  ['read at another time', `${some('usage_insight')} fetched_at = fetched_at + interval '1 h'`, /fetched_at/],
+  [
+    'another granularity',
+    `${some('usage_insight')} granularity = 'day' where ${one('usage_insight')}`,
+    /of no question/,
+  ],
+  [
+    'another number of users',
+    `${some('usage_realtime')} value = value + 1 where ${one('usage_realtime')}`,
+    /realtime-usage.* value/,
+  ],
+  [
+    'another window',
+    `${some('usage_realtime')} at = at - interval '90 d' where ${one('usage_realtime')}`,
+    /was in no answer/,
+  ],
+  [
+    'nothing beside a window',
+    `${some('usage_realtime')} extra = null where ${one('usage_realtime')}`,
+    /realtime-usage.* extra/,
+  ],
+  [
+    'a channel that nobody asked about',
+    `${some('usage_realtime')} cname = 'x' where ${one('usage_realtime')}`,
+    /was in no answer/,
+  ],
+  [
+    'fewer debits',
+    `delete from ingest.debit where n = 3; update ingest.budget set last_n = last_n - 1`,
+    /^debit: /,
+  ],
+]
+
+describe('what is stored of call analytics', () => {
+  it('is right where it was stored by hand', async () => {
+    expect(await filled.after('select 1', examineAnalytics)).toEqual([])
+  })
+
+  it.each(planted)('%s is found', async (_, sql, found) => {
+    const findings = await filled.after(sql, examineAnalytics)
+    expect(findings.filter(text => found.test(text))).not.toEqual([])
+  })
+})

@@ -1,0 +1,63 @@
+import { groupOf } from './contract.ts'
+import type { Examination, Finding } from './examination.ts'
+
+interface Debited {
+  readonly app: string
+  readonly operation: string
+  readonly debits: number
+}
+
+/** By name of the operation; requests of other operations have no ledger. */
+const debited: ReadonlySet<string> = new Set([
+  ...Object.keys(groupOf),
+  ...['appEvents', 'createPlayer', 'deletePlayer', 'listPlayers'],
+])
+
+/** What is assumed of a history that went back stands for requests that nobody can name. */
+const assumed = 'lost history'
+
+/**
+ * Nothing arrives that was not debited before. `wasted`: how many debits of an app and operation may stand for requests
+ * that never arrived, because who made them was killed or the line broke; not judged where it is not said. Debits older
+ * than two days are not kept, so that a longer run is counted by its heads.
+ */
+export async function examineDebits(examination: Examination, wasted?: number): Promise<readonly Finding[]> {
+  const { sandbox, rows } = examination
+  const arrived = new Map<string, number>()
+  for (const { app = '', operation = '' } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    if (debited.has(operation))
+      arrived.set(`${app} ${operation}`, (arrived.get(`${app} ${operation}`) ?? 0) + 1)
+  }
+  const heads = await rows<{ forgotten: boolean; total: number }>(
+    `select coalesce(bool_or(b.last_n > coalesce(d.kept, 0)), false) as forgotten, coalesce(sum(b.last_n), 0)::float8 as total
+     from ingest.budget b
+     left join lateral (select count(*) as kept from ingest.debit d
+                        where d.scope = b.scope and d.limit_group = b.limit_group) d on true`,
+  )
+  const { forgotten, total } = heads[0]!
+  if (forgotten) {
+    const all = [...arrived.values()].reduce((sum, count) => sum + count, 0)
+    return all > total ? [{ kind: 'debit', text: `${all} requests arrived and ${total} were debited` }] : []
+  }
+  const made = await rows<Debited>(
+    `select app_id as app, operation, count(*)::float8 as debits from ingest.debit group by 1, 2`,
+  )
+  const debits = new Map<string, number>()
+  for (const { app, operation, debits: count } of made)
+    debits.set(`${app} ${operation.split('.').at(-1)!}`, count)
+  const spare = made
+    .filter(({ operation }) => operation === assumed)
+    .reduce((sum, { debits }) => sum + debits, 0)
+  const findings: Finding[] = []
+  for (const key of new Set([...arrived.keys(), ...debits.keys()])) {
+    const [came = 0, counted = 0] = [arrived.get(key), debits.get(key)]
+    if (came > counted + spare)
+      findings.push({ kind: 'debit', text: `${key}: ${came} requests arrived and ${counted} were debited` })
+    if (wasted !== undefined && !key.endsWith(` ${assumed}`) && counted - came > wasted)
+      findings.push({
+        kind: 'debit',
+        text: `${key}: ${counted} were debited and only ${came} requests arrived`,
+      })
+  }
+  return findings
+}

@@ -1,0 +1,59 @@
+import type { TrueCall } from '../../../sandbox/src/index.ts'
+import { type Asked, askedOf } from './asked.ts'
+import { firstReach } from './calls.ts'
+import { type Allowance, allowanceOf, groupOf } from './contract.ts'
+import type { Examination } from './examination.ts'
+
+const day = 86_400_000
+/** How much of a day's requests a group may have left and still count as one that had no room for more. */
+const spent = 0.9
+/** After a call has ended its details are read within this, where there is room for them, ms. */
+const longestUnread = 3_600_000
+
+/** The part of a call that is asked about, both ends included; Unix seconds. */
+export interface Extent {
+  readonly from: number
+  readonly to: number
+}
+
+/** A call that is said to end before it begins is asked about at its begin. */
+export function extentOf({ item }: TrueCall): Extent {
+  return { from: item.created_ts, to: Math.max(item.created_ts, item.destroyed_ts) }
+}
+
+/** Whether the sessions of a call and their values could be had for as long as it takes, and must be there. */
+export function areDetailsDue(examination: Examination, call: TrueCall, allowance: Allowance): boolean {
+  const { start, healed, end, isEnd } = examination
+  if (!isEnd || call.destroyedAt === undefined) return false
+  const isReachable = call.createdAt > start - (allowance.availableData - firstReach) * 1_000
+  return isReachable && Math.max(call.destroyedAt, healed) + longestUnread < end
+}
+
+/** Whether a group had requests left for what was not asked, by all apps of its credential together. */
+export function hasRoom(examination: Examination, app: string, operation: string): boolean {
+  const { sandbox, apps, start, end, counters } = examination
+  const group = groupOf[operation]!
+  const keyOf = (id: string) => sandbox.settings.apps.find(one => one.id === id)?.rest?.key ?? id
+  const sharing = apps.filter(({ id }) => keyOf(id) === keyOf(app))
+  const perDay = Math.min(
+    ...sharing.flatMap(({ plan }) =>
+      (allowanceOf(group, plan)?.rates ?? [])
+        .filter(({ window }) => window === 86_400)
+        .map(({ requests }) => requests),
+    ),
+  )
+  const ids = new Set(sharing.map(({ id }) => id))
+  const isCounted = (asked: Asked) =>
+    counters === 'split' ? asked.operation === operation : asked.group === group
+  const made = askedOf(examination).filter(asked => isCounted(asked) && ids.has(asked.app)).length
+  return made < (spent * perDay * (end - start)) / day
+}
+
+/** Calls of which the ledger says that details are lost, by app and stream. */
+export async function callsGivenUp({ rows }: Examination): Promise<ReadonlySet<string>> {
+  const gaps = await rows<{ key: string }>(
+    `select app_id || ' ' || stream || ' ' || series as key from ingest.gap
+     where stream in ('call-sessions', 'call-metrics') and state in ('lost', 'absent', 'open')`,
+  )
+  return new Set(gaps.map(({ key }) => key))
+}

@@ -1,0 +1,111 @@
+import { type Asked, Findings, say } from './asked.ts'
+import { insightLateness, insightRound } from './contract.ts'
+import type { Examination, Finding } from './examination.ts'
+import { isServed, promisedSeries, type Series, timesIn, trueValue } from './promised.ts'
+import { noted, sameJson } from './samples.ts'
+
+interface StoredInsight {
+  readonly app: string
+  readonly stream: 'usage-insight' | 'quality-insight'
+  readonly product: string
+  readonly metric: string
+  readonly granularity: string
+  /** Unix seconds. */
+  readonly at: number
+  readonly value: number
+  readonly revision: number
+  readonly fetched: number
+  readonly extra: unknown
+}
+
+/** From an answer to its row, seconds. */
+const longestStoring = 120
+
+/** Every cell of analytics.usage_insight and analytics.quality_insight. Which values are missing, `ledger.ts` says. */
+export async function examineInsights(examination: Examination): Promise<readonly Finding[]> {
+  const found = new Findings()
+  const series = promisedSeries(examination).filter(({ stream }) => stream.endsWith('insight'))
+  const columns = `metric, granularity, extract(epoch from at)::float8 as at, value, revision,
+                   extract(epoch from fetched_at)::float8 as fetched, extra`
+  const stored = await examination.rows<StoredInsight>(
+    `select app_id as app, 'usage-insight' as stream, '' as product, ${columns} from analytics.usage_insight
+     union all select app_id, 'quality-insight', product, ${columns} from analytics.quality_insight`,
+  )
+  const bySeries = Map.groupBy(stored, nameOf)
+  for (const each of series) {
+    const answers = answersOf(examination, each)
+    for (const row of bySeries.get(nameOf(each)) ?? []) {
+      const served = answers.get(row.at)
+      if (served) compare(examination, found, { series: each, served, row })
+      else found.add('different', nameOf(each), `${say(row.at)} was in no answer: ${row.value}`)
+    }
+    bySeries.delete(nameOf(each))
+  }
+  for (const name of bySeries.keys()) found.add('different', 'insights', `of no question: ${name}`)
+  return found.list()
+}
+
+function nameOf(
+  of: Pick<StoredInsight, 'app' | 'product' | 'metric'> & { stream: string; granularity: string },
+) {
+  return [of.app, of.stream, of.product, of.metric, of.granularity].join(' ')
+}
+
+/** Of each time the questions whose answers told its value, in their order. */
+function answersOf({ sandbox }: Examination, series: Series): ReadonlyMap<number, readonly Asked[]> {
+  const truth = sandbox.analytics(series.app)
+  const answers = new Map<number, Asked[]>()
+  for (const asked of series.asked) {
+    for (const at of timesIn(series, asked)) {
+      if (!isServed(truth, series, at, asked)) continue
+      const known = answers.get(at)
+      if (known) known.push(asked)
+      else answers.set(at, [asked])
+    }
+  }
+  return answers
+}
+
+interface Told {
+  readonly series: Series
+  readonly served: readonly Asked[]
+  readonly row: StoredInsight
+}
+
+function compare(examination: Examination, found: Findings, { series, served, row }: Told): void {
+  const { sandbox, isInterrupted, end } = examination
+  const truth = sandbox.analytics(series.app)
+  const values = served.map(asked => trueValue(truth, series, row.at, asked))
+  const wrong = (column: string, is: unknown, should: unknown) =>
+    found.add('different', `${nameOf(series)} ${column}`, `${say(row.at)}: ${is} instead of ${should}`)
+  // Of answers that are stored already the last one counts; where a process was killed, none need be.
+  const settled = served.findLastIndex(({ time }) => time < end - longestStoring * 1_000)
+  const counting = isInterrupted ? served : served.slice(Math.max(0, settled))
+  const told = counting.some(({ time }, n) => {
+    const isNear = row.fetched >= time / 1_000 - 1 && row.fetched <= time / 1_000 + longestStoring
+    return isNear && values[served.length - counting.length + n] === row.value
+  })
+  if (!told)
+    wrong('value and fetched_at', `${row.value}, ${say(row.fetched)}`, `${values.at(-1)}, the last told`)
+  const changes = values.filter((value, n) => n > 0 && value !== values[n - 1]).length
+  const isSurely = !isInterrupted && settled === served.length - 1
+  if (isSurely ? row.revision !== changes + 1 : row.revision < 1 || row.revision > changes + 1)
+    wrong('revision', row.revision, changes + 1)
+  const extra = sandbox.settings.switches.unknownFields === 'present' ? noted : null
+  if (!sameJson(row.extra, extra)) wrong('extra', JSON.stringify(row.extra), JSON.stringify(extra))
+  const final = trueValue(truth, series, row.at)
+  if (isFinal(examination, series, row.at) && row.value !== final)
+    wrong('value', row.value, `${final}, the last`)
+}
+
+/** Whether it must have been read after the last time that it could change. */
+function isFinal({ isEnd, start, healed, end }: Examination, series: Series, at: number): boolean {
+  if (!isEnd || !isInsight(series.stream)) return false
+  const settles = at + series.step + insightLateness[series.stream]
+  const isReachable = settles + 2 * insightRound < at + series.allowance.availableData
+  return isReachable && Math.max(settles, start / 1_000, healed / 1_000) + 2 * insightRound < end / 1_000
+}
+
+function isInsight(stream: Series['stream']): stream is keyof typeof insightLateness {
+  return Object.hasOwn(insightLateness, stream)
+}

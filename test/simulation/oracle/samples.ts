@@ -1,0 +1,197 @@
+import type { TrueCall, TrueSeries } from '../../../sandbox/src/index.ts'
+import { askedOf, Findings, say } from './asked.ts'
+import { allowanceOf } from './contract.ts'
+import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom } from './details.ts'
+import type { Examination, Finding } from './examination.ts'
+
+/** All values of a metric of a session, in the order of their times. */
+interface StoredSeries {
+  readonly sid: string
+  readonly peer: string
+  readonly mid: number
+  /** `time=value`, apart by commas. */
+  readonly pairs: string
+  /** What stands beside each, apart by line breaks; null where nothing stands beside any. */
+  readonly extras: string | null
+}
+
+type Switches = Examination['sandbox']['settings']['switches']
+
+/** Every cell of analytics.session_metric, and whether all sessions and values are there that could be had. */
+export async function examineSamples(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, apps, sandbox } = examination
+  const found = new Findings()
+  const measured = new Set(
+    (
+      await rows<{ key: string }>(
+        `select distinct app_id || ' ' || call_id as key from analytics.session_metric`,
+      )
+    ).map(({ key }) => key),
+  )
+  const sids = Map.groupBy(
+    await rows<{ key: string; sid: string }>(
+      `select app_id || ' ' || call_id as key, sid from analytics.call_session`,
+    ),
+    ({ key }) => key,
+  )
+  const lost = await callsGivenUp(examination)
+  const starts = startsOf(examination)
+  for (const { id: app, plan } of apps) {
+    const allowance = allowanceOf('call-details', plan)
+    const isRoomy = ['callSessions', 'callMetrics'].every(
+      each => allowance && hasRoom(examination, app, each),
+    )
+    for (const call of sandbox.analytics(app).calls()) {
+      const key = `${app} ${call.callId}`
+      const hasValues = measured.delete(key)
+      const isDue = isRoomy && allowance !== undefined && areDetailsDue(examination, call, allowance)
+      if (isDue && !lost.has(`${app} call-sessions ${call.callId}`)) {
+        const stored = new Set((sids.get(key) ?? []).map(({ sid }) => sid))
+        for (const { sid } of expectedSessions(call))
+          if (!stored.has(sid)) found.add('lost', `${app} call-sessions`, `${call.callId} ${sid}`)
+      }
+      const mustHave =
+        isDue &&
+        !lost.has(`${app} call-metrics ${call.callId}`) &&
+        !lost.has(`${app} call-sessions ${call.callId}`)
+      if (!hasValues && !mustHave) continue
+      const stored = await seriesIn(examination, app, call.callId)
+      const world = {
+        switches: sandbox.settings.switches,
+        starts: starts.get(key) ?? [],
+        extent: extentOf(call),
+      }
+      compareSeries(found, key, sandbox.analytics(app).series(call.callId), stored, { ...world, mustHave })
+    }
+  }
+  for (const key of measured) found.add('different', 'call-metrics', `of nobody: ${key}`)
+  return found.list()
+}
+
+/** Those whose stay touches what is asked about. */
+function expectedSessions(call: TrueCall) {
+  const { from, to } = extentOf(call)
+  return call.sessions.filter(({ item }) => item.join_ts <= to && item.leave_ts >= from)
+}
+
+/** Where questions about the metrics of a call began, Unix seconds. */
+function startsOf(examination: Examination): ReadonlyMap<string, readonly number[]> {
+  const starts = new Map<string, number[]>()
+  for (const { app, operation, query, from } of askedOf(examination)) {
+    if (operation !== 'callMetrics') continue
+    const key = `${app} ${query.get('call_id')}`
+    const known = starts.get(key)
+    if (!known) starts.set(key, [from])
+    else if (!known.includes(from)) known.push(from)
+  }
+  return starts
+}
+
+function seriesIn({ rows }: Examination, app: string, callId: string): Promise<readonly StoredSeries[]> {
+  return rows<StoredSeries>(
+    `select sid, peer_uid as peer, mid,
+            string_agg(extract(epoch from at)::float8::text || '=' || value::text, ',' order by at) as pairs,
+            case when bool_or(extra is not null) then string_agg(coalesce(extra::text, ''), chr(10) order by at) end as extras
+     from analytics.session_metric where app_id = '${app}' and call_id = '${callId}' group by 1, 2, 3`,
+  )
+}
+
+interface World {
+  readonly switches: Switches
+  readonly starts: readonly number[]
+  readonly extent: Extent
+  /** All values must be there. */
+  readonly mustHave: boolean
+}
+
+function compareSeries(
+  found: Findings,
+  call: string,
+  truth: Iterable<TrueSeries>,
+  stored: readonly StoredSeries[],
+  world: World,
+): void {
+  const left = new Map(stored.map(series => [`${series.sid} ${series.peer} ${series.mid}`, series]))
+  for (const series of truth) {
+    const peer = series.peer === 0 && world.switches.ownPeer === 'absent' ? '' : String(series.peer)
+    const key = `${series.sid} ${peer} ${series.mid}`
+    const row = left.get(key)
+    left.delete(key)
+    compareValues(found, `${call} ${key}`, series, row?.pairs, world)
+    if (row) compareExtras(found, `${call} ${key}`, row, world)
+  }
+  for (const key of left.keys()) found.add('different', 'call-metrics', `of nobody: ${call} ${key}`)
+}
+
+/** Values that are words are not stored. */
+function compareValues(
+  found: Findings,
+  name: string,
+  { moments, values }: TrueSeries,
+  pairs: string | undefined,
+  { extent: { from, to }, mustHave }: World,
+): void {
+  const right = new Map<string, number>()
+  const expected: string[] = []
+  moments.forEach((moment, n) => {
+    const value = values[n]
+    if (typeof value !== 'number') return
+    right.set(String(moment), value)
+    if (moment >= from && moment <= to) expected.push(`${moment}=${value}`)
+  })
+  if (pairs === expected.join(',')) return
+  const have = new Set<string>()
+  for (const pair of pairs?.split(',') ?? []) {
+    const [moment = '', value] = pair.split('=')
+    have.add(moment)
+    if (right.get(moment) !== Number(value))
+      found.add(
+        'different',
+        'call-metrics value',
+        `${name} ${say(Number(moment))}: ${value} instead of ${right.get(moment)}`,
+      )
+  }
+  const missing = expected.map(pair => pair.split('=')[0]!).filter(moment => !have.has(moment))
+  if (mustHave && missing.length > 0)
+    found.add(
+      'lost',
+      'call-metrics',
+      `${name}: ${missing.length} values, the first of ${say(Number(missing[0]))}`,
+    )
+}
+
+/** Beside each value what came behind it; beside the first of an answer what its series and its entry say, too. */
+function compareExtras(found: Findings, name: string, row: StoredSeries, { switches, starts }: World): void {
+  const isThird = switches.kvs === 'triples'
+  const isNoted = switches.unknownFields === 'present'
+  if (row.extras === null) {
+    if (isThird || isNoted) found.add('different', 'call-metrics extra', `${name}: nothing`)
+    return
+  }
+  const times = row.pairs.split(',').map(pair => Number(pair.split('=')[0]))
+  const step = Math.max(1, Math.floor(switches.metricSeconds))
+  row.extras.split('\n').forEach((extra, n) => {
+    const at = times[n]!
+    const plain = isThird ? `[${at % 7}]` : ''
+    const mayBeFirst = starts.some(start => start <= at && at < start + step) || n === 0
+    const mustBeFirst = n === 0
+    const said = { ...(isThird && { pair: [at % 7] }), series: noted, entry: noted }
+    const isFirst = isNoted && extra !== '' && extra !== plain && sameJson(JSON.parse(extra), said)
+    const isRight = isNoted && mustBeFirst ? isFirst : extra === plain || (isFirst && mayBeFirst)
+    if (!isRight) found.add('different', 'call-metrics extra', `${name} ${say(at)}: ${extra || 'nothing'}`)
+  })
+}
+
+/** What a deployment says that says more than the documents do. */
+export const noted = { note: { revision: 3, of: 'the provider' } }
+
+export function sameJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, each]) => [name, sorted(each)])
+}

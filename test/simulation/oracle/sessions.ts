@@ -1,0 +1,82 @@
+import type { TrueCall, TrueSession } from '../../../sandbox/src/index.ts'
+import { askedOf, Findings } from './asked.ts'
+import type { Examination, Finding } from './examination.ts'
+
+interface StoredSession {
+  readonly app: string
+  readonly call: string
+  readonly sid: string
+  readonly cname: string | null
+  readonly uid: string | null
+  readonly network: string | null
+  readonly platform: string | null
+  readonly speaker: boolean | null
+  readonly sdk: string | null
+  readonly device: string | null
+  readonly joined: number | null
+  readonly left: number | null
+  readonly finished: boolean | null
+  readonly extra: unknown
+}
+
+/** Every cell of analytics.call_session. Which sessions are missing, `details.ts` says. */
+export async function examineSessions(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, apps, sandbox } = examination
+  const found = new Findings()
+  const asked = Map.groupBy(
+    askedOf(examination).filter(({ operation }) => operation === 'callSessions'),
+    ({ app, query }) => `${app} ${query.get('call_id')}`,
+  )
+  const stored = await rows<StoredSession>(
+    `select app_id as app, call_id as call, sid, cname, uid, network, platform, speaker, sdk_version as sdk,
+            device_type as device, extract(epoch from joined_at)::float8 as joined,
+            extract(epoch from left_at)::float8 as left, finished, extra
+     from analytics.call_session`,
+  )
+  const calls = new Map<string, TrueCall>()
+  for (const { id } of apps)
+    for (const call of sandbox.analytics(id).calls()) calls.set(`${id} ${call.callId}`, call)
+  for (const [key, members] of Map.groupBy(stored, ({ app, call }) => `${app} ${call}`)) {
+    const sessions = new Map((calls.get(key)?.sessions ?? []).map(session => [session.sid, session]))
+    const times = new Set((asked.get(key) ?? []).map(({ time }) => Math.floor(time / 1_000)))
+    for (const row of members) {
+      const session = sessions.get(row.sid)
+      if (session) compare(found, session, row, times)
+      else found.add('different', `${row.app} call-sessions`, `${row.call} ${row.sid} is of nobody`)
+    }
+  }
+  return found.list()
+}
+
+/** `times`: when its call was asked about, Unix seconds. */
+function compare(
+  found: Findings,
+  { item }: TrueSession,
+  row: StoredSession,
+  times: ReadonlySet<number>,
+): void {
+  const pairs: readonly (readonly [column: string, is: unknown, should: unknown])[] = [
+    ['cname', row.cname, item.cname],
+    ['uid', row.uid, String(item.uid)],
+    ['network', row.network, item.network],
+    ['platform', row.platform, item.platform],
+    ['speaker', row.speaker, item.speaker],
+    ['sdk_version', row.sdk, item.sdk_version],
+    ['device_type', row.device, item.device_type],
+    ['joined_at', row.joined, item.join_ts],
+    ['extra', JSON.stringify(row.extra), 'null'],
+    row.finished === true
+      ? ['left_at', row.left, item.leave_ts]
+      : ['left_at', times.has(row.left ?? 0), true],
+    ['finished', row.finished === true && !item.finished, false],
+    ['finished', row.finished === null, false],
+  ]
+  for (const [column, is, should] of pairs) {
+    if (is !== should)
+      found.add(
+        'different',
+        `${row.app} call-sessions ${column}`,
+        `${row.call} ${row.sid}: ${is} instead of ${should}`,
+      )
+  }
+}
