@@ -15,7 +15,7 @@ import {
   type WorkSource,
 } from './ranges/group-scheduler.ts'
 import { ItemSource } from './ranges/item-source.ts'
-import type { Pacers } from './ranges/pacer.ts'
+import type { Pacer, Pacers } from './ranges/pacer.ts'
 import { createRangeRules, type RangeRules } from './ranges/range-rules.ts'
 import { createShortage, type Shortage } from './ranges/shortage.ts'
 import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
@@ -114,7 +114,7 @@ export class RunningApp {
       },
       parts: members.filter(isSubstream).map(({ part }) => part),
     })
-    const sources = members.flatMap(stream => this.#sourceOf(stream, group, shortage))
+    const sources = members.flatMap(stream => this.#sourceOf(stream, group, { shortage, share: pacer.share }))
     const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.availableData * SOON_SHARE)
     return [startGroupScheduler(this.#context, { name, limit, sources, pacer, soon }, group.rules.now)]
   }
@@ -133,7 +133,7 @@ export class RunningApp {
   #sourceOf(
     stream: BudgetedStream,
     { choice, rules, availableData, round }: Group,
-    shortage: Shortage,
+    { shortage, share }: { readonly shortage: Shortage } & Pick<Pacer, 'share'>,
   ): readonly WorkSource[] {
     const { context, streams } = this.#options
     const { app } = context
@@ -149,7 +149,7 @@ export class RunningApp {
     const details = first && app.limits[first.operation.limitGroup]?.range
     const substreams = made.map(({ name }) => name)
     const source = new WindowSource({
-      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, round },
+      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, round, share },
     })
     this.#windows.push(source)
     return [source]

@@ -125,18 +125,29 @@ const failingFeed: Backoff = { first: 2 * second, cap: 40 * second }
 /** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
 const PAUSE_SHARE = 0.1
 
+/** What fails alone is tried this often at least, ms, so that it is soon known when it is answered again; */
+const OFTEN_ENOUGH = 5 * minute
+/** or as often as takes this part of the budget, where every question of its stream fails. */
+const PART_FOR_TRIALS = 1 / 10
+
 /**
  * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
  * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
- * tenth of the time for which its data are available (`available`, seconds).
+ * tenth of the time for which its data are available (`available`, seconds), and no longer than the budget must be spared:
+ * `round` is how long it takes to ask every question of its stream once, at an even pace, seconds.
  */
 export function questionPause(
   failure: Failure,
   failures: number,
-  { available, chance }: { readonly available: number; readonly chance: number },
+  {
+    available,
+    chance,
+    round = Number.POSITIVE_INFINITY,
+  }: { readonly available: number; readonly chance: number; readonly round?: number },
 ): number {
   if (!isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
-  const longest = (available * second * PAUSE_SHARE) / longestSpread
+  const spared = Math.max(OFTEN_ENOUGH, (round * second) / PART_FOR_TRIALS)
+  const longest = Math.min(available * second * PAUSE_SHARE, spared) / longestSpread
   const backoff = { ...failingQuestion, cap: Math.min(failingQuestion.cap, longest) }
   return retryDelay(backoff, failures, chance, failure.retryAfter)
 }

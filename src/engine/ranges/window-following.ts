@@ -21,6 +21,8 @@ export interface WindowSourceContext {
   readonly substreams: readonly StreamName[]
   /** How long one round of the limit group takes at its fastest, seconds. */
   readonly round: number
+  /** Requests a second that are left to the app. */
+  readonly share: () => number
 }
 
 export interface Followed {

@@ -266,7 +266,11 @@ export class WindowSource implements WorkSource {
     // Refusals of a range and failures of the group are passed within minutes: they make no first failure of the question late.
     state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
     state.isFailing = isOfQuestion
-    const patience = { available: reading.rules.availableData, chance: this.#context.random.next() }
+    const patience = {
+      available: reading.rules.availableData,
+      chance: this.#context.random.next(),
+      round: this.#followed.size / this.#source.share(),
+    }
     state.notBefore = this.#context.clock.monotonic() + questionPause(failure, state.failures, patience)
     await reportFailure({ ...this.#context, stream, series: series.key }, failure)
     if (state.failures < FAILURES_THAT_PART) return

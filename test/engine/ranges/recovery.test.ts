@@ -3,7 +3,7 @@ import { Admission } from '../../../src/engine/admission/admission.ts'
 import { RunningApp } from '../../../src/engine/app.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
-import { perSecond } from '../../../src/provider/limits.ts'
+import { perDay, perSecond, type Rate } from '../../../src/provider/limits.ts'
 import type { WindowSettings, WindowStream } from '../../../src/streams/stream.ts'
 import { calls } from '../fake-windows.ts'
 import { appOf, createRig, fence, hour, minute, settingsOf } from '../rig.ts'
@@ -26,12 +26,17 @@ const settings: WindowSettings = {
   frame: 'needed',
 }
 
-it('what fails in every stream of an app is asked again in all of them as soon as one is answered', async () => {
+/** Drains a search and values for `during`; answers when each group was served after that, ms after it ended. */
+async function servedAfter(
+  during: number,
+  fails: (group: string) => boolean,
+  rates: readonly Rate[] = [perSecond(100)],
+): Promise<Readonly<Record<string, { readonly first: number | undefined; readonly asked: number }>>> {
   const rig = createRig([])
   const blank = appOf('a1', [])
   const limits = Object.fromEntries(
     Object.entries(ranges).map(([group, range]) => {
-      return [group, { scope: 'a1', range, rates: [perSecond(100)], concurrency: 2, counted: 'ledger' }]
+      return [group, { scope: 'a1', range, rates, concurrency: 2, counted: 'ledger' }]
     }),
   ) as typeof blank.limits
   const windows = { calls: settings, 'realtime-usage': settings }
@@ -39,11 +44,16 @@ it('what fails in every stream of an app is asked again in all of them as soon a
   const engine = settingsOf([app])
   let isWell = false
   const served: { readonly group: string; readonly at: number }[] = []
+  const refused: string[] = []
   rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
   rig.transport.send = async (_app, { operation }) => {
     const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
-    if (!isWell) return { ok: false, failure: { kind: 'bad_request', text: 'refused' }, timing }
-    served.push({ group: operation.limitGroup, at: rig.clock.monotonic() })
+    const group = operation.limitGroup
+    if (!isWell && fails(group)) {
+      refused.push(group)
+      return { ok: false, failure: { kind: 'bad_request', text: 'refused' }, timing }
+    }
+    if (isWell) served.push({ group, at: rig.clock.monotonic() })
     return { ok: true, answer: { body: { items: [] }, status: 200, answeredAt: undefined, size: 0 }, timing }
   }
   const controller = new AbortController()
@@ -58,14 +68,38 @@ it('what fails in every stream of an app is asked again in all of them as soon a
     pacers: createPacers(rig),
     clockOffset: rig.transport.clockOffset.bind(null, 'analytics'),
   })
-  await rig.clock.advance(hour)
+  for (let at = 0; at < during; at += minute) await rig.clock.advance(minute)
   isWell = true
   const since = rig.clock.monotonic()
   for (let n = 0; n < 30; n++) await rig.clock.advance(minute)
   controller.abort()
   await rig.clock.advance(minute)
   await running.done
-  for (const group of Object.keys(ranges)) {
-    expect(served.find(one => one.group === group)?.at, group).toBeLessThan(since + 5 * minute)
+  return Object.fromEntries(
+    Object.keys(ranges).map(group => {
+      const found = served.find(one => one.group === group)
+      const asked = refused.filter(one => one === group).length
+      return [group, { first: found && found.at - since, asked }]
+    }),
+  )
+}
+
+it('what fails in every stream of an app is asked again in all of them as soon as one is answered', async () => {
+  for (const { first } of Object.values(await servedAfter(hour, () => true))) {
+    expect(first).toBeLessThan(5 * minute)
   }
+})
+
+it('what alone fails is asked again within minutes of being answered', async () => {
+  const { 'call-search': search } = await servedAfter(40 * minute, group => group === 'call-search')
+  expect(search!.first).toBeLessThan(5 * minute)
+})
+
+it('what fails for a day costs no more than a part of what the budget allows', async () => {
+  const perDayOf = async (requests: number) => {
+    const found = await servedAfter(24 * hour, group => group === 'call-search', [perDay(requests)])
+    return found['call-search']!.asked
+  }
+  expect(await perDayOf(1_000)).toBeLessThan(1_000 / 4)
+  expect(await perDayOf(40)).toBeLessThan(40 / 4)
 })

@@ -79,7 +79,8 @@ export function rigged(
   const choice = createLiveChoice(context, rules.now)
   const source = new WindowSource({
     ...{ context, stream: calls, settings, choice, rules },
-    ...{ details: undefined, substreams: [], round: 0 },
+    // So few requests that nothing is tried sooner because there is room for it.
+    ...{ details: undefined, substreams: [], round: 0, share: () => 1 / 86_400 },
   })
   /** Does everything that can be done now; answers which purposes it was for. */
   const work = async (): Promise<string[]> => {
