@@ -23,13 +23,13 @@ export async function check(options: CheckOptions): Promise<void> {
   const database = await openDatabase(config, 'join')
   try {
     const stored = await checkDatabase(config, database.url)
-    const databaseUrl = stored.every(({ result }) => result !== 'failed') ? database.url : undefined
+    const canCount = stored.every(({ result }) => result !== 'failed')
     const findings: readonly Finding[] = [
       { subject: 'configuration', result: 'ok', text: contents(config) },
       ...config.warnings.map(text => ({ subject: 'configuration', result: 'warning', text }) as const),
       ...offTexts(config).map(text => ({ subject: 'configuration', result: 'ok', text }) as const),
       ...stored,
-      ...(await checkProvider(config, databaseUrl)),
+      ...(await checkProvider(config, canCount)),
     ]
     tell(findings, options.json ? 'json' : 'text')
   } finally {

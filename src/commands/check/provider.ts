@@ -1,17 +1,15 @@
+import type { Client } from '../../client/client.ts'
+import { CallError } from '../../client/errors.ts'
+import type { AppClient } from '../../client/types.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
-import type { Reply, Transport } from '../../engine/ports.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
-import { classroomCodes, type Region, roomEvents } from '../../provider/classroom/index.ts'
+import { classroomCodes, type Region } from '../../provider/classroom/index.ts'
 import type { FailureKind } from '../../provider/errors.ts'
-import { type Family, requestLine } from '../../provider/operation.ts'
+import type { Family } from '../../provider/operation.ts'
 import { listPlayers, playerGroupOf } from '../../provider/players/index.ts'
-import { playerLimits } from '../app-settings.ts'
-import { engineSettings } from '../engine-settings.ts'
-import { analyticsScope, sharedRates } from '../wiring/counters.ts'
-import { credentialsOf, openTransport } from '../wiring/services.ts'
-import { CountedRequests, type Question } from './counted.ts'
+import { openConfigured } from '../wiring/client.ts'
 
 /** What one check found. The text holds no secret. */
 export interface Finding {
@@ -21,140 +19,113 @@ export interface Finding {
   readonly text: string
 }
 
+/** A harmless question to a service, as one app asks it. */
+interface Question {
+  readonly family: Family
+  readonly app: string
+  readonly subject: string
+  /** Whose budget it takes from; absent where the service counts nothing. */
+  readonly group?: string
+  readonly ask: (app: AppClient) => Promise<unknown>
+}
+
+const serviceNames = { classroom: 'classroom', analytics: 'call analytics', players: 'cloud player' } as const
+
+/** A request that must wait longer than this for its budget, ms, is not sent. */
+const timeout = 5_000
+
 /** Requests under way at once. */
 const together = 4
 
-/**
- * Asks each service that is configured one harmless question for each app. `databaseUrl` is undefined where the
- * database is not fit for counting requests.
- */
-export async function checkProvider(
-  config: Config,
-  databaseUrl: string | undefined,
-): Promise<readonly Finding[]> {
-  const credentials = await credentialsOf(config, systemClock)
-  const { deadline } = engineSettings(config)
-  const transport = await openTransport(config, {
-    clock: systemClock,
-    random: systemRandom,
-    credentials,
-    deadline,
-  })
-  const counted = databaseUrl === undefined ? undefined : new CountedRequests(config, databaseUrl, transport)
+/** Asks each service that is configured one harmless question for each app; those that count only where that can be stored. */
+export async function checkProvider(config: Config, canCount: boolean): Promise<readonly Finding[]> {
+  const client = await openConfigured(config, () => {})
+  const findings: Finding[] = []
   try {
-    return [
-      ...(await checkClassrooms(config, transport)),
-      ...(await checkCounted(callAnalytics(config), counted)),
-      ...(await checkCounted(cloudPlayers(config), counted)),
-    ]
-  } finally {
-    await counted?.close()
-    await transport.close()
-  }
-}
-
-/**
- * Asks for the log of a room that does not exist, once for each region of an app: the answer that there is no such room
- * proves the address and the credentials. It consumes no event, and the provider documents no limit for it.
- */
-async function checkClassrooms(
-  { provider, apps }: Config,
-  transport: Transport,
-): Promise<readonly Finding[]> {
-  const checkIn = async (region: Region, { id: appId, regions }: AppConfig): Promise<Finding> => {
-    const roomUuid = `penstock-check-${systemRandom.uuid()}`
-    const reply = await transport.send(appId, requestLine(roomEvents, { region, appId, roomUuid }))
-    const subject = regions.length > 1 ? `app ${appId} in ${region}` : `app ${appId}`
-    if (reply.ok || reply.failure.code === classroomCodes.noRoom) return accepted(subject, 'classroom')
-    return { subject, result: 'failed', text: reason(reply.failure, 'classroom') }
-  }
-  const asked = apps
-    .filter(app => provider.classroom && app.classroom)
-    .flatMap(app => app.regions.map(region => () => checkIn(region, app)))
-  const findings: Finding[] = []
-  for (let start = 0; start < asked.length; start += together) {
-    findings.push(...(await Promise.all(asked.slice(start, start + together).map(check => check()))))
-  }
-  return findings
-}
-
-/** A service that counts what it is asked, with a harmless question. */
-interface CountedService {
-  readonly family: Family
-  /** As the findings name it. */
-  readonly service: string
-  readonly apps: readonly AppConfig[]
-  readonly question: (app: AppConfig) => Question
-}
-
-/** Searches the calls of one minute, at most one of them. An app without access is told of elsewhere, and not asked. */
-function callAnalytics(config: Config): CountedService {
-  const group = callSearch.limitGroup
-  return {
-    family: 'analytics',
-    service: 'call analytics',
-    apps: config.apps.filter(app => config.provider.analytics && app.rest && allowanceOf(app, group)),
-    question: app => {
-      const limits = allowanceOf(app, group)!
-      // In the middle of what can be asked for, so that no clock that is a little wrong matters.
-      const start = Math.floor(systemClock.now() / 1_000 - (limits.availableData + limits.dataDelay) / 2)
-      const range = { start_ts: start, end_ts: start + Math.min(60, limits.timeFrame) - 1 }
-      const request = requestLine(callSearch, { ...range, appid: app.id, page_no: 1, page_size: 1 })
-      const rates = sharedRates(config, app, group, limits.rates)
-      return { request, rates, scope: analyticsScope(config, app), group }
-    },
-  }
-}
-
-/** Asks for a list of one player, of every app that has a key. */
-function cloudPlayers(config: Config): CountedService {
-  const { players } = config.provider
-  return {
-    family: 'players',
-    service: 'cloud player',
-    apps: config.apps.filter(app => players && app.rest),
-    question: app => {
-      const { group } = playerGroupOf(listPlayers, {}, players?.limits ?? 'joint')
-      const { scope, rates } = playerLimits(config, app)[group]!
-      const operation = { ...listPlayers, path: players?.paths.list ?? listPlayers.path }
-      return { request: requestLine(operation, { appId: app.id, pageSize: 1 }), scope, group, rates }
-    },
-  }
-}
-
-/** Asks the question once for each app; not while the budget is spent. */
-async function checkCounted(
-  { family, service, apps, question }: CountedService,
-  counted: CountedRequests | undefined,
-): Promise<readonly Finding[]> {
-  const findings: Finding[] = []
-  for (const app of apps) {
-    const subject = `app ${app.id}`
-    const asked = question(app)
-    const reply = await counted?.send(app.id, asked)
-    if (reply?.ok) findings.push(accepted(subject, service))
-    else if (reply)
-      findings.push({ subject, result: 'failed', text: `${service}: ${reason(reply.failure, family)}` })
-    else {
-      const why = counted
-        ? `the budget of ${asked.group} is spent for now, or the app changes hands`
-        : 'its requests are counted in the database'
-      findings.push({ subject, result: 'warning', text: `${service} was not asked: ${why}` })
+    for (const questions of [classrooms(config), callAnalytics(config), cloudPlayers(config)]) {
+      for (let start = 0; start < questions.length; start += together) {
+        const asked = questions.slice(start, start + together)
+        findings.push(...(await Promise.all(asked.map(question => check(client, question, canCount)))))
+      }
     }
+    return findings
+  } finally {
+    await client.close()
   }
-  return findings
 }
 
-function accepted(subject: string, service: string): Finding {
+async function check(client: Client, question: Question, canCount: boolean): Promise<Finding> {
+  const { family, app, subject, group, ask } = question
+  const service = serviceNames[family]
+  if (group !== undefined && !canCount) {
+    const text = `${service} was not asked: its requests are counted in the database`
+    return { subject, result: 'warning', text }
+  }
+  try {
+    await ask(client.app(app))
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const { kind, code, message } = error
+    if (kind === 'budget' || kind === 'busy') {
+      const text = `${service} was not asked: the budget of ${group} is spent for now, or the app changes hands`
+      return { subject, result: 'warning', text }
+    }
+    // That there is no such room, the service says to those whom it knows.
+    if (code !== classroomCodes.noRoom || family !== 'classroom')
+      return { subject, result: 'failed', text: `${service}: ${message}${placeOf(family, kind)}` }
+  }
   return { subject, result: 'ok', text: `the ${service} service accepts the credentials` }
 }
 
-type Failure = Extract<Reply, { ok: false }>['failure']
+/**
+ * The log of a room that does not exist, once for each region of an app: it consumes no event, and the provider
+ * documents no limit for it.
+ */
+function classrooms({ provider, apps }: Config): readonly Question[] {
+  const questionIn = (region: Region, { id: app, regions }: AppConfig): Question => ({
+    ...{ family: 'classroom', app, subject: regions.length > 1 ? `app ${app} in ${region}` : `app ${app}` },
+    ask: ({ classroom }) =>
+      classroom.roomEvents({ region, roomUuid: `penstock-check-${systemRandom.uuid()}` }, { timeout }),
+  })
+  return apps
+    .filter(app => provider.classroom && app.classroom)
+    .flatMap(app => app.regions.map(region => questionIn(region, app)))
+}
 
-/** Why a question was not answered, and what to look at. */
-function reason({ kind, text }: Failure, family: Family): string {
-  const place = places[family][kind]
-  return place ? `${text}: look at ${place}` : text
+/** The calls of one minute, at most one of them. An app without access is told of elsewhere, and not asked. */
+function callAnalytics({ provider, apps }: Config): readonly Question[] {
+  const group = callSearch.limitGroup
+  return apps.flatMap(app => {
+    const limits = allowanceOf(app, group)
+    if (!provider.analytics || !app.rest || !limits) return []
+    return {
+      ...{ family: 'analytics' as const, app: app.id, subject: `app ${app.id}`, group },
+      ask: ({ analytics }: AppClient) => {
+        // In the middle of what can be asked for, so that no clock that is a little wrong matters.
+        const start = Math.floor(systemClock.now() / 1_000 - (limits.availableData + limits.dataDelay) / 2)
+        const range = { start_ts: start, end_ts: start + Math.min(60, limits.timeFrame) - 1 }
+        return analytics.callSearch({ ...range, page_no: 1, page_size: 1 }, { timeout })
+      },
+    }
+  })
+}
+
+/** A list of one player, of every app that has a key. */
+function cloudPlayers({ provider: { players }, apps }: Config): readonly Question[] {
+  if (!players) return []
+  const { group } = playerGroupOf(listPlayers, {}, players.limits)
+  return apps
+    .filter(app => app.rest)
+    .map(({ id }) => ({
+      ...{ family: 'players', app: id, subject: `app ${id}`, group },
+      ask: app => app.players.listPlayers({ pageSize: 1 }, { timeout }),
+    }))
+}
+
+/** Why a question was not answered: what to look at. */
+function placeOf(family: Family, kind: CallError['kind']): string {
+  const place = places[family][kind as FailureKind]
+  return place ? `: look at ${place}` : ''
 }
 
 const appId = 'the id of the app'
