@@ -1,46 +1,31 @@
 import type { Config } from './config.ts'
 import type { Secret } from './secret.ts'
 
-/** Shorter texts occur everywhere: a filter that replaced them would make logs unreadable. */
-const shortest = 4
-
 /**
- * Plain texts of all secrets revealed so far, and the forms in which they travel (percent-encoded, and as
- * basic authentication), longest first. For the filter that keeps them out of logs and errors; ask again
- * after a secret was read anew.
+ * Plain texts of all secrets revealed so far, pairs as basic authentication joins them, for the filter that keeps them
+ * out of logs and errors; ask again after a secret was read anew.
  */
-export function knownSecrets(config: Config): readonly string[] {
-  const { database, provider, apps } = config
-  const texts = [
+export function knownSecrets({ database, provider, apps }: Config): readonly string[] {
+  return [
     ...database.url.known().flatMap(addressSecrets),
-    ...(provider.proxy?.known() ?? []).flatMap(proxySecrets),
+    ...(provider.proxy?.known() ?? []).flatMap(addressSecrets),
     ...apps.flatMap(({ classroom, rest, notifications }) => [
       ...(classroom ? [...classroom.uid.known(), ...classroom.token.known()] : []),
       ...(notifications?.secret.known() ?? []),
-      ...(rest ? [...rest.key.known(), ...rest.secret.known(), ...basic(rest.key, rest.secret)] : []),
+      ...(rest ? [...rest.key.known(), ...rest.secret.known(), ...pairs(rest.key, rest.secret)] : []),
     ]),
   ]
-  const forms = texts.flatMap(text => [text, encodeURIComponent(text.toWellFormed())])
-  return [...new Set(forms)].filter(text => text.length >= shortest).toSorted((a, b) => b.length - a.length)
 }
 
-function basic(key: Secret, secret: Secret): readonly string[] {
-  return key
-    .known()
-    .flatMap(user => secret.known().map(password => Buffer.from(`${user}:${password}`).toString('base64')))
-}
-
-/** The password travels as the header has it, too. */
-function proxySecrets(address: string): readonly string[] {
-  const url = URL.parse(address)
-  const pair = url ? `${decoded(url.username)}:${decoded(url.password)}` : ''
-  return [...addressSecrets(address), ...(url?.password ? [Buffer.from(pair).toString('base64')] : [])]
+function pairs(key: Secret, secret: Secret): readonly string[] {
+  return key.known().flatMap(user => secret.known().map(password => `${user}:${password}`))
 }
 
 /** An address without a password tells nothing that a log must not say. */
 function addressSecrets(address: string): readonly string[] {
-  const password = URL.parse(address)?.password
-  return password ? [address, password, decoded(password)] : []
+  const { username = '', password = '' } = URL.parse(address) ?? {}
+  if (password === '') return []
+  return [address, password, decoded(password), `${decoded(username)}:${decoded(password)}`]
 }
 
 function decoded(text: string): string {
