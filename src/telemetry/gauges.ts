@@ -36,21 +36,73 @@ interface Lateness {
   readonly lateBy: number
 }
 
-/** How late streams are, over all apps. */
-export class LagGauge {
-  readonly #metrics: Pick<Instruments, 'due' | 'lag'>
-  readonly #late = new Latest<Lateness>()
+interface Backlog {
+  /** Seconds of data that are not read yet or not final. */
+  readonly seconds: number
+  /** When the oldest of them can no longer be had, on the monotonic clock, ms. */
+  readonly expiresAt: number
+}
 
-  constructor(metrics: Pick<Instruments, 'due' | 'lag'>) {
+interface Spent extends BudgetReading {
+  /** On the monotonic clock, ms. */
+  readonly at: number
+}
+
+/** Figures over all apps: of each stream, or each limit group, what its members told last. */
+export class FleetGauges {
+  readonly #clock: Clock
+  readonly #metrics: Instruments
+  readonly #late = new Latest<Lateness>()
+  readonly #backlog = new Latest<Backlog>()
+  readonly #budgets = new Latest<Spent>()
+  readonly #losses = new Latest<number>()
+
+  constructor(clock: Clock, metrics: Instruments) {
+    this.#clock = clock
     this.#metrics = metrics
   }
 
-  note(stream: string, app: string, lateness: Lateness): void {
+  late(stream: string, app: string, lateness: Lateness): void {
     if (lateness.series === 0) this.#late.forget(stream, app)
     else this.#late.note(stream, app, lateness)
   }
 
+  /** `expiresIn` in ms from now; null where there is no backlog. */
+  backlog(
+    stream: string,
+    app: string,
+    { seconds, expiresIn }: { readonly seconds: number; readonly expiresIn: number | null },
+  ): void {
+    const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + expiresIn
+    this.#backlog.note(stream, app, { seconds, expiresAt })
+  }
+
+  /** Of one credential. */
+  budget(scope: string, group: string, reading: BudgetReading): void {
+    this.#budgets.note(group, scope, { ...reading, at: this.#clock.monotonic() })
+  }
+
+  /** What cannot be had, as it goes now. */
+  lossAhead(app: string, group: string, share: number): void {
+    this.#losses.note(group, app, share)
+  }
+
   write(streams: readonly string[]): void {
+    const now = this.#clock.monotonic()
+    this.#writeLag(streams)
+    this.#writeBacklog(now)
+    this.#writeBudgets(now)
+    this.#metrics.expectedLoss.reset()
+    for (const group of this.#losses.groups) {
+      this.#metrics.expectedLoss.set({ group }, Math.max(...this.#losses.of(group)))
+    }
+  }
+
+  clear(): void {
+    for (const latest of [this.#late, this.#backlog, this.#budgets, this.#losses]) latest.clear()
+  }
+
+  #writeLag(streams: readonly string[]): void {
     for (const stream of streams) {
       const late = this.#late.of(stream)
       const due = late.reduce((sum, { series }) => sum + series, 0)
@@ -60,118 +112,30 @@ export class LagGauge {
     }
   }
 
-  clear(): void {
-    this.#late.clear()
-  }
-}
-
-interface Owed {
-  /** Seconds of data that are not read yet or not final. */
-  readonly seconds: number
-  /** When the oldest of them can no longer be had, on the monotonic clock, ms. */
-  readonly expiresAt: number
-}
-
-/** What the streams still owe, over all apps. */
-export class BacklogGauge {
-  readonly #clock: Clock
-  readonly #metrics: Pick<Instruments, 'owed' | 'owedExpires'>
-  readonly #owed = new Latest<Owed>()
-
-  constructor(clock: Clock, metrics: Pick<Instruments, 'owed' | 'owedExpires'>) {
-    this.#clock = clock
-    this.#metrics = metrics
-  }
-
-  /** `expiresIn` in ms from now; null when nothing is owed. */
-  note(
-    stream: string,
-    app: string,
-    { seconds, expiresIn }: { readonly seconds: number; readonly expiresIn: number | null },
-  ): void {
-    const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + expiresIn
-    this.#owed.note(stream, app, { seconds, expiresAt })
-  }
-
-  write(): void {
+  #writeBacklog(now: number): void {
     this.#metrics.owed.reset()
     this.#metrics.owedExpires.reset()
-    for (const stream of this.#owed.groups) {
-      const apps = this.#owed.of(stream)
+    for (const stream of this.#backlog.groups) {
+      const apps = this.#backlog.of(stream)
       const soonest = Math.min(...apps.map(({ expiresAt }) => expiresAt))
       const seconds = apps.reduce((sum, each) => sum + each.seconds, 0)
       this.#metrics.owed.set({ stream }, seconds)
-      if (!Number.isFinite(soonest)) continue
-      this.#metrics.owedExpires.set({ stream }, (soonest - this.#clock.monotonic()) / 1_000)
+      if (Number.isFinite(soonest)) this.#metrics.owedExpires.set({ stream }, (soonest - now) / 1_000)
     }
   }
 
-  clear(): void {
-    this.#owed.clear()
-  }
-}
-
-/** What cannot be had, as it goes now: of each limit group the app that is worst off. */
-export class LossGauge {
-  readonly #metrics: Pick<Instruments, 'expectedLoss'>
-  readonly #ahead = new Latest<number>()
-
-  constructor(metrics: Pick<Instruments, 'expectedLoss'>) {
-    this.#metrics = metrics
-  }
-
-  note(group: string, app: string, share: number): void {
-    this.#ahead.note(group, app, share)
-  }
-
-  write(): void {
-    this.#metrics.expectedLoss.reset()
-    for (const group of this.#ahead.groups) {
-      this.#metrics.expectedLoss.set({ group }, Math.max(...this.#ahead.of(group)))
-    }
-  }
-
-  clear(): void {
-    this.#ahead.clear()
-  }
-}
-
-interface Spent extends BudgetReading {
-  /** On the monotonic clock, ms. */
-  readonly at: number
-}
-
-/** How budgets are spent: of each limit group the credential that is worst off. */
-export class BudgetGauge {
-  readonly #clock: Clock
-  readonly #metrics: Pick<Instruments, 'budgetUsed' | 'budgetPace'>
-  readonly #spent = new Latest<Spent>()
-
-  constructor(clock: Clock, metrics: Pick<Instruments, 'budgetUsed' | 'budgetPace'>) {
-    this.#clock = clock
-    this.#metrics = metrics
-  }
-
-  note(scope: string, group: string, reading: BudgetReading): void {
-    this.#spent.note(group, scope, { ...reading, at: this.#clock.monotonic() })
-  }
-
-  write(): void {
+  /** Of each limit group the credential that is worst off. */
+  #writeBudgets(now: number): void {
     this.#metrics.budgetUsed.reset()
     this.#metrics.budgetPace.reset()
-    const now = this.#clock.monotonic()
-    for (const group of this.#spent.groups) {
-      const scopes = this.#spent.of(group)
+    for (const group of this.#budgets.groups) {
+      const scopes = this.#budgets.of(group)
       const used = Math.max(...scopes.map(each => each.used))
       // Nobody counted since, so a budget that nothing is asked of looks quieter and quieter.
       const pace = Math.max(...scopes.map(({ pace, over, at }) => pace * (over / (over + now - at))))
       this.#metrics.budgetUsed.set({ group, window: 'day' }, used)
       this.#metrics.budgetPace.set({ group }, pace)
     }
-  }
-
-  clear(): void {
-    this.#spent.clear()
   }
 }
 

@@ -12,14 +12,7 @@ import type {
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
 import { watchEventLoop } from './event-loop.ts'
-import {
-  BacklogGauge,
-  BudgetGauge,
-  LagGauge,
-  LossGauge,
-  QualityGauge,
-  type QualityQuestion,
-} from './gauges.ts'
+import { FleetGauges, QualityGauge, type QualityQuestion } from './gauges.ts'
 import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
 import { createReading, type Reading } from './reading.ts'
 import { setStoreGauges } from './store-gauges.ts'
@@ -74,10 +67,7 @@ export class PrometheusMeter implements Meter {
   readonly #options: MeterOptions
   readonly #registry = new Registry()
   readonly #metrics = createInstruments(this.#registry)
-  readonly #lags = new LagGauge(this.#metrics)
-  readonly #backlog: BacklogGauge
-  readonly #budgets: BudgetGauge
-  readonly #losses: LossGauge
+  readonly #fleet: FleetGauges
   readonly #quality = new QualityGauge(this.#metrics)
   readonly #loop = watchEventLoop()
   readonly #storeGauges: () => Promise<Reading<StoreGauges>>
@@ -92,9 +82,7 @@ export class PrometheusMeter implements Meter {
     const { clock, storeGauges } = options
     const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
     this.#options = options
-    this.#backlog = new BacklogGauge(clock, this.#metrics)
-    this.#budgets = new BudgetGauge(clock, this.#metrics)
-    this.#losses = new LossGauge(this.#metrics)
+    this.#fleet = new FleetGauges(clock, this.#metrics)
     this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
     this.#app = cappedLabel(options.maxApps ?? defaultMaxApps)
     this.#operation = closedLabel(options.operations)
@@ -147,26 +135,26 @@ export class PrometheusMeter implements Meter {
   }
 
   schedule({ stream, app }: StreamLabels, state: Parameters<Meter['schedule']>[1]): void {
-    this.#lags.note(stream, app, state)
+    this.#fleet.late(stream, app, state)
   }
 
   owned(shards: number): void {
     this.#metrics.shardsOwned.set(shards)
     if (shards > 0) return
-    const gauges = [this.#lags, this.#backlog, this.#quality, this.#budgets, this.#losses]
-    for (const gauge of gauges) gauge.clear()
+    this.#fleet.clear()
+    this.#quality.clear()
   }
 
   owed({ stream, app }: StreamLabels, state: Parameters<Meter['owed']>[1]): void {
-    this.#backlog.note(stream, app, state)
+    this.#fleet.backlog(stream, app, state)
   }
 
   budget(scope: string, group: string, reading: BudgetReading): void {
-    this.#budgets.note(scope, group, reading)
+    this.#fleet.budget(scope, group, reading)
   }
 
   lossAhead(app: string, group: string, share: number): void {
-    this.#losses.note(group, app, share)
+    this.#fleet.lossAhead(app, group, share)
   }
 
   quality(app: string, rows: readonly QualityValue[]): void {
@@ -215,11 +203,8 @@ export class PrometheusMeter implements Meter {
     const { up, value } = await this.#storeGauges()
     this.#metrics.databaseUp.set(up ? 1 : 0)
     if (value) setStoreGauges(this.#metrics, streams, this.#app, value)
-    this.#lags.write(streams)
-    this.#backlog.write()
+    this.#fleet.write(streams)
     this.#quality.write(this.#app, qualityAsked?.() ?? [], clock.now())
-    this.#budgets.write()
-    this.#losses.write()
     this.#metrics.eventLoopLag.set(this.#loop.lag())
     return this.#registry.metrics()
   }
