@@ -22,7 +22,7 @@ with
   ),
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
-           s.event_time as stored_time, s.data as stored_data,
+           s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not p.trusted
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 when s.source = 'log' and s.data is distinct from e.data then true
@@ -32,7 +32,7 @@ with
     join place p using (room_uuid)
     -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
     left join lateral (
-      select s.source, s.cmd, s.event_time, s.data from classroom.room_event s
+      select s.source, s.cmd, s.event_time, s.data, s.at from classroom.room_event s
       where s.app_id = :app and s.room_uuid = e.room_uuid and s.incarnation = p.incarnation and s.sequence = e.sequence
       offset 0
     ) s on true
@@ -146,7 +146,8 @@ with
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end,
       valid_from = least(case when exists (select from restated)
         then (select r.valid_from from restated r) else t.valid_from end, excluded.valid_from),
-      last_event_at = greatest(t.last_event_at, excluded.last_event_at),
+      last_event_at = greatest(t.last_event_at, least(excluded.last_event_at,
+        (select max(case when j.contradicts then j.at else coalesce(j.stored_at, j.at) end) from judged j))),
       verified_at = case when :caught_up::boolean and coalesce(case when exists (select from restated) then (select r.state from restated r) else case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end end, 0) < 2 then ingest.clock() else greatest(t.verified_at, ingest.clock() - :memory::interval * 0.75) end, forgotten_at = null, region = excluded.region
     returning (xmax = 0) as fresh
   ),

@@ -89,6 +89,18 @@ describe('the life of a room', () => {
   })
 })
 
+it('a room showed life last when its last event was heard first, also where its log tells it later', async () => {
+  const room = await freshRoom(db)
+  await db.store.follow(me, app, 'app-events', '')
+  const heard = (at: number) => ({
+    'classroom.room': [roomRow(room, { first: at, last: at })],
+    'classroom.room_event': [event(room, 7, { own: null, at })],
+  })
+  await feed(db, { rows: rowSet(heard(10)) })
+  await db.store.commit(logPage(room, 0, { rows: rowSet(heard(25)) }))
+  expect((await roomOf(db, room)).last_event_at).toEqual(new Date(time(10)))
+})
+
 describe('a class whose visits have ended', () => {
   const changed = (room: string, sequence: number, state: number) => ({
     rows: rowSet({

@@ -143,6 +143,10 @@ const mergedEnd = `case
         when excluded.state_sequence is null or t.state_sequence > (${courseOf('sequence')}) then t.ended_at
         else (${courseOf('ended_at')}) end`
 
+/** An event that the feed told before shows no life anew when its log tells it. */
+const lastHeard = `least(excluded.last_event_at,
+        (select max(case when j.contradicts then j.at else coalesce(j.stored_at, j.at) end) from judged j))`
+
 /** The row of each room; what a column becomes of a room that is known is decided by all that is known of it. */
 export function storedRooms(source: 'feed' | 'log'): string {
   const verified = verification(source)
@@ -164,7 +168,7 @@ export function storedRooms(source: 'feed' | 'log'): string {
       started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
       ended_at = ${become('ended_at', mergedEnd)},
       valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
-      last_event_at = greatest(t.last_event_at, excluded.last_event_at),
+      last_event_at = greatest(t.last_event_at, ${source === 'log' ? lastHeard : 'excluded.last_event_at'}),
       verified_at = ${verified.again}${source === 'log' ? ', forgotten_at = null, region = excluded.region' : ''}
     returning (xmax = 0) as fresh
   )`

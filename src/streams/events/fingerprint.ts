@@ -6,7 +6,8 @@ import type { LogState } from './read-log.ts'
 type Fingerprint = LogState['fingerprint']
 type Mark = Fingerprint[number]
 
-const fingerprintLength = 10
+/** By how many of its first events a log is known. */
+export const fingerprintLength = 10
 
 /** Enough to tell two events apart, and short enough to be kept ten times a room. */
 const hashLength = 16
