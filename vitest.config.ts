@@ -15,6 +15,8 @@ export default defineConfig({
     // The first file to ask for a database waits here for the server to start and for its migrations.
     hookTimeout: 600_000,
     teardownTimeout: 60_000,
+    // What is waited for comes late on a busy machine; a second is the default.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default'],
     // A list that should be empty says what is in it.
     chaiConfig: { truncateThreshold: 1_500 },

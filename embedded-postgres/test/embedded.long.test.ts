@@ -99,7 +99,7 @@ describe('a fresh start', () => {
     const drafts = async () =>
       (await readdir(join(dataDir, 'postgres'))).filter(name => name.startsWith('cluster.new-'))
     await vi.waitUntil(async () => (await drafts().catch(() => [])).length > 1, {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 2,
     })
     await starter.kill()
@@ -178,13 +178,8 @@ describe('stopping', () => {
   test('does not wait for clients that are still connected', async () => {
     const server = await start()
     const waiting = ask(server.url, 'SELECT pg_sleep(600)').catch((error: unknown) => error)
-    await vi.waitUntil(async () => {
-      const sleeping = await ask(
-        server.url,
-        "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'",
-      )
-      return sleeping.length > 0
-    })
+    const sleeping = "SELECT 1 AS one FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'"
+    await expect.poll(() => ask(server.url, sleeping)).toEqual([{ one: 1 }])
     await server.stop()
     expect(await isAlive(server.pid)).toBe(false)
     expect(await waiting).toMatchObject({ code: '57P01' })

@@ -53,7 +53,7 @@ test('the sandbox posts what happens to players to the address it is given, sign
   expect(request.headers['x-svc-signature-v2']).toBe(signature)
   running.process.kill('SIGTERM')
   expect(await running.ended).toBe(0)
-}, 20_000)
+})
 
 test('an answer tells its status, and a redirect is not followed', async () => {
   let requests = 0

@@ -84,7 +84,7 @@ describe('its SQL', () => {
 describe('its commands', () => {
   const called = [...new Set(commands().map(nameOf))]
 
-  it.each(called)('penstock %s has every option that is named', { timeout: 30_000 }, async name => {
+  it.each(called)('penstock %s has every option that is named', async name => {
     const { code, stdout } = await penstock([...name.split(' '), '--help'])
     expect(code).toBe(0)
     const help = name.startsWith('api') ? stdout + (await penstock(['api', '--help'])).stdout : stdout

@@ -40,9 +40,7 @@ async function addressOf({ line }: Running, name: string): Promise<string> {
   return /\w+:\/\/\S+/.exec(found)![0]
 }
 
-test('--for --json drains a school and ends with one line of JSON, nothing lost and nothing twice', {
-  timeout: 60_000,
-}, async () => {
+test('--for --json drains a school and ends with one line of JSON, nothing lost and nothing twice', async () => {
   await writeFile(join(dataDir, 'demo.log'), 'of a demo before', { mode: 0o644 })
   const { code, stdout, stderr } = await penstock(['demo', '--for', '5s', '--json', '--data-dir', dataDir])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -67,9 +65,7 @@ test('--for --json drains a school and ends with one line of JSON, nothing lost 
   expect(await readFile(join(dataDir, 'demo.log'), 'utf8')).toContain('"msg":"stopped"')
 })
 
-test('--only drains the services it names, and holds what they brought against the school', {
-  timeout: 60_000,
-}, async () => {
+test('--only drains the services it names, and holds what they brought against the school', async () => {
   const only = ['--only', 'analytics', 'players']
   const { code, stdout } = await penstock(['demo', '--for', '3s', '--json', '--data-dir', dataDir, ...only])
   expect(code).toBe(0)
@@ -80,7 +76,7 @@ test('--only drains the services it names, and holds what they brought against t
   expect(ofRooms.filter(table => rows[table]! > 0)).toEqual([])
 })
 
-test('at another speed drains the classrooms alone, and says so once', { timeout: 60_000 }, async () => {
+test('at another speed drains the classrooms alone, and says so once', async () => {
   const { code, stdout, stderr } = await penstock([
     ...['demo', '--for', '4s', '--speed', '30', '--data-dir', dataDir],
   ])
@@ -91,9 +87,7 @@ test('at another speed drains the classrooms alone, and says so once', { timeout
   expect(stdout).toMatch(/^lost 0, duplicates 0 /m)
 })
 
-test('tells people where everything is, refuses a second one, and stops all of it at SIGINT', {
-  timeout: 60_000,
-}, async () => {
+test('tells people where everything is, refuses a second one, and stops all of it at SIGINT', async () => {
   const running = launch(['demo', '--data-dir', dataDir])
   const addresses = [await addressOf(running, 'status'), await addressOf(running, 'psql')]
   await running.line(progress)
@@ -112,9 +106,7 @@ test('tells people where everything is, refuses a second one, and stops all of i
   for (const address of addresses) expect(await answers(address)).toBe(false)
 })
 
-test('after kill -9 the next one takes over the Postgres that was left, and SIGTERM ends it well', {
-  timeout: 60_000,
-}, async () => {
+test('after kill -9 the next one takes over the Postgres that was left, and SIGTERM ends it well', async () => {
   const killed = launch(['demo', '--data-dir', dataDir])
   const orphan = await addressOf(killed, 'psql')
   killed.process.kill('SIGKILL')

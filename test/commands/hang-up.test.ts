@@ -71,9 +71,7 @@ async function runConfig(): Promise<string> {
   return path
 }
 
-test('a daemon that is hung up drains as at SIGTERM, and says why it stops', {
-  timeout: 60_000,
-}, async () => {
+test('a daemon that is hung up drains as at SIGTERM, and says why it stops', async () => {
   const daemon = job('run', '--config', await runConfig())
   await daemon.line(/"msg":"draining"/)
   daemon.hangUp()
@@ -84,9 +82,7 @@ test('a daemon that is hung up drains as at SIGTERM, and says why it stops', {
   expect([daemon.complaints(), await postgres()]).toEqual(['', 'none'])
 })
 
-test('a daemon whose log nobody reads any more drains and ends as failed, for whoever starts it anew', {
-  timeout: 60_000,
-}, async () => {
+test('a daemon whose log nobody reads any more drains and ends as failed, for whoever starts it anew', async () => {
   const daemon = job('run', '--config', await runConfig())
   await daemon.line(/"msg":"draining"/)
   daemon.leave()
@@ -94,7 +90,7 @@ test('a daemon whose log nobody reads any more drains and ends as failed, for wh
   expect([daemon.complaints(), await postgres()]).toEqual(['', 'none'])
 })
 
-test('a demo whose reader has seen enough ends whole', { timeout: 60_000 }, async () => {
+test('a demo whose reader has seen enough ends whole', async () => {
   const demo = job('demo', '--data-dir', dataDir)
   await demo.line(/^starting Postgres/)
   demo.leave()
@@ -102,7 +98,7 @@ test('a demo whose reader has seen enough ends whole', { timeout: 60_000 }, asyn
   expect([demo.complaints(), await postgres()]).toEqual(['', 'none'])
 })
 
-test('a demo whose terminal is closed ends whole', { timeout: 60_000 }, async () => {
+test('a demo whose terminal is closed ends whole', async () => {
   const demo = job('demo', '--data-dir', dataDir)
   await demo.line(/rows\/s/)
   demo.hangUp()

@@ -113,9 +113,7 @@ async function untilRead(sandbox: Sandbox, url: string): Promise<void> {
 
 describe.concurrent('a database that the daemon has filled', () => {
   for (const school of schools) {
-    it(`is what its raw rows say, and is mended where it was changed: ${school.name}`, {
-      timeout: 240_000,
-    }, async () => {
+    it(`is what its raw rows say, and is mended where it was changed: ${school.name}`, async () => {
       const setting = await openSchool(school)
       try {
         await drain(setting)

@@ -50,9 +50,7 @@ async function dieReading(): Promise<Place> {
   }
 }
 
-it('an answer with which a process ended is asked for in parts, and nothing is lost', {
-  timeout: 120_000,
-}, async () => {
+it('an answer with which a process ended is asked for in parts, and nothing is lost', async () => {
   const { item, part } = await dieReading()
   const before = asked.get(item)!.length
   const [sessions] = asked.get(item)!

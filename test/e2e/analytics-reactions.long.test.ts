@@ -74,7 +74,7 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
     } finally {
       await stage.close()
     }
-  }, 300_000)
+  })
 
   const of = (...operations: readonly string[]) =>
     asked.filter(({ operation }) => operations.includes(operation))
@@ -150,7 +150,7 @@ describe.concurrent('a provider that refuses what keeps every limit', () => {
 })
 
 describe.concurrent('a plan without access', () => {
-  it('is asked for nothing, and the log says so once', { timeout: 60_000 }, async () => {
+  it('is asked for nothing, and the log says so once', async () => {
     const stage = await openCallStage({ name: 'starter', plan: 'starter', load: { callsPerDay: 36 } })
     try {
       const daemon = stage.start()
@@ -179,9 +179,7 @@ describe.concurrent('a plan without access', () => {
 })
 
 describe.concurrent('a mark of penstock backfill', () => {
-  it('is worked off by the running daemon: what was changed in the database comes right, and no more', {
-    timeout: 200_000,
-  }, async () => {
+  it('is worked off by the running daemon: what was changed in the database comes right, and no more', async () => {
     const stage = await openCallStage({ name: 'backfill', load: { callsPerDay: 36 } })
     const query = (text: string) => ask(stage.databaseUrl, text)
     try {

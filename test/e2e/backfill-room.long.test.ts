@@ -28,7 +28,7 @@ beforeAll(async () => {
       ],
     }),
   })
-}, 60_000)
+})
 afterAll(() => state.setting?.close())
 
 it('a room is read again from its beginning by the daemon that runs, and once', async () => {
@@ -59,4 +59,4 @@ it('a room is read again from its beginning by the daemon that runs, and once', 
   expect(await daemon.terminate()).toBe(0)
   // Three pages and a last one at most, twice, and one for the room that there is not.
   expect(asked().length).toBeLessThan(16)
-}, 300_000)
+})

@@ -110,7 +110,7 @@ describe('a provider that answers badly', () => {
       await stage.close()
       await canary.close()
     }
-  }, 180_000)
+  })
 
   it('is drained whole once it has recovered, and the daemon ends well', () => {
     expect(complaint(state.report)).toBe('')
@@ -175,9 +175,7 @@ function withoutLocation({ location, ...fault }: FaultRule & { readonly location
 }
 
 describe('a provider that serves strange content', () => {
-  it('is kept to the last digit and character, and what cannot be read is set aside', {
-    timeout: 120_000,
-  }, async () => {
+  it('is kept to the last digit and character, and what cannot be read is set aside', async () => {
     const stage = await openStage({
       seed: 'strange content',
       quirks: {

@@ -63,7 +63,7 @@ describe('the oracle', () => {
     await systemClock.sleep(3_000)
     last = await stage.settle(30_000)
     await daemon.terminate()
-  }, 60_000)
+  })
 
   afterAll(() => stage.close())
 

@@ -5,7 +5,7 @@ import { databaseUrl, execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { openSetting } from './setting.ts'
 
-const timeout = 60_000
+const patience = { timeout: 120_000 }
 
 async function openSmall() {
   const setting = await openSetting({
@@ -42,9 +42,7 @@ async function readiness(
   return { status: response.status, reasons }
 }
 
-it('a daemon that starts while the database is away waits for it, says so, and drains once it is back', {
-  timeout,
-}, async () => {
+it('a daemon that starts while the database is away waits for it, says so, and drains once it is back', async () => {
   const setting = await openSmall()
   await setting.allow(false)
   const daemon = setting.start()
@@ -55,12 +53,12 @@ it('a daemon that starts while the database is away waits for it, says so, and d
   })
   expect(daemon.lines.map(({ msg }) => msg)).toContain('waiting for the database')
   await setting.allow(true)
-  await vi.waitUntil(async () => (await readiness(url)).status === 200, { timeout: 30_000 })
-  await vi.waitUntil(() => setting.sandbox.status().requests > 0, { timeout: 30_000 })
+  await vi.waitUntil(async () => (await readiness(url)).status === 200, patience)
+  await vi.waitUntil(() => setting.sandbox.status().requests > 0, patience)
   expect(await daemon.terminate()).toBe(0)
 })
 
-it('a database that turns out to lack migrations is left alone, and is told', { timeout }, async () => {
+it('a database that turns out to lack migrations is left alone, and is told', async () => {
   const setting = await openSmall()
   await execute(setting.databaseUrl, `delete from ingest.migration where name like '0006-%'`)
   await setting.allow(false)
@@ -69,18 +67,16 @@ it('a database that turns out to lack migrations is left alone, and is told', { 
   await setting.allow(true)
   await vi.waitUntil(
     async () => (await readiness(url)).reasons[0]?.startsWith('migrations are missing: 0006-'),
-    {
-      timeout: 30_000,
-    },
+    patience,
   )
-  await vi.waitUntil(() => daemon.lines.some(line => line.code === '42P01'), { timeout: 30_000 })
+  await vi.waitUntil(() => daemon.lines.some(line => line.code === '42P01'), patience)
   expect(await ask(setting.databaseUrl, 'select count(*)::int as owned from ingest.ownership')).toEqual([
     { owned: 0 },
   ])
   expect(setting.sandbox.status().requests).toBe(0)
 })
 
-it('a database that does not exist ends it at once', { timeout }, async () => {
+it('a database that does not exist ends it at once', async () => {
   const setting = await openSetting({
     makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 1 } }),
     configOf: ({ databaseUrl: url, providerUrl }) => ({
@@ -93,18 +89,16 @@ it('a database that does not exist ends it at once', { timeout }, async () => {
   await expect(setting.start().ready).rejects.toThrow('the database named in database.url does not exist')
 })
 
-it('one that waits beside the owner of the apps is ready too, and takes over when the owner dies', {
-  timeout,
-}, async () => {
+it('one that waits beside the owner of the apps is ready too, and takes over when the owner dies', async () => {
   const setting = await openSmall()
   const owner = setting.start()
   const first = await owner.ready
-  await vi.waitUntil(async () => (await readiness(first)).status === 200)
+  await vi.waitUntil(async () => (await readiness(first)).status === 200, patience)
   const standby = setting.start()
   const second = await standby.ready
   expect(await readiness(second)).toEqual({ status: 200, reasons: [] })
   const owned = async () => ((await (await fetch(`${second}/status`)).json()) as { shards: number }).shards
   expect(await owned()).toBe(0)
   await owner.kill()
-  await vi.waitUntil(async () => (await owned()) > 0, { timeout: 30_000 })
+  await vi.waitUntil(async () => (await owned()) > 0, patience)
 })

@@ -38,7 +38,7 @@ describe.concurrent('a daemon without classrooms', () => {
             apps: [{ id: demoApp.id, region: 'ap', plan: demoApp.plan, rest: demoApp.rest }],
           }),
         })
-      }, 60_000)
+      })
       afterAll(() => state.setting?.close())
 
       it('asks the other services alone, stores what they serve, and complains of nothing', async () => {
@@ -65,7 +65,7 @@ describe.concurrent('a daemon without classrooms', () => {
           [...asked].filter(name => /room|recording|resource|appEvents|poll|quiz/i.test(`${name}`)),
         ).toEqual([])
         expect(setting.sandbox.status().violations).toBe(0)
-      }, 90_000)
+      })
     })
   }
 })

@@ -52,7 +52,7 @@ describe.skipIf(!canRun)('a proxy on the way out', () => {
     const child = spawn('tinyproxy', ['-d', '-c', join(folder, 'conf')], { stdio: 'ignore' })
     const ended = once(child, 'exit')
     Object.assign(state, { port, folder, stop: () => (child.kill() ? ended : undefined) })
-    await vi.waitFor(async () => expect(await answers(port)).toBe(true), { timeout: 10_000, interval: 50 })
+    await vi.waitFor(async () => expect(await answers(port)).toBe(true), { timeout: 60_000, interval: 50 })
   })
   afterAll(async () => {
     await state.stop()

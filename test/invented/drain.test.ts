@@ -61,7 +61,7 @@ it('a stream of one’s own is drained by its file, its table and its place in t
         { app_id: 'school', announcement_id: 'b', text: 'Sports day', extra: null },
       ])
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
   expect(new Set(asked)).toEqual(new Set(['/eu/edu/apps/school/v2/announcements']))
   const letters = await ask(database.url, 'select stream, reason, detail from ingest.dead_letter')

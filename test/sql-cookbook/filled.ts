@@ -9,9 +9,6 @@ import { end, openWorld, start } from './world.ts'
 
 const minute = 60_000
 
-/** For the hook of a test file that asks for it: the first one waits for the school to be filled, ms. */
-export const timeToFill = 6 * minute
-
 /** Whose login it is: a member of penstock_read and of nothing else. */
 const reader = { name: 'penstock_test_reader', password: 'reader' } as const
 

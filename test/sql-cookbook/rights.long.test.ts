@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectAs, type FilledSchool, filledSchool, timeToFill } from './filled.ts'
+import { connectAs, type FilledSchool, filledSchool } from './filled.ts'
 
 const schemas = ['ingest', 'classroom', 'analytics', 'players']
 const ours = `select c.oid, n.nspname || '.' || c.relname as name, c.relkind
@@ -20,7 +20,7 @@ beforeAll(async () => {
   school = await filledSchool()
   reader = await connectAs(school.readerUrl)
   superuser = await connectAs(school.url)
-}, timeToFill)
+})
 
 afterAll(async () => {
   await reader?.end()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { connectAs, type FilledSchool, filledSchool, timeToFill, trueSchool } from './filled.ts'
+import { connectAs, type FilledSchool, filledSchool, trueSchool } from './filled.ts'
 import { mutants, whileMistaken } from './mutants.ts'
 import type { Oracle } from './oracle.ts'
 import { oracles } from './oracles.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   sandbox = await trueSchool()
   reader = await connectAs(school.readerUrl)
   superuser = await connectAs(school.url)
-}, timeToFill)
+})
 
 afterAll(async () => {
   await reader?.end()

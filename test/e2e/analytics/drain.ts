@@ -11,7 +11,7 @@ import { readStored } from './stored.ts'
 /** The longest life between two kills once the daemon drains, ms. */
 const longestLife = 6_000
 /** How long the daemon may take to have everything after the last kill, ms. */
-const patience = 100_000
+const patience = 300_000
 
 export interface Outcome {
   readonly findings: Findings
