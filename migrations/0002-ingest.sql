@@ -866,7 +866,7 @@ create table ingest.work_item (
   falls_back_to text check (falls_back_to in ('done', 'lost')),
   set_aside int not null default 0,
   refused_as text,
-  -- Of a call whose work is long done one item is left, by which it is known to be done.
+  -- Of a call whose work is long over one item is left, by which it is known to be done, or not to be whole.
   folded boolean not null default false,
   primary key (app_id, stream, item, part)
 );
@@ -888,11 +888,11 @@ comment on column ingest.work_item.in_hand_version is 'Version of the item then:
 comment on column ingest.work_item.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of what is owed by itself';
 comment on column ingest.work_item.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is owed';
 comment on column ingest.work_item.refused_as is 'With failures: what the last of them makes of the item should it leave the reach before it is had, a reason as in ingest.gap; null: expired';
-comment on column ingest.work_item.folded is 'The one item that is left of all that were done of a call';
+comment on column ingest.work_item.folded is 'The one item that is left of a call whose work is long over';
 -- What is done grows without end and is in neither of the first two.
 create index work_item_owed on ingest.work_item (app_id, stream, range_from) where state = 'owed';
 create index work_item_lost on ingest.work_item (app_id, stream, item) where state = 'lost';
-create index work_item_over on ingest.work_item (range_to) where state in ('done', 'split') and not folded;
+create index work_item_over on ingest.work_item (range_to) where state in ('done', 'split', 'lost') and not folded;
 create trigger tally_new after insert on ingest.work_item referencing new table as came
   for each statement execute function ingest.tally_items();
 create trigger tally_change after update on ingest.work_item referencing old table as went new table as came

@@ -7,18 +7,19 @@ import type { Task } from './partitions.ts'
  * many rows as $2 says, and tells how many it found as `gone`.
  */
 
-/** A call of which nothing is left would be one that nobody has fetched. */
+/** A call of which nothing is left would be one that nobody has fetched; one of which anything was lost is never whole. */
 const foldWork = `
   with old as (
       select distinct x.app_id, x.stream, x.item
       from (select w.app_id, w.stream, w.item from ingest.work_item w
-            where w.state in ('done', 'split') and not w.folded and w.range_to < $1 order by w.range_to limit $2) x
+            where w.state in ('done', 'split', 'lost') and not w.folded and w.range_to < $1 order by w.range_to limit $2) x
     ), items as (
       select w.app_id, w.stream, w.item, w.part, w.folded,
-             w.state = 'done' and row_number() over (
-               partition by w.app_id, w.stream, w.item order by w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
+             w.state <> 'split' and row_number() over (
+               partition by w.app_id, w.stream, w.item
+               order by w.state = 'lost' desc, w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
       from old join ingest.work_item w using (app_id, stream, item)
-      where w.state in ('done', 'split') and w.range_to < $1
+      where w.state in ('done', 'split', 'lost') and w.range_to < $1
     ), folded as (
       update ingest.work_item w set folded = true, ask = null
       from items i where i.stays and not i.folded

@@ -206,7 +206,8 @@ describe('work that is long done', () => {
     for (const part of ['a', 'b', 'c']) await item('whole', part, 'done')
     await item('whole', 'abc', 'split')
     await item('open', 'a', 'owed')
-    await item('gone', 'a', 'lost')
+    for (const part of ['a', 'b']) await item('gone', part, 'lost')
+    for (const [part, state] of Object.entries({ a: 'done', b: 'lost', c: 'split' })) await item('torn', part, state)
     const complete = () =>
       db.value(
         `select ingest.is_complete('call-sessions', $1, $2::timestamptz, $2::timestamptz + interval '1 hour')`,
@@ -215,13 +216,14 @@ describe('work that is long done', () => {
     expect(await complete()).toBe(true)
     await db.advance(399 * day)
     await db.keepHouse()
-    expect(await items()).toHaveLength(6)
+    expect(await items()).toHaveLength(10)
     for (let run = 0; run < 2; run++) {
       await db.advance(2 * day)
       await db.keepHouse()
       expect(await items()).toEqual([
-        { item: 'gone', part: 'a', state: 'lost', ask: { sids: ['s'] } },
+        { item: 'gone', part: 'a', state: 'lost', ask: null },
         { item: 'open', part: 'a', state: 'owed', ask: { sids: ['s'] } },
+        { item: 'torn', part: 'b', state: 'lost', ask: null },
         { item: 'whole', part: 'a', state: 'done', ask: null },
       ])
       expect(await complete()).toBe(true)
@@ -235,8 +237,14 @@ describe('work that is long done', () => {
        from generate_series(0, 11999) n`,
       [app],
     )
+    await db.rows(
+      `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
+       select $1, 'call-metrics', 'l' || n / 8, n::text, ingest.clock(), ingest.clock() + n * interval '1 second', 'lost'
+       from generate_series(0, 11999) n`,
+      [app],
+    )
     await db.advance(401 * day)
     await db.keepHouse()
-    expect(await count('ingest.work_item')).toBe(1_500)
+    expect(await count('ingest.work_item')).toBe(3_000)
   })
 })
