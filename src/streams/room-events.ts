@@ -1,6 +1,6 @@
 import { eventBatch, roomEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
-import { begin, extendFingerprint, fingerprintLength, recognise } from './events/fingerprint.ts'
+import { begin, extendFingerprint, recognise } from './events/fingerprint.ts'
 import { type EventPage, readEvents } from './events/read-events.ts'
 import { beginning, isDoubtful, LogState, readLog } from './events/read-log.ts'
 import type { Page } from './page.ts'
@@ -55,11 +55,9 @@ function rowsOfBeginning(page: Page, read: EventPage, streamState: LogState): To
   const fingerprint = extendFingerprint(streamState.fingerprint, begun)
   const started = { ...streamState, fingerprint, begun, lost: false, rereading: true }
   const log = readLog(page, read, started, beginning)
-  // A reading that is under way among the events by which the log is known will tell, and would never end if it began
-  // anew each time. One that is beyond them will not.
-  const isUnderWay = streamState.rereading || !streamState.caughtUp
+  // A reading that is under way will tell, and would never end if it began anew each time.
   const isTold =
-    verdict === 'same' || (verdict === 'alike' && isUnderWay && streamState.begun.length < fingerprintLength)
+    verdict === 'same' || (verdict === 'alike' && (streamState.rereading || !streamState.caughtUp))
   const isOnlyLook = isTold && page.purpose === 'probe' && page.nextId !== undefined
   if (verdict === 'undecided' && page.items.length === 0)
     return { ...look(log, streamState), isUndecided: true }

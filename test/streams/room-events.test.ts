@@ -208,15 +208,6 @@ describe('a log whose first events have no time of their own', () => {
         follow: 'stay',
       })
     })
-
-    it('is begun again where it became doubtful after the events by which it is known', () => {
-      const begun = Array.from({ length: 12 }).reduce<Json>((streamState, _, n) => {
-        const place = n === 0 ? {} : { cursor: `n${n}` }
-        return read({ items: [log(said)[n]!], nextId: `n${n + 1}`, ...place }, streamState).streamState
-      }, stream.rewind(told))
-      const probe = read({ items: [log(said)[0]!], nextId: 'n1', purpose: 'probe' }, begun)
-      expect(probe.follow).toBe('next')
-    })
   })
 
   it('is known again by the order of no keys, and where nobody has kept what they said', () => {

@@ -6,8 +6,7 @@ import type { LogState } from './read-log.ts'
 type Fingerprint = LogState['fingerprint']
 type Mark = Fingerprint[number]
 
-/** By how many of its first events a log is known. */
-export const fingerprintLength = 10
+const fingerprintLength = 10
 
 /** Enough to tell two events apart, and short enough to be kept ten times a room. */
 const hashLength = 16
