@@ -216,7 +216,7 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
       // The Secret is not there, and that is all that is wrong.
       const others = problems
         .split('\n')
-        .filter(line => line && !/the file cannot be read: there is none/.test(line))
+        .filter(line => line && !/the file cannot be read: no such file/.test(line))
       expect(others, set).toEqual([])
       expect(problems).toContain('database.url')
     }
