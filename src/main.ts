@@ -1,4 +1,162 @@
 #!/usr/bin/env node
-import { main } from './commands/cli.ts'
+import { Command, CommanderError, Option } from 'commander'
+import { addData } from './commands/cli/data.ts'
+import { addDemo } from './commands/cli/demo.ts'
+import {
+  exitCodeOf,
+  exitFailed,
+  exitOk,
+  exitUsage,
+  outputLost,
+  Told,
+  watchOutput,
+} from './commands/cli/exit.ts'
+import { configOption, durationOption } from './commands/cli/options.ts'
+import { version } from './commands/wiring/installation.ts'
+
+/** Reads the command line and runs one command; answers the exit code. Each command is loaded when it is called. */
+async function main(argv: readonly string[]): Promise<number> {
+  watchOutput()
+  const program = describe()
+  try {
+    await program.parseAsync([...argv])
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode !== 0) return exitUsage
+    // What was asked for, such as the help, was told.
+    if (!(error instanceof CommanderError)) return told(error)
+  }
+  return outputLost.aborted ? exitFailed : exitOk
+}
+
+/** Tells an error that was not told yet; answers the exit code that it asks for. */
+function told(error: unknown): number {
+  if (!(error instanceof Told)) process.stderr.write(`penstock: ${sentence(error)}\n`)
+  return exitCodeOf(error)
+}
+
+/** Errors of sockets may have nothing but a code. */
+function sentence(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.message) return error.message
+  return 'code' in error ? String(error.code) : error.name
+}
+
+function describe(): Command {
+  const program = new Command('penstock')
+    .description('Drains live-classroom REST APIs into Postgres without breaking a limit.')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('(penstock --help tells what there is; penstock help COMMAND tells more)')
+    .addHelpText('after', examples)
+  addDaemon(program)
+  addConfiguration(program)
+  addData(program)
+  addDemo(program)
+  return program
+}
+
+const examples = `
+Examples:
+  penstock demo --for 30s                     see it work: database, sandbox and daemon in one
+  penstock validate --config penstock.yaml    is the file right?
+  penstock check --config penstock.yaml       are the database and the credentials right?
+  penstock forecast --config penstock.yaml    do the plans allow what the file asks for?
+  penstock migrate up --config penstock.yaml  prepare the database
+  penstock run --config penstock.yaml         drain
+  penstock status --config penstock.yaml      what is owed, what is missing
+  penstock audit --config penstock.yaml       was every limit kept?
+  penstock replay --config penstock.yaml      are the tables what the events say?
+  penstock api                                any operation of the provider, by hand
+
+Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
+
+function addDaemon(program: Command): void {
+  program
+    .command('run')
+    .description('the daemon: drains until SIGTERM, SIGINT or SIGHUP')
+    .addOption(configOption())
+    .addHelpText(
+      'after',
+      `
+A database with url: embedded is started and migrated by itself; any other must have been migrated.
+Ends with 1, when it has drained, once nobody reads its log any more (standard output).
+
+Examples:
+  penstock run --config penstock.yaml
+  DATABASE_URL=postgres://penstock:secret@db/penstock penstock run --config penstock.yaml`,
+    )
+    .action(async options => (await import('./commands/run.ts')).run(options))
+
+  program
+    .command('healthcheck')
+    .description('asks the running daemon whether it is alive; for containers')
+    .addOption(configOption())
+    .option('--ready', 'ask /readyz instead of /healthz: database, migrations, owner of the apps')
+    .option('--url <address>', 'ask a daemon elsewhere; the configuration is not read')
+    .addOption(
+      new Option('--within <duration>', 'ask again for as long, such as 30s').argParser(durationOption),
+    )
+    .addHelpText(
+      'after',
+      `
+Asks the address of http.listen and ends with 1 when the answer is not 200 or takes longer than four seconds.
+
+Examples:
+  penstock healthcheck --config penstock.yaml
+  penstock healthcheck --ready --url http://penstock:9464 --within 1m`,
+    )
+    .action(async options => (await import('./commands/healthcheck.ts')).healthcheck(options))
+}
+
+function addConfiguration(program: Command): void {
+  program
+    .command('validate')
+    .description('checks the configuration file; asks nothing of the network')
+    .addOption(configOption())
+    .addHelpText(
+      'after',
+      `
+Ends with 78 and one line for each mistake (file, line, key, what is allowed) when the file is wrong.
+
+Example:
+  penstock validate --config penstock.yaml`,
+    )
+    .action(async options => (await import('./commands/validate.ts')).validate(options))
+
+  program
+    .command('check')
+    .description('checks database, migrations, rights, and the credentials of every app; changes nothing')
+    .addOption(configOption())
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Asks once for each app, where it has the credentials: for a room that does not exist, which consumes nothing,
+for the calls of one minute, which counts as one request of the plan, and for a list of one player.
+Ends with 1 when anything fails.
+
+Examples:
+  penstock check --config penstock.yaml
+  penstock check --config penstock.yaml --json | jq '.checks[] | select(.result == "failed")'`,
+    )
+    .action(async options => (await import('./commands/check.ts')).check(options))
+
+  program
+    .command('forecast')
+    .description('what the file needs of call analytics a day against what the plans allow; asks nothing')
+    .addOption(configOption())
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Tells for each stream how often it can be asked, what would be lost, and the cheapest change.
+Ends with 1 when data would be lost of a stream that acceptLoss of the app does not name.
+
+Examples:
+  penstock forecast --config penstock.yaml
+  penstock forecast --config penstock.yaml --json | jq '.forecasts[].losses'`,
+    )
+    .action(async options => (await import('./commands/forecast.ts')).forecast(options))
+}
 
 process.exitCode = await main(process.argv)

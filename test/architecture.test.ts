@@ -116,7 +116,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   hono: ['sandbox/'],
   '@hono/node-server': ['sandbox/'],
   yaml: ['src/config/'],
-  commander: ['src/commands/'],
+  commander: ['src/commands/', 'src/main.ts'],
 }
 
 function mayImport({ file, target, isTypeOnly }: Import): boolean {

@@ -17,7 +17,7 @@ import {
   summaryLines,
 } from './demo/screen.ts'
 import { demoConfig, freshDatabase, type Service, services, type World } from './demo/setting.ts'
-import { type Daemon, startDaemon } from './wiring/daemon.ts'
+import { type Daemon, startDaemon } from './run.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'
 
 export interface DemoOptions {

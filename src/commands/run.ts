@@ -1,10 +1,26 @@
+import type pg from 'pg'
+import { offTexts } from '../config/availability.ts'
 import { loadConfig } from '../config/load.ts'
+import { Engine } from '../engine/supervisor.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
+import { createNotificationHandler } from '../http/notifications.ts'
+import { connectionProblem } from '../postgres/connect.ts'
 import { migrateUp } from '../postgres/migrate.ts'
-import { untilToldToStop } from './cli/exit.ts'
+import { isAnyShardOwned } from '../postgres/ownership.ts'
+import { createNotificationStore } from '../postgres/players.ts'
+import { readStatus } from '../postgres/status.ts'
+import { cloudPlayers } from '../streams/cloud-players.ts'
+import { startHeartbeat } from '../telemetry/event-loop.ts'
+import type { FlushableLog } from '../telemetry/log.ts'
+import { type Notifications, startNotifications } from '../telemetry/notifications.ts'
+import { startServer } from '../telemetry/server.ts'
+import { createStatus } from '../telemetry/status.ts'
+import { type Ending, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
-import { startDaemon } from './wiring/daemon.ts'
-import { assertMigrated, openDatabase } from './wiring/database.ts'
+import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
+import { Endpoints } from './wiring/endpoints.ts'
+import { version } from './wiring/installation.ts'
+import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 
 /**
  * The daemon, until SIGTERM, SIGINT or SIGHUP. An embedded database is migrated; any other must have been. It also ends
@@ -26,4 +42,139 @@ export async function run({ config: path }: { readonly config: string }): Promis
   } finally {
     await database.stop()
   }
+}
+
+/** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const daemon = await openDaemon(options)
+  await daemon.serve()
+  return daemon
+}
+
+/** The same, without endpoints as long as they are not served. */
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  const parts = await openParts(options, () => engine.owned().apps)
+  const engine = new Engine(parts)
+  return new Daemon({ ...parts, engine })
+}
+
+type DaemonParts = Parts & { readonly engine: Engine }
+
+/** A running daemon with its endpoints. */
+export class Daemon {
+  readonly log: FlushableLog
+  readonly #parts: DaemonParts
+  readonly #endpoints: Endpoints
+  readonly #heartbeat: ReturnType<typeof startHeartbeat>
+  /** Takes what the provider tells of cloud players; undefined where no app has a secret for it. */
+  readonly notifications: Notifications | undefined
+  #url = ''
+  #isDraining = false
+  #stopping: Promise<void> | undefined
+
+  constructor(parts: DaemonParts) {
+    const { config, log, meter } = parts
+    this.#parts = parts
+    this.log = log
+    this.#heartbeat = startHeartbeat(parts.clock)
+    this.notifications = notificationsOf(parts)
+    this.#endpoints = new Endpoints(config, log, section => meter.connectionRefused(section))
+  }
+
+  /** Address of the endpoints. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** Gives everything back where the endpoints cannot be served. */
+  async serve(): Promise<void> {
+    const { config, log } = this.#parts
+    const { notifications } = this
+    try {
+      const noticesUrl =
+        notifications &&
+        (await this.#endpoints.serve('notifications', listening =>
+          startNotifications(notifications, listening),
+        ))
+      this.#url = await this.#serveHttp()
+      for (const text of offTexts(config)) log.info('streams are off', { reason: text })
+      log.info('draining', {
+        ...{ url: this.#url, apps: config.apps.length, version },
+        ...(noticesUrl && { notifications: `${noticesUrl}/notifications` }),
+      })
+    } catch (error) {
+      await this.#release()
+      throw error
+    }
+  }
+
+  /** Says why, drains, gives everything back, and resolves. A second call waits for the first. */
+  stop(why?: Ending): Promise<void> {
+    this.#stopping ??= this.#stop(why)
+    return this.#stopping
+  }
+
+  #serveHttp(): Promise<string> {
+    const { log, meter, engine, pool, readings } = this.#parts
+    const status = createStatus({
+      ...{ clock: this.#parts.clock, log, own: () => ({ version, ...engine.owned() }) },
+      read: () => readStatus(readings),
+    })
+    const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
+    return this.#endpoints.serve('http', listening => startServer({ ...listening, meter, health, status }))
+  }
+
+  async #stop(why: Ending | undefined): Promise<void> {
+    this.#isDraining = true
+    this.log.info('stopping: pages in hand are finished first', why && { why })
+    await this.#release()
+    this.log.info('stopped')
+    this.log.flush()
+  }
+
+  async #release(): Promise<void> {
+    const { engine, transport, ownership, pool, readings, meter } = this.#parts
+    await engine.stop()
+    await transport.close()
+    await ownership.close()
+    await Promise.all([pool.end(), readings.end()])
+    this.#heartbeat.stop()
+    meter.close()
+    await this.#endpoints.close()
+  }
+}
+
+/** What answers POST /notifications; undefined where no app has a secret for them. */
+function notificationsOf({
+  config,
+  signers,
+  store,
+  pool,
+  engine,
+  meter,
+  log,
+}: DaemonParts): Notifications | undefined {
+  const { players } = config.provider
+  if (!players || signers.length === 0) return undefined
+  const take = createNotificationHandler({
+    ...{ signers, store, meter, log, notifications: createNotificationStore(pool) },
+    // A notice makes the list of the app's players due.
+    want: app => engine.schedule(app, cloudPlayers.name),
+    stream: cloudPlayers.name,
+    headers: { sha1: players.signatureHeader, sha256: players.signatureHeaderV2 },
+  })
+  return { take, turnAway: why => meter.notification(undefined, why) }
+}
+
+/**
+ * Why this process cannot do its work now, as words for the readiness probe. One that waits beside the owner of the
+ * apps is ready: it takes over within seconds.
+ */
+async function notReady(pool: pg.Pool, draining: boolean): Promise<readonly string[]> {
+  if (draining) return ['draining']
+  const problem = await connectionProblem(pool)
+  if (problem) return [problem]
+  const missing = await missingMigrations(pool)
+  if (missing.length > 0) return [`migrations are missing: ${missing.join(', ')}`]
+  return (await isAnyShardOwned(pool)) ? [] : ['nobody owns the apps']
 }

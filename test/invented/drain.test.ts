@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { type Daemon, startDaemon } from '../../src/commands/wiring/daemon.ts'
+import { type Daemon, startDaemon } from '../../src/commands/run.ts'
 import { readConfig } from '../../src/config/load.ts'
 import { migrateUp } from '../../src/postgres/migrate.ts'
 import { execute, type TestDatabase } from '../support/databases.ts'

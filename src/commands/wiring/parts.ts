@@ -1,0 +1,161 @@
+import { hostname } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import type pg from 'pg'
+import type { Clock, Random } from '../../clock/clock.ts'
+import { systemClock, systemRandom } from '../../clock/system.ts'
+import type { Config } from '../../config/config.ts'
+import { knownSecrets } from '../../config/known-secrets.ts'
+import { createLoad } from '../../engine/admission/load.ts'
+import { createQueue, type Queue } from '../../engine/admission/queue.ts'
+import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
+import type { AppSettings } from '../../engine/settings.ts'
+import type { Agency } from '../../http/exchange.ts'
+import { noticeOutcomes } from '../../http/notifications.ts'
+import { connect, type Driver } from '../../postgres/connect.ts'
+import { storeError } from '../../postgres/errors.ts'
+import { createLedger } from '../../postgres/ledger.ts'
+import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
+import { readStoreGauges } from '../../postgres/status.ts'
+import { createStore } from '../../postgres/store.ts'
+import { called } from '../../provider/operation.ts'
+import { configuredStreams } from '../../streams/index.ts'
+import { rejectReasons } from '../../streams/page.ts'
+import type { Stream } from '../../streams/stream.ts'
+import type { QualityQuestion } from '../../telemetry/gauges.ts'
+import { createLog, type FlushableLog } from '../../telemetry/log.ts'
+import { PrometheusMeter } from '../../telemetry/metrics.ts'
+import { turnedAway } from '../../telemetry/notifications.ts'
+import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-settings.ts'
+import { connectOptions, missingMigrations } from './database.ts'
+import { version } from './installation.ts'
+import { credentialsOf, databasePassword, openTransport, signersIn } from './services.ts'
+
+export interface DaemonOptions {
+  readonly config: Config
+  /** Postgres address; the one of an embedded Postgres where the config says so. */
+  readonly databaseUrl: string
+  readonly log?: FlushableLog
+  /** The one that this program runs on, unless told. */
+  readonly machine?: Machine
+}
+
+/** What a daemon is given by the machine that it runs on: time, chance, and its ways to the provider and the database. */
+export interface Machine {
+  readonly clock: Clock
+  readonly random: Random
+  readonly queue: Queue
+  readonly agent?: Agency | undefined
+  readonly driver?: Driver | undefined
+  /** Tells processes apart, also on one machine and after a restart. */
+  readonly owner: string
+}
+
+/** The real-time values of whole projects that are asked for, of the apps named. */
+export function qualityAsked(
+  streams: readonly Stream[],
+  apps: readonly AppSettings[],
+  owned: readonly string[],
+): readonly QualityQuestion[] {
+  const mine = new Set(owned)
+  const telling = streams.filter(stream => stream.kind === 'window' && stream.tellsQuality)
+  return apps
+    .filter(({ id }) => mine.has(id))
+    .flatMap(({ id, windows }) =>
+      telling
+        .flatMap(({ name }) => windows[name]?.series ?? [])
+        .filter(({ ask }) => ask.cname === undefined && ask.uids === undefined)
+        .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
+    )
+}
+
+function thisMachine(): Machine {
+  return {
+    ...{ clock: systemClock, random: systemRandom, queue: createQueue() },
+    owner: `${hostname()}/${process.pid}/${systemRandom.uuid().slice(0, 8)}`,
+  }
+}
+
+/** How long the database may take for one statement of what is read for people and for metrics, ms. */
+const readingTimeout = 3_000
+
+export type Parts = Awaited<ReturnType<typeof openParts>>
+
+/** Everything that the engine stands on. `owned`: the apps that this process owns at the moment. */
+export async function openParts(
+  { config, databaseUrl, machine = thisMachine(), ...options }: DaemonOptions,
+  owned: () => readonly string[],
+) {
+  const { clock, random, queue, agent, driver, owner } = machine
+  const credentials = await credentialsOf(config, clock)
+  const signers = await signersIn(config, clock)
+  const secrets = () => [...credentials.known(), ...knownSecrets(config)]
+  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
+  const settings = engineSettings(config)
+  const streams = configuredStreams(deploymentOf(config), config.streams)
+  const password = await databasePassword(config, clock)
+  const connection = { ...connectOptions(config, databaseUrl), password, driver }
+  const pool = connect(connection)
+  /** Reading how it goes must not keep a page from being stored. */
+  const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
+  const store = createStore(pool, {
+    streams,
+    roomMemory: settings.roomMemory,
+    region: app => settings.apps.find(each => each.id === app)?.region ?? '',
+    sequenceScope: settings.reading.sequenceScope,
+    retention: config.retention,
+  })
+  const meter = new PrometheusMeter({
+    clock,
+    version,
+    streams: streams.map(stream => stream.name),
+    operations: streams.map(stream => stream.operation.name),
+    rejectReasons,
+    noticeOutcomes: [...noticeOutcomes, ...turnedAway],
+    noticeApps: signers.map(({ app }) => app),
+    qualityAsked: () => qualityAsked(streams, settings.apps, owned()),
+    storeGauges: () => readStoreGauges(readings),
+  })
+  const ownership = onceMigrated(createOwnership({ ...connection, owner, shards, ttl: ownershipTtl }), pool)
+  const transport = await openTransport(config, {
+    ...{ clock, random, agent, credentials },
+    deadline: settings.deadline,
+    onUnframed: operation => {
+      meter.unframed(operation)
+      log.debug('an answer ended only with its connection', { operation: called(operation) })
+    },
+  })
+  return {
+    ...{ config, log, signers, pool, readings, store, meter, ownership, transport, settings, streams },
+    ...{ clock, random, queue, ledger: createLedger(pool), load: createLoad(roomForAnswers()) },
+  }
+}
+
+/** SQLSTATE of what migrations would have made. */
+const undefinedTable = '42P01'
+
+/** A database that was away at the start is looked at once more before anything is owned in it. */
+function onceMigrated(ownership: OwnershipSession, pool: pg.Pool) {
+  let isMigrated = false
+  const claim: Ownership['claim'] = async () => {
+    const missing = isMigrated
+      ? []
+      : await missingMigrations(pool).catch((error: unknown) => {
+          throw storeError(error)
+        })
+    if (missing.length > 0) throw new StoreUnavailable(undefinedTable)
+    isMigrated = true
+    return await ownership.claim()
+  }
+  return { ...ownership, claim }
+}
+
+/** Bytes of heap, and of buffers beside it, that a page takes for each byte of its body before it is stored. */
+const COPIES = 18
+
+/** Share of the heap that may be pages; the rest is the program, and what has not been collected yet. */
+const SHARE = 0.5
+
+/** Bytes of answers that may be under way and being worked on together, as the heap of this process allows. */
+function roomForAnswers(): number {
+  return Math.floor((getHeapStatistics().heap_size_limit * SHARE) / COPIES)
+}
