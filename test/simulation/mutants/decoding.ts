@@ -95,7 +95,7 @@ export const decoding: readonly Plant[] = [
     from: 'contract',
     file: 'src/streams/parts/values.ts',
     find: 'return time !== null && time <= latest ? time : null',
-    put: `return time !== null && time <= \`9\${latest}\` ? time : null`,
+    put: 'return time',
   },
   {
     name: 'dotted-keys-unread',
@@ -125,7 +125,7 @@ export const decoding: readonly Plant[] = [
     from: 'contract',
     file: 'src/streams/parts/items.ts',
     find: 'return rest.length === 0 ? null : Object.fromEntries(rest)',
-    put: 'return rest.length >= 0 ? null : Object.fromEntries(rest)',
+    put: 'return null',
   },
   {
     name: 'words-of-a-role-dropped',
@@ -145,7 +145,7 @@ export const decoding: readonly Plant[] = [
     demands: ['crowds=counted'],
     file: 'src/streams/events/attendance.ts',
     find: 'if (people.length === 0 && isSaid(total)) people.push(nobody)',
-    put: 'if (people.length === 1 && isSaid(total) && people[0] === nobody) people.push(nobody)',
+    put: '',
   },
   {
     name: 'nested-secret-list',

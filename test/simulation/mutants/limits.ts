@@ -94,7 +94,7 @@ export const limits: readonly Plant[] = [
     from: 'contract',
     file: 'src/http/classify.ts',
     find: 'return retryAfter === undefined ? {} : { retryAfter }',
-    put: 'return retryAfter === undefined ? {} : {}',
+    put: 'return {}',
   },
   {
     name: 'refusal-pauses-nobody',
@@ -131,7 +131,7 @@ export const limits: readonly Plant[] = [
     about: 'analytics',
     file: 'migrations/0002-ingest.sql',
     find: 'if head.history is distinct from v_mark and v_mark is not null then',
-    put: 'if head.history is distinct from v_mark and v_mark is null then',
+    put: 'if false then',
   },
   {
     name: 'bound-never-relaxed',
@@ -141,7 +141,7 @@ export const limits: readonly Plant[] = [
     about: 'analytics',
     file: 'src/engine/ranges/range-rules.ts',
     find: 'isDue: () => clock.monotonic() >= at,',
-    put: 'isDue: () => clock.monotonic() > at && at < 0,',
+    put: 'isDue: () => false,',
   },
   {
     name: 'reach-of-another-plan',
@@ -216,6 +216,6 @@ export const limits: readonly Plant[] = [
     about: 'analytics',
     file: 'src/http/server-clock.ts',
     find: 'return { ahead: Math.min(bound, Math.max(-bound, ahead)), doubt: (high - low) / 2 }',
-    put: 'return { ahead: Math.min(0, Math.max(0, ahead)), doubt: 0 * (high - low) }',
+    put: 'return { ahead: 0, doubt: 0 }',
   },
 ]

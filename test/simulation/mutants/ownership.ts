@@ -45,7 +45,7 @@ export const ownership: readonly Plant[] = [
     about: 'classroom',
     file: 'src/postgres/gaps.ts',
     find: `and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock())`,
-    put: `and (d.outcome = 'unread' or d.epoch > :epoch)`,
+    put: `and d.outcome = 'unread'`,
   },
   {
     name: 'lost-lease-works-on',
@@ -86,7 +86,7 @@ export const ownership: readonly Plant[] = [
     find: `const owned = \`exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)\``,
     put: `const owned = \`exists (select from ingest.ownership o
-  where o.shard = :shard and (o.owner = :owner or o.epoch <> :epoch or true) for share)\``,
+  where o.shard = :shard for share)\``,
   },
   {
     name: 'no-epoch-in-the-work-queue',
@@ -96,7 +96,7 @@ export const ownership: readonly Plant[] = [
     about: 'analytics',
     file: 'src/postgres/work-queue.ts',
     find: '  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`',
-    put: '  where o.shard = :shard and (o.owner = :owner or o.epoch <> :epoch or true) for share)`',
+    put: '  where o.shard = :shard for share)`',
   },
   {
     name: 'void-grant-is-used',

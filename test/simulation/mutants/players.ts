@@ -9,7 +9,7 @@ export const players: readonly Plant[] = [
     about: 'players',
     file: 'src/streams/parts/known-players.ts',
     find: 'const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > blindSeconds',
-    put: 'const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > -blindSeconds',
+    put: 'const isGone = missed.lists >= listsUntilDestroyed',
   },
   {
     name: 'thin-entry-erases',
@@ -104,7 +104,7 @@ export const players: readonly Plant[] = [
     about: 'players',
     file: 'src/streams/cloud-players.ts',
     find: 'nextId: nextPageToken || undefined,',
-    put: 'nextId: undefined && nextPageToken,',
+    put: 'nextId: undefined,',
   },
   {
     name: 'broken-listing-counts',
@@ -114,7 +114,7 @@ export const players: readonly Plant[] = [
     about: 'players',
     file: 'src/streams/parts/known-players.ts',
     find: `state: seen.size === total ? 'complete' : 'incomplete'`,
-    put: `state: seen.size <= Number(total) ? 'complete' : 'incomplete'`,
+    put: `state: 'complete'`,
   },
   {
     name: 'destroyed-for-ever',
@@ -178,6 +178,13 @@ export const players: readonly Plant[] = [
     find: `  if (!begun || !follows || seen.size > mostListed) return { seen, state: 'torn', listing: null }
 `,
     put: '',
+    also: [
+      {
+        file: 'src/streams/parts/known-players.ts',
+        find: 'const begun = page.cursor === null ? { seen: [], total: null } : before',
+        put: 'const begun = page.cursor === null ? { seen: [], total: null } : (before ?? { seen: [], total: null })',
+      },
+    ],
   },
   {
     name: 'stranger-adopted',
@@ -205,16 +212,5 @@ export const players: readonly Plant[] = [
         put: `where i.app_id = :app and i.player_id = d.player_id and i.state = 'open'`,
       },
     ],
-  },
-  {
-    name: 'long-gone-not-forgotten',
-    says: 'a player that is gone is destroyed anew by each list',
-    group: 'players',
-    from: 'code',
-    about: 'players',
-    file: 'src/streams/parts/known-players.ts',
-    find: `    if (isTold) continue
-`,
-    put: '',
   },
 ]

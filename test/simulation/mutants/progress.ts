@@ -214,7 +214,7 @@ export const progress: readonly Plant[] = [
     about: 'classroom',
     file: 'src/postgres/commit/ctes.ts',
     find: 'caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null',
-    put: 'caught_up_at = case when :caught_up::boolean then ingest.clock() else ingest.clock() end, closed_at = null',
+    put: 'caught_up_at = ingest.clock(), closed_at = null',
   },
   {
     name: 'one-empty-page-is-the-end',
@@ -234,7 +234,7 @@ export const progress: readonly Plant[] = [
     about: 'classroom',
     file: 'src/postgres/commit/events.ts',
     find: `and g.state in ('open', 'lost') and :complete::boolean and exists (select from moved)`,
-    put: `and g.state in ('open', 'lost') and (:complete::boolean or true) and exists (select from moved)`,
+    put: `and g.state in ('open', 'lost') and exists (select from moved)`,
   },
   {
     name: 'recording-forgotten-between-pages',

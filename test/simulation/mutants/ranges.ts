@@ -38,8 +38,8 @@ export const ranges: readonly Plant[] = [
     from: 'contract',
     about: 'analytics',
     file: 'src/streams/calls.ts',
-    find: 'filter(at => at >= range.from && at < range.to),',
-    put: 'filter(at => at >= range.from && at < range.from),',
+    find: '    unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),',
+    put: '    unfinished: [],',
   },
   {
     name: 'insight-final-at-first-sight',
@@ -49,7 +49,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/streams/series/series.ts',
     find: '    allowedLateness: Math.ceil(allowedLateness / 1_000),',
-    put: '    allowedLateness: Math.floor(allowedLateness / 1_000_000_000_000),',
+    put: '    allowedLateness: 0,',
   },
   {
     name: 'late-call-forgotten',
@@ -59,7 +59,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/streams/calls.ts',
     find: '    allowedLateness: Math.ceil(allowedLateness / 1_000),',
-    put: '    allowedLateness: Math.floor(allowedLateness / 1_000_000_000_000),',
+    put: '    allowedLateness: 0,',
   },
   {
     name: 'short-answer-is-whole',
@@ -69,7 +69,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/engine/ranges/window-reading.ts',
     find: `return series.expects === 'each' && received ? withoutValue(range, series.step, received) : []`,
-    put: 'return series.expects === undefined && received ? withoutValue(range, series.step, received) : []',
+    put: 'return []',
   },
   {
     name: 'hour-at-the-end',
@@ -99,7 +99,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/postgres/windows.ts',
     find: 'from part t where t.range not in (select range from extended)',
-    put: 'from part t where t.range in (select range from extended)',
+    put: 'from part t where false and t.range not in (select range from extended)',
   },
   {
     name: 'sids-of-the-last-page',
@@ -171,7 +171,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/engine/ranges/window-following.ts',
     find: ': frameOf(own, rules.now() + FIRST_LEAD + round).upperBound',
-    put: ': frameOf(own, rules.now()).lowerBound + 0 * round',
+    put: ': frameOf(own, rules.now()).lowerBound',
   },
   {
     name: 'zero-is-no-value',
@@ -201,7 +201,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'src/postgres/commit/conflict.ts',
     find: `if (table.onConflict === 'revise') return revision`,
-    put: `if (table.onConflict === 'revise') return revision && 'do nothing'`,
+    put: `if (table.onConflict === 'revise') return 'do nothing'`,
   },
   {
     name: 'never-owed-is-lost',
@@ -293,7 +293,7 @@ export const ranges: readonly Plant[] = [
     about: 'analytics',
     file: 'migrations/0006-classes-and-completeness.sql',
     find: `and w.item = c.call_id and w.state in ('owed', 'lost'))`,
-    put: `and w.item = c.call_id and w.state in ('lost'))`,
+    put: `and w.item = c.call_id and w.state = 'lost')`,
   },
   {
     name: 'unfinished-of-the-last-page',
