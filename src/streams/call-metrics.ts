@@ -27,13 +27,17 @@ export const callMetrics: Substream = {
     call_id: item.key,
     sids: sidsOf(item).join(),
   }),
-  toRows,
+  toRows: rowsOfMetrics(() => []),
   split,
   several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
   cost: ({ select }: z.output<typeof measured.settings>) => ({
     ...{ batch: maxima.sids, end: 'known' },
     everyNth: select.everyNth,
+  }),
+  configured: ({ settingsOf }) => ({
+    ...callMetrics,
+    toRows: rowsOfMetrics(app => settingsOf(app, measured).mids),
   }),
 }
 
@@ -43,14 +47,17 @@ function sidsOf({ ask }: WorkItem): readonly string[] {
   return Ask.parse(ask).sids
 }
 
-function toRows({ items, item }: SubstreamPage): SubstreamResult {
-  const { rows, rejects } = readMetrics(items, item.key)
-  return {
-    rows: { 'analytics.session_metric': rows },
-    rejects,
-    streamState: null,
-    reading: 'whole',
-    work: [],
+/** Stores the metrics that each app wants. */
+function rowsOfMetrics(mids: (app: string) => readonly number[]): Substream['toRows'] {
+  return ({ items, item, asked }: SubstreamPage): SubstreamResult => {
+    const { rows, rejects } = readMetrics(items, item.key, mids(String(asked.appid)))
+    return {
+      rows: { 'analytics.session_metric': rows },
+      rejects,
+      streamState: null,
+      reading: 'whole',
+      work: [],
+    }
   }
 }
 

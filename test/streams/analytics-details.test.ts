@@ -237,6 +237,32 @@ describe('the metrics of sessions', () => {
   })
 })
 
+describe('the metrics that are stored', () => {
+  const mixed = {
+    sid: 's1',
+    data: [
+      { mid: 20_001, peer_uid: 0, kvs: [[newYear, 1]] },
+      { mid: 20_005, peer_uid: 7, kvs: [[newYear, 'x']] },
+      { mid: 20_031, peer_uid: 7, kvs: [[newYear, 3]] },
+    ],
+  }
+  const stored = (mids: readonly number[]) => {
+    const settingsOf = (app: string) => ({ select: everyCall, mids: app === 'a1' ? mids : [] })
+    const stream = callMetrics.configured!({ settingsOf } as never) as Substream
+    const page = detailPageOf({ asked: { appid: 'a1' }, item: metricsItem, items: [mixed] })
+    const { rows, rejects, reading } = stream.toRows(page, null)
+    expect(reading).toBe('whole')
+    expect(stream.request('a1', metricsItem, 1)).toEqual(callMetrics.request('a1', metricsItem, 1))
+    return { mids: rows['analytics.session_metric']!.map(row => row.mid), rejects: rejects.length }
+  }
+
+  it('are all of them where none is named, and ask for nothing else otherwise', () => {
+    expect(stored([])).toEqual({ mids: [20_001, 20_031], rejects: 1 })
+    expect(stored([20_031, 20_002])).toEqual({ mids: [20_031], rejects: 0 })
+    expect(stored([20_005])).toEqual({ mids: [], rejects: 1 })
+  })
+})
+
 /** All items that are left when each is split as often as it can be. */
 function leaves(stream: Substream, item: WorkItem): readonly WorkItem[] {
   return stream.split(item)?.flatMap(half => leaves(stream, half)) ?? [item]

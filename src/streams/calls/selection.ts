@@ -29,6 +29,11 @@ export const measured = {
     })
       .prefault({})
       .describe('Of which calls metrics are fetched, where the plan does not measure all of them.'),
+    mids: listOf(count(0, 2_147_483_647))
+      .prefault([])
+      .describe(
+        'Metric IDs (mid) that are stored; all of them where none is named. An answer has them all, so this saves room and no request.',
+      ),
   }),
 } as const
 

@@ -17,13 +17,16 @@ interface Found extends Omit<SessionMetricRow, 'at' | 'value' | 'extra'> {
 
 /**
  * The values of each metric of each session. A series that comes twice is one; of two values of the same second
- * the last one counts. Entries, series and pairs that cannot be read are set aside, each with its sid.
+ * the last one counts. Entries, series and pairs that cannot be read are set aside, each with its sid. Series of other
+ * metrics than `mids` are passed over, unless none is named.
  */
 export function readMetrics(
   items: readonly unknown[],
   call_id: string,
+  mids: readonly number[],
 ): { readonly rows: readonly SessionMetricRow[]; readonly rejects: readonly Reject[] } {
   const rows = new Map<string, Found>()
+  const wanted = new Set(mids)
   const entries = judgeEach(MetricsItem, items, 'metrics')
   const rejects: Reject[] = entries.rejects.map(reject => ({ ...reject, item: redact(reject.item) }))
   for (const { value: entry, raw, ordinal } of entries.good) {
@@ -32,6 +35,7 @@ export function readMetrics(
     const series = judgeEach(Series, entry.data, path)
     for (const reject of series.rejects) rejects.push({ ...reject, item: entryOf(entry.sid, reject.item) })
     for (const { value: one, raw, ordinal } of series.good) {
+      if (wanted.size > 0 && !wanted.has(one.mid)) continue
       const told = { series: fieldsWithout(seriesFields, raw), entry: beside }
       const bad = add(rows, { call_id, sid: entry.sid, told }, one, `${path}.${ordinal}.kvs`)
       if (bad) rejects.push(bad)
