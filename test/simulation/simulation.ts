@@ -6,8 +6,8 @@ import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import { createFaults, type FaultClass, type Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
 import { type MutantName, mutants } from './mutants.ts'
+import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
-import { examine } from './oracle.ts'
 import { type Demands, drawScenario, healingTime, type Scenario } from './scenario.ts'
 import { createTrace, type Trace } from './trace.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -178,7 +178,7 @@ class Run {
   #examine(isEnd: boolean): Promise<readonly Finding[]> {
     const { classes } = this.#faults
     const { switches, apps, streams } = this.#scenario
-    return examine({
+    return examineClassroom({
       sandbox: this.#sandbox,
       rows: this.#database.rows as Examination['rows'],
       start,

@@ -1,0 +1,135 @@
+import { storable } from './canonical.ts'
+import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
+import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
+import type { Finding } from './examination.ts'
+import { between, compareTable, type ExpectedRow, type Row, Rule, type StoredSchema } from './rows.ts'
+
+/** Tables that are made of events, with what makes each row unique. */
+const derived = [
+  'room_state_change',
+  'chat_message',
+  'attendance',
+  'recording_state_change',
+  'reward',
+  'resource_change',
+  'stage_change',
+  'hand_wave',
+] as const
+
+export interface EventContext {
+  readonly stored: StoredSchema
+  /** Moments at which an answer that tells of the room's events was given. */
+  readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  /** The provider could not be asked for it any more, and the ledger says so; or it is too young. */
+  readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
+  readonly isEnd: boolean
+  readonly end: number
+}
+
+/** Each event once, as it was told; and of each event that is stored the rows that its data make. */
+export function examineEvents(rooms: readonly TrueRoom[], context: EventContext): readonly Finding[] {
+  const { stored, isEnd, isExcused } = context
+  const events = stored.get('room_event')!
+  const rowsByKey = new Map(events.rows.map(row => [placeOf(row), row]))
+  const expected = new Map<string, ExpectedRow>()
+  const made = new Map<string, Map<string, ExpectedRow>>(derived.map(table => [table, new Map()]))
+  const skipped: Finding[] = []
+  for (const room of rooms) {
+    const key = `${room.app} ${room.roomUuid} ${room.stored}`
+    const told = [...room.events].sort((a, b) => (a.sequence < b.sequence ? -1 : 1))
+    const lastOfLog = lastLogged(rowsByKey, key, told)
+    let neighbour: number | undefined
+    let lastStart: unknown
+    for (const [place, event] of told.entries()) {
+      const { cmd, data } = event
+      const { state, recordId } = fieldsOf(data)
+      if (cmd === 1001 && state === 1) lastStart = recordId
+      const row = rowsByKey.get(`${key} ${event.sequence}`)
+      const isKept = !(event.malformed && typeof fieldsOf(data).message === 'string')
+      const isDue = isKept && isEnd && !isExcused(room, event)
+      if (isKept)
+        expected.set(`${key} ${event.sequence}`, { cells: cellsOf(room, event, neighbour, context), isDue })
+      if (isKept && !row && place < lastOfLog) {
+        skipped.push({
+          kind: 'lost',
+          text: `room_event ${key} ${event.sequence}: the log was read beyond it`,
+        })
+      }
+      if (row) {
+        const start = row.source === 'feed' ? orLater(lastStart) : lastStart
+        for (const { table, ordinal, cells } of rowsOfEvent(event, start)) {
+          const suffix = ordinal === undefined ? '' : ` ${ordinal}`
+          made.get(table)!.set(`${key} ${event.sequence}${suffix}`, {
+            cells: { ...cells, at: row.at },
+            isDue: true,
+          })
+        }
+      }
+      const time = believed(event)
+      if (time !== undefined) neighbour = Math.max(neighbour ?? 0, time)
+    }
+  }
+  return [
+    ...compareTable(events, expected),
+    ...derived.flatMap(table => compareTable(stored.get(table)!, made.get(table)!)),
+    ...skipped,
+  ]
+}
+
+/** The key of an event, in the order of its table's. */
+function placeOf({ app_id, room_uuid, incarnation, sequence }: Row): string {
+  return `${app_id} ${room_uuid} ${incarnation} ${sequence}`
+}
+
+/** A log is read from its beginning, page by page: place of the last event that it has confirmed. */
+function lastLogged(
+  rows: ReadonlyMap<string, Row>,
+  key: string,
+  events: readonly Pick<TrueEvent, 'sequence'>[],
+): number {
+  return events.findLastIndex(({ sequence }) => rows.get(`${key} ${sequence}`)?.source === 'log')
+}
+
+/** A stop that only the feed has told so far names no recording; the log will say which it was. */
+function orLater(recordId: unknown): Rule {
+  return new Rule(`null or ${recordId}`, value => value === null || value === recordId)
+}
+
+function cellsOf(
+  room: TrueRoom,
+  event: TrueEvent,
+  neighbour: number | undefined,
+  { answered, isEnd, isExcused, end }: EventContext,
+): Row {
+  const own = believed(event)
+  const times = answered(room)
+  const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
+  const at =
+    own !== undefined
+      ? { at: own, at_source: 'event' }
+      : {
+          at: new Rule(
+            `the last time before it, ${neighbour}, or when it was told`,
+            (value, { at_source }) =>
+              (at_source === 'neighbour' && value === (neighbour ?? null)) ||
+              (at_source === 'provider' && isAnswer(value)),
+          ),
+          at_source: new Rule(
+            'neighbour or provider',
+            value => value === 'neighbour' || value === 'provider',
+          ),
+        }
+  return {
+    ...at,
+    cmd: event.cmd,
+    version: 1,
+    data: storable(event.data),
+    extra: null,
+    event_time: ownTime(event),
+    received_at: between(event.at, end),
+    source: new Rule(room.muted ? 'feed' : 'log, in the end', value => {
+      if (room.muted) return value === 'feed'
+      return value === 'log' || (value === 'feed' && !(isEnd && room.isServed && !isExcused(room, event)))
+    }),
+  }
+}

@@ -1,0 +1,122 @@
+import type { TrueRoom } from './classroom-truth.ts'
+import { type Fields, fieldsOf, listOf, resourceCells, resourceFields, without } from './event-rows.ts'
+import type { Finding } from './examination.ts'
+import { compareTable, type ExpectedRow, keyOf, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
+
+export interface ListContext {
+  readonly stored: StoredSchema
+  /** What a list says of the room now must be stored as it is. */
+  readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
+  readonly end: number
+}
+
+/** Recordings and resources as they were listed last: a row is one of the states that they were in, the last one in the end. */
+export function examineLists(rooms: readonly TrueRoom[], context: ListContext): readonly Finding[] {
+  const { stored } = context
+  const made = {
+    ...{ recording: new Map<string, ExpectedRow>(), recording_file: new Map<string, ExpectedRow>() },
+    ...{ resource: new Map<string, ExpectedRow>() },
+  }
+  const recordings = stored.get('recording')!
+  const rows = new Map(recordings.rows.map(row => [keyOf(recordings.key, row), row]))
+  for (const room of rooms) {
+    const place = `${room.app} ${room.roomUuid} ${room.stored}`
+    for (const item of room.recordings) {
+      const key = `${place} ${item.recordId}`
+      made.recording.set(key, recordingRow(item, context.isCurrent(room, 'recordings')))
+      const files = (rows.get(key)?.url ?? null) === null ? [] : item.recordDetails
+      for (const [ordinal, file] of files.entries()) {
+        const cells = { url: file.url, extra: without(fieldsOf(file), 'url') }
+        made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: true })
+      }
+    }
+    for (const [id, history] of resourcesOf(room)) {
+      made.resource.set(`${place} ${id}`, resourceRow(history, context, room))
+    }
+  }
+  return Object.entries(made).flatMap(([table, expected]) => compareTable(stored.get(table)!, expected))
+}
+
+/** It runs, then it has ended, then its files are there. */
+function recordingRow(item: TrueRoom['recordings'][number], isCurrent: boolean): ExpectedRow {
+  const now = { status: item.status, ended_at: item.endTime, url: item.url }
+  const running = { status: 1, ended_at: null, url: null }
+  const ended = { ...now, url: null }
+  const states = isCurrent ? [now] : item.endTime === null ? [running] : [running, ended, now]
+  const isState = (row: Row) =>
+    states.some(
+      ({ status, ended_at, url }) =>
+        row.status === status && row.ended_at === ended_at && (row.url ?? null) === url,
+    )
+  const state = new Rule(`that of ${JSON.stringify(states)}`, (_, row) => isState(row))
+  return {
+    isDue: isCurrent,
+    cells: {
+      ...{ sid: item.sid, resource_id: item.resourceId, type: item.type, started_at: item.startTime },
+      ...{ status: state, ended_at: state, url: state },
+      extra: without(fieldsOf(item), ...recordingFields),
+    },
+  }
+}
+
+const recordingFields = [
+  ...['recordId', 'sid', 'resourceId', 'type', 'status', 'startTime', 'endTime', 'url', 'recordDetails'],
+]
+
+interface ResourceState {
+  readonly item: Fields
+  readonly at: number
+  readonly isRemoved: boolean
+}
+
+/** All that became of each resource, as the changes of the room tell. */
+function resourcesOf({ events }: TrueRoom): ReadonlyMap<string, readonly ResourceState[]> {
+  const states = events.flatMap(({ cmd, data, at }) => {
+    const { resources, action } = fieldsOf(data)
+    return cmd === 1003 ? listOf(resources).map(item => ({ item, at, isRemoved: action === 2 })) : []
+  })
+  return Map.groupBy(states, ({ item }) => String(item.resourceUuid))
+}
+
+/** What was listed of one that is gone stays; one that was gone before any list named it is nowhere. */
+function resourceRow(
+  history: readonly ResourceState[],
+  { isCurrent, end }: ListContext,
+  room: TrueRoom,
+): ExpectedRow {
+  const last = history.at(-1)!
+  const mustBe = isCurrent(room, 'resources')
+  const isListed = mustBe && !last.isRemoved
+  const versions = history.filter(({ isRemoved }) => !isRemoved).map(({ item }) => listedCells(item))
+  const possible = isListed ? [listedCells(last.item)] : versions
+  const columns = Object.keys(possible[0] ?? {})
+  const removed = new Rule(`when it was removed, if it was`, value => {
+    if (value === null) return !(mustBe && last.isRemoved)
+    if (isListed) return false
+    return history.some(({ isRemoved, at }) => isRemoved && at <= Number(value)) && Number(value) <= end
+  })
+  return {
+    isDue: isListed,
+    cells: {
+      ...Object.fromEntries(columns.map(column => [column, versionOf(possible, column)])),
+      removed_at: removed,
+    },
+  }
+}
+
+/** One of the values that the column had, and of one version all. */
+function versionOf(versions: readonly Row[], column: string): Rule {
+  const values = oneOf(versions.map(version => version[column]))
+  return new Rule(values.says, (value, row) => {
+    const version = versions.findLast(({ updated_at }) => updated_at === row.updated_at)
+    return version === undefined ? false : oneOf([version[column]]).allows(value, row)
+  })
+}
+
+function listedCells(item: Fields): Row {
+  return {
+    ...resourceCells(item),
+    updated_at: item.updateTime,
+    extra: without(item, ...resourceFields, 'updateTime'),
+  }
+}

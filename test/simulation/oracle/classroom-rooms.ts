@@ -1,0 +1,121 @@
+import type { TrueRoom } from './classroom-truth.ts'
+import type { Finding } from './examination.ts'
+import { compareTable, type ExpectedRow, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
+
+export interface RoomContext {
+  readonly stored: StoredSchema
+  /** Regions in which rooms of the app are looked for. */
+  readonly regions: (app: string) => readonly string[]
+  /** Moments at which an answer that tells of the room's events was given. */
+  readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  readonly end: number
+}
+
+/**
+ * Each room once. What it became follows from those of its events that are stored, whatever came first; from when and to
+ * when it was the room of its name, from the world.
+ */
+export function examineRooms(rooms: readonly TrueRoom[], { stored, regions, answered, end }: RoomContext) {
+  const events = Map.groupBy(stored.get('room_event')!.rows, placeOf)
+  const changes = Map.groupBy(stored.get('room_state_change')!.rows, placeOf)
+  const expected = new Map<string, ExpectedRow>()
+  const findings: Finding[] = []
+  for (const [n, room] of rooms.entries()) {
+    const place = `${room.app} ${room.roomUuid} ${room.stored}`
+    if (room.stored === undefined) continue
+    const next = rooms.find(
+      (one, m) => m > n && one.app === room.app && one.roomUuid === room.roomUuid && one.stored !== undefined,
+    )
+    const isOfOther = rooms.some((one, m) => m < n && samePlace(one, room))
+    if (isOfOther) findings.push({ kind: 'different', text: `room ${place}: two rooms are stored as one` })
+    expected.set(place, {
+      isDue: true,
+      cells: {
+        ...stateOf(changes.get(place) ?? []),
+        ...spanOf(events.get(place) ?? [], room, answered(room), end),
+        region: regionOf(room, regions(room.app)),
+        valid_to: next
+          ? time(`after ${next.openedAt}`, value => value >= next.openedAt && value <= end)
+          : null,
+        first_seen_at: time('while it was there', value => value >= room.openedAt && value <= end),
+        verified_at: time('no time to come', value => value <= end),
+        forgotten_at: forgotten(room, end),
+      },
+    })
+  }
+  return [...compareTable(stored.get('room')!, expected), ...findings]
+}
+
+function placeOf({ app_id, room_uuid, incarnation }: Row): string {
+  return `${app_id} ${room_uuid} ${incarnation}`
+}
+
+function samePlace(one: TrueRoom, other: TrueRoom): boolean {
+  return one.app === other.app && one.roomUuid === other.roomUuid && one.stored === other.stored
+}
+
+function time(says: string, allows: (value: number) => boolean): Rule {
+  return new Rule(says, value => {
+    const moment = value === '-infinity' ? Number.NEGATIVE_INFINITY : value
+    return typeof moment === 'number' && allows(moment)
+  })
+}
+
+const over = 2
+
+/** The change with the highest sequence decides; it ended at the first end after it was started, or made ready, last. */
+function stateOf(changes: readonly Row[]): Row {
+  const ordered = changes.toSorted((a, b) =>
+    BigInt(String(a.sequence)) < BigInt(String(b.sequence)) ? -1 : 1,
+  )
+  const last = ordered.at(-1)
+  const begun = ordered.findLastIndex(({ state }) => Number(state) < over)
+  const ends = ordered.slice(begun + 1).map(({ at }) => Number(at))
+  const starts = ordered
+    .filter(({ state }) => state === 1)
+    .map(({ started_at, at }) => Number(started_at ?? at))
+  return {
+    state: last?.state,
+    state_sequence: last?.sequence,
+    started_at: starts.length === 0 ? null : Math.min(...starts),
+    ended_at: ends.length === 0 ? null : Math.min(...ends),
+  }
+}
+
+/**
+ * Times that events have in themselves count, and those at which one without was told: of a page that tells old events
+ * beside a new one it is the time of that page.
+ */
+function spanOf(events: readonly Row[], room: TrueRoom, answered: ReadonlySet<number>, end: number): Row {
+  const all = new Set(events.map(({ at }) => Number(at)))
+  const own = events.filter(({ at_source }) => at_source === 'event').map(({ at }) => Number(at))
+  const first = Math.min(...own, end)
+  const last = Math.max(...own, 0)
+  const latest = Math.max(...events.map(({ received_at }) => Number(received_at)))
+  const isTime = (value: number) => all.has(value) || answered.has(value)
+  return {
+    valid_from: time(
+      `from ${room.openedAt} to its first time ${first}`,
+      value => value >= room.openedAt && value <= first && isTime(value),
+    ),
+    last_event_at: time(
+      `one of its times, from ${last} to ${latest}`,
+      value => value >= last && value <= latest && isTime(value),
+    ),
+  }
+}
+
+/** Each room is in one region, or known in all of them. */
+function regionOf({ region }: TrueRoom, regions: readonly string[]): unknown {
+  if (region !== undefined) return region
+  if (regions.length > 0) return oneOf(regions)
+  return new Rule('a region', value => typeof value === 'string' && value !== '')
+}
+
+/** The provider says so only of a room that is no more. */
+function forgotten({ destroyedAt, muted }: TrueRoom, end: number): Rule {
+  return new Rule(`null, or a time after ${destroyedAt}`, value => {
+    if (value === null) return true
+    return !muted && destroyedAt !== undefined && destroyedAt <= Number(value) && Number(value) <= end
+  })
+}

@@ -1,0 +1,91 @@
+import type { Sandbox, TruthLine } from '../../../sandbox/src/index.ts'
+import { canonical, storable } from './canonical.ts'
+import type { StoredSchema } from './rows.ts'
+
+type Line<Kind extends TruthLine['kind']> = Extract<TruthLine, { readonly kind: Kind }>
+export type TrueEvent = Line<'event'>
+export type TrueItem = Line<'widget'>
+
+/** One life of a roomUuid, with all that ever was in it. */
+export interface TrueRoom extends Omit<Line<'room'>, 'kind' | 'events'> {
+  /** The only region that knows it. */
+  readonly region: string | undefined
+  readonly events: readonly TrueEvent[]
+  readonly items: readonly TrueItem[]
+  readonly recordings: readonly Line<'recording'>['item'][]
+  readonly resources: readonly Line<'resource'>['item'][]
+  /** The provider still answers about it. */
+  readonly isServed: boolean
+  /** The number under which it is stored; undefined where nothing of it is. */
+  readonly stored: number | undefined
+}
+
+/** Every room that ever was, in the order of opening. */
+export function readRooms(sandbox: Sandbox, stored: StoredSchema): readonly TrueRoom[] {
+  const rooms: (Omit<TrueRoom, 'stored'> & {
+    readonly events: TrueEvent[]
+    readonly items: TrueItem[]
+    readonly recordings: Line<'recording'>['item'][]
+    readonly resources: Line<'resource'>['item'][]
+  })[] = []
+  for (const line of sandbox.truth()) {
+    const room = rooms.at(-1)
+    if (line.kind === 'room') {
+      const { kind: _, events: __, ...own } = line
+      const isServed = line.destroyedAt === undefined && !line.muted
+      const region = regionOf(sandbox, line)
+      rooms.push({ ...own, region, isServed, events: [], items: [], recordings: [], resources: [] })
+    } else if (line.kind === 'event') room!.events.push(line)
+    else if (line.kind === 'widget') room!.items.push(line)
+    else if (line.kind === 'recording') room!.recordings.push(line.item)
+    else if (line.kind === 'resource') room!.resources.push(line.item)
+  }
+  const numbers = storedNumbers(rooms, stored)
+  return rooms.map(room => ({ ...room, stored: numbers.get(nameOf(room)) }))
+}
+
+function nameOf({ app, roomUuid, incarnation }: Omit<Line<'room'>, 'kind' | 'events' | 'muted' | 'state'>) {
+  return `${app} ${roomUuid} ${incarnation}`
+}
+
+function regionOf(sandbox: Sandbox, { app, roomUuid, incarnation }: Line<'room'>): string | undefined {
+  const room = sandbox.universe
+    .app(app)
+    ?.rooms.find(one => one.uuid === roomUuid && one.incarnation === incarnation)
+  return room?.region
+}
+
+/**
+ * Which stored incarnation stands for which true one. A room that lived unseen has no number in the store, so
+ * the two countings may differ; contents decide: a stored incarnation is the one it shares most events with.
+ */
+function storedNumbers(
+  rooms: readonly Omit<TrueRoom, 'stored'>[],
+  stored: StoredSchema,
+): ReadonlyMap<string, number> {
+  const rows = Map.groupBy(stored.get('room_event')!.rows, row => `${row.app_id} ${row.room_uuid}`)
+  const numbers = new Map<string, number>()
+  for (const [name, lives] of Map.groupBy(rooms, ({ app, roomUuid }) => `${app} ${roomUuid}`)) {
+    const texts = new Map<string, string[]>()
+    const isAlone = lives.length === 1
+    for (const life of lives) {
+      for (const event of life.events) {
+        const key = `${event.sequence} ${event.cmd} ${isAlone ? '' : canonical(storable(event.data))}`
+        texts.set(key, [...(texts.get(key) ?? []), nameOf(life)])
+      }
+    }
+    const votes = new Map<number, Map<string, number>>()
+    for (const { incarnation, sequence, cmd, data } of rows.get(name) ?? []) {
+      const found = texts.get(`${sequence} ${cmd} ${isAlone ? '' : canonical(data)}`) ?? []
+      const counts = votes.get(Number(incarnation)) ?? new Map<string, number>()
+      votes.set(Number(incarnation), counts)
+      for (const life of found) counts.set(life, (counts.get(life) ?? 0) + 1)
+    }
+    for (const [number, counts] of [...votes].sort(([a], [b]) => a - b)) {
+      if (counts.size === 0) continue
+      const [best] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one))
+      if (!numbers.has(best)) numbers.set(best, number)
+    }
+  }
+  return numbers
+}

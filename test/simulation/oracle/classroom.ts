@@ -1,0 +1,96 @@
+import { canonical, storable } from './canonical.ts'
+import { examineEvents } from './classroom-events.ts'
+import { examineLists } from './classroom-lists.ts'
+import { examineRooms } from './classroom-rooms.ts'
+import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
+import { examineWidgets } from './classroom-widgets.ts'
+import type { Examination, Finding } from './examination.ts'
+import { readGaps, type StoredGap } from './gaps.ts'
+import { readSchema } from './rows.ts'
+
+/**
+ * Compares every cell of the schema classroom with the world. Which events, items and entries must be there, the provider
+ * says who served them, and the gap ledger; what they make of other tables follows from those that are.
+ */
+export async function examineClassroom(examination: Examination): Promise<readonly Finding[]> {
+  const { sandbox, isEnd, end, apps } = examination
+  const stored = await readSchema(examination, 'classroom')
+  const rooms = readRooms(sandbox, stored)
+  const { gaps, waiting } = await readGaps(examination)
+  const isOn = (stream: string) => examination.streams?.includes(stream) ?? true
+  const told = answers(examination)
+  const toldEvents = (room: TrueRoom) =>
+    told(`${room.app} appEvents`, `${room.app} roomEvents ${room.roomUuid}`)
+  const muted = await readComplete(examination)
+  const isExcused = (room: TrueRoom, event: TrueEvent) => {
+    if (isOn('room-events') && room.isServed) return event.at > end - lag
+    if (room.muted) return !muted.has(`${room.app} ${room.roomUuid} ${room.stored}`)
+    const isWaiting = waiting.has(
+      `${room.app} ${room.roomUuid} ${event.sequence} ${event.cmd} ${canonical(storable(event.data))}`,
+    )
+    if (isWaiting && !isOn('room-events')) return true
+    return gaps.some(gap => covers(gap, room, event, isWaiting))
+  }
+  const isRead = (room: TrueRoom, stream: string, at: number) =>
+    isEnd && isOn(stream) && !room.muted && at <= end - lag && (room.isServed || !examination.isInterrupted)
+  return [
+    ...examineEvents(rooms, { stored, isExcused, isEnd, end, answered: toldEvents }),
+    ...examineRooms(rooms, {
+      ...{ stored, end, answered: toldEvents },
+      regions: app => apps.find(({ id }) => id === app)?.regions ?? [],
+    }),
+    ...examineWidgets(rooms, {
+      ...{ stored, end },
+      areNumbered: sandbox.settings.switches.widgetItemSequence === 'present',
+      answered: (room, widget) => told(`${room.app} ${widget} ${room.roomUuid}`),
+      isDue: (room, { widget, at }) => isRead(room, streamOf[widget], at),
+    }),
+    ...examineLists(rooms, {
+      ...{ stored, end },
+      isCurrent: (room, stream) =>
+        isRead(room, stream, room.events.at(-1)?.at ?? 0) && (stream === 'recordings' || room.isServed),
+    }),
+  ]
+}
+
+const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
+
+/** What happened within this time before the end need not have been read, ms: an idle room is asked every five minutes. */
+const lag = 0
+
+function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isWaiting: boolean): boolean {
+  if (gap.app !== room.app || (gap.state !== 'open' && gap.state !== 'lost')) return false
+  if (gap.unit === 'time') return gap.stream === 'app-events' && gap.from <= event.at && event.at <= gap.to
+  const incarnation = isWaiting && gap.incarnation === null ? null : room.stored
+  return (
+    gap.stream === 'room-events' &&
+    gap.series === room.roomUuid &&
+    gap.incarnation === incarnation &&
+    gap.from <= event.sequence &&
+    event.sequence <= gap.to
+  )
+}
+
+/** Moments at which the provider answered, by what was asked of it. */
+function answers({ sandbox }: Examination): (...about: readonly string[]) => ReadonlySet<number> {
+  const times = new Map<string, Set<number>>()
+  for (const { app, operation, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    const room = /\/rooms\/([^/]+)\//.exec(target)?.[1]
+    const subject = [app, operation, ...(room && operation !== 'appEvents' ? [decodeURIComponent(room)] : [])]
+    const key = subject.join(' ')
+    times.set(key, (times.get(key) ?? new Set()).add(time))
+  }
+  return (...about) => {
+    const [one = new Set<number>(), ...others] = about.map(key => times.get(key) ?? new Set<number>())
+    return others.reduce((all, more) => all.union(more), one)
+  }
+}
+
+/** Logs that are said to be whole, by app, room and incarnation. */
+async function readComplete({ rows }: Examination): Promise<ReadonlySet<string>> {
+  const complete = await rows<{ readonly key: string }>(
+    `select app_id || ' ' || room_uuid || ' ' || incarnation as key from ingest.room_complete
+     where stream = 'room-events' and complete`,
+  )
+  return new Set(complete.map(({ key }) => key))
+}

@@ -1,0 +1,40 @@
+import { canonical } from './canonical.ts'
+import type { Examination } from './examination.ts'
+
+export interface StoredGap {
+  readonly app: string
+  readonly stream: string
+  readonly series: string
+  readonly incarnation: number | null
+  readonly unit: 'time' | 'sequence'
+  /** Sequences, or ms since the epoch; both ends included. */
+  readonly from: bigint
+  readonly to: bigint
+  readonly reason: string
+  readonly state: 'open' | 'repaired' | 'absent' | 'lost'
+}
+
+export interface StoredGaps {
+  readonly gaps: readonly StoredGap[]
+  /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
+  readonly waiting: ReadonlySet<string>
+}
+
+export async function readGaps({ rows }: Pick<Examination, 'rows'>): Promise<StoredGaps> {
+  type Gap = Omit<StoredGap, 'from' | 'to'> & { readonly lower: string; readonly upper: string }
+  const gaps = await rows<Gap>(
+    `select app_id as app, stream, series, incarnation, unit, reason, state,
+            coalesce(sequence_from, floor(extract(epoch from range_from) * 1000))::text as lower,
+            coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper
+     from ingest.gap`,
+  )
+  type Divergence = { readonly key: string; readonly other: { readonly cmd: number; readonly data: unknown } }
+  const waiting = await rows<Divergence>(
+    `select app_id || ' ' || series || ' ' || key as key, other from ingest.divergence
+     where stream = 'app-events' and resolved_at is null`,
+  )
+  return {
+    gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
+    waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),
+  }
+}
