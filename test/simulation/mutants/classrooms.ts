@@ -378,4 +378,14 @@ export const classrooms: readonly Plant[] = [
     find: `select case when not coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at, r.first_seen_at), false) then 'unread'`,
     put: `select case when p.caught_up_at is null then 'unread'`,
   },
+  {
+    name: 'feed-ends-with-a-404',
+    says: 'a feed that says once that it is not there is not asked any more',
+    group: 'classrooms',
+    from: 'code',
+    about: 'classroom',
+    file: 'src/engine/failures.ts',
+    find: `return scope === 'room' && failure.kind === 'not_found'`,
+    put: `return failure.kind === 'not_found'`,
+  },
 ]

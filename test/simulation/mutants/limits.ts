@@ -218,4 +218,34 @@ export const limits: readonly Plant[] = [
     find: 'return { ahead: Math.min(bound, Math.max(-bound, ahead)), doubt: (high - low) / 2 }',
     put: 'return { ahead: 0, doubt: 0 }',
   },
+  {
+    name: 'budget-in-memory',
+    says: 'requests of call analytics are counted by the process alone',
+    group: 'limits',
+    from: 'code',
+    about: 'analytics',
+    file: 'src/commands/app-settings.ts',
+    find: `const limit: GroupLimit = { scope, range, rates: shared, concurrency, counted: 'ledger' }`,
+    put: `const limit: GroupLimit = { scope, range, rates: shared, concurrency, counted: 'process' }`,
+  },
+  {
+    name: 'retry-outside-the-ledger',
+    says: 'a request whose connection broke is sent once more without a debit',
+    group: 'limits',
+    from: 'code',
+    file: 'src/engine/admission/admission.ts',
+    find: 'const reply = await transport.send(app, request, signal, attempt.arrived)',
+    put: `let reply = await transport.send(app, request, signal, attempt.arrived)
+    if (!reply.ok && reply.failure.kind === 'network')
+      reply = await transport.send(app, request, signal, attempt.arrived)`,
+  },
+  {
+    name: 'violation-not-counted',
+    says: 'a refusal that should never have been seen is not counted',
+    group: 'limits',
+    from: 'code',
+    file: 'src/engine/admission/admission.ts',
+    find: 'if (failure && isLimitViolation(failure.kind)) meter.limitViolation(name, failure.kind)',
+    put: '',
+  },
 ]

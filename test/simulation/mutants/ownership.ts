@@ -119,4 +119,16 @@ export const ownership: readonly Plant[] = [
     put: `  let isSuspect = false
 `,
   },
+  {
+    name: 'asks-while-the-database-is-away',
+    says: 'rooms are asked about while nothing can be stored',
+    group: 'ownership',
+    from: 'code',
+    about: 'classroom',
+    file: 'src/engine/series/poller.ts',
+    find: `    if (health.state() === 'down') return
+    for (const schedule`,
+    put: `    if (health.state() === undefined) return
+    for (const schedule`,
+  },
 ]

@@ -307,4 +307,52 @@ export const progress: readonly Plant[] = [
     find: `state = case when :next_page::int is null and \${aside} = 0 then 'done' else 'owed' end`,
     put: `state = case when :next_page::int is null then 'done' else 'owed' end`,
   },
+  {
+    name: 'progress-before-rows',
+    says: 'the progress of a page is committed first and its rows after it',
+    group: 'progress',
+    from: 'code',
+    about: 'classroom',
+    file: 'src/postgres/commit/commit.ts',
+    find: `  page(page: PageCommit): Promise<CommitResult> {
+    return runCommit(this.#pool, this.#boundPage(page))`,
+    put: `  async page(page: PageCommit): Promise<CommitResult> {
+    const moved = await runCommit(this.#pool, this.#boundPage({ ...page, rows: {} }))
+    if (moved.outcome !== 'committed') return moved
+    return runCommit(this.#pool, this.#boundPage({ ...page, version: moved.version }))`,
+  },
+  {
+    name: 'loop-followed',
+    says: 'a nextId that leads back is followed',
+    group: 'progress',
+    from: 'code',
+    about: 'classroom',
+    file: 'src/engine/series/cursor-task.ts',
+    find: 'const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))',
+    put: 'const looping = false',
+  },
+  {
+    name: 'rows-counted-twice',
+    says: 'the metric of rows counts each of them twice',
+    group: 'progress',
+    from: 'code',
+    file: 'src/engine/poll-page.ts',
+    find: `  meter.rows(stored.stored)
+`,
+    put: `  meter.rows(stored.stored)
+  meter.rows(stored.stored)
+`,
+  },
+  {
+    name: 'nothing-said-to-be-owed',
+    says: 'the gauge of what is owed of the details of calls stands at nothing',
+    group: 'progress',
+    from: 'code',
+    about: 'analytics',
+    file: 'src/engine/ranges/item-source.ts',
+    find: `    meter.owed(this.#labels, {
+      seconds,`,
+    put: `    meter.owed(this.#labels, {
+      seconds: 0,`,
+  },
 ]

@@ -359,4 +359,14 @@ export const ranges: readonly Plant[] = [
     find: `return hasMore ? 'narrow' : 'whole'`,
     put: `return hasMore && isFull ? 'narrow' : 'whole'`,
   },
+  {
+    name: 'overflow-unnoticed',
+    says: 'a second that holds more than is listed is asked for again and again',
+    group: 'ranges',
+    from: 'code',
+    about: 'analytics',
+    file: 'src/engine/ranges/window-reading.ts',
+    find: `return reading === 'narrow' && range.to - range.from <= rules.step`,
+    put: 'return false',
+  },
 ]
