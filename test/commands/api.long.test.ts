@@ -146,23 +146,19 @@ describe('an answer', () => {
   })
 
   test('keeps the token of the next page, which is no secret', async () => {
-    await stage.api(player('page-1'))
-    await stage.api(player('page-2'))
-    const seen = async () =>
-      JSON.parse((await stage.api(['players.listPlayers', '--pageSize', '1', '--json'])).stdout)
-    let page = await seen()
-    // A new player may stay out of the lists for ten seconds.
-    for (let look = 0; page.totalSize < 2 && look < 30; look++) page = await seen()
-    expect(page.players).toHaveLength(1)
-    const next = await stage.api([
-      'players.listPlayers',
-      '--pageSize',
-      '1',
-      '--pageToken',
-      page.nextPageToken,
-      '--json',
-    ])
-    expect(JSON.parse(next.stdout).players[0].id).not.toBe(page.players[0].id)
+    const switches = { playerFailRate: 0, listBlindSeconds: 0 }
+    const listing = await openApiStage({ profile: { kind: 'idle', rooms: 1 }, switches })
+    try {
+      await listing.api(player('page-1'))
+      await listing.api(player('page-2'))
+      const list = ['players.listPlayers', '--pageSize', '1', '--json']
+      const page = JSON.parse((await listing.api(list)).stdout)
+      expect(page.players).toHaveLength(1)
+      const next = await listing.api([...list, '--pageToken', page.nextPageToken])
+      expect(JSON.parse(next.stdout).players[0].id).not.toBe(page.players[0].id)
+    } finally {
+      await listing.close()
+    }
   })
 
   test('that is counted is debited as the daemon would, and no shard stays owned', async () => {

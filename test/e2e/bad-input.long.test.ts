@@ -54,7 +54,7 @@ const looping = { kind: 'looping-next-id', operation: 'roomEvents', at: [1, 2], 
 
 const appOf = (id: string): AppOptions => ({ id, uid: 'penstock', token: `token-of-${id}` })
 
-describe('a provider that answers badly', () => {
+describe.concurrent('a provider that answers badly', () => {
   const state = {} as {
     lines: readonly LogLine[]
     metrics: string
@@ -174,7 +174,7 @@ function withoutLocation({ location, ...fault }: FaultRule & { readonly location
   return fault.kind === 'redirect' ? { ...fault, location } : fault
 }
 
-describe('a provider that serves strange content', () => {
+describe.concurrent('a provider that serves strange content', () => {
   it('is kept to the last digit and character, and what cannot be read is set aside', async () => {
     const stage = await openStage({
       seed: 'strange content',

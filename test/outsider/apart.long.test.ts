@@ -8,7 +8,7 @@ const patience = 300_000
 const choices: readonly (readonly Family[])[] = [['analytics'], ['players'], ['analytics', 'players']]
 
 /** Whoever uses one of the three services configures that one. */
-describe.each(choices.map(families => ({ families, name: families.join(' and ') })))(
+describe.concurrent.each(choices.map(families => ({ families, name: families.join(' and ') })))(
   '$name alone',
   ({ families }) => {
     let stage: Stage
