@@ -15,6 +15,8 @@ import { type Alteration, bootDaemon, type Daemon } from './daemon.ts'
 import { openVirtualDatabase, type VirtualDatabase } from './database.ts'
 import type { Faults } from './faults.ts'
 import { Kernel, type Process } from './kernel.ts'
+import type { Examination as Cells } from './oracle/examination.ts'
+import { examinePlayers as examineCells } from './oracle/players.ts'
 import { createDriver, type Driver, type Habits } from './players-driver.ts'
 import { createPlayersMail, type Letterbox, type PlayersMail } from './players-mail.ts'
 import { PlayersModel } from './players-model.ts'
@@ -73,6 +75,7 @@ export interface PlayersDayResult extends PlayersFindings {
 const start = Date.UTC(2026, 0, 5, 8)
 /** After the last fault, until everything must be as it is. */
 const healing = 5 * 60_000
+const longestList = 10
 const worldTick = 1_000
 const longestRestart = 20_000
 /** How often a shard is renewed that is owned for as long as the other simulation says, ms. */
@@ -183,12 +186,26 @@ class PlayersDay {
       calmSince: start + length,
       end: start + length + healing,
     })
+    const lies = new Set(
+      this.#mail.lies.map(({ app, noticeId }) => `players.notification ${app} ${noticeId}`),
+    )
+    const cells = await examineCells({
+      sandbox: this.#sandbox,
+      rows: this.#database.rows as Cells['rows'],
+      ...{ start, healed: start + length, end: start + length + healing, faults: [], isEnd: true },
+      apps: Object.keys(this.#options.apps).map(id => ({ id, plan: 'starter', regions: [] })),
+      isInterrupted: kills > 0 || (this.#options.stalls ?? 0) > 0,
+    })
+    // A player that hides again while it is new may be missed before its end.
+    const isHidden = (this.#options.quirks?.flicker ?? 0) > 0
+    const wrong = isHidden ? [] : cells.filter(({ kind, text }) => kind !== 'duplicate' || !lies.has(text))
     for (const { process, close } of this.#running.values()) {
       await this.#kernel.kill(process)
       await close()
     }
     return {
       ...findings,
+      wrong: [...findings.wrong, ...wrong.slice(0, longestList).map(({ kind, text }) => `${kind}: ${text}`)],
       breaches: this.#watch.breaches,
       boots: this.#boots,
       trace: this.#trace.hash(),

@@ -1,0 +1,57 @@
+import type { Notice, TruePlayer } from '../../../sandbox/src/index.ts'
+import type { Examination, Finding } from './examination.ts'
+import { compareTable, type ExpectedRow, oneOf, Rule, type StoredTable } from './rows.ts'
+
+/** Every notification that was accepted is kept once and as it was told, and none that was not sent. */
+export function examineNotices(
+  { sandbox, apps, end }: Examination,
+  notifications: StoredTable,
+): readonly Finding[] {
+  const expected = new Map<string, ExpectedRow>()
+  for (const { id: app } of apps) {
+    const players = new Map(sandbox.players(app).map(player => [player.id, player]))
+    for (const notice of sandbox.notices(app)) {
+      if (notice.sentAt.length === 0) continue
+      const { noticeId, eventType, playerId, sentAt, outcome } = notice
+      expected.set(`${app} ${noticeId}`, {
+        isDue: outcome === 'delivered',
+        cells: {
+          event_type: eventType,
+          player_id: playerId,
+          notified_at: oneOf(sentAt),
+          received_at: new Rule('after it was sent', (value, { notified_at }) => {
+            return Number(value) >= Number(notified_at) && Number(value) <= end
+          }),
+          payload: payloadOf(notice, players.get(playerId)!),
+        },
+      })
+    }
+  }
+  return compareTable(notifications, expected)
+}
+
+/** Users, passwords and the values of a query are replaced by a mark. */
+export function withoutSecrets(address: string): string {
+  return address.replace(/\/\/[^/?#]*@/, '//[redacted]@').replace(/([?&][^=&#]+=)[^&#]*/g, '$1[redacted]')
+}
+
+const reasons = {
+  deleted: 'Delete Request',
+  'idle-timeout': 'Idle Timeout',
+  'server-error': 'Internal Error',
+} as const
+const destroyed = 3
+
+/** The player as it was then, its token hidden. */
+function payloadOf({ at, eventType }: Notice, player: TruePlayer): object {
+  const { id, name, uid, account, channelName, streamUrl, createdAt, changes, reason } = player
+  const status = changes.findLast(change => change.at <= at)?.status
+  return {
+    player: {
+      ...{ id, name: name ?? null, uid, account, channelName, streamUrl: withoutSecrets(streamUrl) },
+      ...{ token: '[redacted]', createTs: Math.floor(createdAt / 1_000), status },
+    },
+    lts: at,
+    ...(eventType === destroyed && reason && { destroyReason: reasons[reason] }),
+  }
+}

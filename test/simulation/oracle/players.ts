@@ -1,0 +1,194 @@
+import type { Sandbox, TruePlayer } from '../../../sandbox/src/index.ts'
+import type { Examination, Finding } from './examination.ts'
+import { examineNotices, withoutSecrets } from './notices.ts'
+import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
+
+/** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
+const longestUnseen = 90_000
+/** An answer may be on its way, and its commit after it, for as long as this, ms; longer where a process stood still. */
+const onItsWay = 60_000
+const longestStall = 5 * 60_000
+
+interface Context {
+  readonly examination: Examination
+  readonly stored: StoredSchema
+  /** How old an answer may be when it is stored, ms. */
+  readonly late: number
+  /** Since when what happens is seen soon. */
+  readonly calm: number
+  /** What was so by then and goes on must be stored. */
+  readonly seen: number
+}
+
+/** Holds the schema players against the players that there were, and what their notifications told. */
+export async function examinePlayers(examination: Examination): Promise<readonly Finding[]> {
+  const { healed, end, isEnd, isInterrupted, apps, sandbox, streams } = examination
+  if (!(streams?.includes('cloud-players') ?? true)) return []
+  const context: Context = {
+    examination,
+    stored: await readSchema(examination, 'players'),
+    late: isInterrupted ? longestStall : onItsWay,
+    calm: isEnd ? healed : Number.POSITIVE_INFINITY,
+    seen: isEnd ? end - longestUnseen : Number.NEGATIVE_INFINITY,
+  }
+  const { stored } = context
+  const players = new Map<string, ExpectedRow>()
+  const histories = new Map<string, ExpectedRow>()
+  const findings: Finding[] = []
+  const changes = Map.groupBy(
+    stored.get('cloud_player_change')!.rows,
+    ({ app_id, player_id }) => `${app_id} ${player_id}`,
+  )
+  const rows = new Map(stored.get('cloud_player')!.rows.map(row => [`${row.app_id} ${row.player_id}`, row]))
+  for (const { id: app } of apps) {
+    for (const player of sandbox.players(app)) {
+      const key = `${app} ${player.id}`
+      const history = (changes.get(key) ?? []).toSorted((a, b) => Number(a.changed_at) - Number(b.changed_at))
+      players.set(key, playerRow(app, player, history, context))
+      for (const [n, { changed_at }] of history.entries()) {
+        const cells = { from_status: history[n - 1]?.to_status, to_status: anyText, source: 'list' }
+        histories.set(`${key} ${changed_at}`, { cells, isDue: false })
+      }
+      const faults = historyFaults(player, history, rows.get(key), context)
+      for (const text of faults) findings.push({ kind: 'different', text: `history of ${key}: ${text}` })
+    }
+  }
+  return [
+    ...compareTable(stored.get('cloud_player')!, players),
+    ...compareTable(stored.get('cloud_player_change')!, histories),
+    ...findings,
+    ...examineNotices(examination, stored.get('notification')!),
+  ]
+}
+
+const anyText = new Rule('a text', value => typeof value === 'string')
+
+/** Entries of a list may hold the ID, the name and the time alone; what none ever said is null. */
+function playerRow(
+  app: string,
+  player: TruePlayer,
+  history: readonly Row[],
+  { examination, late, calm, seen }: Context,
+): ExpectedRow {
+  const { sandbox, end } = examination
+  const { createdAt, destroyedAt, region } = player
+  const { playerList, listBlindSeconds } = sandbox.settings.switches
+  const isThin = playerList === 'thin'
+  const said = (value: unknown) => (isThin ? nullOr(value ?? null) : (value ?? null))
+  const listed = createdAt + listBlindSeconds * 1_000
+  const lists = listTimes(sandbox, app)
+  /** Told by a list that was asked while it was so, and stored soon after. */
+  const heard = (says: string, from: number, to: number) =>
+    new Rule(says, value => {
+      return typeof value === 'number' && value <= end && hasList(lists, { from, to, value, late })
+    })
+  const untilGone = destroyedAt ?? end
+  const isCalm = listed >= calm
+  const isOver = destroyedAt !== undefined
+  const [first] = history
+  return {
+    isDue: Math.max(listed, calm) + longestUnseen <= (isOver ? untilGone : end),
+    cells: {
+      region: nullOr(region),
+      name: player.name,
+      uid: said(player.uid === undefined ? null : String(player.uid)),
+      account: said(player.account),
+      channel_name: said(player.channelName),
+      stream_url: said(withoutSecrets(player.streamUrl)),
+      status: new Rule('that of its last change', value => value === (history.at(-1)?.to_status ?? null)),
+      created_at: Math.floor(createdAt / 1_000) * 1_000,
+      first_seen_at: new Rule(`from ${listed}, soon`, (value, row) => {
+        const isHeard = heard('', listed, untilGone).allows(value, row)
+        const isSoon = !isCalm || Number(value) <= listed + longestUnseen
+        return isHeard && isSoon && (isThin || first === undefined || first.changed_at === value)
+      }),
+      last_seen_at: new Rule(`up to ${untilGone}, lately`, (value, row) => {
+        const isLate = isOver || Number(value) >= Math.min(seen, untilGone)
+        return (
+          heard('', listed, untilGone).allows(value, row) &&
+          isLate &&
+          Number(value) >= Number(row.first_seen_at)
+        )
+      }),
+      destroyed_at: new Rule(isOver ? `after ${destroyedAt}` : 'null', (value, row) => {
+        if (value === null) return !isOver || destroyedAt > seen
+        const isSoon = destroyedAt! < calm || Number(value) <= destroyedAt! + longestUnseen
+        return isOver && isSoon && heard('', destroyedAt, end).allows(value, row)
+      }),
+      extra: null,
+    },
+  }
+}
+
+function nullOr(wanted: unknown): Rule {
+  return new Rule(`null or ${wanted}`, value => value === null || value === wanted)
+}
+
+const cache = new WeakMap<Sandbox, { readonly count: number; readonly times: Map<string, number[]> }>()
+
+/** Moments at which the list of an app was answered, in order. */
+function listTimes(sandbox: Sandbox, app: string): readonly number[] {
+  const { count } = sandbox.arrivals
+  const known = cache.get(sandbox)
+  if (known?.count === count) return known.times.get(app) ?? []
+  const times = new Map<string, number[]>()
+  for (const { operation, app: of = '', time } of sandbox.arrivals.list(0, count)) {
+    if (operation === 'listPlayers') (times.get(of) ?? times.set(of, []).get(of)!).push(time)
+  }
+  cache.set(sandbox, { count, times })
+  return times.get(app) ?? []
+}
+
+/** Whether a list was asked within these moments that could be stored at that time. */
+function hasList(
+  lists: readonly number[],
+  within: { readonly from: number; readonly to: number; readonly value: number; readonly late: number },
+): boolean {
+  const { from, to, value, late } = within
+  return lists.some(time => time >= from && time <= to && time <= value && value <= time + late)
+}
+
+/** The changes are some of those that there were, in their order, each set down while it was so or soon after. */
+function historyFaults(
+  player: TruePlayer,
+  history: readonly Row[],
+  row: Row | undefined,
+  { examination, late, calm, seen }: Context,
+): readonly string[] {
+  const { createdAt, destroyedAt, changes } = player
+  const faults: string[] = []
+  if (history.length > 0 && !row) faults.push('of no player')
+  let place = 0
+  let before = 0
+  for (const [n, { to_status, changed_at }] of history.entries()) {
+    const time = Number(changed_at)
+    if (to_status === 'destroyed') {
+      if (n !== history.length - 1) faults.push('goes on after its end')
+      if (time !== row?.destroyed_at) faults.push(`destroyed at ${time} and at ${row?.destroyed_at}`)
+      continue
+    }
+    const found = changes.findIndex(({ status, at }, k) => {
+      const until = changes[k + 1]?.at ?? destroyedAt ?? examination.end
+      return k >= place && status === to_status && at <= time && time - late <= until
+    })
+    if (found < 0) faults.push(`${to_status} at ${time} was not so`)
+    else place = found
+    if (time < before) faults.push(`${to_status} at ${time} is out of order`)
+    before = time
+  }
+  if (row && row.destroyed_at !== null && history.at(-1)?.to_status !== 'destroyed')
+    faults.push('its end is not there')
+  if (examination.sandbox.settings.switches.playerList === 'thin') return faults
+  const { listBlindSeconds } = examination.sandbox.settings.switches
+  const since = Math.max(calm, createdAt + listBlindSeconds * 1_000)
+  for (const [n, { status, at }] of changes.entries()) {
+    const until = changes[n + 1]?.at ?? destroyedAt ?? examination.end
+    const isShown = until - Math.max(at, since) > longestUnseen && Math.max(at, since) < seen
+    if (isShown && !history.some(({ to_status }) => to_status === status))
+      faults.push(`${status} since ${at} was never seen`)
+  }
+  const last = changes.at(-1)!
+  if (destroyedAt === undefined && last.at < seen && since < seen && row && row.status !== last.status)
+    faults.push(`${row.status} is not its status, ${last.status}`)
+  return faults
+}
