@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -25,7 +26,7 @@ Plants bugs in a copy of the code, one at a time, and plays seeds until the simu
 mutant: these alone. seeds: so many at most for each, 20 unless told. jobs: plants at a time.
 minutes: stops then; which plants come first depends on the commit. resume: a record of what was played for this
 commit; what stands in it is not played again.
-Ends with 1 where one escaped, or where a seed fails without a plant too, and with 2 where nothing can be said.`
+Ends with 1 where one escaped, none was played, or a seed fails without a plant too, and with 2 where nothing can be said.`
 
 /** A run that takes longer than this, ms, is stopped: it says nothing. */
 const longestRun = 20 * 60_000
@@ -113,8 +114,15 @@ function readRecord(file: string | undefined, commit: string): readonly Verdict[
   return lines.map(line => JSON.parse(line) as Recorded).filter(each => each.commit === commit)
 }
 
-function git(...args: readonly string[]): string {
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+/** Names the code that is played: the commit, and what differs from it. */
+function codeName(): string {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  const changes = git('diff', 'HEAD')
+  const commit = git('rev-parse', 'HEAD')
+  return changes === ''
+    ? commit
+    : `${commit}+${createHash('sha256').update(changes).digest('hex').slice(0, 8)}`
 }
 
 /** All plants fit the code, or the first that does not is told. */
@@ -126,11 +134,12 @@ function tryAll(copy: Copy): void {
 }
 
 async function main(): Promise<number> {
-  const commit = git('rev-parse', 'HEAD')
+  const commit = codeName()
   const { chosen, seeds, jobs, minutes, resume, json } = readArguments(commit)
   const began = systemClock.monotonic()
   const passed = () => (systemClock.monotonic() - began) / 60_000
   const ended = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ended.abort())
   const timeUp = Number.isFinite(minutes) ? [AbortSignal.timeout(minutes * 60_000)] : []
   const signal = AbortSignal.any([ended.signal, ...timeUp])
   const record = readRecord(resume, commit).filter(({ plant }) => chosen.some(({ name }) => name === plant))
@@ -174,7 +183,8 @@ async function main(): Promise<number> {
   const failing = await unfit(baseline)
   for (const each of failing) say(each)
   say(figures(verdicts, plants, passed()))
-  return verdicts.every(({ caught }) => caught) && failing.length === 0 ? 0 : 1
+  const isWell = verdicts.length > 0 && verdicts.every(({ caught }) => caught) && failing.length === 0
+  return isWell ? 0 : 1
 }
 
 function line({ plant, caught, seeds, text }: Verdict): string {

@@ -52,6 +52,14 @@ export interface Verdict {
 /** What is known of seeds without a plant, by what the run is like. */
 export type Baseline = Map<string, Promise<Outcome>>
 
+export interface JudgePorts {
+  readonly play: Play
+  readonly baseline: Baseline
+  /** Monotonic, ms. */
+  readonly now: () => number
+  readonly signal: AbortSignal
+}
+
 /**
  * Plays seeds from `first` on, `most` at most, until one finds something that it does not find without the plant too.
  * Undefined where `signal` ended it.
@@ -59,19 +67,9 @@ export type Baseline = Map<string, Promise<Outcome>>
 export async function judge(
   plant: Plant,
   { first, most }: { readonly first: number; readonly most: number },
-  {
-    play,
-    baseline,
-    now,
-    signal,
-  }: {
-    readonly play: Play
-    readonly baseline: Baseline
-    /** Monotonic, ms. */
-    readonly now: () => number
-    readonly signal: AbortSignal
-  },
+  ports: JudgePorts,
 ): Promise<Verdict | undefined> {
+  const { play, now, signal } = ports
   const began = now()
   const seconds = () => Math.round((now() - began) / 1_000)
   const broken = new Map<string, number>()
@@ -80,7 +78,7 @@ export async function judge(
     if (signal.aborted) return undefined
     if (outcome.kind === 'broken') broken.set(outcome.why, seed)
     if (outcome.kind !== 'found') continue
-    const well = await withoutPlant(plant, seed, play, baseline)
+    const well = await withoutPlant(plant, seed, ports)
     if (signal.aborted) return undefined
     if (well.kind !== 'passed') continue
     return {
@@ -95,13 +93,18 @@ export async function judge(
   return { plant: plant.name, caught: false, seeds: most, seconds: seconds(), text }
 }
 
-function withoutPlant(plant: Plant, seed: number, play: Play, baseline: Baseline): Promise<Outcome> {
+async function withoutPlant(
+  plant: Plant,
+  seed: number,
+  { play, baseline, signal }: Pick<JudgePorts, 'play' | 'baseline' | 'signal'>,
+): Promise<Outcome> {
   const key = JSON.stringify([plant.about, plant.demands, seed])
-  const known = baseline.get(key)
-  if (known) return known
-  const outcome = play(plant, seed, false).then(outcomeOf)
+  const outcome = baseline.get(key) ?? play(plant, seed, false).then(outcomeOf)
   baseline.set(key, outcome)
-  return outcome
+  const known = await outcome
+  // What was broken off says nothing of the seed.
+  if (signal.aborted) baseline.delete(key)
+  return known
 }
 
 /** Seeds that do not pass without a plant either. */
