@@ -51,6 +51,8 @@ export interface PlayersDayOptions {
   /** How often someone tells of the end of a player that lives, ms; every other time with a signature. */
   readonly lieEvery?: number
   readonly bug?: PlayersBug
+  /** Looks at what there is when all is over, before the database is dropped. */
+  readonly inspect?: (examination: Cells) => Promise<void>
   readonly cloneDatabase: () => Promise<TestDatabase>
 }
 
@@ -189,13 +191,15 @@ class PlayersDay {
     const lies = new Set(
       this.#mail.lies.map(({ app, noticeId }) => `players.notification ${app} ${noticeId}`),
     )
-    const cells = await examineCells({
+    const examination: Cells = {
       sandbox: this.#sandbox,
       rows: this.#database.rows as Cells['rows'],
       ...{ start, healed: start + length, end: start + length + healing, faults: [], isEnd: true },
       apps: Object.keys(this.#options.apps).map(id => ({ id, plan: 'starter', regions: [] })),
       isInterrupted: kills > 0 || (this.#options.stalls ?? 0) > 0,
-    })
+    }
+    const cells = await examineCells(examination)
+    await this.#options.inspect?.(examination)
     // A player that hides again while it is new may be missed before its end.
     const isHidden = (this.#options.quirks?.flicker ?? 0) > 0
     const wrong = isHidden ? [] : cells.filter(({ kind, text }) => kind !== 'duplicate' || !lies.has(text))

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly mutant?: MutantName | undefined
   /** Makes the run one in which this mutant would matter, without planting it. */
   readonly like?: MutantName | undefined
+  /** Looks at what there is when all is over, before the database is dropped. */
+  readonly inspect?: (examination: Examination) => Promise<void>
   readonly cloneDatabase: () => Promise<TestDatabase>
 }
 
@@ -63,6 +65,7 @@ class Run {
   readonly #key: string
   readonly #mutant: MutantName | undefined
   readonly #length: number
+  readonly #inspect: RunOptions['inspect']
   readonly #database: VirtualDatabase
   readonly #faults: Faults
   readonly #scenario: Scenario
@@ -73,10 +76,11 @@ class Run {
   readonly #daemons = new Map<Process, Daemon>()
   readonly #boots = new Map<string, number>()
 
-  constructor({ seed, length, mutant, like = mutant }: RunOptions, database: VirtualDatabase) {
+  constructor({ seed, length, mutant, like = mutant, inspect }: RunOptions, database: VirtualDatabase) {
     this.#key = seededRandom(seed).uuid()
     this.#mutant = mutant
     this.#length = length
+    this.#inspect = inspect
     this.#database = database
     const demands: Demands = like ? mutants[like].demands : {}
     this.#faults = createFaults(
@@ -111,6 +115,7 @@ class Run {
       findings = await this.#examine(true)
       if (findings.length === 0) healedAfter = healing + healingStep
     }
+    await this.#inspect?.(this.#examination(true))
     for (const process of [...this.#daemons.keys()]) await this.#kernel.kill(process)
     const { breaches } = this.#watch
     return {
@@ -176,23 +181,26 @@ class Run {
   }
 
   #examine(isEnd: boolean): Promise<readonly Finding[]> {
+    return examineClassroom(this.#examination(isEnd))
+  }
+
+  #examination(isEnd: boolean): Examination {
     const { classes } = this.#faults
-    const { switches, apps, streams } = this.#scenario
-    return examineClassroom({
+    const { settings, streams } = this.#scenario
+    return {
       sandbox: this.#sandbox,
       rows: this.#database.rows as Examination['rows'],
       start,
       healed: start + this.#length,
       end: start + this.#kernel.now,
-      apps: apps.map(({ id }) => ({
-        id,
-        plan: 'premium',
-        regions: switches.regions === 'two' ? ['eu', 'ap'] : [],
-      })),
+      apps: settings.apps.map(({ id, region, regions = [] }) => {
+        const names = regions.map(({ name }) => name)
+        return { id, plan: 'premium', regions: names.length > 0 ? names : [region] }
+      }),
       faults: [],
       isInterrupted: classes.includes('kill') || classes.includes('stall'),
       isEnd,
       streams,
-    })
+    }
   }
 }

@@ -1,11 +1,14 @@
 import { canonical, storable } from './canonical.ts'
 import { examineEvents } from './classroom-events.ts'
+import { examineRoomGaps } from './classroom-gaps.ts'
 import { examineLists } from './classroom-lists.ts'
 import { examineRooms } from './classroom-rooms.ts'
 import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
 import { examineWidgets } from './classroom-widgets.ts'
+import { examineComplete } from './complete.ts'
 import type { Examination, Finding } from './examination.ts'
-import { readGaps, type StoredGap } from './gaps.ts'
+import { examineFeedGaps } from './feed-gaps.ts'
+import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { readSchema } from './rows.ts'
 
 /**
@@ -17,17 +20,17 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const stored = await readSchema(examination, 'classroom')
   const rooms = readRooms(sandbox, stored)
   const { gaps, waiting } = await readGaps(examination)
+  const waits = new Set(waiting.map(one => `${one.app} ${one.room} ${one.sequence} ${one.content}`))
   const isOn = (stream: string) => examination.streams?.includes(stream) ?? true
   const told = answers(examination)
   const toldEvents = (room: TrueRoom) =>
     told(`${room.app} appEvents`, `${room.app} roomEvents ${room.roomUuid}`)
-  const muted = await readComplete(examination)
+  const complete = await readComplete(examination)
   const isExcused = (room: TrueRoom, event: TrueEvent) => {
     if (isOn('room-events') && room.isServed) return event.at > end - lag
-    if (room.muted) return !muted.has(`${room.app} ${room.roomUuid} ${room.stored}`)
-    const isWaiting = waiting.has(
-      `${room.app} ${room.roomUuid} ${event.sequence} ${event.cmd} ${canonical(storable(event.data))}`,
-    )
+    if (room.muted) return !complete.has(`${room.app} ${room.roomUuid} ${room.stored}`)
+    const content = `${event.cmd} ${canonical(storable(event.data))}`
+    const isWaiting = waits.has(`${room.app} ${room.roomUuid} ${event.sequence} ${content}`)
     if (isWaiting && !isOn('room-events')) return true
     return gaps.some(gap => covers(gap, room, event, isWaiting))
   }
@@ -50,6 +53,14 @@ export async function examineClassroom(examination: Examination): Promise<readon
       isCurrent: (room, stream) =>
         isRead(room, stream, room.events.at(-1)?.at ?? 0) && (stream === 'recordings' || room.isServed),
     }),
+    ...examineRoomGaps(rooms, {
+      ...{ stored, gaps, waiting },
+      isEnd: isEnd && isOn('room-events'),
+      areDense: sandbox.settings.switches.sequenceScope === 'room',
+    }),
+    ...(await examineFeedGaps(examination, rooms, gaps)),
+    ...(await examineComplete(examination, rooms, stored, isExcused)),
+    ...owedEvents(rooms, waiting, isEnd && isOn('room-events')),
   ]
 }
 
@@ -69,6 +80,29 @@ function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isWaiting: boo
     gap.from <= event.sequence &&
     event.sequence <= gap.to
   )
+}
+
+/** What waits for the log of a room that is served would have been had. */
+function owedEvents(
+  rooms: readonly TrueRoom[],
+  waiting: readonly Waiting[],
+  isEnd: boolean,
+): readonly Finding[] {
+  if (!isEnd) return []
+  const served = new Set(rooms.filter(one => one.isServed).map(one => `${one.app} ${one.roomUuid}`))
+  const content = new Set(
+    rooms.flatMap(({ app, roomUuid, isServed, events }) =>
+      isServed
+        ? events.map(
+            ({ sequence, cmd, data }) => `${app} ${roomUuid} ${sequence} ${cmd} ${canonical(storable(data))}`,
+          )
+        : [],
+    ),
+  )
+  return waiting
+    .filter(one => served.has(`${one.app} ${one.room}`))
+    .filter(one => content.has(`${one.app} ${one.room} ${one.sequence} ${one.content}`))
+    .map(one => ({ kind: 'owed', text: `${one.app} ${one.room} ${one.sequence} waits for its log` }))
 }
 
 /** Moments at which the provider answered, by what was asked of it. */

@@ -14,10 +14,18 @@ export interface StoredGap {
   readonly state: 'open' | 'repaired' | 'absent' | 'lost'
 }
 
+/** An event that the feed told and that waits for its room's log. */
+export interface Waiting {
+  readonly app: string
+  readonly room: string
+  readonly sequence: bigint
+  /** Its type and its data. */
+  readonly content: string
+}
+
 export interface StoredGaps {
   readonly gaps: readonly StoredGap[]
-  /** Events that the feed told and that wait for their room's log, by app, room, sequence and content. */
-  readonly waiting: ReadonlySet<string>
+  readonly waiting: readonly Waiting[]
 }
 
 export async function readGaps({ rows }: Pick<Examination, 'rows'>): Promise<StoredGaps> {
@@ -28,13 +36,19 @@ export async function readGaps({ rows }: Pick<Examination, 'rows'>): Promise<Sto
             coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper
      from ingest.gap`,
   )
-  type Divergence = { readonly key: string; readonly other: { readonly cmd: number; readonly data: unknown } }
+  type Divergence = Pick<Waiting, 'app' | 'room'> & {
+    readonly key: string
+    readonly other: { readonly cmd: number; readonly data: unknown }
+  }
   const waiting = await rows<Divergence>(
-    `select app_id || ' ' || series || ' ' || key as key, other from ingest.divergence
+    `select app_id as app, series as room, key, other from ingest.divergence
      where stream = 'app-events' and resolved_at is null`,
   )
   return {
     gaps: gaps.map(({ lower, upper, ...gap }) => ({ ...gap, from: BigInt(lower), to: BigInt(upper) })),
-    waiting: new Set(waiting.map(({ key, other }) => `${key} ${other.cmd} ${canonical(other.data)}`)),
+    waiting: waiting.map(({ app, room, key, other }) => ({
+      ...{ app, room, sequence: BigInt(key) },
+      content: `${other.cmd} ${canonical(other.data)}`,
+    })),
   }
 }

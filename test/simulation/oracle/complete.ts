@@ -1,0 +1,143 @@
+import type { TrueRoom } from './classroom-truth.ts'
+import type { Examination, Finding } from './examination.ts'
+import { keyOf, type StoredSchema } from './rows.ts'
+
+/** Until an answer is stored, ms: what happened while it was on its way is not in it. */
+const onItsWay = 60_000
+const longestStall = 5 * 60_000
+
+interface Told {
+  readonly app: string
+  readonly room: string
+  readonly incarnation: number
+  readonly stream: string
+  readonly complete: boolean
+  readonly reason: string | null
+  readonly caughtUp: number | null
+}
+
+const streams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
+
+/**
+ * What is said to be complete is whole, up to when it was read last; and in the end what is whole is said to be, of each
+ * room that is over and still served.
+ */
+export async function examineComplete(
+  examination: Examination,
+  rooms: readonly TrueRoom[],
+  stored: StoredSchema,
+  isExcused: (room: TrueRoom, event: TrueRoom['events'][number]) => boolean,
+): Promise<readonly Finding[]> {
+  const { rows, isEnd, isInterrupted, healed } = examination
+  const told = await rows<Told>(
+    `select app_id as app, room_uuid as room, incarnation, stream, complete, reason,
+            round(extract(epoch from caught_up_at) * 1000)::float8 as "caughtUp"
+     from ingest.room_complete`,
+  )
+  const kept = keysOf(stored)
+  const numbered = examination.sandbox.settings.switches.widgetItemSequence === 'present'
+  const byPlace = new Map(told.map(row => [`${row.app} ${row.room} ${row.incarnation} ${row.stream}`, row]))
+  const late = isInterrupted ? longestStall : onItsWay
+  const findings: Finding[] = []
+  const latest = new Map(
+    rooms.filter(one => one.stored !== undefined).map(room => [`${room.app} ${room.roomUuid}`, room]),
+  )
+  for (const room of latest.values()) {
+    const place = `${room.app} ${room.roomUuid} ${room.stored}`
+    for (const stream of streams) {
+      if (!(examination.streams?.includes(stream) ?? true)) continue
+      const row = byPlace.get(`${place} ${stream}`)
+      byPlace.delete(`${place} ${stream}`)
+      if (!row) {
+        findings.push({ kind: 'complete', text: `${place} ${stream}: nobody says whether it is` })
+        continue
+      }
+      const read = row.caughtUp ?? 0
+      const until = read > healed + onItsWay ? Math.max(healed, read - late) : read - late
+      const missing = missingOf(room, stream, { place, kept, until, numbered, isExcused })
+      if (row.complete && missing)
+        findings.push({ kind: 'complete', text: `${place} ${stream}: said to be, and lacks ${missing}` })
+      const isOver = room.isServed && room.state === 3 && (room.events.at(-1)?.at ?? 0) < healed
+      const isWhole = !missingOf(room, stream, { place, kept, until: healed, numbered, isExcused })
+      if (isEnd && isOver && isWhole && !row.complete)
+        findings.push({
+          kind: 'complete',
+          text: `${place} ${stream}: whole, and not said to be: ${row.reason}`,
+        })
+    }
+  }
+  for (const [key, { complete }] of byPlace) {
+    const [app, room, incarnation] = key.split(' ')
+    const isKnown = stored
+      .get('room')!
+      .rows.some(
+        row => row.app_id === app && row.room_uuid === room && String(row.incarnation) === incarnation,
+      )
+    const isOff = examination.streams !== undefined
+    if (complete && !isOff && !isKnown) findings.push({ kind: 'complete', text: `${key}: of no room` })
+  }
+  return findings
+}
+
+/** Keys of what is stored, by table. */
+function keysOf(stored: StoredSchema): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = ['room_event', 'widget_event', 'recording', 'resource']
+  return new Map(
+    names.map(name => {
+      const { key, rows } = stored.get(name)!
+      return [name, new Set(rows.map(row => keyOf(key, row)))]
+    }),
+  )
+}
+
+interface Held {
+  readonly place: string
+  readonly kept: ReadonlyMap<string, ReadonlySet<string>>
+  readonly until: number
+  readonly numbered: boolean
+  readonly isExcused: (room: TrueRoom, event: TrueRoom['events'][number]) => boolean
+}
+
+/** What of the stream had happened by then and is not stored, in a word; undefined where it is whole. */
+function missingOf(
+  room: TrueRoom,
+  stream: (typeof streams)[number],
+  { place, kept, until, numbered, isExcused }: Held,
+): string | undefined {
+  const has = (table: string, key: string | number | bigint) => kept.get(table)!.has(`${place} ${key}`)
+  switch (stream) {
+    case 'room-events': {
+      const lacking = room.events.find(
+        event =>
+          event.at <= until &&
+          !has('room_event', event.sequence) &&
+          (room.isServed || !isExcused(room, event)),
+      )
+      const letter = room.events.find(({ at, malformed }) => malformed && at <= until)
+      return lacking || letter ? `event ${(lacking ?? letter)!.sequence}` : undefined
+    }
+    case 'popup-quiz':
+    case 'poll': {
+      const widget = stream === 'poll' ? 'poll' : 'popupQuiz'
+      const lacking = room.items.find(
+        one =>
+          one.widget === widget &&
+          one.at <= until &&
+          (one.malformed || !has('widget_event', `${widget} ${one.position - (numbered ? 0 : 1)}`)),
+      )
+      return lacking && `item ${lacking.position}`
+    }
+    case 'recordings': {
+      const lacking = room.recordings.find(
+        ({ recordId, startTime, url }) => startTime <= until && (url === null || !has('recording', recordId)),
+      )
+      return lacking && `recording ${lacking.recordId}`
+    }
+    case 'resources': {
+      const lacking = room.resources.find(
+        ({ resourceUuid, updateTime }) => updateTime <= until && !has('resource', resourceUuid),
+      )
+      return lacking && `resource ${lacking.resourceUuid}`
+    }
+  }
+}

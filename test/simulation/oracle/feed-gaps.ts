@@ -1,0 +1,179 @@
+import type { TrueRoom } from './classroom-truth.ts'
+import type { Examination, Finding } from './examination.ts'
+import type { StoredGap } from './gaps.ts'
+
+/** From the debit of a request to its arrival, ms: a grant lives for two seconds, and the network delays by ten at most. */
+const onItsWay = 12_000
+/** After this a request can no longer arrive: its total deadline and ten seconds. */
+const canArrive = 40_000
+
+interface Debit {
+  readonly app: string
+  readonly scope: string
+  readonly sent: number
+  readonly dead: number
+  readonly settled: number | null
+  readonly outcome: 'committed' | 'refused' | 'unread' | null
+  readonly toldAll: boolean | null
+  readonly gap: string | null
+}
+
+interface Asked {
+  readonly app: string
+  readonly region: string
+  readonly time: number
+  /** It may have handed out events. */
+  readonly isAnswered: boolean
+}
+
+/**
+ * What an answer of the feed held that nobody stored lies between the last answer before it that told all there was, and the
+ * moment at which it could no longer arrive. Each such answer is told of, and no time in which everything was heard.
+ */
+export async function examineFeedGaps(
+  examination: Examination,
+  rooms: readonly TrueRoom[],
+  gaps: readonly StoredGap[],
+): Promise<readonly Finding[]> {
+  const own = gaps.filter(({ stream }) => stream === 'app-events')
+  const debits = await readDebits(examination)
+  const asked = readAsked(examination)
+  const findings: Finding[] = []
+  for (const gap of own) {
+    const fault = faultOf(gap, { examination, debits, asked, rooms })
+    const kind = fault === owed ? 'owed' : 'gap'
+    if (fault)
+      findings.push({
+        kind,
+        text: `${gap.app} feed ${gap.series} ${gap.reason} ${gap.state} ${gap.from} to ${gap.to}: ${fault}`,
+      })
+  }
+  if (!examination.isEnd) return findings
+  for (const { app, time } of unheard(asked, debits)) {
+    const isTold = own.some(gap => gap.app === app && gap.from <= time && time <= gap.to)
+    if (!isTold) findings.push({ kind: 'gap', text: `${app} feed: nobody stored the answer of ${time}` })
+  }
+  return findings
+}
+
+const owed = 'still open'
+
+async function readDebits({ rows }: Examination): Promise<readonly Debit[]> {
+  const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)::float8`
+  return rows<Debit>(
+    `select app_id as app, scope, ${ms('sent_at')} as sent, ${ms('dead_at')} as dead, ${ms('settled_at')} as settled,
+            outcome, told_all as "toldAll", gap_id::text as gap
+     from ingest.debit where limit_group = 'classroom-feed' order by scope, n`,
+  )
+}
+
+function readAsked({ sandbox }: Examination): readonly Asked[] {
+  return sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(arrival => {
+    const { operation, app = '', target, time, status, fault } = arrival
+    if (operation !== 'appEvents') return []
+    const isAnswered = status === 200 || fault === 'lost-response' || fault === 'status-after-acting'
+    return [{ app, region: target.split('/')[1] ?? '', time, isAnswered }]
+  })
+}
+
+function faultOf(
+  gap: StoredGap,
+  context: {
+    readonly examination: Examination
+    readonly debits: readonly Debit[]
+    readonly asked: readonly Asked[]
+    readonly rooms: readonly TrueRoom[]
+  },
+): string | undefined {
+  const { examination, rooms } = context
+  const [from, to] = [Number(gap.from), Number(gap.to)]
+  if (gap.unit !== 'time' || gap.incarnation !== null) return 'no range of time of an app'
+  if (from > to) return 'ends before it begins'
+  if (to > examination.end + canArrive) return 'reaches into what is to come'
+  if (gap.state === 'absent') return 'absent, and nobody promised it'
+  if (gap.state === 'open' && examination.isEnd && !rooms.some(room => room.app === gap.app && room.muted))
+    return owed
+  if (gap.state === 'lost' && gap.reason !== 'pause') {
+    const isGone = rooms.some(room => room.app === gap.app && (room.muted || Number(room.destroyedAt) > from))
+    if (!isGone) return 'lost, and every room of that time is served'
+  }
+  return gap.reason === 'pause' ? faultOfPause(gap, context) : faultOfUnread(gap, context)
+}
+
+type Context = Parameters<typeof faultOf>[1]
+
+/** An answer that told all, as the ledger has it and as it arrived. */
+function toldAll({ app, series }: StoredGap, { debits, asked }: Context): readonly Debit[] {
+  return debits.filter(
+    debit =>
+      debit.app === app &&
+      isOfRegion(debit, series) &&
+      debit.outcome === 'committed' &&
+      debit.toldAll !== false &&
+      asked.some(
+        one => one.app === app && one.isAnswered && debit.sent <= one.time && one.time <= debit.dead,
+      ),
+  )
+}
+
+/** The feed of an app that is in one region has no name of its own. */
+function isOfRegion({ app, scope }: Debit, region: string): boolean {
+  return scope === (region === '' ? app : `${app}/${region}`)
+}
+
+/** Every bound is that of a request; the clocks of a database and of a process may round to the next millisecond. */
+function isAt(one: number, other: number): boolean {
+  return Math.abs(one - other) <= 1
+}
+
+function faultOfUnread(gap: StoredGap, context: Context): string | undefined {
+  if (gap.reason !== 'unread_answer') return `${gap.reason} is no reason for it`
+  const { debits, asked, examination } = context
+  const [from, to] = [Number(gap.from), Number(gap.to)]
+  const own = debits.filter(debit => debit.app === gap.app && isOfRegion(debit, gap.series))
+  const unread = own.filter(
+    ({ outcome, sent, dead }) =>
+      outcome !== 'committed' && outcome !== 'refused' && from <= sent && sent <= to && to <= dead + 1,
+  )
+  const last = unread.at(-1)
+  if (!last) return 'no answer is missing at its end'
+  if (!unread.some(({ settled, dead }) => isAt(to, Math.min(settled ?? dead, dead))))
+    return 'does not end when the missing answer could no longer arrive'
+  if (to > last.sent + canArrive) return 'ends later than its answer could arrive'
+  const known = toldAll(gap, context)
+  const before = known.filter(({ sent }) => sent < last.sent).at(-1)
+  const first = asked.find(({ app }) => app === gap.app)
+  if (!before) {
+    const { roomMemorySeconds } = examination.sandbox.settings.switches
+    const earliest = (first?.time ?? from) - onItsWay - roomMemorySeconds * 1_000
+    return from >= earliest ? undefined : 'begins before the provider could remember it'
+  }
+  if (known.some(({ sent }) => isAt(sent, from))) {
+    const between = known.filter(
+      ({ sent }) => sent > from + 1 && sent < Math.min(...unread.map(one => one.sent)),
+    )
+    return between.length === 0 ? undefined : `begins ${between.length} answers too early`
+  }
+  return own[0] && from < own[0].sent ? undefined : 'begins with no answer that told all'
+}
+
+/** Nobody asked, or the feed never told all, for as long as the provider may forget: half of what it remembers at least. */
+function faultOfPause(gap: StoredGap, context: Context): string | undefined {
+  const { roomMemorySeconds } = context.examination.sandbox.settings.switches
+  const [from, to] = [Number(gap.from), Number(gap.to)]
+  if (to - from < roomMemorySeconds * 500) return 'shorter than the provider remembers'
+  const heard = toldAll(gap, context).filter(({ sent, dead }) => sent > from && dead < to)
+  return heard.length === 0 ? undefined : `${heard.length} answers in it told all`
+}
+
+/** Answers whose page was not committed. */
+function unheard(asked: readonly Asked[], debits: readonly Debit[]): readonly Asked[] {
+  const first = Math.min(...debits.map(({ sent }) => sent))
+  return asked.filter(({ app, region, time, isAnswered }) => {
+    if (!isAnswered || time < first) return false
+    const possible = debits.filter(
+      debit => (isOfRegion(debit, region) || debit.scope === app) && debit.sent <= time && time <= debit.dead,
+    )
+    return !possible.some(({ outcome }) => outcome === 'committed' || outcome === 'refused')
+  })
+}
