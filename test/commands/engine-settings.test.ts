@@ -41,6 +41,7 @@ describe('endpoints with one table of limits', () => {
     ]
     for (const [first, second] of pairs) {
       expect(first === second).toBe(limits === 'joint')
+      expect(app!.limits[first!]!.range).toBe(app!.limits[second!]!.range)
       expect(app!.limits[first!]).toEqual(app!.limits[second!])
     }
   })
