@@ -1,5 +1,6 @@
 import type { QualityMetric } from '../../sandbox/src/analytics/quality.ts'
 import type { RealtimeUsageMetric } from '../../sandbox/src/analytics/realtime.ts'
+import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { VirtualDatabase } from './database.ts'
 import { counterOf, limitsOf, sharedPerDay } from './plan-limits.ts'
 import type { Examination } from './plan-oracle.ts'
@@ -163,8 +164,10 @@ export async function lostInVain(examination: Examination): Promise<Readonly<Rec
     const operation = operationOf(stream)
     const key = `${app} ${operation}`
     const plan = limitsOf(plans[app], 'realtime')!
-    const enough = Math.ceil((secondsForAll(examination, operation) + plan.availableData * PAUSE_SHARE) / 60)
     if (!minutes.has(key)) minutes.set(key, openMinutes(examination, app, operation, plan))
+    const known = secondsForAll(examination, operation) + plan.availableData * PAUSE_SHARE
+    const isTaught = wasNarrow(minutes.get(key)!, { start: start / 1_000, at: Number(at), plan })
+    const enough = Math.ceil((known + (isTaught ? secondsOfLessons(examination) : 0)) / 60)
     const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.dataDelay
     const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), from })
     if (longest > enough) found[`${app} ${stream} ${series}`] = (found[`${app} ${stream} ${series}`] ?? 0) + 1
@@ -198,6 +201,27 @@ function secondsForAll({ plans, reading, realtimeSeries }: Examination, operatio
     .filter(([stream]) => counterOf(operationOf(stream), reading) === counter)
     .reduce((sum, [, count]) => sum + count, 0)
   return (series * 86_400) / sharedPerDay(plans, 'realtime')!
+}
+
+/** A refusal tells no number, so half of what is available is found in five steps, and twice the delay in three. */
+const LESSONS = 8
+
+/** At an even pace, seconds in which a project finds out what an hour serves, where others take turns with it. */
+function secondsOfLessons({ plans }: Examination): number {
+  const sharing = Object.values(plans).filter(plan => limitsOf(plan, 'realtime')).length
+  return (LESSONS * sharing * 86_400) / sharedPerDay(plans, 'realtime')!
+}
+
+/** Whether less could be asked for than the plan says, while a window that begins `at` could be had; Unix seconds. */
+function wasNarrow(
+  minutes: readonly (Open | undefined)[],
+  { start, at, plan }: { readonly start: number; readonly at: number; readonly plan: PlanLimits },
+): boolean {
+  const first = Math.max(0, Math.floor((at - start) / 60))
+  const span = minutes.slice(first, first + Math.ceil(plan.availableData / 60))
+  return span.some(
+    open => open && (open.availableData < plan.availableData || open.dataDelay > plan.dataDelay),
+  )
 }
 
 /** Minutes in a row in which a window that begins `at`, and is served after `from`, could be had; Unix seconds. */
