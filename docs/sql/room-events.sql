@@ -147,7 +147,8 @@ with
       valid_from = least(case when exists (select from restated)
         then (select r.valid_from from restated r) else t.valid_from end, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, least(excluded.last_event_at,
-        (select max(case when j.contradicts then j.at else coalesce(j.stored_at, j.at) end) from judged j))),
+        (select max(case when j.contradicts and j.stored_source = 'feed' then j.at else coalesce(j.stored_at, j.at) end)
+         from judged j))),
       verified_at = case when :caught_up::boolean and coalesce(case when exists (select from restated) then (select r.state from restated r) else case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end end, 0) < 2 then ingest.clock() else greatest(t.verified_at, ingest.clock() - :memory::interval * 0.75) end, forgotten_at = null, region = excluded.region
     returning (xmax = 0) as fresh
   ),

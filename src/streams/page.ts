@@ -118,6 +118,8 @@ export interface Page {
   readonly cursor: string | null
   /** Why the page was read: to go on, or to see whether the room is still the one we know. */
   readonly purpose: 'read' | 'probe'
+  /** A reading that is broken off goes on after this page, and nothing has said meanwhile that the room is gone. */
+  readonly isUnderWay?: boolean
   readonly items: readonly unknown[]
   readonly nextId: string | undefined
   /** How many items there are in all, where the answer says so. */

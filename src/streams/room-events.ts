@@ -41,9 +41,16 @@ function toRows(page: Page, streamState: LogState): ToRowsWith<LogState> {
   // Whose beginning is not remembered learns it when it is read from there again.
   if (streamState.begun.length === 0) return readLog(page, read, streamState, streamState.fold)
   const begun = begin(streamState.begun, read.events)
-  if (recognise(streamState.fingerprint, begun) === 'other') return restart({ ...streamState, isOther: true })
+  const verdict = recognise(streamState.fingerprint, begun)
+  if (verdict === 'other') return { ...restart({ ...streamState, isOther: true }), isUndecided: true }
   const fingerprint = extendFingerprint(streamState.fingerprint, begun)
-  return readLog(page, read, { ...streamState, begun, fingerprint }, streamState.fold)
+  const log = readLog(page, read, { ...streamState, begun, fingerprint }, streamState.fold)
+  return isOpen(verdict, page) ? { ...log, isUndecided: true } : log
+}
+
+/** What comes after the page will tell whose log it is. */
+function isOpen(verdict: ReturnType<typeof recognise>, { nextId }: Page): boolean {
+  return verdict === 'alike' && nextId !== undefined
 }
 
 /** The first page of a log tells whether the room is still the one that is known, or what follows must tell. */
@@ -56,13 +63,13 @@ function rowsOfBeginning(page: Page, read: EventPage, streamState: LogState): To
   const started = { ...streamState, fingerprint, begun, lost: false, rereading: true }
   const log = readLog(page, read, started, beginning)
   // A reading that is under way will tell, and would never end if it began anew each time.
-  const isTold =
-    verdict === 'same' || (verdict === 'alike' && (streamState.rereading || !streamState.caughtUp))
+  const isUnderWay = page.isUnderWay === true && (streamState.rereading || !streamState.caughtUp)
+  const isTold = verdict === 'same' || (verdict === 'alike' && isUnderWay)
   const isOnlyLook = isTold && page.purpose === 'probe' && page.nextId !== undefined
   if (verdict === 'undecided' && page.items.length === 0)
     return { ...look(log, streamState), isUndecided: true }
   if (verdict === 'undecided' || isOnlyLook) return look(log, streamState)
-  return log
+  return isOpen(verdict, page) ? { ...log, isUndecided: true } : log
 }
 
 /** Keeps what was read, and the place where reading stands. */

@@ -200,13 +200,29 @@ describe('a log whose first events have no time of their own', () => {
       expect(toRows.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
     })
 
-    it('is not begun again while it is being read', () => {
-      const [first] = log(said)
-      const { streamState } = read({ items: [first!], nextId: 'n1', purpose: 'probe' }, told)
-      expect(read({ items: [first!], nextId: 'n1', purpose: 'probe' }, streamState)).toMatchObject({
-        streamState,
-        follow: 'stay',
-      })
+    it('proves nothing of its room until it is known again, or is another one', () => {
+      const first = read({ items: [log(said)[0]!], nextId: 'n1', purpose: 'probe' }, told)
+      expect(first.isUndecided).toBe(true)
+      const second = read(
+        { items: [log(['so 0', 'or 1'])[1]!], cursor: 'n1', nextId: 'n2' },
+        first.streamState,
+      )
+      expect(second.isUndecided).toBe(true)
+      const third = read(
+        { items: [log(['', '', 'or 2'])[2]!], cursor: 'n2', nextId: 'n3' },
+        second.streamState,
+      )
+      expect(third).toMatchObject({ follow: 'stay', isUndecided: true })
+      expect(follow(said.slice(0, 10), told).harvest.isUndecided).toBeUndefined()
+    })
+
+    it.each([
+      ['is not begun again while it is being read', true, 'stay'],
+      ['is begun again where the room was gone since a part of it was read', false, 'next'],
+    ] as const)('%s', (_, isUnderWay, follow) => {
+      const probe = { items: [log(said)[0]!], nextId: 'n1', purpose: 'probe', isUnderWay } as const
+      const { streamState } = read({ ...probe, purpose: 'read' }, told)
+      expect(read(probe, streamState)).toMatchObject({ streamState, follow })
     })
   })
 

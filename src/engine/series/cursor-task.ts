@@ -129,7 +129,8 @@ function parse(
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
-  return { ...found, series, cursor, purpose, answeredAt, receivedAt, settings: settings.reading }
+  const isUnderWay = asked.size > 0
+  return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }
 }
 
 /** A reading that went in a circle has not seen the end: it proves nothing about holes. */

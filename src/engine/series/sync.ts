@@ -121,7 +121,12 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     if (result.outcome === 'failed') {
       await reportFailure(context, result.failure)
       // Any other failure is none of the nextId, as far as one can tell: the reading goes on there.
-      if (isTailRefused(context, place, result.failure) || isGone(context.stream, result.failure)) {
+      const isThere = place.cursor !== null || result.failure.kind !== 'not_found'
+      if (
+        isTailRefused(context, place, result.failure) ||
+        isGone(context.stream, result.failure) ||
+        !isThere
+      ) {
         place.asked.clear()
       }
       return {

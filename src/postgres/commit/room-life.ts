@@ -145,7 +145,8 @@ const mergedEnd = `case
 
 /** An event that the feed told before shows no life anew when its log tells it. */
 const lastHeard = `least(excluded.last_event_at,
-        (select max(case when j.contradicts then j.at else coalesce(j.stored_at, j.at) end) from judged j))`
+        (select max(case when j.contradicts and j.stored_source = 'feed' then j.at else coalesce(j.stored_at, j.at) end)
+         from judged j))`
 
 /** The row of each room; what a column becomes of a room that is known is decided by all that is known of it. */
 export function storedRooms(source: 'feed' | 'log'): string {

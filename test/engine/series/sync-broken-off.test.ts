@@ -81,6 +81,24 @@ describe('a reading that is broken off', () => {
     expect(asked()).toEqual([null, 'b', 'c', null, 'c', null, 'c', 'd'])
   })
 
+  it('says of a probe whether a reading goes on after it, unless the room was gone meanwhile', async () => {
+    const probes: (boolean | undefined)[] = []
+    const toRows = (page: Page): PageResult => {
+      if (page.purpose === 'probe') probes.push(page.isUnderWay)
+      return roomLog.toRows(page, null)
+    }
+    const { go, transport, learnt } = broken({ kind: 'server_error', text: '' }, { ...roomLog, toRows })
+    await go()
+    await go({ room: 'doubtful' })
+    const { answers } = transport
+    transport.answers = () => ({ kind: 'not_found', text: '' })
+    expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'failed' })
+    transport.answers = answers
+    learnt.refusedTails = 0
+    await go({ room: 'doubtful' })
+    expect(probes).toEqual([true, false])
+  })
+
   it('ends where the probe shows another room, whose log may have the same nextIds', async () => {
     let isAnother = false
     const follow = (page: Page): PageResult => {
