@@ -118,7 +118,8 @@ function ignoringVersion({ commit, progress }: Planted['store']): Partial<Plante
 
 /** Events that were committed before come once more under a key of their own. */
 function withCopies(page: PageCommit, seen: Set<string>): PageCommit {
-  const events = page.rows['classroom.room_event'] ?? []
+  const events = page.rows['classroom.room_event']
+  if (!events) return page
   const again = events.filter(event => seen.has(keyOf(page, event)))
   for (const event of events) seen.add(keyOf(page, event))
   const copies = again.map(

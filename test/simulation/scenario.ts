@@ -26,7 +26,7 @@ export interface Demands {
 /** The world of one run and how the daemon is set up for it. */
 export interface Scenario {
   readonly switches: Switches
-  /** What the provider answers amiss, now and then, to the end. */
+  /** What the provider answers amiss, now and then, until faults are over. */
   readonly refusals: readonly FaultRule[]
   /** For as long as this, ms from the beginning, a page of a maintenance answers in the place of the first app. */
   readonly maintenance: { readonly from: number; readonly to: number } | undefined

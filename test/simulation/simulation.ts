@@ -107,6 +107,7 @@ class Run {
     this.#scheduleMaintenance()
     await this.#kernel.runUntil(length)
     this.#faults.heal()
+    this.#sandbox.faults.set([])
     this.#sandbox.universe.pause()
     let healedAfter: number | undefined
     let findings = await this.#examine(true)

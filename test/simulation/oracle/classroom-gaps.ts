@@ -10,6 +10,8 @@ export interface GapContext {
   readonly isEnd: boolean
   /** Numbers run through a room, so that one that is skipped means something. */
   readonly areDense: boolean
+  /** What happened by then has been read in the end. */
+  readonly until: number
 }
 
 /** A log with more holes is not numbered densely. */
@@ -114,10 +116,11 @@ function missingHoles(
   place: string,
   { events, isServed }: TrueRoom,
   gaps: readonly StoredGap[],
-  { isEnd, areDense }: GapContext,
+  { isEnd, areDense, until }: GapContext,
 ): readonly Finding[] {
   if (!isEnd || !isServed || !areDense) return []
-  const sequences = events.map(({ sequence }) => BigInt(sequence)).sort((a, b) => (a < b ? -1 : 1))
+  const read = events.filter(({ at }) => at <= until)
+  const sequences = read.map(({ sequence }) => BigInt(sequence)).sort((a, b) => (a < b ? -1 : 1))
   const holes = sequences.flatMap((to, n) => {
     const from = sequences[n - 1]
     return from !== undefined && to - from > 1n ? [{ from: from + 1n, to: to - 1n }] : []

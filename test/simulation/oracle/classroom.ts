@@ -21,6 +21,8 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const rooms = readRooms(sandbox, stored)
   const { gaps, waiting } = await readGaps(examination)
   const waits = new Set(waiting.map(one => `${one.app} ${one.room} ${one.sequence} ${one.content}`))
+  const lag = sandbox.universe.isPaused ? 0 : longestUnread
+  const filing = sandbox.universe.isPaused ? 0 : longestFiling
   const isOn = (stream: string) => examination.streams?.includes(stream) ?? true
   const told = answers(examination)
   const toldEvents = (room: TrueRoom) =>
@@ -51,23 +53,27 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...examineLists(rooms, {
       ...{ stored, end },
       isCurrent: (room, stream) =>
-        isRead(room, stream, room.events.at(-1)?.at ?? 0) && (stream === 'recordings' || room.isServed),
+        isRead(room, stream, (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)) &&
+        (stream === 'recordings' || room.isServed),
     }),
     ...examineRoomGaps(rooms, {
       ...{ stored, gaps, waiting },
       isEnd: isEnd && isOn('room-events'),
       areDense: sandbox.settings.switches.sequenceScope === 'room',
+      until: end - lag,
     }),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineComplete(examination, rooms, stored, isExcused)),
-    ...owedEvents(rooms, waiting, isEnd && isOn('room-events')),
+    ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
 
-/** What happened within this time before the end need not have been read, ms: an idle room is asked every five minutes. */
-const lag = 0
+/** Where the world goes on to the end, what happened so late need not have been read, ms: an idle room waits five minutes. */
+const longestUnread = 6 * 60_000
+/** Files of a recording come without an event, after this at most, ms. */
+const longestFiling = 10 * 60_000
 
 function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isWaiting: boolean): boolean {
   if (gap.app !== room.app || (gap.state !== 'open' && gap.state !== 'lost')) return false
@@ -86,15 +92,15 @@ function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isWaiting: boo
 function owedEvents(
   rooms: readonly TrueRoom[],
   waiting: readonly Waiting[],
-  isEnd: boolean,
+  until: number | undefined,
 ): readonly Finding[] {
-  if (!isEnd) return []
+  if (until === undefined) return []
   const served = new Set(rooms.filter(one => one.isServed).map(one => `${one.app} ${one.roomUuid}`))
   const content = new Set(
     rooms.flatMap(({ app, roomUuid, isServed, events }) =>
       isServed
-        ? events.map(
-            ({ sequence, cmd, data }) => `${app} ${roomUuid} ${sequence} ${cmd} ${canonical(storable(data))}`,
+        ? events.flatMap(({ sequence, cmd, data, at }) =>
+            at > until ? [] : [`${app} ${roomUuid} ${sequence} ${cmd} ${canonical(storable(data))}`],
           )
         : [],
     ),
