@@ -277,7 +277,7 @@ create table ingest.progress (
   version bigint not null default 0,
   cursor text,
   stream_state jsonb,
-  owed_from timestamptz,
+  backlog_from timestamptz,
   covered tstzmultirange not null default '{}',
   seen tstzmultirange not null default '{}',
   lost tstzmultirange not null default '{}',
@@ -296,9 +296,9 @@ create table ingest.progress (
 );
 -- What is looked for among what is open.
 create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
-create index progress_by_time on ingest.progress (app_id, stream) where owed_from is not null;
+create index progress_by_time on ingest.progress (app_id, stream) where backlog_from is not null;
 -- Rooms that someone wants read again from their beginning, of all apps: the daemon looks for them now and then.
-create index progress_room_wanted on ingest.progress (app_id, series) where wanted <> '{}' and owed_from is null;
+create index progress_room_wanted on ingest.progress (app_id, series) where wanted <> '{}' and backlog_from is null;
 create index progress_passing on ingest.progress (closed_at) where unasked <> '{}';
 create index progress_over on ingest.progress (app_id, closed_at)
   where stream = 'room-events' and closed_at is not null and folded is null;
@@ -352,7 +352,7 @@ create trigger tally_none after truncate on ingest.progress for each statement e
 create trigger unfold after update on ingest.progress for each row
   when (old.folded is not null and new.folded is not null) execute function ingest.unfold_room();
 create trigger unfold_for after insert on ingest.progress for each row
-  when (new.stream <> 'room-events' and new.owed_from is null and new.series <> '') execute function ingest.unfold_room();
+  when (new.stream <> 'room-events' and new.backlog_from is null and new.series <> '') execute function ingest.unfold_room();
 
 -- Says what to use for a stream whose progress is not time.
 create function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
@@ -849,7 +849,7 @@ create table ingest.work_item (
   range_from timestamptz not null,
   range_to timestamptz not null,
   ask jsonb,
-  state text not null default 'owed' check (state in ('owed', 'done', 'lost', 'split')),
+  state text not null default 'pending' check (state in ('pending', 'done', 'lost', 'split')),
   origin text not null default 'live' check (origin in ('live', 'backfill')),
   page int not null default 1,
   stream_state jsonb,
@@ -876,7 +876,7 @@ comment on column ingest.work_item.part is 'Tells the items of one call apart';
 comment on column ingest.work_item.range_from is 'What is asked for begins here ...';
 comment on column ingest.work_item.range_to is '... and ends here, both included';
 comment on column ingest.work_item.ask is 'What else the question needs';
-comment on column ingest.work_item.state is 'owed: to be fetched; done: stored; lost: given up, in ingest.gap; split: smaller items stand for it';
+comment on column ingest.work_item.state is 'pending: to be fetched; done: stored; lost: given up, in ingest.gap; split: smaller items stand for it';
 comment on column ingest.work_item.origin is 'backfill: someone asked for it once more';
 comment on column ingest.work_item.page is 'Page to ask for next, from 1';
 comment on column ingest.work_item.stream_state is 'What must be remembered from page to page; null when it is done';
@@ -885,12 +885,12 @@ comment on column ingest.work_item.failures is 'Failures in a row';
 comment on column ingest.work_item.not_before is 'Not tried again before this; null: at once';
 comment on column ingest.work_item.in_hand_of is 'Owner that was last about to read a large answer to it';
 comment on column ingest.work_item.in_hand_version is 'Version of the item then: while it is still that, the answer was neither stored nor refused';
-comment on column ingest.work_item.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of what is owed by itself';
-comment on column ingest.work_item.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is owed';
+comment on column ingest.work_item.falls_back_to is 'What it was when someone asked for it once more, and is again where it cannot be had any more; null of an item that nobody asked for once more';
+comment on column ingest.work_item.set_aside is 'What the last reading could not read and set aside as dead letters; until there is none the item is pending';
 comment on column ingest.work_item.refused_as is 'With failures: what the last of them makes of the item should it leave the reach before it is had, a reason as in ingest.gap; null: expired';
 comment on column ingest.work_item.folded is 'The one item that is left of a call whose work is long over';
 -- What is done grows without end and is in neither of the first two.
-create index work_item_owed on ingest.work_item (app_id, stream, range_from) where state = 'owed';
+create index work_item_pending on ingest.work_item (app_id, stream, range_from) where state = 'pending';
 create index work_item_lost on ingest.work_item (app_id, stream, item) where state = 'lost';
 create index work_item_over on ingest.work_item (range_to) where state in ('done', 'split', 'lost') and not folded;
 create trigger tally_new after insert on ingest.work_item referencing new table as came
@@ -901,35 +901,35 @@ create trigger tally_gone after delete on ingest.work_item referencing old table
   for each statement execute function ingest.tally_items();
 create trigger tally_none after truncate on ingest.work_item for each statement execute function ingest.tally_none('item');
 
--- What is owed is told up to this moment, so it includes what is still too young to be asked for.
+-- The backlog is told up to this moment, so it includes what is still too young to be asked for.
 create view ingest.backlog as
   select p.app_id, p.stream, p.series, o.seconds, u.seconds as unread_seconds, o.oldest, null::bigint as items,
          l.seconds as lost_seconds, null::bigint as lost_items
   from ingest.progress p
   cross join lateral (
-    select tstzmultirange(tstzrange(p.owed_from, greatest(p.owed_from, ingest.clock()))) - p.covered - p.lost - p.unasked + p.wanted as ranges
+    select tstzmultirange(tstzrange(p.backlog_from, greatest(p.backlog_from, ingest.clock()))) - p.covered - p.lost - p.unasked + p.wanted as ranges
   ) x
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds, min(lower(r)) as oldest
                       from unnest(x.ranges) r) o
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds
                       from unnest(x.ranges - p.seen + p.wanted) r) u
   cross join lateral (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)::bigint as seconds from unnest(p.lost) r) l
-  where p.owed_from is not null and p.closed_at is null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window')
+  where p.backlog_from is not null and p.closed_at is null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window')
   union all
   select w.app_id, w.stream, '', w.seconds, w.seconds,
-         (select min(i.range_from) from ingest.work_item i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'owed'),
+         (select min(i.range_from) from ingest.work_item i where i.app_id = w.app_id and i.stream = w.stream and i.state = 'pending'),
          w.items, w.lost_seconds, w.lost_items
-  from (select t.app_id, t.stream, coalesce(sum(t.things) filter (where t.state = 'owed'), 0)::bigint as items,
-               coalesce(sum(t.seconds) filter (where t.state = 'owed'), 0)::bigint as seconds,
+  from (select t.app_id, t.stream, coalesce(sum(t.things) filter (where t.state = 'pending'), 0)::bigint as items,
+               coalesce(sum(t.seconds) filter (where t.state = 'pending'), 0)::bigint as seconds,
                coalesce(sum(t.things) filter (where t.state = 'lost'), 0)::bigint as lost_items,
                coalesce(sum(t.seconds) filter (where t.state = 'lost'), 0)::bigint as lost_seconds
         from ingest.tally t where t.about = 'item' group by 1, 2) w
   where w.items > 0 or w.lost_items > 0;
-comment on view ingest.backlog is 'What each series still owes, and what of it is lost; of details of calls, the work queue as a whole';
+comment on view ingest.backlog is 'What of each series is still to be read, and what of it is lost; of details of calls, the work queue as a whole';
 comment on column ingest.backlog.seconds is 'Seconds up to now that are not final; of details, the sum of what the items ask for';
 comment on column ingest.backlog.unread_seconds is 'Those of them that were never read, or that someone asked for once more';
-comment on column ingest.backlog.oldest is 'Begin of the oldest that is owed: what leaves the provider''s reach first';
-comment on column ingest.backlog.items is 'Items of the work queue that are owed; null for a stream whose progress is time';
+comment on column ingest.backlog.oldest is 'Begin of the oldest of it: what can no longer be had first';
+comment on column ingest.backlog.items is 'Items of the work queue that are pending; null for a stream whose progress is time';
 comment on column ingest.backlog.lost_seconds is 'Seconds that were given up; ingest.gap says why';
 comment on column ingest.backlog.lost_items is 'Items of the work queue that were given up';
 
@@ -948,14 +948,14 @@ begin
     when 'window' then
       if v_from < v_to then
         update ingest.progress p
-          set wanted = p.wanted + tstzmultirange(tstzrange(v_from, v_to)), owed_from = least(p.owed_from, v_from)
-          where p.app_id = p_app and p.stream = p_stream and p.owed_from is not null and p.closed_at is null
+          set wanted = p.wanted + tstzmultirange(tstzrange(v_from, v_to)), backlog_from = least(p.backlog_from, v_from)
+          where p.app_id = p_app and p.stream = p_stream and p.backlog_from is not null and p.closed_at is null
             and (p_series is null or p.series = p_series);
         get diagnostics v_marked = row_count;
       end if;
     when 'substream' then
       update ingest.work_item w
-        set state = 'owed', falls_back_to = w.state, origin = 'backfill', page = 1, stream_state = null, version = w.version + 1,
+        set state = 'pending', falls_back_to = w.state, origin = 'backfill', page = 1, stream_state = null, version = w.version + 1,
             failures = 0, not_before = null, updated_at = ingest.clock()
         from analytics.call c
         where c.app_id = p_app and c.created_at >= v_from and c.created_at < p_to

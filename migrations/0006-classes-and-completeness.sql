@@ -177,7 +177,7 @@ begin
   case ingest.stream_kind($1)
     when 'window' then
       return coalesce((select bool_and(p.covered + p.unasked @> v_range) and bool_or(isempty(p.unasked)) from ingest.progress p
-                       where p.app_id = $2 and p.stream = $1 and p.owed_from is not null
+                       where p.app_id = $2 and p.stream = $1 and p.backlog_from is not null
                          and (p.closed_at is null or not isempty(p.unasked))), false);
     when 'substream' then
       foreach v_need in array (select s.needs from ingest.stream s where s.stream = $1) loop
@@ -189,7 +189,7 @@ begin
         select from analytics.call c
         where c.app_id = $2 and c.created_at >= $3 and c.created_at < $4
           and (exists (select from ingest.work_item w
-                       where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state in ('owed', 'lost'))
+                       where w.app_id = c.app_id and w.stream = $1 and w.item = c.call_id and w.state in ('pending', 'lost'))
             or (case when (select 'analytics.call_session' = any (s.writes) from ingest.stream s where s.stream = $1)
                      then coalesce(c.finished, c.destroyed_at is not null)
                      else exists (select from analytics.call_session s where s.app_id = c.app_id and s.call_id = c.call_id) end
@@ -215,7 +215,7 @@ comment on function ingest.whole_days is 'Begins of the days (UTC) that do not b
 -- on which its class began, and cannot be whole on a day on which rooms may have been missed. A stream that is switched
 -- off is judged up to then: its series were closed with it, and a restart may take ten minutes. An app that is in
 -- several regions has a feed in each: rooms may have been missed on a day on which any of them had not told all. Those
--- of regions that it is in no more are closed, and owe nothing. Functions and look-ups run for the days that are asked
+-- of regions that it is in no more are closed, and have no backlog. Functions and look-ups run for the days that are asked
 -- for.
 create view ingest.complete_day as
   select d.*, v.expected, v.received
@@ -227,11 +227,11 @@ create view ingest.complete_day as
         from ingest.progress p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
         cross join lateral ingest.whole_days(
-          case when isempty(p.unasked) then p.owed_from else date_trunc('day', p.owed_from, 'UTC') end) d(begin)
+          case when isempty(p.unasked) then p.backlog_from else date_trunc('day', p.backlog_from, 'UTC') end) d(begin)
         cross join lateral (
           select tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}') as judged
         ) j
-        where p.owed_from is not null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window') and not isempty(j.judged)
+        where p.backlog_from is not null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window') and not isempty(j.judged)
           and (p.closed_at is null or p.closed_at >= o.off_since - interval '10 minutes' or not isempty(p.unasked))
         group by p.app_id, p.stream, d.begin having bool_or(isempty(p.unasked))
         union all
@@ -241,10 +241,10 @@ create view ingest.complete_day as
         from ingest.progress p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
         join ingest.stream k on k.stream = p.stream and k.kind = 'substream'
-        cross join lateral (select min(c.owed_from) as owed_from from ingest.progress c
+        cross join lateral (select min(c.backlog_from) as backlog_from from ingest.progress c
                             where c.app_id = p.app_id and c.stream = any (k.needs) and c.stream in (select w.stream from ingest.stream w where w.kind = 'window')) c
-        cross join lateral ingest.whole_days(greatest(p.owed_from, c.owed_from)) d(begin)
-        where p.owed_from is not null and p.closed_at is null
+        cross join lateral ingest.whole_days(greatest(p.backlog_from, c.backlog_from)) d(begin)
+        where p.backlog_from is not null and p.closed_at is null
           and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
         union all
         select p.app_id, p.stream, d.begin,
@@ -311,7 +311,7 @@ create view ingest.complete_day as
       select tstzrange(d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC') as range
     ) t
     where p.app_id = d.app_id and p.stream = d.stream and p.step is not null and p.closed_at is null and isempty(p.unasked)
-      and p.owed_from <= lower(t.range)
+      and p.backlog_from <= lower(t.range)
   ) v on true;
 comment on view ingest.complete_day is
   'Whether each day (UTC) of each stream is stored whole and can no longer change, from its first whole day to today, at most ninety; not of cloud players, whose list is always that of now';

@@ -63,7 +63,7 @@ Examples:
   penstock forecast --config penstock.yaml    do the plans allow what the file asks for?
   penstock migrate up --config penstock.yaml  prepare the database
   penstock run --config penstock.yaml         drain
-  penstock status --config penstock.yaml      what is owed, what is missing
+  penstock status --config penstock.yaml      what is to be fetched yet, what is missing
   penstock audit --config penstock.yaml       was every limit kept?
   penstock replay --config penstock.yaml      are the tables what the events say?
   penstock api                                any operation of the provider, by hand

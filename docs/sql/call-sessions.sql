@@ -9,14 +9,14 @@ with
   moved as (
     update ingest.work_item w
     set version = w.version + 1, set_aside = (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int), updated_at = ingest.clock(),
-        state = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) = 0 then 'done' else 'owed' end,
+        state = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) = 0 then 'done' else 'pending' end,
         falls_back_to = case when :next_page::int is not null or (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then w.falls_back_to end,
         page = coalesce(:next_page::int, case when (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then 1 else w.page end),
         stream_state = case when :next_page::int is not null then :stream_state::jsonb end,
         failures = case when :next_page::int is not null then w.failures when (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then w.failures + 1 else 0 end,
         not_before = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then ingest.clock() + :again::interval end
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
-      and w.state = 'owed' and exists (select from fence)
+      and w.state = 'pending' and exists (select from fence)
     returning w.version, w.range_from, w.state
   ),
   stored_call_session as (
@@ -56,7 +56,7 @@ with
       and not exists (
         select from ingest.work_item w
         where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
-          and (w.state = 'lost' or w.state = 'owed' and w.part <> :part))
+          and (w.state = 'lost' or w.state = 'pending' and w.part <> :part))
     returning 1
   ),
   worked as (
@@ -66,12 +66,12 @@ with
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
     where exists (select from moved)
-      -- What was out of reach before anyone asked for details is owed by nobody.
+      -- What was out of reach before anyone asked for details is nobody's backlog.
       and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
-                      and p.owed_from > to_timestamp(r.first))
+                      and p.backlog_from > to_timestamp(r.first))
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
-      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'pending', page = 1,
           stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
       where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask

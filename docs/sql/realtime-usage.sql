@@ -26,7 +26,7 @@ with
         caught_up_at = case when isempty(g.covers) then p.caught_up_at else ingest.clock() end
     from page g
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
-      and p.owed_from is not null and exists (select from fence)
+      and p.backlog_from is not null and exists (select from fence)
     returning p.version, p.covered
   ),
   stored_usage_realtime as (
@@ -65,12 +65,12 @@ with
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
     where exists (select from moved)
-      -- What was out of reach before anyone asked for details is owed by nobody.
+      -- What was out of reach before anyone asked for details is nobody's backlog.
       and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
-                      and p.owed_from > to_timestamp(r.first))
+                      and p.backlog_from > to_timestamp(r.first))
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
-      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'pending', page = 1,
           stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
       where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask

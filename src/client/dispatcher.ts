@@ -140,7 +140,7 @@ const silentMeter: Meter = {
   debit: nothing,
   schedule: nothing,
   owned: nothing,
-  owed: nothing,
+  backlog: nothing,
   budget: nothing,
   lossAhead: nothing,
   quality: nothing,

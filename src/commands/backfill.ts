@@ -79,11 +79,11 @@ async function backfillRange(options: RangeOptions): Promise<void> {
   const lead = leadOf(config, app, config.streams[stream]!.operation.limitGroup)
   const rules = createRangeRules(limits, systemClock, () => undefined)
   const parts = partsOf(config, app, stream).map(({ step, keys }): Part => {
-    const { upperBound } = frameOf(
+    const { lowerBound } = frameOf(
       rules.of({ step, frame: 'needed', allowedLateness: 0 }),
       rules.now() + lead,
     )
-    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: upperBound }, rules.now()) }
+    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: lowerBound }, rules.now()) }
   })
   const told = parts.flatMap(part => part.outside.map(each => formatOutside(each, part, app, limits, lead)))
   for (const line of new Set(told)) printLines([`left out: ${line}`])
@@ -177,7 +177,7 @@ export interface Marked {
 export function tellDetails(subject: string, [marked]: readonly Marked[]): void {
   if (!marked?.count) {
     printLines([
-      `nothing to mark: ${subject}: no call that began then has been fetched, or all of it is owed already`,
+      `nothing to mark: ${subject}: no call that began then has been fetched, or all of it is in the backlog already`,
     ])
     return
   }
@@ -205,7 +205,7 @@ export function tellWindows(subject: string, marked: readonly Marked[], limits: 
 }
 
 const next =
-  'the running daemon sees it within a minute and fetches it within the share of its budget for such work; `penstock status` tells what is still owed'
+  'the running daemon sees it within a minute and fetches it within the share of its budget for such work; `penstock status` tells what of it is still to be fetched'
 
 export function formatOutside(
   { range, why }: Outside,

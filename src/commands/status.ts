@@ -8,7 +8,7 @@ interface StatusOptions {
   readonly json?: boolean
 }
 
-/** Tells from the database what is owed, how late it is, and what is missing; the daemon need not run. */
+/** Tells from the database how large the backlog is, how late it is, and what is missing; the daemon need not run. */
 export async function status(options: StatusOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const found = await withDatabase(config, { isPrepared: true, role: '' }, readStatus)
@@ -22,21 +22,21 @@ function isRunning({ owners }: StoreStatus): boolean {
 
 /** The status for people. */
 function statusLines(status: StoreStatus): readonly string[] {
-  const { streams, rooms, owed, gaps, deadLetters } = status
+  const { streams, rooms, backlog, gaps, deadLetters } = status
   return [
     ...ownerLines(status),
     '',
     ...part(
       'nothing has been drained yet',
-      ['app', 'stream', 'followed', 'closed', 'owed', 'last commit', 'longest ago'],
+      ['app', 'stream', 'followed', 'closed', 'backlog', 'last commit', 'longest ago'],
       streams.map(each => {
-        const { app, stream, open, closed, owed, lastCommit, oldestSeconds } = each
+        const { app, stream, open, closed, backlog, lastCommit, oldestSeconds } = each
         return [
           app,
           stream,
           open,
           closed,
-          owed,
+          backlog,
           lastCommit,
           oldestSeconds === null ? null : ago(oldestSeconds),
         ]
@@ -51,8 +51,8 @@ function statusLines(status: StoreStatus): readonly string[] {
     '',
     ...part(
       'no stream of call analytics has been begun',
-      ['app', 'stream by time', 'owed', 'never read', 'parts owed', 'oldest owed', 'lost', 'parts lost'],
-      owed.map(each => [
+      ['app', 'stream by time', 'backlog', 'never read', 'parts in backlog', 'oldest', 'lost', 'parts lost'],
+      backlog.map(each => [
         ...[each.app, each.stream, length(each.seconds), length(each.unreadSeconds), each.items],
         ...[each.oldest, length(each.lostSeconds), each.lostItems],
       ]),

@@ -24,7 +24,7 @@ import { WindowSource } from './ranges/window-source.ts'
 import { Poller } from './series/poller.ts'
 import type { GroupLimit } from './settings.ts'
 
-/** A limit group is worth naming urgent when what it owes expires within this share of its reach. */
+/** A limit group is worth naming urgent when its backlog expires within this share of its reach. */
 const SOON_SHARE = 0.1
 
 type BudgetedStream = WindowStream | Substream
@@ -146,7 +146,7 @@ export class RunningApp {
       if (!settings) return []
       return [new ItemSource({ context: this.#context, stream, rules, availableData, shortage, ...settings })]
     }
-    // A stream that is off has its series closed, so that nobody waits for what they owe.
+    // A stream that is off has its series closed, so that nothing waits for their backlog.
     const settings = app.windows[stream.name] ?? switchedOff
     const made = streams.filter(isSubstream).filter(({ needs }) => needs?.includes(stream.name))
     const first = made.find(({ part, name }) => part === 'begins' && app.details[name])

@@ -2,8 +2,8 @@ import { between, intersect, type Ranges, subtract, union } from './ranges.ts'
 
 /** What is known of the past of a series; all in Unix seconds. */
 export interface Coverage {
-  /** From here on everything is owed; what is before was never asked for. */
-  readonly owedFrom: number
+  /** From here on everything is backlog until it is covered or lost; what is before was never asked for. */
+  readonly backlogFrom: number
   /** Read, and final. */
   readonly covered: Ranges
   /** Read at least once; some of it may still change. */
@@ -19,22 +19,25 @@ export interface Coverage {
 /** What can be asked for now, Unix seconds. */
 export interface Frame {
   /** Earliest `from`: what is before has left the reach. */
-  readonly upperBound: number
-  /** Latest `to`: what is after is not served yet. */
   readonly lowerBound: number
+  /** Latest `to`: what is after is not served yet. */
+  readonly upperBound: number
 }
 
 /** What has to be read, or read again because it is not final, and can be asked for now. */
-export function owed(coverage: Coverage, frame: Frame): Ranges {
+export function backlogOf(coverage: Coverage, frame: Frame): Ranges {
   return union(unsettled(coverage, frame), wantedIn(coverage, frame))
 }
 
-/** What is owed by itself, without what someone wants once more. */
-export function unsettled({ owedFrom, covered, lost }: Coverage, { upperBound, lowerBound }: Frame): Ranges {
-  return subtract(subtract(between(Math.max(owedFrom, upperBound), lowerBound), covered), lost)
+/** The backlog without what someone wants once more. */
+export function unsettled(
+  { backlogFrom, covered, lost }: Coverage,
+  { lowerBound, upperBound }: Frame,
+): Ranges {
+  return subtract(subtract(between(Math.max(backlogFrom, lowerBound), upperBound), covered), lost)
 }
 
-/** What is owed and was never read, or is wanted once more. */
+/** What of the backlog was never read, or is wanted once more. */
 export function unread(coverage: Coverage, frame: Frame): Ranges {
   return union(subtract(unsettled(coverage, frame), coverage.seen), wantedIn(coverage, frame))
 }
@@ -50,11 +53,11 @@ export function unserved(coverage: Coverage, frame: Frame): Ranges {
   return intersect(unsettled(coverage, frame), coverage.missing)
 }
 
-/** What is owed but lies before the edge: it can never be had any more. */
-export function expired({ owedFrom, covered, lost }: Coverage, upperBound: number): Ranges {
-  return subtract(subtract(between(owedFrom, upperBound), covered), lost)
+/** What of the backlog lies before the lower bound: it can never be had any more. */
+export function expired({ backlogFrom, covered, lost }: Coverage, lowerBound: number): Ranges {
+  return subtract(subtract(between(backlogFrom, lowerBound), covered), lost)
 }
 
-function wantedIn({ wanted }: Coverage, { upperBound, lowerBound }: Frame): Ranges {
-  return intersect(wanted, between(upperBound, lowerBound))
+function wantedIn({ wanted }: Coverage, { lowerBound, upperBound }: Frame): Ranges {
+  return intersect(wanted, between(lowerBound, upperBound))
 }

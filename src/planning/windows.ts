@@ -16,7 +16,7 @@ export interface RangeLimits {
 export interface WindowRules extends RangeLimits {
   /** What one value stands for; windows begin and end at multiples of it. 1 where items have any time. */
   readonly step: number
-  /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
+  /** `needed`: only the backlog; `full`: as much as one request may ask, where more costs nothing. */
   readonly frame: 'needed' | 'full'
   /** How long after its end a range may still change. */
   readonly allowedLateness: number
@@ -38,9 +38,9 @@ const BUCKETS_FROM = 60
 
 /** What can be asked for at `now` (the provider's, Unix seconds), margins kept and aligned to the step. */
 export function frameOf({ availableData, dataDelay, step, margin }: WindowRules, now: number): Frame {
-  const upperBound = Math.floor(now - availableData + margin.start) + 1
-  const lowerBound = Math.ceil(now - dataDelay - margin.end) - 1
-  return { upperBound: ceilTo(upperBound, step), lowerBound: floorTo(lowerBound, step) }
+  const lowerBound = Math.floor(now - availableData + margin.start) + 1
+  const upperBound = Math.ceil(now - dataDelay - margin.end) - 1
+  return { lowerBound: ceilTo(lowerBound, step), upperBound: floorTo(upperBound, step) }
 }
 
 /** Seconds that one window may own: a multiple of the step; 0 when the span allows not even one. */
@@ -121,14 +121,14 @@ export function planWindow(
 ): Range | undefined {
   const frame = frameOf(rules, now)
   const limit = Math.min(longestWindow(rules), Math.max(rules.step, floorTo(longest, rules.step)))
-  if (frame.upperBound >= frame.lowerBound || limit === 0) return undefined
+  if (frame.lowerBound >= frame.upperBound || limit === 0) return undefined
   const newest = newestWindow(rules, coverage, frame, limit)
-  const before = between(frame.upperBound, newest?.from ?? frame.lowerBound)
+  const before = between(frame.lowerBound, newest?.from ?? frame.upperBound)
   switch (purpose) {
     case 'live':
       return newest && isDue(rules, coverage, frame, newest, now) ? newest : undefined
     case 'revisit': {
-      const ripe = between(frame.upperBound, watermark(rules, now))
+      const ripe = between(frame.lowerBound, watermark(rules, now))
       return oldestWindow(
         rules,
         frame,
@@ -143,18 +143,18 @@ export function planWindow(
   }
 }
 
-/** Where the newest data are: as much as a request takes, or what is owed without a break up to the horizon. */
+/** Where the newest data are: as much as a request takes, or the backlog without a break up to the upper bound. */
 function newestWindow(
   rules: WindowRules,
   coverage: Coverage,
   frame: Frame,
   limit: number,
 ): Range | undefined {
-  const { upperBound, lowerBound } = frame
-  if (rules.frame === 'full') return { from: Math.max(upperBound, lowerBound - limit), to: lowerBound }
+  const { lowerBound, upperBound } = frame
+  if (rules.frame === 'full') return { from: Math.max(lowerBound, upperBound - limit), to: upperBound }
   const tail = unsettled(coverage, frame).at(-1)
-  if (tail?.to !== lowerBound) return undefined
-  return { from: Math.max(floorTo(tail.from, rules.step), lowerBound - limit), to: lowerBound }
+  if (tail?.to !== upperBound) return undefined
+  return { from: Math.max(floorTo(tail.from, rules.step), upperBound - limit), to: upperBound }
 }
 
 /** Something in it is unread; or its first value leaves it with the next new one, and is final if it is read now. */
@@ -172,7 +172,7 @@ function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: 
   const from = floorTo(first.from, rules.step)
   const end = from + limit
   if (rules.frame === 'full') return { from, to: end }
-  const last = subtract(targets, between(end, frame.lowerBound)).at(-1)!
+  const last = subtract(targets, between(end, frame.upperBound)).at(-1)!
   return { from, to: ceilTo(last.to, rules.step) }
 }
 

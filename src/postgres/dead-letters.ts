@@ -117,8 +117,8 @@ async function isStored(pool: pg.Pool, table: Table, values: Readonly<Record<str
   return row!.stored
 }
 
-/** Where what a letter is about stands: `read` since; `owed`; to be asked for `again`; or `gone`. */
-export type Standing = 'read' | 'owed' | 'again' | 'gone'
+/** Where what a letter is about stands: `read` since; `pending`; to be asked for `again`; or `gone`. */
+export type Standing = 'read' | 'pending' | 'again' | 'gone'
 
 /** How long what is asked about can be had, ms. */
 export interface Reach {
@@ -135,14 +135,14 @@ const standing = statement(
    )
    select case ingest.stream_kind(d.stream)
      when 'window' then (
-       select case when p.covered @> tstzrange(least(p.owed_from, d.last_seen_at), d.last_seen_at) then 'read'
+       select case when p.covered @> tstzrange(least(p.backlog_from, d.last_seen_at), d.last_seen_at) then 'read'
                    when not isempty(d.near * p.lost - p.wanted) then 'again'
-                   when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost - p.unasked)) then 'owed' end
+                   when not isempty(d.near * p.wanted + (d.near - p.covered - p.lost - p.unasked)) then 'pending' end
        from ingest.progress p
-       where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series and p.owed_from is not null and p.closed_at is null)
+       where p.app_id = d.app_id and p.stream = d.stream and p.series = d.series and p.backlog_from is not null and p.closed_at is null)
      when 'substream' then (
        select case when bool_and(w.state in ('done', 'split')) and max(w.updated_at) > d.last_seen_at then 'read'
-                   when bool_or(w.state = 'owed') then 'owed'
+                   when bool_or(w.state = 'pending') then 'pending'
                    when max(w.range_to) > d.earliest and exists (
                      select from analytics.call c where c.app_id = d.app_id and c.call_id = d.series) then 'again' end
        from ingest.work_item w where w.app_id = d.app_id and w.stream = d.stream and w.item = d.series having count(*) > 0)
@@ -151,7 +151,7 @@ const standing = statement(
                    when p.caught_up_at > d.last_seen_at + interval '1 minute' and not exists (
                      select from classroom.room r
                      where r.app_id = d.app_id and r.room_uuid = d.series and r.first_seen_at > d.last_seen_at) then 'read'
-                   when p.wanted <> '{}' or p.series = '' then 'owed'
+                   when p.wanted <> '{}' or p.series = '' then 'pending'
                    when exists (
                      select from classroom.room r
                      where r.app_id = d.app_id and r.room_uuid = d.series and r.valid_to is null and r.forgotten_at is null

@@ -3,7 +3,7 @@ import type { SubstreamDemand } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { bind, statement } from './statement.ts'
 
-/** What a call costs is told by so many of the newest; what is owed by when it begins, ten minutes at a time. */
+/** What a call costs is told by so many of the newest; the backlog by when it begins, ten minutes at a time. */
 const demand = statement(
   'detail_demand',
   `with newest as (
@@ -24,7 +24,7 @@ const demand = statement(
             count(*) filter (where w.stream = 'call-sessions') as sessions,
             count(*) filter (where w.stream = 'call-metrics') as metrics
      from ingest.work_item w
-     where w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.state = 'owed'
+     where w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.state = 'pending'
      group by floor(extract(epoch from w.range_from) / 600)
    )
    select (select count(*) from analytics.call c
@@ -32,7 +32,7 @@ const demand = statement(
           (k.slices::double precision / nullif(k.calls, 0)) as slices,
           (k.pages::double precision / nullif(k.whole, 0)) as pages,
           (k.batches::double precision / nullif(k.whole, 0)) as batches,
-          (select coalesce(json_agg(json_build_array(begin, sessions, metrics) order by begin), '[]') from waiting) as owed
+          (select coalesce(json_agg(json_build_array(begin, sessions, metrics) order by begin), '[]') from waiting) as backlog
    from known k`,
 )
 
@@ -41,21 +41,21 @@ interface Row extends pg.QueryResultRow {
   readonly slices: number | null
   readonly pages: number | null
   readonly batches: number | null
-  readonly owed: readonly (readonly [from: number, sessions: number, metrics: number])[]
+  readonly backlog: readonly (readonly [from: number, sessions: number, metrics: number])[]
 }
 
-/** What the calls since a moment (Unix seconds) ask for their details, and what is owed of all. */
+/** What the calls since a moment (Unix seconds) ask for their details, and the backlog of all. */
 export async function readSubstreamDemand(
   pool: pg.Pool,
   app: string,
   since: number,
 ): Promise<SubstreamDemand> {
   const [row] = await query<Row>(pool, bind(demand, { app, since }))
-  const { calls, slices, pages, batches, owed } = row!
+  const { calls, slices, pages, batches, backlog } = row!
   const isKnown = slices !== null && pages !== null && batches !== null
   return {
     calls,
     cost: isKnown ? { slices, pages, batches } : undefined,
-    owed: owed.map(([from, sessions, metrics]) => ({ from, sessions, metrics })),
+    backlog: backlog.map(([from, sessions, metrics]) => ({ from, sessions, metrics })),
   }
 }

@@ -40,7 +40,7 @@ const list = statement(
 const wantedRooms = statement(
   'wanted_rooms',
   `select distinct p.app_id as app, p.series, r.region from ingest.progress p ${lastRoom}
-   where p.wanted <> '{}' and p.owed_from is null and p.closed_at is null`,
+   where p.wanted <> '{}' and p.backlog_from is null and p.closed_at is null`,
 )
 
 const follow = statement(

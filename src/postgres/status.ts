@@ -11,7 +11,7 @@ export interface StoreStatus {
   readonly streams: readonly StreamStatus[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
   readonly gaps: readonly GapStatus[]
-  readonly owed: readonly BacklogStatus[]
+  readonly backlog: readonly BacklogStatus[]
   readonly deadLetters: readonly DeadLetterStatus[]
   readonly divergences: number
   readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
@@ -20,17 +20,17 @@ export interface StoreStatus {
 export interface StreamStatus {
   readonly app: string
   readonly stream: string
-  /** Series that are still followed; of a stream that reads details, items that are owed. */
+  /** Series that are still followed; of a stream that reads details, items that are pending. */
   readonly open: number
   readonly closed: number
-  /** Open series that have never been read to their end; of a stream that reads details, items that are owed. */
-  readonly owed: number
+  /** Open series that have never been read to their end; of a stream that reads details, items that are pending. */
+  readonly backlog: number
   readonly lastCommit: string | null
   /** Since the last commit of the series that was committed longest ago; null before the first. */
   readonly oldestSeconds: number | null
 }
 
-/** What is owed of streams whose progress is time, and of those that read details of calls. */
+/** The backlog of streams whose progress is time, and of those that read details of calls. */
 export interface BacklogStatus {
   readonly app: string
   readonly stream: string
@@ -40,7 +40,7 @@ export interface BacklogStatus {
   readonly unreadSeconds: number
   /** Items of the work queue; 0 of a stream whose progress is time. */
   readonly items: number
-  /** Begin of the oldest that is owed. */
+  /** Begin of the oldest of it. */
   readonly oldest: string | null
   readonly lostSeconds: number
   readonly lostItems: number
@@ -66,16 +66,16 @@ export interface DeadLetterStatus {
 
 const streams = `
   select coalesce(o.app_id, c.app_id) as app, coalesce(o.stream, c.stream) as stream, coalesce(o.open, 0) as open,
-         coalesce(c.closed, 0) as closed, coalesce(o.owed, 0) as owed, ${isoText('greatest(o.last_at, c.last_at)')} as "lastCommit",
+         coalesce(c.closed, 0) as closed, coalesce(o.backlog, 0) as backlog, ${isoText('greatest(o.last_at, c.last_at)')} as "lastCommit",
          round(extract(epoch from ingest.clock() - o.first_at))::int as "oldestSeconds"
-  from (select app_id, stream, count(*)::int as open, count(*) filter (where caught_up_at is null)::int as owed,
+  from (select app_id, stream, count(*)::int as open, count(*) filter (where caught_up_at is null)::int as backlog,
                max(updated_at) as last_at, min(updated_at) as first_at
         from ingest.progress where closed_at is null group by 1, 2) o
   full join (select app_id, stream, sum(things)::int as closed, max(last_at) as last_at
              from ingest.tally where about = 'series' group by 1, 2 having sum(things) > 0) c using (app_id, stream)
   union all
-  select app_id, stream, owed, things - owed, owed, ${isoText('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
-  from (select app_id, stream, sum(things)::int as things, coalesce(sum(things) filter (where state = 'owed'), 0)::int as owed,
+  select app_id, stream, backlog, things - backlog, backlog, ${isoText('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
+  from (select app_id, stream, sum(things)::int as things, coalesce(sum(things) filter (where state = 'pending'), 0)::int as backlog,
                max(last_at) filter (where state = 'done') as last_at
         from ingest.tally where about = 'item' group by 1, 2 having sum(things) > 0) i
   order by 1, 2`
@@ -93,7 +93,7 @@ const rooms = db
   .orderBy('app')
   .orderBy('state')
 
-const owed = `
+const backlog = `
   select app_id as app, stream, sum(seconds)::double precision as seconds,
          sum(unread_seconds)::double precision as "unreadSeconds", coalesce(sum(items), 0)::int as items,
          ${isoText('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
@@ -144,7 +144,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     streams: await query<StreamStatus & pg.QueryResultRow>(pool, { text: streams, values: [] }),
     rooms: await rowsOf(pool, rooms),
     gaps: await rowsOf(pool, gaps),
-    owed: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: owed, values: [] }),
+    backlog: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: backlog, values: [] }),
     deadLetters: await rowsOf(pool, letters),
     owners: await rowsOf(pool, owners),
   }
@@ -184,7 +184,7 @@ const orphans = `
   from ingest.progress p left join players.orphan_player o using (app_id)
   where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1`
 
-const owedByStream = `
+const backlogByStream = `
   select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
          extract(epoch from min(oldest))::double precision * 1000 as oldest
   from ingest.backlog group by 1, 2`
@@ -198,7 +198,7 @@ export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {
     rooms: await rowsOf(pool, roomStates),
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),
-    owed: await all<BacklogFigure & pg.QueryResultRow>(owedByStream),
+    backlog: await all<BacklogFigure & pg.QueryResultRow>(backlogByStream),
     leftBehind: await readLeftBehind(pool),
   }
 }

@@ -56,14 +56,14 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     recordUnread: (fence, app, series) => recordUnread(pool, settings, fence, app, series),
     settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
     windows: (app, stream) => readWindows(pool, app, stream),
-    beginWindows: (fence, app, stream, series, owedFrom, step, passing) =>
-      beginWindows(pool, fence, app, stream, series, owedFrom, step, passing),
+    beginWindows: (fence, app, stream, series, backlogFrom, step, passing) =>
+      beginWindows(pool, fence, app, stream, series, backlogFrom, step, passing),
     leaveWindows: (fence, app, stream, series) => leaveWindows(pool, fence, app, stream, series),
     liveChannels: (app, since) => readLiveChannels(pool, app, since),
     commitWindow: page => commits.window(page),
     dryRunWindow: page => commits.dryRunWindow(page),
-    expireWindows: (fence, app, stream, series, upperBound) =>
-      expireWindows(pool, fence, app, stream, series, upperBound),
+    expireWindows: (fence, app, stream, series, lowerBound) =>
+      expireWindows(pool, fence, app, stream, series, lowerBound),
     items: (app, stream, bounds, limit, first) => listItems(pool, app, stream, bounds, limit, first),
     substreamDemand: (app, since) => readSubstreamDemand(pool, app, since),
     itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
@@ -74,7 +74,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
     splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
     loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
-    expireItems: (fence, app, stream, upperBound) => expireItems(pool, fence, app, stream, upperBound),
+    expireItems: (fence, app, stream, lowerBound) => expireItems(pool, fence, app, stream, lowerBound),
     prepare: () => makePartitions(pool, settings.retention ?? {}),
     housekeeping: confirmed => keepHouse(pool, settings.retention ?? {}, confirmed),
   }

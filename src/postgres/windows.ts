@@ -15,15 +15,15 @@ const pairs = (column: string, ranges = `p.${column}`) => `(
                               order by r), '[]')
      from unnest(${ranges}) r) as ${column}`
 
-/** When a series was not asked for owes nothing, like what was given up. */
-const settled = 'p.lost + p.unasked * tstzmultirange(tstzrange(p.owed_from, null))'
+/** Times when a series was not asked for are no backlog, like what was given up. */
+const settled = 'p.lost + p.unasked * tstzmultirange(tstzrange(p.backlog_from, null))'
 
 const list = statement(
   'windows',
-  `select p.series, p.version::int, extract(epoch from p.owed_from)::double precision as owed_from,
+  `select p.series, p.version::int, extract(epoch from p.backlog_from)::double precision as backlog_from,
           ${['covered', 'seen', 'missing', 'wanted'].map(column => pairs(column)).join(', ')}, ${pairs('lost', settled)}
    from ingest.progress p
-   where p.app_id = :app and p.stream = :stream and p.owed_from is not null and p.closed_at is null
+   where p.app_id = :app and p.stream = :stream and p.backlog_from is not null and p.closed_at is null
    order by p.series`,
 )
 
@@ -33,20 +33,20 @@ const list = statement(
  */
 const begin = statement(
   'begin_windows',
-  `insert into ingest.progress as p (app_id, stream, series, owed_from, step, unasked)
-   select :app, :stream, s.series, o.owed_from, :step::int,
-          case when :passing::boolean then tstzmultirange(tstzrange(null, o.owed_from)) else '{}' end
+  `insert into ingest.progress as p (app_id, stream, series, backlog_from, step, unasked)
+   select :app, :stream, s.series, o.backlog_from, :step::int,
+          case when :passing::boolean then tstzmultirange(tstzrange(null, o.backlog_from)) else '{}' end
    from unnest(:series::text[]) s(series)
-   cross join (select to_timestamp(:owed_from::double precision) as owed_from) o
+   cross join (select to_timestamp(:backlog_from::double precision) as backlog_from) o
    where ${owned}
    on conflict (app_id, stream, series) do update
      set closed_at = null, step = excluded.step,
          unasked = case when :passing::boolean and isempty(p.unasked) then '{(,)}' - p.seen - p.lost else p.unasked end
-           - tstzmultirange(tstzrange(excluded.owed_from, null))
+           - tstzmultirange(tstzrange(excluded.backlog_from, null))
      where p.closed_at is not null or p.step is distinct from excluded.step or :passing::boolean and isempty(p.unasked)`,
 )
 
-/** What was not read of a passing series, it does not owe. Answers that it is one. */
+/** What was not read of a passing series is no backlog. Answers that it is one. */
 const release = statement(
   'release_windows',
   `update ingest.progress p
@@ -75,7 +75,7 @@ const live = statement(
 )
 
 /**
- * What is owed before the edge is lost, in the gap ledger and in the progress alike. Its row is locked first, so
+ * The backlog before the lower bound is lost, in the gap ledger and in the progress alike. Its row is locked first, so
  * that a page which is committed at this moment has been counted or comes after. A loss that goes on where the last
  * one of its kind ended makes that row longer.
  */
@@ -83,10 +83,10 @@ const expire = statement(
   'expire_windows',
   `with past as materialized (
      select p.seen, p.wanted, p.missing,
-            tstzmultirange(tstzrange(least(p.owed_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as gone,
+            tstzmultirange(tstzrange(least(p.backlog_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as gone,
             tstzmultirange(tstzrange(null, e.edge)) as before
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
-     where p.app_id = :app and p.stream = :stream and p.series = :series and p.owed_from is not null and ${owned}
+     where p.app_id = :app and p.stream = :stream and p.series = :series and p.backlog_from is not null and ${owned}
      for update of p
    ), moved as (
      update ingest.progress p
@@ -129,7 +129,7 @@ export async function readWindows(
   app: string,
   stream: string,
 ): Promise<readonly WindowProgress[]> {
-  type Row = { series: string; version: number; owed_from: number } & Record<
+  type Row = { series: string; version: number; backlog_from: number } & Record<
     'covered' | 'seen' | 'lost' | 'missing' | 'wanted',
     Pairs
   >
@@ -138,7 +138,7 @@ export async function readWindows(
   return rows.map(row => ({
     series: decodeText(row.series),
     version: row.version,
-    owedFrom: row.owed_from,
+    backlogFrom: row.backlog_from,
     covered: ranges(row.covered),
     seen: ranges(row.seen),
     lost: ranges(row.lost),
@@ -147,14 +147,14 @@ export async function readWindows(
   }))
 }
 
-/** Makes series known; `owedFrom` in Unix seconds. */
+/** Makes series known; `backlogFrom` in Unix seconds. */
 export async function beginWindows(
   pool: pg.Pool,
   fence: Fence,
   app: string,
   stream: string,
   series: readonly string[],
-  owedFrom: number,
+  backlogFrom: number,
   step: number | undefined,
   passing = false,
 ): Promise<void> {
@@ -163,7 +163,7 @@ export async function beginWindows(
     app,
     stream,
     series: series.map(encodeText),
-    owed_from: owedFrom,
+    backlog_from: backlogFrom,
     step: step ?? null,
     passing,
   }
@@ -200,9 +200,9 @@ export async function expireWindows(
   app: string,
   stream: string,
   series: string,
-  upperBound: number,
+  lowerBound: number,
 ): Promise<{ readonly lost: number; readonly absent: number }> {
-  const values = { ...fence, app, stream, series: encodeText(series), edge: upperBound }
+  const values = { ...fence, app, stream, series: encodeText(series), edge: lowerBound }
   const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
   return row!
 }

@@ -13,7 +13,7 @@ const owned = `exists (select from ingest.ownership o
 
 /** The item as it was read. */
 const same = `w.app_id = :app and w.stream = :stream and w.item = :item and w.part = :part and w.version = :version
-     and w.state = 'owed' and ${owned}`
+     and w.state = 'pending' and ${owned}`
 
 const listed = (name: string, order: 'asc' | 'desc') =>
   statement(
@@ -23,7 +23,7 @@ const listed = (name: string, order: 'asc' | 'desc') =>
           w.stream_state::text as stream_state, w.origin, w.failures,
           case when w.in_hand_version = w.version then w.in_hand_of end as in_hand_of
    from ingest.work_item w
-   where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+   where w.app_id = :app and w.stream = :stream and w.state = 'pending'
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
      and w.range_to < to_timestamp(:before::double precision)
      and (w.not_before is null or w.not_before <= ingest.clock())
@@ -32,11 +32,11 @@ const listed = (name: string, order: 'asc' | 'desc') =>
   )
 const lists = { oldest: listed('items', 'asc'), newest: listed('newest_items', 'desc') }
 
-const owed = statement(
-  'owed_items',
+const backlog = statement(
+  'pending_items',
   `select coalesce(sum(extract(epoch from w.range_to - w.range_from) + 1), 0)::double precision as seconds,
           extract(epoch from min(w.range_from))::double precision as oldest
-   from ingest.work_item w where w.app_id = :app and w.stream = :stream and w.state = 'owed'`,
+   from ingest.work_item w where w.app_id = :app and w.stream = :stream and w.state = 'pending'`,
 )
 
 /** What came due while the list was read stands neither there nor among those that wait; `greatest` passes over null. */
@@ -46,7 +46,7 @@ const due = statement(
             w.not_before - ingest.clock(), w.range_to - to_timestamp(:before::double precision) + '1 second'
           )))::double precision * 1000 as wait
    from ingest.work_item w
-   where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+   where w.app_id = :app and w.stream = :stream and w.state = 'pending'
      and w.range_from > to_timestamp(:after::double precision)
      and (w.not_before > ingest.clock() - :ago::interval or w.range_to >= to_timestamp(:before::double precision))`,
 )
@@ -105,7 +105,7 @@ const expire = statement(
   'expire_items',
   `with lost as (
      update ingest.work_item w ${given}
-     where w.app_id = :app and w.stream = :stream and w.state = 'owed'
+     where w.app_id = :app and w.stream = :stream and w.state = 'pending'
        and w.range_from < to_timestamp(:edge::double precision) and ${owned}
      returning w.item, w.range_from, w.range_to, w.set_aside, case when w.failures > 0 then w.refused_as end as refused_as,
                w.falls_back_to as was
@@ -177,7 +177,7 @@ export async function readBacklogItems(
   app: string,
   stream: OpenItem['stream'],
 ): Promise<BacklogItems> {
-  const [row] = await query<{ seconds: number; oldest: number | null }>(pool, bind(owed, { app, stream }))
+  const [row] = await query<{ seconds: number; oldest: number | null }>(pool, bind(backlog, { app, stream }))
   return row!
 }
 
@@ -240,8 +240,8 @@ export async function expireItems(
   fence: Fence,
   app: string,
   stream: OpenItem['stream'],
-  upperBound: number,
+  lowerBound: number,
 ): Promise<number> {
-  const [row] = await query<{ lost: number }>(pool, bind(expire, { ...fence, app, stream, edge: upperBound }))
+  const [row] = await query<{ lost: number }>(pool, bind(expire, { ...fence, app, stream, edge: lowerBound }))
   return row!.lost
 }

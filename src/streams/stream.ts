@@ -149,7 +149,7 @@ export interface WindowSettings {
   readonly allowedLateness: number
   /** How often what is still going on is looked at again, ms. */
   readonly revisitEvery: number
-  /** `needed`: only what is owed; `full`: as much as one request may ask, where more costs nothing. */
+  /** `needed`: only the backlog; `full`: as much as one request may ask, where more costs nothing. */
   readonly frame: 'needed' | 'full'
 }
 

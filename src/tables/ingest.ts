@@ -13,8 +13,8 @@ const progress = ownTable(
     version: required.bigint('Raised by every commit; a commit that read another version writes nothing'),
     cursor: optional.text('nextId with which the last page was asked; null is the beginning'),
     stream_state: optional.json('What the stream must remember from page to page'),
-    owed_from: optional.timestamp(
-      'From here on everything is owed, for streams whose progress is time and for details of calls; null for others',
+    backlog_from: optional.timestamp(
+      'From here on everything is backlog until it is covered or lost, for streams whose progress is time and for details of calls; null for others',
     ),
     covered: required.ranges('Time ranges that were read and can no longer change'),
     seen: required.ranges(
@@ -37,7 +37,7 @@ const progress = ownTable(
       'Time ranges whose values should have been in the last answer about them and were not; asked for again while they can be had, then absent in ingest.gap',
     ),
     unasked: required.ranges(
-      'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which owes nothing and is judged by nobody; empty of every other series',
+      'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which is no backlog, and by which nothing is judged; empty of every other series',
     ),
     folded: optional.json(
       'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its stream_state. Null of others',

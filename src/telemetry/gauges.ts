@@ -113,14 +113,14 @@ export class FleetGauges {
   }
 
   #writeBacklog(now: number): void {
-    this.#metrics.owed.reset()
-    this.#metrics.owedExpires.reset()
+    this.#metrics.backlog.reset()
+    this.#metrics.backlogExpires.reset()
     for (const stream of this.#backlog.groups) {
       const apps = this.#backlog.of(stream)
       const soonest = Math.min(...apps.map(({ expiresAt }) => expiresAt))
       const seconds = apps.reduce((sum, each) => sum + each.seconds, 0)
-      this.#metrics.owed.set({ stream }, seconds)
-      if (Number.isFinite(soonest)) this.#metrics.owedExpires.set({ stream }, (soonest - now) / 1_000)
+      this.#metrics.backlog.set({ stream }, seconds)
+      if (Number.isFinite(soonest)) this.#metrics.backlogExpires.set({ stream }, (soonest - now) / 1_000)
     }
   }
 

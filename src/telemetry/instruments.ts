@@ -122,14 +122,14 @@ function ofStreams({ gauge }: Make) {
       'When a page of the stream was last committed, in seconds since the epoch',
       ['stream'],
     ),
-    owed: gauge(
+    backlog: gauge(
       'backlog_seconds',
       'Seconds of data that are within reach and not read yet, or not final, over all apps and series',
       ['stream'],
     ),
-    owedExpires: gauge(
+    backlogExpires: gauge(
       'backlog_expires_seconds',
-      'Until the oldest of what is owed can no longer be had, in seconds; absent while nothing is owed',
+      'Until the oldest of the backlog can no longer be had, in seconds; absent while there is none',
       ['stream'],
     ),
   }

@@ -145,7 +145,7 @@ export class PrometheusMeter implements Meter {
     this.#quality.clear()
   }
 
-  owed({ stream, app }: StreamLabels, state: Parameters<Meter['owed']>[1]): void {
+  backlog({ stream, app }: StreamLabels, state: Parameters<Meter['backlog']>[1]): void {
     this.#fleet.backlog(stream, app, state)
   }
 

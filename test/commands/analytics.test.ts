@@ -149,7 +149,7 @@ describe('backfill', () => {
   async function begin(stream: string, ...series: readonly string[]): Promise<void> {
     for (const each of series) {
       await pool.query(
-        `insert into ingest.progress (app_id, stream, series, owed_from, covered, seen, lost, wanted)
+        `insert into ingest.progress (app_id, stream, series, backlog_from, covered, seen, lost, wanted)
            values ('demo', $1, $2, now() - interval '14 days', '{}', '{}', '{}', '{}')`,
         [stream, each],
       )
@@ -173,7 +173,7 @@ describe('backfill', () => {
     expect(stdout).toContain(
       `marked: usage-insight of app demo, ${dateOf(8)}T00:00:00Z to ${dateOf(2)}T00:00:00Z: 2 series, 4 requests or more`,
     )
-    expect(stdout).toContain('`penstock status` tells what is still owed')
+    expect(stdout).toContain('`penstock status` tells what of it is still to be fetched')
     expect(await wanted()).toEqual([`${dateOf(8)} ${dateOf(2)}`, `${dateOf(8)} ${dateOf(2)}`])
   })
 
@@ -183,7 +183,7 @@ describe('backfill', () => {
     expect(series).toHaveLength(10)
     for (const { key } of series) {
       await pool.query(
-        `insert into ingest.progress (app_id, stream, series, owed_from) values ('demo', 'quality-insight', $1, now() - interval '12 days')`,
+        `insert into ingest.progress (app_id, stream, series, backlog_from) values ('demo', 'quality-insight', $1, now() - interval '12 days')`,
         [key],
       )
     }
@@ -200,8 +200,8 @@ describe('backfill', () => {
       )
       aligned.push(rows[0]!.begin % step)
       // What begins before this can certainly not be asked for any more.
-      const upperBound = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
-      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, upperBound)
+      const lowerBound = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
+      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, lowerBound)
       lost.push(gone.lost)
     }
     expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
@@ -260,7 +260,7 @@ describe('backfill', () => {
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toMatch(/^marked: call-sessions of app demo, .*: 1 requests or more$/m)
     const { rows } = await pool.query('select state, origin from ingest.work_item')
-    expect(rows).toEqual([{ state: 'owed', origin: 'backfill' }])
+    expect(rows).toEqual([{ state: 'pending', origin: 'backfill' }])
     const again = await backfill('call-sessions', dateOf(3), dateOf(1))
     expect(again).toMatchObject({ code: 0, stderr: '' })
     expect(again.stdout).toContain('nothing to mark: ')
@@ -278,12 +278,12 @@ describe('backfill', () => {
     expect(plan.stderr).toBe('penstock: usage-insight of app demo is off: the plan standard has no access\n')
   })
 
-  test('shows in the status what is still owed', async () => {
+  test('shows in the status what is still to be fetched', async () => {
     await begin('calls', '')
     await backfill('calls', dateOf(3), dateOf(2))
     const { stdout } = await penstock(['status', '--config', await config()])
     expect(stdout).toMatch(
-      /^app +stream by time +owed +never read +parts owed +oldest owed +lost +parts lost$/m,
+      /^app +stream by time +backlog +never read +parts in backlog +oldest +lost +parts lost$/m,
     )
     expect(stdout).toMatch(/^demo +calls +14 d +14 d +0 +\d{4}-\S+Z +- +0$/m)
   })

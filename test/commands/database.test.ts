@@ -144,7 +144,7 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
   const { stdout: json } = await penstock(['status', '--config', path, '--json'])
   expect(JSON.parse(json)).toMatchObject({
     running: true,
-    streams: [{ app: 'demo', stream: 'room-events', open: 1, owed: 1 }],
+    streams: [{ app: 'demo', stream: 'room-events', open: 1, backlog: 1 }],
     gaps: [{ state: 'lost', reason: 'room_forgotten', gaps: 1 }],
     deadLetters: [{ stream: 'poll', reason: 'malformed', letters: 1 }],
   })

@@ -191,7 +191,7 @@ describe('a letter that is not whole', () => {
     await letter('call-sessions', 'c1', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 2 })
     expect(await rig.db.rows('select state, falls_back_to from ingest.work_item')).toEqual([
-      { state: 'owed', falls_back_to: 'lost' },
+      { state: 'pending', falls_back_to: 'lost' },
     ])
     const [window] = await store.windows(app, 'calls')
     expect(window!.wanted).toEqual([{ from: at(-3_600), to: at(-3_000) }])

@@ -30,7 +30,7 @@ function listened(sandbox: Sandbox): Sandbox {
 }
 
 const inHand = `select item, part from ingest.work_item
-  where state = 'owed' and in_hand_version = version order by item limit 1`
+  where state = 'pending' and in_hand_version = version order by item limit 1`
 
 interface Place {
   readonly item: string
@@ -56,9 +56,9 @@ it('an answer with which a process ended is asked for in parts, and nothing is l
   const [sessions] = asked.get(item)!
   const daemon = stage.start()
   await daemon.ready
-  const owed = `select count(*)::int as owed from ingest.work_item where state = 'owed' and stream = 'call-metrics'
+  const backlog = `select count(*)::int as backlog from ingest.work_item where state = 'pending' and stream = 'call-metrics'
     and item = '${item}'`
-  while ((await ask(stage.databaseUrl, owed))[0]!.owed !== 0) await systemClock.sleep(100)
+  while ((await ask(stage.databaseUrl, backlog))[0]!.backlog !== 0) await systemClock.sleep(100)
   expect(asked.get(item)!.slice(before).toSorted()).toEqual([
     Math.floor(sessions! / 2),
     Math.ceil(sessions! / 2),

@@ -259,7 +259,7 @@ async function untilDone(query: Query): Promise<void> {
   for (;;) {
     const [row] = await query(
       `select (select count(*) from ingest.progress where not isempty(wanted))
-            + (select count(*) from ingest.work_item where state = 'owed' and origin = 'backfill') as left`,
+            + (select count(*) from ingest.work_item where state = 'pending' and origin = 'backfill') as left`,
     )
     if (Number(row!.left) === 0) return
     if (systemClock.monotonic() > deadline) throw new Error(`${row!.left} things are still to be done`)

@@ -15,7 +15,7 @@ import type { StreamName } from '../../src/streams/stream.ts'
 
 interface Item {
   open: OpenItem
-  state: 'owed' | 'done' | 'lost' | 'split'
+  state: 'pending' | 'done' | 'lost' | 'split'
   deferred: number
   refusal?: string | undefined
 }
@@ -47,7 +47,7 @@ export class FakeRangeStore implements RangeStore {
   }
 
   putWindow(stream: StreamName, progress: Partial<WindowProgress> & { readonly series: string }): void {
-    const blank = { version: 0, owedFrom: 0, covered: [], seen: [], lost: [], missing: [], wanted: [] }
+    const blank = { version: 0, backlogFrom: 0, covered: [], seen: [], lost: [], missing: [], wanted: [] }
     this.#windows.set(`${stream} ${progress.series}`, { ...blank, ...progress })
   }
 
@@ -62,7 +62,7 @@ export class FakeRangeStore implements RangeStore {
       ...item,
       ...parts,
     }
-    this.#items.set(keyOf(item), { open, state: 'owed', deferred: 0 })
+    this.#items.set(keyOf(item), { open, state: 'pending', deferred: 0 })
   }
 
   item(stream: string, key: string): OpenItem {
@@ -82,10 +82,10 @@ export class FakeRangeStore implements RangeStore {
     _app: string,
     stream: StreamName,
     series: readonly string[],
-    owedFrom: number,
+    backlogFrom: number,
   ): Promise<void> {
     for (const each of series) {
-      if (!this.#windows.has(`${stream} ${each}`)) this.putWindow(stream, { series: each, owedFrom })
+      if (!this.#windows.has(`${stream} ${each}`)) this.putWindow(stream, { series: each, backlogFrom })
     }
   }
 
@@ -127,20 +127,20 @@ export class FakeRangeStore implements RangeStore {
     _app: string,
     stream: StreamName,
     series: string,
-    upperBound: number,
+    lowerBound: number,
   ): Promise<{ lost: number; absent: number }> {
     const known = this.window(stream, series)
-    if (upperBound <= known.owedFrom) return { lost: 0, absent: 0 }
-    const owed = without(without([{ from: known.owedFrom, to: upperBound }], known.covered), known.lost)
-    const unread = without(owed, known.missing)
-    const absent = without(owed, unread)
+    if (lowerBound <= known.backlogFrom) return { lost: 0, absent: 0 }
+    const backlog = without(without([{ from: known.backlogFrom, to: lowerBound }], known.covered), known.lost)
+    const unread = without(backlog, known.missing)
+    const absent = without(backlog, unread)
     for (const range of unread) this.#lose({ stream, series, reason: 'expired', ...range })
     for (const range of absent) this.#lose({ stream, series, reason: 'not_served', ...range })
     this.putWindow(stream, {
       ...known,
       version: known.version + 1,
-      lost: either(known.lost, owed),
-      missing: without(known.missing, owed),
+      lost: either(known.lost, backlog),
+      missing: without(known.missing, backlog),
     })
     return { lost: unread.length, absent: absent.length }
   }
@@ -157,7 +157,7 @@ export class FakeRangeStore implements RangeStore {
   async items(_app: string, stream: string, bounds: ItemBounds, limit: number, first = 'oldest') {
     const { after, upTo = Number.POSITIVE_INFINITY, before } = bounds
     return [...this.#items.values()]
-      .filter(({ state, deferred, open }) => state === 'owed' && deferred === 0 && open.stream === stream)
+      .filter(({ state, deferred, open }) => state === 'pending' && deferred === 0 && open.stream === stream)
       .map(({ open }) => open)
       .filter(({ from, to }) => from > after && from <= upTo && to < before)
       .toSorted((a, b) => (first === 'oldest' ? a.from - b.from : b.from - a.from))
@@ -173,8 +173,8 @@ export class FakeRangeStore implements RangeStore {
     return {
       calls: of('call-sessions', young).length,
       cost: whole === 0 ? undefined : { slices: 1, pages: 1, batches },
-      owed: all
-        .filter(({ state }) => state === 'owed')
+      backlog: all
+        .filter(({ state }) => state === 'pending')
         .toSorted((a, b) => a.open.from - b.open.from)
         .map(({ open: { from, stream } }) => {
           const isSessions = stream === 'call-sessions'
@@ -185,23 +185,23 @@ export class FakeRangeStore implements RangeStore {
 
   async itemDueIn(_app: string, stream: string, { after, before }: ItemBounds, _ago: number) {
     const waits = [...this.#items.values()]
-      .filter(({ state, open }) => state === 'owed' && open.stream === stream && open.from > after)
+      .filter(({ state, open }) => state === 'pending' && open.stream === stream && open.from > after)
       .map(({ deferred, open }) => Math.max(deferred, (open.to - before + 1) * 1_000))
       .filter(wait => wait > 0)
     return waits.sort((a, b) => a - b)[0] ?? null
   }
 
   async backlogItems(_app: string, stream: string) {
-    const owed = [...this.#items.values()].filter(
-      item => item.state === 'owed' && item.open.stream === stream,
+    const backlog = [...this.#items.values()].filter(
+      item => item.state === 'pending' && item.open.stream === stream,
     )
-    const seconds = owed.reduce((sum, { open }) => sum + open.to - open.from + 1, 0)
-    return { seconds, oldest: owed.map(({ open }) => open.from).sort((a, b) => a - b)[0] ?? null }
+    const seconds = backlog.reduce((sum, { open }) => sum + open.to - open.from + 1, 0)
+    return { seconds, oldest: backlog.map(({ open }) => open.from).sort((a, b) => a - b)[0] ?? null }
   }
 
   async commitItem(page: ItemCommit): Promise<CommitResult> {
     const item = this.#items.get(keyOf(page.item))
-    if (item?.open.version !== page.item.version || item.state !== 'owed') return { outcome: 'stale' }
+    if (item?.open.version !== page.item.version || item.state !== 'pending') return { outcome: 'stale' }
     this.itemCommits.push(page)
     const version = item.open.version + 1
     item.open = {
@@ -258,9 +258,9 @@ export class FakeRangeStore implements RangeStore {
     this.gaps.push({ stream: item.stream, series: item.key, reason, from: item.from, to: item.to })
   }
 
-  async expireItems(_fence: unknown, _app: string, stream: string, upperBound: number): Promise<number> {
+  async expireItems(_fence: unknown, _app: string, stream: string, lowerBound: number): Promise<number> {
     const gone = [...this.#items.values()].filter(
-      ({ state, open }) => state === 'owed' && open.stream === stream && open.from <= upperBound,
+      ({ state, open }) => state === 'pending' && open.stream === stream && open.from <= lowerBound,
     )
     for (const item of gone) {
       item.state = 'lost'

@@ -144,7 +144,7 @@ export interface Counts {
   readonly debits: string[]
   readonly refusals: string[]
   /** What a stream owes, every time that it says so. */
-  readonly owed: { readonly seconds: number; readonly expiresIn: number | null }[]
+  readonly backlog: { readonly seconds: number; readonly expiresIn: number | null }[]
 }
 
 function fakeMeter(counts: Counts): Meter {
@@ -160,7 +160,7 @@ function fakeMeter(counts: Counts): Meter {
     debit: group => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
-    owed: (_labels, state) => counts.owed.push(state),
+    backlog: (_labels, state) => counts.backlog.push(state),
     budget: () => {},
     lossAhead: () => {},
     quality: () => {},
@@ -231,7 +231,7 @@ export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
 export function createRig(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
-  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], owed: [] }
+  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], backlog: [] }
   const said: string[] = []
   return {
     clock,

@@ -174,7 +174,7 @@ async function differences({ database, families }: Stage, app: App): Promise<rea
   return found
 }
 
-/** What is owed, open or dead of an app though all of it could be read; empty where all is well. */
+/** What is pending, open or dead of an app though all of it could be read; empty where all is well. */
 async function arrears({ database, families }: Stage, app: App): Promise<readonly string[]> {
   const rows = await database.ask<{ what: string }>(
     `select format('%s of %s is not complete', stream, room_uuid) as what
@@ -187,7 +187,7 @@ async function arrears({ database, families }: Stage, app: App): Promise<readonl
        where app_id = $1 and state in ('open', 'lost') and not (stream like 'realtime%' or reason = 'expired')
      union all select format('divergence of %s %s', stream, key) from ingest.divergence
        where app_id = $1 and resolved_at is null
-     union all select format('owed of %s: %s', stream, item) from ingest.work_item
+     union all select format('pending of %s: %s', stream, item) from ingest.work_item
        where app_id = $1 and state not in ('done', 'split')
      union all select format('%s is not complete', stream)
        from unnest(case when $4 then array['calls', 'usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality'] end) stream
@@ -244,8 +244,8 @@ export async function play(stage: Stage, patience: number): Promise<ReadonlyMap<
         reading.missingRoom === 'never' || app.wasMissing || !stage.families.includes('classroom')
       if (app.act === 0 && (isLate || (isTold && lacking.every(line => later.test(line))))) app.act = 1
       else if (app.act === 1) {
-        const owed = distort ? [] : (await arrears(stage, app)).filter(line => !isUnread(line))
-        const all = [...lacking, ...owed]
+        const backlog = distort ? [] : (await arrears(stage, app)).filter(line => !isUnread(line))
+        const all = [...lacking, ...backlog]
         amiss.set(app.plan.id, all)
         if (all.length === 0) waiting.delete(app)
       }

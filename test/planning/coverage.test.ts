@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Coverage, expired, owed, provisional, unread, unsettled } from '../../src/planning/coverage.ts'
+import {
+  backlogOf,
+  type Coverage,
+  expired,
+  provisional,
+  unread,
+  unsettled,
+} from '../../src/planning/coverage.ts'
 import { normalise, type Range, type Ranges } from '../../src/planning/ranges.ts'
 
 const most = 40
@@ -9,7 +16,7 @@ const ranges = fc
   .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
 const coverage: fc.Arbitrary<Coverage> = fc.record({
   ...{
-    owedFrom: fc.nat(most),
+    backlogFrom: fc.nat(most),
     covered: ranges,
     seen: ranges,
     lost: ranges,
@@ -19,7 +26,7 @@ const coverage: fc.Arbitrary<Coverage> = fc.record({
 })
 const frame = fc
   .tuple(fc.nat(most), fc.nat(most))
-  .map(([a, b]) => ({ upperBound: Math.min(a, b), lowerBound: Math.max(a, b) }))
+  .map(([a, b]) => ({ lowerBound: Math.min(a, b), upperBound: Math.max(a, b) }))
 
 const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && s < to)
 
@@ -31,17 +38,20 @@ function expectSeconds(set: Ranges, right: (s: number) => boolean): void {
 describe('of a series', () => {
   it('owed is what is not covered and not given up within the frame, and what is wanted there', () => {
     fc.assert(
-      fc.property(coverage, frame, (of, { upperBound, lowerBound }) => {
-        const open = (s: number) => s >= of.owedFrom && !has(of.covered, s) && !has(of.lost, s)
-        const inside = (s: number) => s >= upperBound && s < lowerBound
-        expectSeconds(unsettled(of, { upperBound, lowerBound }), s => inside(s) && open(s))
-        expectSeconds(owed(of, { upperBound, lowerBound }), s => inside(s) && (open(s) || has(of.wanted, s)))
+      fc.property(coverage, frame, (of, { lowerBound, upperBound }) => {
+        const open = (s: number) => s >= of.backlogFrom && !has(of.covered, s) && !has(of.lost, s)
+        const inside = (s: number) => s >= lowerBound && s < upperBound
+        expectSeconds(unsettled(of, { lowerBound, upperBound }), s => inside(s) && open(s))
         expectSeconds(
-          unread(of, { upperBound, lowerBound }),
+          backlogOf(of, { lowerBound, upperBound }),
+          s => inside(s) && (open(s) || has(of.wanted, s)),
+        )
+        expectSeconds(
+          unread(of, { lowerBound, upperBound }),
           s => inside(s) && ((open(s) && !has(of.seen, s)) || has(of.wanted, s)),
         )
         expectSeconds(
-          provisional(of, { upperBound, lowerBound }),
+          provisional(of, { lowerBound, upperBound }),
           s => inside(s) && open(s) && has(of.seen, s) && !has(of.wanted, s),
         )
       }),
@@ -50,10 +60,10 @@ describe('of a series', () => {
 
   it('expired is what was owed and lies before the edge, and nothing else', () => {
     fc.assert(
-      fc.property(coverage, fc.nat(most), (of, upperBound) => {
+      fc.property(coverage, fc.nat(most), (of, lowerBound) => {
         expectSeconds(
-          expired(of, upperBound),
-          s => s >= of.owedFrom && s < upperBound && !has(of.covered, s) && !has(of.lost, s),
+          expired(of, lowerBound),
+          s => s >= of.backlogFrom && s < lowerBound && !has(of.covered, s) && !has(of.lost, s),
         )
       }),
     )

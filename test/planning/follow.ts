@@ -37,7 +37,7 @@ export function follow(
   readonly counts: Record<Purpose, number>
 } {
   const began = 20_000 * day + 12 * hour + 7
-  let coverage: Coverage = { ...nothing, owedFrom: frameOf(rules, began).lowerBound }
+  let coverage: Coverage = { ...nothing, backlogFrom: frameOf(rules, began).upperBound }
   const counts = { live: 0, revisit: 0, backfill: 0, repair: 0 }
   let now = began
   let lost: Ranges = []
@@ -51,7 +51,7 @@ export function follow(
         if (purpose === 'revisit' && goesOn(now).length > 0) break
       }
     }
-    lost = union(lost, expired(coverage, frameOf(rules, now).upperBound))
+    lost = union(lost, expired(coverage, frameOf(rules, now).lowerBound))
   }
   return { coverage, now: now - every, lost, counts }
 }

@@ -27,17 +27,17 @@ const has = (set: Ranges, s: number) => set.some(({ from, to }) => from <= s && 
 
 /** A past of any kind around what can be asked for at `now`. */
 function pasts(rules: WindowRules, now: number): fc.Arbitrary<Coverage> {
-  const { upperBound, lowerBound } = frameOf(rules, now)
-  const width = lowerBound - upperBound
+  const { lowerBound, upperBound } = frameOf(rules, now)
+  const width = upperBound - lowerBound
   const second = fc.integer({
-    min: upperBound - Math.ceil(width / 5),
-    max: lowerBound + Math.ceil(width / 10),
+    min: lowerBound - Math.ceil(width / 5),
+    max: upperBound + Math.ceil(width / 10),
   })
   const ranges = fc
     .array(fc.tuple(second, fc.integer({ min: 1, max: Math.ceil(width / 3) })), { maxLength: 5 })
     .map(list => normalise(list.map(([from, length]): Range => ({ from, to: from + length }))))
   return fc.record({
-    owedFrom: second,
+    backlogFrom: second,
     covered: ranges,
     seen: ranges,
     lost: ranges,
@@ -51,11 +51,15 @@ const cases = fc
   .chain(([rules, now]) => pasts(rules, now).map(past => ({ rules, now, past })))
 
 /** Where something can change: the ends of all ranges, and the steps beside them. */
-function placesToLook({ owedFrom, covered, seen, lost, wanted }: Coverage, rules: WindowRules, now: number) {
-  const { upperBound, lowerBound } = frameOf(rules, now)
+function placesToLook(
+  { backlogFrom, covered, seen, lost, wanted }: Coverage,
+  rules: WindowRules,
+  now: number,
+) {
+  const { lowerBound, upperBound } = frameOf(rules, now)
   const ends = [covered, seen, lost, wanted].flat().flatMap(({ from, to }) => [from, to])
   const ripe = now - rules.dataDelay - rules.allowedLateness
-  return [...ends, owedFrom, upperBound, lowerBound, Math.floor(ripe)].flatMap(s =>
+  return [...ends, backlogFrom, lowerBound, upperBound, Math.floor(ripe)].flatMap(s =>
     [-rules.step, -1, 0, 1, rules.step].map(d => s + d),
   )
 }
@@ -107,12 +111,13 @@ describe('a window, over all plans and streams', () => {
             const canBeAsked =
               bucket > now - availableData + margin.start && bucket + step < now - dataDelay - margin.end
             if (!canBeAsked) continue
-            const isOwed = second >= past.owedFrom && !has(past.covered, second) && !has(past.lost, second)
+            const isInBacklog =
+              second >= past.backlogFrom && !has(past.covered, second) && !has(past.lost, second)
             const isRipe = bucket + step - 1 < now - dataDelay - allowedLateness
-            if (isOwed && !has(past.seen, second)) expect(has(asked, second), 'was unread').toBe(true)
+            if (isInBacklog && !has(past.seen, second)) expect(has(asked, second), 'was unread').toBe(true)
             if (has(past.wanted, second)) expect(has(asked, second), 'was wanted').toBe(true)
-            const isOlderThanNewest = second < frameOf(rules, now).lowerBound - longestWindow(rules)
-            if (isOwed && isRipe && isOlderThanNewest) expect(has(coverage.covered, second)).toBe(true)
+            const isOlderThanNewest = second < frameOf(rules, now).upperBound - longestWindow(rules)
+            if (isInBacklog && isRipe && isOlderThanNewest) expect(has(coverage.covered, second)).toBe(true)
           }
         },
       ),
@@ -123,7 +128,7 @@ describe('a window, over all plans and streams', () => {
   it('of the past is one of the fewest with which all of it can be read', () => {
     fc.assert(
       fc.property(cases, ({ rules, now, past }) => {
-        const { upperBound, lowerBound } = frameOf(rules, now)
+        const { lowerBound, upperBound } = frameOf(rules, now)
         const newest = planWindow(rules, { ...past, seen: [], wanted: [] }, now, 'live')
         let coverage = past
         let planned = 0
@@ -139,8 +144,8 @@ describe('a window, over all plans and streams', () => {
             subtract(
               normalise([
                 {
-                  from: Math.max(past.owedFrom, upperBound),
-                  to: Math.max(newest.from, upperBound, past.owedFrom),
+                  from: Math.max(past.backlogFrom, lowerBound),
+                  to: Math.max(newest.from, lowerBound, past.backlogFrom),
                 },
               ]),
               past.covered,
@@ -152,7 +157,7 @@ describe('a window, over all plans and streams', () => {
         const targets = union(
           unread,
           subtract(normalise(past.wanted), [
-            { from: Number.MIN_SAFE_INTEGER, to: upperBound },
+            { from: Number.MIN_SAFE_INTEGER, to: lowerBound },
             { from: newest.from, to: Number.MAX_SAFE_INTEGER },
           ]),
         )
@@ -166,7 +171,7 @@ describe('a window, over all plans and streams', () => {
           fewest += windows
           reached = Math.min(last * rules.step, reached) - windows * longestWindow(rules)
         }
-        expect(lowerBound).toBeGreaterThanOrEqual(newest.to)
+        expect(upperBound).toBeGreaterThanOrEqual(newest.to)
         expect(planned).toBe(fewest)
       }),
       { numRuns: 1_000 },
@@ -190,8 +195,8 @@ describe('a window, over all plans and streams', () => {
       fc.assert(
         fc.property(moments, now => {
           const all: WindowRules = { ...rules, margin: { start: 15, end: 3 } }
-          const { upperBound, lowerBound } = frameOf(all, now)
-          let coverage: Coverage = { ...nothing, owedFrom: upperBound }
+          const { lowerBound, upperBound } = frameOf(all, now)
+          let coverage: Coverage = { ...nothing, backlogFrom: lowerBound }
           let requests = 0
           for (const purpose of ['live', 'backfill'] as const) {
             for (;;) {
@@ -201,8 +206,8 @@ describe('a window, over all plans and streams', () => {
               requests += 1
             }
           }
-          expect(coverage.seen).toEqual([{ from: upperBound, to: lowerBound }])
-          expect(requests).toBe(Math.ceil((lowerBound - upperBound) / longestWindow(all)))
+          expect(coverage.seen).toEqual([{ from: lowerBound, to: upperBound }])
+          expect(requests).toBe(Math.ceil((upperBound - lowerBound) / longestWindow(all)))
         }),
         { numRuns: 30 },
       )
@@ -219,7 +224,7 @@ describe('day after day', () => {
     const ripe = Math.floor((now - dataDelay - allowedLateness) / step) * step
     const latest = coverage.covered.at(-1)!.to
     // A value is final when the newest window passes over it once more, or at the latest just before it leaves it.
-    expect(subtract([{ from: coverage.owedFrom, to: latest }], coverage.covered)).toEqual([])
+    expect(subtract([{ from: coverage.backlogFrom, to: latest }], coverage.covered)).toEqual([])
     expect(ripe - latest).toBeLessThanOrEqual(
       rules.frame === 'full' && allowedLateness > 0 ? step + 3 * every : every,
     )
@@ -256,14 +261,14 @@ describe('day after day', () => {
 describe('an unfinished past', () => {
   const rules = named('calls, standard')
   const now = 20_000 * day
-  const { upperBound, lowerBound } = frameOf(rules, now)
+  const { lowerBound, upperBound } = frameOf(rules, now)
   const second = (from: number): Range => ({ from, to: from + 1 })
 
   it('one look serves all calls that go on within a span', () => {
-    const [first, last] = [lowerBound - 20 * hour, lowerBound - 13 * hour]
-    const open = normalise([second(first), second(first + hour), second(last), second(lowerBound - 5 * hour)])
-    const all = [{ from: upperBound, to: lowerBound }]
-    const coverage = { ...nothing, owedFrom: upperBound, covered: subtract(all, open), seen: all }
+    const [first, last] = [upperBound - 20 * hour, upperBound - 13 * hour]
+    const open = normalise([second(first), second(first + hour), second(last), second(upperBound - 5 * hour)])
+    const all = [{ from: lowerBound, to: upperBound }]
+    const coverage = { ...nothing, backlogFrom: lowerBound, covered: subtract(all, open), seen: all }
     expect(planWindow(rules, coverage, now, 'revisit')).toEqual({ from: first, to: last + 1 })
     expect(planWindow(rules, coverage, now, 'revisit', hour)).toEqual({ from: first, to: first + 1 })
     expect(planWindow(rules, coverage, now, 'backfill')).toBeUndefined()
@@ -271,21 +276,21 @@ describe('an unfinished past', () => {
 
   it('what was never read goes oldest first, and ends with the last second that is owed', () => {
     const covered = [
-      { from: lowerBound - 29 * hour, to: lowerBound - 27 * hour },
-      { from: lowerBound - 26 * hour, to: lowerBound - hour },
+      { from: upperBound - 29 * hour, to: upperBound - 27 * hour },
+      { from: upperBound - 26 * hour, to: upperBound - hour },
     ]
-    const coverage = { ...nothing, owedFrom: lowerBound - 30 * hour, covered, seen: covered }
+    const coverage = { ...nothing, backlogFrom: upperBound - 30 * hour, covered, seen: covered }
     expect(planWindow(rules, coverage, now, 'backfill')).toEqual({
-      from: lowerBound - 30 * hour,
-      to: lowerBound - 26 * hour,
+      from: upperBound - 30 * hour,
+      to: upperBound - 26 * hour,
     })
-    expect(planWindow(rules, coverage, now, 'live')).toEqual({ from: lowerBound - hour, to: lowerBound })
+    expect(planWindow(rules, coverage, now, 'live')).toEqual({ from: upperBound - hour, to: upperBound })
   })
 
   it('what someone wants again is read again, though it is covered', () => {
-    const all = [{ from: upperBound, to: lowerBound }]
-    const wanted = [{ from: lowerBound - 10 * hour, to: lowerBound - 9 * hour }]
-    const coverage = { ...nothing, owedFrom: upperBound, covered: all, seen: all, wanted }
+    const all = [{ from: lowerBound, to: upperBound }]
+    const wanted = [{ from: upperBound - 10 * hour, to: upperBound - 9 * hour }]
+    const coverage = { ...nothing, backlogFrom: lowerBound, covered: all, seen: all, wanted }
     expect(planWindow(rules, coverage, now, 'backfill')).toEqual(wanted[0])
     expect(planWindow(rules, coverage, now, 'live')).toBeUndefined()
   })
@@ -299,23 +304,23 @@ describe('an outage that is longer than the reach', () => {
       const stopped = 20_000 * day
       const before: Coverage = {
         ...nothing,
-        owedFrom: stopped - 40 * day,
+        backlogFrom: stopped - 40 * day,
         covered: [{ from: stopped - 40 * day, to: stopped }],
         seen: [{ from: stopped - 40 * day, to: stopped }],
       }
       const now = stopped + rules.availableData + 5 * day
-      const { upperBound, lowerBound } = frameOf(kept, now)
-      const gone = expired(before, upperBound)
-      expect(gone).toEqual([{ from: stopped, to: upperBound }])
+      const { lowerBound, upperBound } = frameOf(kept, now)
+      const gone = expired(before, lowerBound)
+      expect(gone).toEqual([{ from: stopped, to: lowerBound }])
       let coverage: Coverage = { ...before, lost: gone }
-      expect(expired(coverage, upperBound)).toEqual([])
+      expect(expired(coverage, lowerBound)).toEqual([])
       for (const purpose of purposes) {
         for (let range = planWindow(kept, coverage, now, purpose); range; ) {
           coverage = read(kept, coverage, range, now)
           range = planWindow(kept, coverage, now, purpose)
         }
       }
-      expect(coverage.seen.at(-1)).toEqual({ from: upperBound, to: lowerBound })
+      expect(coverage.seen.at(-1)).toEqual({ from: lowerBound, to: upperBound })
     },
   )
 })
@@ -323,9 +328,9 @@ describe('an outage that is longer than the reach', () => {
 it('a window that holds too much is halved until it does not, down to one step', () => {
   const rules = named('calls, premium')
   const now = 20_000 * day
-  const { lowerBound } = frameOf(rules, now)
-  const burst = lowerBound - 5_000
-  let coverage: Coverage = { ...nothing, owedFrom: lowerBound - 8 * hour }
+  const { upperBound } = frameOf(rules, now)
+  const burst = upperBound - 5_000
+  let coverage: Coverage = { ...nothing, backlogFrom: upperBound - 8 * hour }
   const parts: Range[] = [planWindow(rules, coverage, now, 'live')!]
   let requests = 0
   while (parts.length > 0) {
@@ -335,6 +340,6 @@ it('a window that holds too much is halved until it does not, down to one step',
     if (halves) parts.push(...halves)
     else coverage = read(rules, coverage, range, now)
   }
-  expect(coverage.seen).toEqual([{ from: lowerBound - 8 * hour, to: lowerBound }])
+  expect(coverage.seen).toEqual([{ from: upperBound - 8 * hour, to: upperBound }])
   expect(requests).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(8 * hour)) + 1)
 })

@@ -70,39 +70,39 @@ describe('as sent', () => {
 describe('the frame of what can be asked for', () => {
   it('of calls in Standard is the last three days but for a minute, both ends strict', () => {
     expect(frameOf(named('calls, standard'), march)).toEqual({
-      upperBound: march - 3 * day + 1,
-      lowerBound: march - 61,
+      lowerBound: march - 3 * day + 1,
+      upperBound: march - 61,
     })
   })
 
   it('of hours in Premium begins and ends with an hour that is wholly inside', () => {
     expect(frameOf(named('usage by hour, premium'), march + 1_800)).toEqual({
-      upperBound: march - 14 * day + hour,
-      lowerBound: march - 12 * hour,
+      lowerBound: march - 14 * day + hour,
+      upperBound: march - 12 * hour,
     })
     // An hour that ends exactly at the delay is not older than it.
-    expect(frameOf(named('usage by hour, premium'), march).lowerBound).toBe(march - 13 * hour)
+    expect(frameOf(named('usage by hour, premium'), march).upperBound).toBe(march - 13 * hour)
   })
 
   it('of real time in Premium spans 39 minutes of whole windows', () => {
     expect(frameOf(named('real time, premium'), march + 50)).toEqual({
-      upperBound: march - 40 * 60 + 60,
-      lowerBound: march,
+      lowerBound: march - 40 * 60 + 60,
+      upperBound: march,
     })
-    const { upperBound, lowerBound } = frameOf(named('real time, premium'), march + 59)
-    expect(lowerBound - upperBound).toBe(39 * 60)
+    const { lowerBound, upperBound } = frameOf(named('real time, premium'), march + 59)
+    expect(upperBound - lowerBound).toBe(39 * 60)
   })
 
   it('is as wide as the strict bounds and the margins let it be, at every moment', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
         const { availableData, dataDelay, step, margin } = rules
-        const { upperBound, lowerBound } = frameOf(rules, now)
+        const { lowerBound, upperBound } = frameOf(rules, now)
         const mayBegin = (s: number) => s > now - availableData + margin.start
         const mayEnd = (s: number) => s < now - dataDelay - margin.end
-        expect([upperBound % step, lowerBound % step]).toEqual([0, 0])
-        expect([mayBegin(upperBound), mayBegin(upperBound - step)]).toEqual([true, false])
-        expect([mayEnd(lowerBound), mayEnd(lowerBound + step)]).toEqual([true, false])
+        expect([lowerBound % step, upperBound % step]).toEqual([0, 0])
+        expect([mayBegin(lowerBound), mayBegin(lowerBound - step)]).toEqual([true, false])
+        expect([mayEnd(upperBound), mayEnd(upperBound + step)]).toEqual([true, false])
       }),
     )
   })
@@ -125,8 +125,8 @@ describe('a plan that has been allowed', () => {
   it('stays so for exactly as long as is said, and for its margin at least', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
-        const { upperBound } = frameOf(rules, now)
-        const bounds = boundsOf(rules, { from: upperBound, to: upperBound + rules.step })
+        const { lowerBound } = frameOf(rules, now)
+        const bounds = boundsOf(rules, { from: lowerBound, to: lowerBound + rules.step })
         const seconds = validFor(rules, bounds, now)
         expect(seconds).toBeGreaterThanOrEqual(rules.margin.start)
         expect(bounds.start > now + seconds - rules.availableData).toBe(true)
@@ -138,11 +138,11 @@ describe('a plan that has been allowed', () => {
   it('can be planned until its range expires', () => {
     fc.assert(
       fc.property(someRules, moment, (rules, now) => {
-        const { upperBound } = frameOf(rules, now)
-        const expiry = expiryOf(rules, { from: upperBound, to: upperBound + rules.step })
+        const { lowerBound } = frameOf(rules, now)
+        const expiry = expiryOf(rules, { from: lowerBound, to: lowerBound + rules.step })
         expect(expiry).toBeGreaterThan(now)
-        expect(frameOf(rules, expiry).upperBound).toBeGreaterThan(upperBound)
-        expect(frameOf(rules, expiry - 1).upperBound).toBeLessThanOrEqual(upperBound)
+        expect(frameOf(rules, expiry).lowerBound).toBeGreaterThan(lowerBound)
+        expect(frameOf(rules, expiry - 1).lowerBound).toBeLessThanOrEqual(lowerBound)
       }),
     )
   })
@@ -167,7 +167,7 @@ describe('what is final', () => {
     fc.assert(
       fc.property(someRules, moment, back, length, (rules, now, steps, count) => {
         const { step, dataDelay, allowedLateness } = rules
-        const to = frameOf(rules, now).lowerBound - steps * step
+        const to = frameOf(rules, now).upperBound - steps * step
         const range = { from: to - count * step, to }
         const part = finalPart(rules, range, now)
         const isFinal = (bucket: number) => bucket + step - 1 < now - dataDelay - allowedLateness

@@ -19,8 +19,8 @@ const want = (stream: Wanted['stream'], from: number, to: number, series: string
   markWanted(db.pool, { app, stream, series, from: at(from), to: at(to) })
 
 const windows = async () =>
-  (await db.store.windows(app, 'quality-insight')).map(({ series, owedFrom, wanted }) => {
-    return { series, owedFrom: owedFrom - at(0), wanted: back(wanted) }
+  (await db.store.windows(app, 'quality-insight')).map(({ series, backlogFrom, wanted }) => {
+    return { series, backlogFrom: backlogFrom - at(0), wanted: back(wanted) }
   })
 
 describe('a range that someone asks for once more', () => {
@@ -31,7 +31,7 @@ describe('a range that someone asks for once more', () => {
     expect(await windows()).toEqual([
       {
         series: 'a',
-        owedFrom: 0,
+        backlogFrom: 0,
         wanted: [
           [100, 200],
           [3_500, 3_600],
@@ -39,7 +39,7 @@ describe('a range that someone asks for once more', () => {
       },
       {
         series: 'b',
-        owedFrom: -50,
+        backlogFrom: -50,
         wanted: [
           [-50, 10],
           [100, 200],
@@ -78,12 +78,12 @@ describe('details that someone asks for once more', () => {
       rows: rowSet({
         'analytics.call': [
           ...[call('early', { created_at: '2026-01-05T08:00:10Z' }), call('late')],
-          ...[call('lost', { created_at: '2026-01-05T08:00:20Z' }), call('owed')],
+          ...[call('lost', { created_at: '2026-01-05T08:00:20Z' }), call('pending')],
         ],
       }),
-      work: ['early', 'late', 'lost', 'owed'].map(id => work(id, { part: id })),
+      work: ['early', 'late', 'lost', 'pending'].map(id => work(id, { part: id })),
     })
-    await db.rows(`update analytics.call set created_at = $1 where call_id in ('late', 'owed')`, [
+    await db.rows(`update analytics.call set created_at = $1 where call_id in ('late', 'pending')`, [
       '2026-01-05T08:00:30Z',
     ])
     const items = new Map((await openItems(db)).map(item => [item.key, item]))
@@ -97,12 +97,12 @@ describe('details that someone asks for once more', () => {
     const state = await db.rows(
       `select item, state, origin, page, stream_state, version::int from ingest.work_item order by item`,
     )
-    const fresh = { state: 'owed', origin: 'backfill', page: 1, stream_state: null }
+    const fresh = { state: 'pending', origin: 'backfill', page: 1, stream_state: null }
     expect(state).toEqual([
       { item: 'early', ...fresh, version: 3 },
       { item: 'late', ...fresh, version: 2 },
       { item: 'lost', ...fresh, version: 2 },
-      { item: 'owed', ...fresh, origin: 'live', version: 0 },
+      { item: 'pending', ...fresh, origin: 'live', version: 0 },
     ])
   })
 })
@@ -115,13 +115,13 @@ describe('the status', () => {
       loses: [{ ...span(2_000, 2_100), reason: 'refused' }],
     })
     const status = await readStatus(db.pool)
-    expect(status.owed.filter(({ stream }) => stream === 'realtime-usage')).toEqual([
+    expect(status.backlog.filter(({ stream }) => stream === 'realtime-usage')).toEqual([
       {
         ...{ app, stream: 'realtime-usage', seconds: 2_500, unreadSeconds: 1_500, items: 0 },
         ...{ oldest: '2026-01-05T08:16:40Z', lostSeconds: 100, lostItems: 0 },
       },
     ])
-    expect(status.owed).toContainEqual({
+    expect(status.backlog).toContainEqual({
       ...{ app, stream: 'call-sessions', seconds: 4 * 61, unreadSeconds: 4 * 61, items: 4 },
       ...{ oldest: '2026-01-05T08:00:00Z', lostSeconds: 0, lostItems: 0 },
     })
@@ -131,13 +131,13 @@ describe('the status', () => {
         stream: 'call-sessions',
         open: 4,
         closed: 0,
-        owed: 4,
+        backlog: 4,
         lastCommit: '2026-01-05T09:00:00Z',
         oldestSeconds: 0,
       },
     })
     const figures = await readStoreGauges(db.pool)
-    expect(figures.owed).toContainEqual({
+    expect(figures.backlog).toContainEqual({
       ...{ app, stream: 'realtime-usage', seconds: 2_500, items: 0, oldest: at(1_000) * 1_000 },
     })
   })

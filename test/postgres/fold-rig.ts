@@ -33,7 +33,7 @@ export async function school(db: TestStore): Promise<void> {
     [app, h(40), roomStreams, h(95)],
   )
   await db.rows(
-    `insert into ingest.progress (app_id, stream, series, owed_from, covered)
+    `insert into ingest.progress (app_id, stream, series, backlog_from, covered)
      select $1, s, '', $2::timestamptz, tstzmultirange(tstzrange($2::timestamptz, $3::timestamptz)) from unnest(array['calls', 'realtime-usage', 'call-sessions']) s`,
     [app, h(0), h(30)],
   )

@@ -65,7 +65,7 @@ describe('a page that is larger than one statement takes', () => {
     mend()
     expect(await count()).toBeGreaterThan(0)
     expect(await count()).toBeLessThan(mids.length * seconds)
-    expect(await state()).toBe('owed')
+    expect(await state()).toBe('pending')
     expect((await owe()).item).toMatchObject({ version: 0, page: 1 })
     expect(await db.store.commitItem({ ...(await owe()), rows: page() })).toMatchObject({
       outcome: 'committed',
@@ -88,7 +88,7 @@ describe('a page that is larger than one statement takes', () => {
     expect(await db.store.dryRunItem(bad)).toBe(false)
     expect(await count()).toBe(0)
     await expect(db.store.commitItem(bad)).rejects.toBeInstanceOf(RefusedRows)
-    expect(await state()).toBe('owed')
+    expect(await state()).toBe('pending')
     expect(await db.store.dryRunItem({ ...bad, rows: page() })).toBe(true)
   })
 })

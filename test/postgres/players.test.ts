@@ -314,7 +314,14 @@ it('the status shows the stream with the last commit of its only series', async 
   await list([])
   const { streams } = await readStatus(db.pool)
   expect(streams).toMatchObject([
-    { app, stream: 'cloud-players', open: 1, owed: 0, lastCommit: '2026-01-05T08:00:00Z', oldestSeconds: 0 },
+    {
+      app,
+      stream: 'cloud-players',
+      open: 1,
+      backlog: 0,
+      lastCommit: '2026-01-05T08:00:00Z',
+      oldestSeconds: 0,
+    },
   ])
 })
 

@@ -195,7 +195,7 @@ describe('work that is long done', () => {
   it('leaves one item a call, so that what was complete is', async () => {
     const from = await db.value('select ingest.clock()')
     await db.rows(
-      `insert into ingest.progress (app_id, stream, series, owed_from, step, covered)
+      `insert into ingest.progress (app_id, stream, series, backlog_from, step, covered)
        values ($1, 'calls', '', $2, 1, tstzmultirange(tstzrange($2, $2::timestamptz + interval '1 day')))`,
       [app, from],
     )
@@ -205,9 +205,10 @@ describe('work that is long done', () => {
     )
     for (const part of ['a', 'b', 'c']) await item('whole', part, 'done')
     await item('whole', 'abc', 'split')
-    await item('open', 'a', 'owed')
+    await item('open', 'a', 'pending')
     for (const part of ['a', 'b']) await item('gone', part, 'lost')
-    for (const [part, state] of Object.entries({ a: 'done', b: 'lost', c: 'split' })) await item('torn', part, state)
+    for (const [part, state] of Object.entries({ a: 'done', b: 'lost', c: 'split' }))
+      await item('torn', part, state)
     const complete = () =>
       db.value(
         `select ingest.is_complete('call-sessions', $1, $2::timestamptz, $2::timestamptz + interval '1 hour')`,
@@ -222,7 +223,7 @@ describe('work that is long done', () => {
       await db.keepHouse()
       expect(await items()).toEqual([
         { item: 'gone', part: 'a', state: 'lost', ask: null },
-        { item: 'open', part: 'a', state: 'owed', ask: { sids: ['s'] } },
+        { item: 'open', part: 'a', state: 'pending', ask: { sids: ['s'] } },
         { item: 'torn', part: 'b', state: 'lost', ask: null },
         { item: 'whole', part: 'a', state: 'done', ask: null },
       ])

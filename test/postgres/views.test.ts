@@ -191,7 +191,7 @@ describe('the status and the figures', () => {
       stream: 'room-events',
       open: 2,
       closed: 1,
-      owed: 1,
+      backlog: 1,
       lastCommit: '2026-01-05T08:01:30Z',
       oldestSeconds: 90,
     })
@@ -213,7 +213,7 @@ describe('the status and the figures', () => {
       }),
       losses: [],
       orphans: [],
-      owed: [],
+      backlog: [],
       players: [],
       rooms: [{ app, state: 'started', count: 1 }],
     })

@@ -9,15 +9,15 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
-async function begin(series: string, owedFrom = 0) {
-  await db.store.beginWindows(me, app, 'calls', [series], at(owedFrom))
+async function begin(series: string, backlogFrom = 0) {
+  await db.store.beginWindows(me, app, 'calls', [series], at(backlogFrom))
 }
 
 async function progress(series: string) {
   const found = (await db.store.windows(app, 'calls')).find(each => each.series === series)!
   const { covered, seen, lost, wanted } = found
   return {
-    ...{ version: found.version, owedFrom: found.owedFrom - at(0) },
+    ...{ version: found.version, backlogFrom: found.backlogFrom - at(0) },
     ...{ covered: back(covered), seen: back(seen), lost: back(lost), wanted: back(wanted) },
   }
 }
@@ -37,15 +37,15 @@ describe('a series whose progress is time', () => {
     const found = await db.store.windows(app, 'calls')
     expect(found.map(({ series }) => series)).toEqual(['odd\u0000name'])
     const empty = { covered: [], seen: [], lost: [], wanted: [] }
-    expect(await progress('odd\u0000name')).toEqual({ version: 0, owedFrom: 100, ...empty })
+    expect(await progress('odd\u0000name')).toEqual({ version: 0, backlogFrom: 100, ...empty })
   })
 
   it('that was closed is followed again when it is begun again', async () => {
     await begin('closed')
     await db.store.closeSeries(me, app, 'calls', 'closed')
     await begin('closed', 500)
-    const found = await db.rows(`select closed_at, owed_from from ingest.progress where series = 'closed'`)
-    expect(found).toEqual([{ closed_at: null, owed_from: new Date(iso(0)) }])
+    const found = await db.rows(`select closed_at, backlog_from from ingest.progress where series = 'closed'`)
+    expect(found).toEqual([{ closed_at: null, backlog_from: new Date(iso(0)) }])
   })
 
   it('adds what was read, what is final and what was given up to what it has', async () => {

@@ -83,7 +83,7 @@ describe('items that leave the reach', () => {
     await db.advance(hour)
     await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
-    expect(await db.value(`select count(*)::int from ingest.work_item where state = 'owed'`)).toBe(0)
+    expect(await db.value(`select count(*)::int from ingest.work_item where state = 'pending'`)).toBe(0)
   })
 
   it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {
@@ -93,7 +93,7 @@ describe('items that leave the reach', () => {
     expect(await gaps()).toMatchObject([
       { stream: 'call-metrics', series: 'a', from: 0, to: 10, state: 'lost' },
     ])
-    await db.rows(`update ingest.work_item set state = 'owed'`)
+    await db.rows(`update ingest.work_item set state = 'pending'`)
     const [first, second] = await openItems(db, 'call-metrics')
     await db.store.commitItem(itemPage(first!))
     expect(await gaps()).toMatchObject([{ state: 'lost' }])

@@ -103,7 +103,7 @@ describe('an item', () => {
     expect(second).toMatchObject({ version: 1, page: 2, streamState: { sids: ['s1'] } })
     const more = [work('a', { stream: 'call-metrics', part: '0/0' })]
     await db.store.commitItem(itemPage(second, { work: more, streamState: { sids: ['s1', 's2'] } }))
-    expect(await states()).toMatchObject([{ state: 'done' }, { state: 'owed' }])
+    expect(await states()).toMatchObject([{ state: 'done' }, { state: 'pending' }])
     expect(await openItems(db, 'call-metrics')).toMatchObject([{ key: 'a', part: '0/0' }])
     expect(await db.value(`select stream_state from ingest.work_item where state = 'done'`)).toBeNull()
   })
@@ -200,7 +200,7 @@ describe('an item', () => {
       { series: 'a', from: 0, to: 10, reason: 'unreadable', state: 'lost' },
       { series: 'b', from: 5, to: 10, reason: 'expired', state: 'lost' },
     ])
-    await db.rows(`update ingest.work_item set state = 'owed' where item = 'a'`)
+    await db.rows(`update ingest.work_item set state = 'pending' where item = 'a'`)
     await db.advance(60_000)
     await db.store.commitItem(itemPage(await only()))
     expect(await gaps()).toMatchObject([{ series: 'a', state: 'repaired' }, { state: 'lost' }])
@@ -237,8 +237,8 @@ describe('an item', () => {
     await db.store.splitItem(me, app, await only(), halves)
     expect(await states()).toMatchObject([
       { part: '0', state: 'split' },
-      { part: '0.a', state: 'owed', origin: 'backfill' },
-      { part: '0.b', state: 'owed', origin: 'backfill' },
+      { part: '0.a', state: 'pending', origin: 'backfill' },
+      { part: '0.b', state: 'pending', origin: 'backfill' },
     ])
     await add(work('a', { part: '0', from: 0, to: 9, ask: ['x', 'y'] }))
     expect(await states()).toMatchObject([{ part: '0', state: 'split' }, {}, {}])
@@ -268,7 +268,7 @@ describe('an item', () => {
 
 describe('what calls ask for their details', () => {
   it('is told by the calls since a moment, what the newest cost, and what is owed', async () => {
-    expect(await db.store.substreamDemand(app, at(0))).toEqual({ calls: 0, cost: undefined, owed: [] })
+    expect(await db.store.substreamDemand(app, at(0))).toEqual({ calls: 0, cost: undefined, backlog: [] })
     await db.rows(
       `insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
        select $1, c, 'c', $2::timestamptz + n * interval '1 second', true, $2, $2
@@ -284,7 +284,7 @@ describe('what calls ask for their details', () => {
     expect(await db.store.substreamDemand(app, at(0))).toEqual({
       calls: 3,
       cost: { slices: 4 / 3, pages: 1, batches: 1.5 },
-      owed: [
+      backlog: [
         { from: at(2), sessions: 1, metrics: 3 },
         { from: at(1_300), sessions: 1, metrics: 0 },
       ],
@@ -319,8 +319,8 @@ describe('a work queue of which nearly all is done', () => {
     const before = await touched()
     const found = await store.items(app, 'call-sessions', { after: at(-1), before: at(1e6) }, 10)
     expect(found.map(({ key }) => key)).toEqual(['last'])
-    const { owed } = await readStoreGauges(db.pool)
-    expect(owed).toContainEqual({
+    const { backlog } = await readStoreGauges(db.pool)
+    expect(backlog).toContainEqual({
       ...{ app, stream: 'call-sessions', seconds: 2, items: 1, oldest: at(50_000) * 1_000 },
     })
     expect((await touched()) - before).toBeLessThan(50)

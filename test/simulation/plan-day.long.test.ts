@@ -92,10 +92,10 @@ describe('hours of a plan, in virtual time', () => {
   )
 
   it(
-    'values in a form that nobody documented leave their calls owed, and stop nothing else',
+    'values in a form that nobody documented leave their calls pending, and stop nothing else',
     async () => {
       const result = await play({ plan: 'standard', length: 0.5 * hour, switches: { kvs: 'words' } })
-      expect(result.worklist['call-metrics live owed']).toBeGreaterThan(5)
+      expect(result.worklist['call-metrics live pending']).toBeGreaterThan(5)
       expect(result.worklist['call-metrics live done']).toBeUndefined()
       expect(Object.keys(result.letters)).toEqual(['call-metrics not_an_object'])
       expect(result.worklist['call-sessions live done']).toBeGreaterThan(5)

@@ -28,7 +28,7 @@ export async function wrongGaps(examination: Examination): Promise<readonly stri
   const values = new Set((await storedValues(database)).map(keyOf))
   const wrong: string[] = []
   for (const { key, since, unasked } of await database.rows<Asked>(
-    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from owed_from)::float8 as since,
+    `select app_id || ' ' || stream || ' ' || series as key, extract(epoch from backlog_from)::float8 as since,
             (select coalesce(json_agg(json_build_array(extract(epoch from lower(r)), extract(epoch from upper(r)))), '[]')
              from unnest(unasked) r) as unasked
      from ingest.progress where stream like 'realtime-%'`,

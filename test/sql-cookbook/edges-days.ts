@@ -27,7 +27,7 @@ const gap = (stream: string, series: string, incarnation: number | null, from: s
 export const days: Edge = {
   about: 'whether a day is complete',
   rows: `
-    insert into ingest.progress (app_id, stream, series, owed_from, covered, caught_up_at) values
+    insert into ingest.progress (app_id, stream, series, backlog_from, covered, caught_up_at) values
       ('days', 'usage-insight', 'old', '2026-02-20 16:00', '{[2026-02-20 16:00, 2026-02-28 12:00)}', null),
       ('days', 'usage-insight', 'new', '2026-02-26 09:00', '{[2026-02-26 12:00, 2026-02-27 06:00), [2026-02-27 09:00, 2026-02-28 12:00)}', null),
       ('days', 'calls', '', '2026-02-25', '{[2026-02-25, 2026-02-28)}', null),
@@ -57,7 +57,11 @@ export const days: Edge = {
       'begins with the first whole day, and asks of each series from its own first whole day on',
       '21 22 23 24 25 26 27? 28? 01?',
     ),
-    daysOf('call-sessions', 'asks of the details of calls from where calls are owed', '25 26 27 28? 01?'),
+    daysOf(
+      'call-sessions',
+      'asks of the details of calls from where calls are asked for',
+      '25 26 27 28? 01?',
+    ),
     daysOf('app-events', 'is told of the feed up to where it was read', '23 24 25 26 27 28? 01?'),
     daysOf('room-events', 'is told of the logs of the classes of the day', '23 24? 25? 26 27 28? 01?'),
     daysOf('poll', 'is told of each stream that follows rooms', '23 24? 25 26? 27 28? 01?'),
@@ -88,7 +92,7 @@ export const days: Edge = {
     ),
   ],
   mutants: [
-    ['details are asked of before calls are', 'GREATEST(p.owed_from, c.owed_from)', 'p.owed_from'],
+    ['details are asked of before calls are', 'GREATEST(p.backlog_from, c.backlog_from)', 'p.backlog_from'],
     ['what is read today is whole', 'p.caught_up_at >=', `p.caught_up_at + '24:00:00'::interval >=`],
     ['a class that nobody saw ending is whole', 'r_1.ended_at IS NOT NULL', 'true'],
     ['what the feed says is confirmed', `(e.source = 'log'::text)`, `(e.source <> ''::text)`],

@@ -181,8 +181,8 @@ describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: R
           expect(item.to).toBeLessThan(now - limits.dataDelay)
           expect(ended).toContainEqual(item)
         }
-        const owed = now - limits.availableData * 0.75
-        if (owed > newYear + limits.timeFrame) expect(items.at(-1)!.to).toBeGreaterThan(owed)
+        const backlog = now - limits.availableData * 0.75
+        if (backlog > newYear + limits.timeFrame) expect(items.at(-1)!.to).toBeGreaterThan(backlog)
         if (age < limits.availableData / 2) expect(items).toEqual([])
       }),
     )

@@ -305,10 +305,10 @@ describe('an answer that is too large', () => {
             return sidsOf([{ ...whole, ask }]).flatMap(sid => [`${sid} ${from}`, `${sid} ${to}`])
           }),
         )
-        const owed = sids.flatMap(sid =>
+        const backlog = sids.flatMap(sid =>
           Array.from({ length: length + 1 }, (_, i) => `${sid} ${whole.from + i}`),
         )
-        expect([...asked].sort()).toEqual(owed.sort())
+        expect([...asked].sort()).toEqual(backlog.sort())
       }),
       { numRuns: 20 },
     )

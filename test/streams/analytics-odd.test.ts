@@ -38,7 +38,7 @@ describe('a call', () => {
     ['no name', { call_id: null }],
     ['an end that is no time', { destroyed_ts: 'soon' }],
     ['a word for whether it goes on', { finished: 'no' }],
-  ])('with %s is set aside, and the second of its start stays owed', (_, odd) => {
+  ])('with %s is set aside, and the second of its start stays in the backlog', (_, odd) => {
     const { rows, rejects, unfinished } = found(odd)
     expect(rows['analytics.call']).toEqual([])
     expect(rejects).toHaveLength(1)

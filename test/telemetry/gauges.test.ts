@@ -22,8 +22,8 @@ function freeze(at: string, value: number, parts: Partial<QualityRealtimeRow> = 
 describe('what is owed', () => {
   it('is added up over apps, and the soonest end counts down between two readings', async () => {
     const { meter, clock } = setUp({ streams: ['calls', 'room-events'] })
-    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
-    meter.owed({ app: 'b', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
+    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
+    meter.backlog({ app: 'b', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
     await clock.advance(60_000)
     const text = await meter.scrape()
     expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 65'])
@@ -34,7 +34,7 @@ describe('what is owed', () => {
 
   it('has no end while nothing is owed', async () => {
     const { meter } = setUp({ streams: ['calls', 'room-events'] })
-    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
+    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
     const text = await meter.scrape()
     expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([])
     expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 0'])
@@ -42,7 +42,7 @@ describe('what is owed', () => {
 
   it('is forgotten when the apps are another process’s', async () => {
     const { meter } = setUp()
-    meter.owed({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 1_000 })
+    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 1_000 })
     meter.owned(0)
     expect(lines(await meter.scrape(), 'penstock_backlog_expires_seconds')).toEqual([])
   })

@@ -90,11 +90,11 @@ export const behind = {
     }),
     series({
       ...size,
-      title: 'Owed',
+      title: 'Backlog',
       description:
         'Time whose data are within reach and not read yet, or not final, over all series. What is not final is usual: insights change for two days. It is bad where it grows all the time.',
       unit: 's',
-      none: 'nothing is owed by time',
+      none: 'no backlog',
       queries: [promSeries(`sum by (stream) (${of('penstock_backlog_seconds')})`, '{{stream}}')],
     }),
     bars({
@@ -103,7 +103,7 @@ export const behind = {
       description:
         'What the alerts ask to be left, as a share of the time for which the oldest unread data can still be had. At 100 % PenstockDataExpiring is about to fire.',
       unit: 'percentunit',
-      none: 'nothing is owed by time',
+      none: 'no backlog',
       decimals: 0,
       min: 0,
       max: 1,
@@ -112,11 +112,11 @@ export const behind = {
     }),
     series({
       ...size,
-      title: 'Until the oldest owed is lost',
+      title: 'Until the oldest of the backlog is lost',
       description:
         'For how long the oldest unread data of each stream can still be had. A line that falls steadily towards 0 is bad. Real-time values are served for less than an hour, everything else for days.',
       unit: 's',
-      none: 'nothing is owed by time',
+      none: 'no backlog',
       min: 0,
       queries: [
         promSeries(`min by (stream) (${of('penstock_backlog_expires_seconds')})`, '{{stream}}'),

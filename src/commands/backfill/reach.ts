@@ -32,13 +32,13 @@ export function cutToReach(
   { availableData, dataDelay, step, earliest }: Cut,
   now: number,
 ): Reach {
-  const [upperBound, lowerBound] = [now - availableData + 1, now - dataDelay]
+  const [lowerBound, upperBound] = [now - availableData + 1, now - dataDelay]
   const begin = Math.max(floorTo(from, step), earliest)
-  const served = { from: begin, to: Math.min(to, lowerBound) }
+  const served = { from: begin, to: Math.min(to, upperBound) }
   const outside: readonly Outside[] = [
-    { why: 'gone', range: { from, to: Math.min(to, upperBound) } },
-    { why: 'leaving', range: { from: Math.max(from, upperBound), to: Math.min(to, begin, lowerBound) } },
-    { why: 'too young', range: { from: Math.max(from, lowerBound), to } },
+    { why: 'gone', range: { from, to: Math.min(to, lowerBound) } },
+    { why: 'leaving', range: { from: Math.max(from, lowerBound), to: Math.min(to, begin, upperBound) } },
+    { why: 'too young', range: { from: Math.max(from, upperBound), to } },
   ]
   return {
     range: isEmpty(served) ? undefined : served,

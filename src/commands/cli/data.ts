@@ -37,7 +37,7 @@ Examples:
 function addReadings(program: Command): void {
   program
     .command('status')
-    .description('what is owed, how late it is, gaps and dead letters; from the database')
+    .description('the backlog, how late it is, gaps and dead letters; from the database')
     .addOption(configOption())
     .option('--json', 'print JSON')
     .addHelpText(
@@ -97,7 +97,7 @@ Examples:
   penstock backfill --stream calls --app 0a1b2c --from 2026-02-26 --to 2026-02-28
   penstock backfill --stream quality-insight --app 0a1b2c --from 2026-02-20T08:00Z --to 2026-02-20T18:00Z
   penstock backfill --room algebra-7b --app 0a1b2c      all of its streams from the beginning
-  penstock status --config penstock.yaml      how much of it is still owed`,
+  penstock status --config penstock.yaml      how much of it is still to be fetched`,
     )
     .action(async options => (await import('../backfill.ts')).backfill(options))
 }

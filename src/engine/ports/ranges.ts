@@ -12,16 +12,16 @@ export interface RangeStore {
   /** How far each series of a window stream has come that is asked for. */
   readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
   /**
-   * Makes series of a window stream known; those that are known stay as they are. `owedFrom` in Unix seconds. `step`:
-   * how many seconds one value stands for, where one is promised for each. `passing`: nothing is owed of them before
-   * `owedFrom`, nor between the time when they were left and now.
+   * Makes series of a window stream known; those that are known stay as they are. `backlogFrom` in Unix seconds. `step`:
+   * how many seconds one value stands for, where one is promised for each. `passing`: they have no backlog before
+   * `backlogFrom`, nor between the time when they were left and now.
    */
   readonly beginWindows: (
     fence: Fence,
     app: string,
     stream: StreamName,
     series: readonly string[],
-    owedFrom: number,
+    backlogFrom: number,
     step?: number,
     passing?: boolean,
   ) => Promise<void>
@@ -35,7 +35,7 @@ export interface RangeStore {
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
   readonly dryRunWindow: (page: WindowCommit) => Promise<boolean>
   /**
-   * What is owed of a series before `upperBound` (Unix seconds) has left the provider's reach: it becomes rows of the gap
+   * The backlog of a series before `lowerBound` (Unix seconds) has left the provider's reach: it becomes rows of the gap
    * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
    */
   readonly expireWindows: (
@@ -43,7 +43,7 @@ export interface RangeStore {
     app: string,
     stream: StreamName,
     series: string,
-    upperBound: number,
+    lowerBound: number,
   ) => Promise<{ readonly lost: number; readonly absent: number }>
   /** Items that may be fetched now, the oldest in front, which expire first, or the newest. */
   readonly items: (
@@ -53,7 +53,7 @@ export interface RangeStore {
     limit: number,
     first?: 'oldest' | 'newest',
   ) => Promise<readonly OpenItem[]>
-  /** What the calls that began since a moment, Unix seconds, ask for their details, and what is owed of all. */
+  /** What the calls that began since a moment, Unix seconds, ask for their details, and the backlog of all. */
   readonly substreamDemand: (app: string, since: number) => Promise<SubstreamDemand>
   /**
    * In how many ms the first of the items may be fetched that had to wait `ago` ms before now: for another try, or until
@@ -65,7 +65,7 @@ export interface RangeStore {
     bounds: ItemBounds,
     ago: number,
   ) => Promise<number | null>
-  /** All items that are owed, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
+  /** All items that are pending, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
   readonly backlogItems: (app: string, stream: StreamName) => Promise<BacklogItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
   readonly dryRunItem: (page: ItemCommit) => Promise<boolean>
@@ -83,13 +83,13 @@ export interface RangeStore {
   readonly splitItem: (fence: Fence, app: string, item: OpenItem, into: readonly WorkItem[]) => Promise<void>
   /** Gives an item up: a row of the gap ledger. */
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
-  /** The same for items that begin before `upperBound`, Unix seconds; answers how many. */
-  readonly expireItems: (fence: Fence, app: string, stream: StreamName, upperBound: number) => Promise<number>
+  /** The same for items that begin before `lowerBound`, Unix seconds; answers how many. */
+  readonly expireItems: (fence: Fence, app: string, stream: StreamName, lowerBound: number) => Promise<number>
 }
 
 export type { LiveChannel }
 
-/** In seconds; `oldest` is a Unix time, null when nothing is owed. */
+/** In seconds; `oldest` is a Unix time, null when there is no backlog. */
 export interface BacklogItems {
   readonly seconds: number
   readonly oldest: number | null
@@ -104,23 +104,23 @@ export interface SubstreamDemand {
    * slice; undefined where none has been read.
    */
   readonly cost: { readonly slices: number; readonly pages: number; readonly batches: number } | undefined
-  /** Items that are owed, by when they begin (Unix seconds), the oldest in front. */
-  readonly owed: readonly { readonly from: number; readonly sessions: number; readonly metrics: number }[]
+  /** Items that are pending, by when they begin (Unix seconds), the oldest in front. */
+  readonly backlog: readonly { readonly from: number; readonly sessions: number; readonly metrics: number }[]
 }
 
 /** How far a series of a window stream has come. All ranges in Unix seconds. */
 export interface WindowProgress {
   readonly series: string
   readonly version: number
-  /** From here on everything is owed; what is before was never asked for. */
-  readonly owedFrom: number
+  /** From here on everything is backlog until it is covered or lost; what is before was never asked for. */
+  readonly backlogFrom: number
   /** Read, and final. */
   readonly covered: Ranges
   /** Read at least once; some of it may still change. */
   readonly seen: Ranges
-  /** Given up, so that it stands in the gap ledger; or not asked for at the time, which owes nothing. */
+  /** Given up, so that it stands in the gap ledger; or not asked for at the time, which is no backlog. */
   readonly lost: Ranges
-  /** Asked for when it should have been served, and not in the answer; owed until it is. */
+  /** Asked for when it should have been served, and not in the answer; in the backlog until it is. */
   readonly missing: Ranges
   /** To be read once more because someone asked for it. */
   readonly wanted: Ranges

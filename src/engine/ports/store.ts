@@ -205,8 +205,8 @@ export interface StoreGauges {
   readonly orphans?: readonly { readonly app: string; readonly count: number }[]
   /** Rows that wait for a partition of their own. */
   readonly leftBehind?: readonly { readonly table: string; readonly rows: number }[]
-  /** What is owed of streams whose progress is time, and of those that read details. */
-  readonly owed?: readonly BacklogFigure[]
+  /** The backlog of streams whose progress is time, and of those that read details. */
+  readonly backlog?: readonly BacklogFigure[]
 }
 
 export interface BacklogFigure {
@@ -216,7 +216,7 @@ export interface BacklogFigure {
   readonly seconds: number
   /** Items of the work queue; 0 of a stream whose progress is time. */
   readonly items: number
-  /** Begin of the oldest that is owed, ms since the epoch; null when nothing is. */
+  /** Begin of the oldest of it, ms since the epoch; null when nothing is. */
   readonly oldest: number | null
 }
 

@@ -33,8 +33,8 @@ export interface Meter {
     state: { readonly series: number; readonly lateBy: number },
   ) => void
   readonly owned: (shards: number) => void
-  /** What a stream still owes, and in how many ms the oldest of it can no longer be had; null when none is owed. */
-  readonly owed: (
+  /** The backlog of a stream, and in how many ms the oldest of it can no longer be had; null when there is none. */
+  readonly backlog: (
     labels: StreamLabels,
     state: { readonly seconds: number; readonly expiresIn: number | null },
   ) => void

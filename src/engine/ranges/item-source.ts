@@ -38,7 +38,7 @@ const LIVE_SECONDS = 6 * 3_600
 /** What has left the reach is moved to the gap ledger this often, ms. */
 const EXPIRE_EVERY_MS = 300_000
 
-/** What is owed is measured at most this often, ms: while there is much of it, the list is long. */
+/** The backlog is measured at most this often, ms: while it is large, the list is long. */
 const MEASURE_EVERY_MS = 30_000
 
 /** The work queue is looked at again after this, ms, when nobody said that there is work. */
@@ -114,11 +114,11 @@ export class ItemSource implements WorkSource {
     return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
   }
 
-  async #expire(upperBound: number): Promise<void> {
+  async #expire(lowerBound: number): Promise<void> {
     const { stream } = this.#source
     const { app, clock, store, log } = this.#context
     if (clock.monotonic() - this.#expiredAt < EXPIRE_EVERY_MS) return
-    const lost = await store.expireItems(this.#context.fence(), app.id, stream.name, upperBound)
+    const lost = await store.expireItems(this.#context.fence(), app.id, stream.name, lowerBound)
     this.#expiredAt = clock.monotonic()
     if (lost > 0)
       log.warn('details of calls left the reach of the plan unread', { ...this.#labels, gaps: lost })
@@ -130,7 +130,7 @@ export class ItemSource implements WorkSource {
     if (clock.monotonic() - this.#measuredAt < MEASURE_EVERY_MS) return
     const { seconds, oldest } = await store.backlogItems(app.id, stream.name)
     this.#measuredAt = clock.monotonic()
-    meter.owed(this.#labels, {
+    meter.backlog(this.#labels, {
       seconds,
       expiresIn: oldest === null ? null : (oldest + availableData - now) * 1_000,
     })

@@ -46,15 +46,15 @@ export function createShortage(options: ShortageContext): Shortage {
   const cost = (ofSessions: number, ofMetrics: number) =>
     (parts.includes('begins') ? ofSessions : 0) + (parts.includes('completes') ? ofMetrics : 0)
 
-  function measure({ calls, cost: known, owed }: SubstreamDemand, counted: number): number {
+  function measure({ calls, cost: known, backlog }: SubstreamDemand, counted: number): number {
     const { slices, pages, batches } = known ?? unknownCost
     perSlice = cost(pages, batches)
-    const waiting = owed.map(({ from, sessions, metrics }) => ({
+    const waiting = backlog.map(({ from, sessions, metrics }) => ({
       expiresAt: from + availableData,
       requests: cost(sessions * pages, sessions * batches + metrics),
     }))
     const inflow = (calls * slices * perSlice) / counted
-    return shortfall({ inflow, capacity: capacity(), owed: waiting }, now())
+    return shortfall({ inflow, capacity: capacity(), backlog: waiting }, now())
   }
 
   return {

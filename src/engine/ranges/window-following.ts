@@ -57,7 +57,7 @@ export class WindowFollowing {
     const { stream, settings, rules, details, substreams } = this.#source
     const { app, store } = this.#context
     const fence = this.#context.fence()
-    // Details of calls that were out of their reach before anyone asked are owed by nobody.
+    // Details of calls that were out of their reach before anyone asked are no backlog.
     for (const name of details ? substreams : []) {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }
@@ -69,7 +69,7 @@ export class WindowFollowing {
     }
   }
 
-  /** All that can be had of the past is owed, or nothing of it. */
+  /** All that can be had of the past is backlog, or nothing of it. */
   async #make(all: readonly WindowSeries[], kind: 'lasting' | 'passing'): Promise<void> {
     const { stream, settings, rules, round } = this.#source
     const { app, store } = this.#context
@@ -80,8 +80,8 @@ export class WindowFollowing {
       const isPassing = kind === 'passing'
       const own: WindowRules = rules.of({ step, frame, allowedLateness })
       const from = isPassing
-        ? frameOf(own, rules.now()).lowerBound
-        : frameOf(own, rules.now() + FIRST_LEAD + round).upperBound
+        ? frameOf(own, rules.now()).upperBound
+        : frameOf(own, rules.now() + FIRST_LEAD + round).lowerBound
       const keys = series.map(({ key }) => key)
       const each = expects === 'each' ? step : undefined
       await store.beginWindows(this.#context.fence(), app.id, stream.name, keys, from, each, isPassing)
@@ -104,7 +104,7 @@ export class WindowFollowing {
     await this.#make(fresh, 'passing')
     for (const one of fresh) {
       const each: Followed = { ...this.#follow(one), passing: 'going on' }
-      // Nothing is owed yet of one that is new.
+      // One that is new has no backlog yet.
       if (!open.has(one.key)) each.state.liveAt += settings.every
       this.series.set(one.key, each)
     }

@@ -1,4 +1,4 @@
-import { owed } from '../../planning/coverage.ts'
+import { backlogOf } from '../../planning/coverage.ts'
 import { between, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { expiryOf, frameOf, halve, planWindow, type WindowRules } from '../../planning/windows.ts'
@@ -157,7 +157,7 @@ function isSame(a: Range, b: Range): boolean {
 export interface Offer {
   readonly purpose: Purpose
   readonly range: Range
-  /** When the oldest of what is owed in it can no longer be had, Unix seconds. */
+  /** When the oldest of its backlog can no longer be had, Unix seconds. */
   readonly expiresAt: number
 }
 
@@ -182,15 +182,15 @@ const LONGEST_ROUND = 0.25
 export function offersOf(context: OfferContext): readonly Offer[] {
   const { progress, state, rules, now } = context
   const askable = frameOf(rules, now)
-  const stillOwed = owed(progress, askable)
-  const urgent = subtract(stillOwed, progress.missing)
+  const backlog = backlogOf(progress, askable)
+  const urgent = subtract(backlog, progress.missing)
   const offer = (purpose: Purpose, range: Range): Offer => {
-    // What is not owed costs nothing when it goes, and what is not served goes before nothing else.
+    // Only the backlog is lost when it expires; what was not served never hurries another series.
     const first = intersect(urgent, [range])[0] ?? { from: range.to, to: range.to }
     return { purpose, range, expiresAt: expiryOf(rules, first) }
   }
-  state.parts = state.parts.filter(part => intersect(stillOwed, [part]).length > 0)
-  const part = state.parts.find(({ from, to }) => from >= askable.upperBound && to <= askable.lowerBound)
+  state.parts = state.parts.filter(part => intersect(backlog, [part]).length > 0)
+  const part = state.parts.find(({ from, to }) => from >= askable.lowerBound && to <= askable.upperBound)
   const planned = purposesNow(context).flatMap(purpose => {
     const range = plan(context, purpose)
     if (!range) putOff(context, purpose)
@@ -224,7 +224,7 @@ function plan({ rules, progress, state, now }: OfferContext, purpose: Purpose): 
 /** There is nothing to do for a purpose: when to look again. */
 function putOff({ state, rules, settings, progress, now, at }: OfferContext, purpose: Purpose): void {
   if (purpose === 'live') {
-    const next = frameOf(rules, now).lowerBound + rules.step + rules.dataDelay + rules.margin.end - now
+    const next = frameOf(rules, now).upperBound + rules.step + rules.dataDelay + rules.margin.end - now
     state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))
   }
   if (purpose === 'revisit') {
@@ -244,7 +244,7 @@ function putOff({ state, rules, settings, progress, now, at }: OfferContext, pur
 
 /** Progress without what this round has looked at again: a call that never ends must not keep it at its beginning. */
 function onwards(progress: WindowProgress, roundTo: number): WindowProgress {
-  return { ...progress, lost: union(progress.lost, between(progress.owedFrom, roundTo)) }
+  return { ...progress, lost: union(progress.lost, between(progress.backlogFrom, roundTo)) }
 }
 
 /** Where halves wait, only what is newer than all of them is asked for beside. */

@@ -1,4 +1,4 @@
-import { expired, owed } from '../../planning/coverage.ts'
+import { backlogOf, expired } from '../../planning/coverage.ts'
 import { LIVE_PATIENCE } from '../../planning/live-channels.ts'
 import { lengthOf, subtract } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
@@ -42,7 +42,7 @@ export interface Ended {
 /** After so many answers in a row that cannot be used, though the question was allowed, it is asked in parts. */
 const FAILURES_THAT_PART = 2
 
-/** The series of one window stream of an app: what is owed of each, and how to get it. */
+/** The series of one window stream of an app: what each still lacks, and how to get it. */
 export class WindowSource implements WorkSource {
   readonly #source: WindowSourceContext
   readonly #context: GroupContext
@@ -96,16 +96,16 @@ export class WindowSource implements WorkSource {
     const moved = { lost: 0, absent: 0 }
     for (const each of progress) {
       const { one, state } = this.#followed.get(each.series)!
-      const upperBound = rules.gone(one.step)
+      const lowerBound = rules.gone(one.step)
       const isDue = isTime || state.liveAt <= clock.monotonic()
       // A window that is being read would find its series moved on.
-      if (!isDue || state.isBusy || expired(each, upperBound).length === 0) continue
+      if (!isDue || state.isBusy || expired(each, lowerBound).length === 0) continue
       const { lost, absent } = await store.expireWindows(
         this.#context.fence(),
         app.id,
         stream.name,
         each.series,
-        upperBound,
+        lowerBound,
       )
       moved.lost += lost
       moved.absent += absent
@@ -183,14 +183,17 @@ export class WindowSource implements WorkSource {
     const [now, at] = [rules.now(), clock.monotonic()]
     // What the provider was asked for and does not serve is no backlog.
     const left = progress.flatMap(each =>
-      subtract(owed(each, frameOf(this.#rulesOf(this.#followed.get(each.series)!.one), now)), each.missing),
+      subtract(
+        backlogOf(each, frameOf(this.#rulesOf(this.#followed.get(each.series)!.one), now)),
+        each.missing,
+      ),
     )
     const oldest = Math.min(...left.map(({ from }) => from))
     // Channels that come and go are asked about as far as the budget goes, and never late.
     const lasting = [...this.#followed.values()].filter(({ passing }) => !passing)
     const late = lasting.map(({ state }) => at - state.liveAt).filter(ms => ms > 0)
     meter.schedule(this.#labels, { series: late.length, lateBy: Math.max(0, ...late) })
-    meter.owed(this.#labels, {
+    meter.backlog(this.#labels, {
       seconds: lengthOf(left),
       expiresIn: left.length > 0 ? (oldest + this.#rulesOf({ step: 1 }).availableData - now) * 1_000 : null,
     })

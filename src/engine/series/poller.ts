@@ -205,7 +205,7 @@ export class Poller {
 
   /**
    * Feeds of regions in which the app is no more: what they handed out last is set down, and nothing waits for them. One
-   * that comes back owes nothing of the time between.
+   * that comes back has no backlog of the time between.
    */
   async #changeFeeds(feed: StreamName): Promise<void> {
     const { app, store } = this.#context

@@ -194,12 +194,12 @@ export function worked(origin: string): string {
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
     where exists (select from moved)
-      -- What was out of reach before anyone asked for details is owed by nobody.
+      -- What was out of reach before anyone asked for details is nobody's backlog.
       and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
-                      and p.owed_from > to_timestamp(r.first))
+                      and p.backlog_from > to_timestamp(r.first))
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
-      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'owed', page = 1,
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'pending', page = 1,
           stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
       where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask

@@ -29,14 +29,14 @@ const advanced = `
   moved as (
     update ingest.work_item w
     set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
-        state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'owed' end,
+        state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'pending' end,
         falls_back_to = case when :next_page::int is not null or ${aside} > 0 then w.falls_back_to end,
         page = coalesce(:next_page::int, case when ${aside} > 0 then 1 else w.page end),
         stream_state = case when :next_page::int is not null then :stream_state::jsonb end,
         failures = case when :next_page::int is not null then w.failures when ${aside} > 0 then w.failures + 1 else 0 end,
         not_before = case when :next_page::int is null and ${aside} > 0 then ingest.clock() + :again::interval end
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
-      and w.state = 'owed' and exists (select from fence)
+      and w.state = 'pending' and exists (select from fence)
     returning w.version, w.range_from, w.state
   )`
 
@@ -50,7 +50,7 @@ const repaired = `
       and not exists (
         select from ingest.work_item w
         where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
-          and (w.state = 'lost' or w.state = 'owed' and w.part <> :part))
+          and (w.state = 'lost' or w.state = 'pending' and w.part <> :part))
     returning 1
   )`
 
@@ -59,12 +59,12 @@ const held = `
   moved as (
     select w.version from ingest.work_item w
     where w.app_id = :app and w.stream = :stream and w.item = :series and w.part = :part and w.version = :version
-      and w.state = 'owed' and exists (select from fence)
+      and w.state = 'pending' and exists (select from fence)
   )`
 
 /**
  * How a page of an item is written: `whole` moves the item. Where pages may be large, all slices of one but the last go by
- * `slice`, which leaves the item owed: it is read again when it comes to no end, and writes the same rows.
+ * `slice`, which leaves the item pending: it is read again when it comes to no end, and writes the same rows.
  */
 export interface ItemStatements {
   readonly whole: Statement

@@ -37,7 +37,7 @@ const advanced = `
         caught_up_at = case when isempty(g.covers) then p.caught_up_at else ingest.clock() end
     from page g
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
-      and p.owed_from is not null and exists (select from fence)
+      and p.backlog_from is not null and exists (select from fence)
     returning p.version, p.covered
   )`
 

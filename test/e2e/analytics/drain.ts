@@ -78,23 +78,23 @@ async function isSettled(stage: CallStage, cut: Cut): Promise<boolean> {
     `select coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call), '{}') as listed,
             coalesce((select array_agg(app_id || ' ' || call_id) from analytics.call where finished), '{}') as ended,
             (select count(*)::int from ingest.work_item
-             where state = 'owed' and set_aside = 0 and range_to < to_timestamp(${cut.measured / 1_000})) as owed,
+             where state = 'pending' and set_aside = 0 and range_to < to_timestamp(${cut.measured / 1_000})) as backlog,
             (select count(*)::int from ingest.progress
-             where owed_from is not null and stream <> all ('{${without.join()}}') and case
+             where backlog_from is not null and stream <> all ('{${without.join()}}') and case
                when stream in ('call-sessions', 'call-metrics') then false
                when stream = 'calls' then not covered + lost @> tstzmultirange(tstzrange(${at(86_400)}, ${at(1_800)}))
                when stream like 'realtime-%' then not covered @> tstzmultirange(tstzrange(${at(3_000)}, ${at(60)}))
                else not seen @> tstzmultirange(tstzrange(${at(7 * 86_400)}, ${at(9 * 3_600)})) end) as unread,
-            (select count(distinct stream)::int from ingest.progress where owed_from is not null) as streams`,
+            (select count(distinct stream)::int from ingest.progress where backlog_from is not null) as streams`,
   )
-  const { owed, unread, streams, ...names } = row as unknown as {
+  const { backlog, unread, streams, ...names } = row as unknown as {
     readonly listed: readonly string[]
     readonly ended: readonly string[]
-    readonly owed: number
+    readonly backlog: number
     readonly unread: number
     readonly streams: number
   }
-  if (owed > 0 || unread > 0 || streams < 5) return false
+  if (backlog > 0 || unread > 0 || streams < 5) return false
   const [listed, ended] = [new Set(names.listed), new Set(names.ended)]
   return apps.every(app => {
     const calls = [...sandbox.analytics(app).calls()]

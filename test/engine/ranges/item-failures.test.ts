@@ -94,7 +94,7 @@ describe('an item that cannot be had', () => {
     put('odd', 3_600)
     put('plain', 3_000)
     expect(await work()).toEqual(['live', 'live'])
-    expect(store.states()).toEqual({ 'call-sessions odd ': 'owed', 'call-sessions plain ': 'done' })
+    expect(store.states()).toEqual({ 'call-sessions odd ': 'pending', 'call-sessions plain ': 'done' })
     for (let n = 0; n < 3; n++) {
       store.undefer()
       expect(await work()).toEqual(['repair'])
@@ -113,7 +113,7 @@ describe('an item that cannot be had', () => {
     put('a', 3_600)
     put('b', 3_000)
     await work()
-    expect(store.states()).toEqual({ 'call-sessions a ': 'owed', 'call-sessions b ': 'done' })
+    expect(store.states()).toEqual({ 'call-sessions a ': 'pending', 'call-sessions b ': 'done' })
     isDown = false
     store.undefer()
     expect(await work()).toEqual(['repair'])

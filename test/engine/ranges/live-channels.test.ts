@@ -36,8 +36,8 @@ describe('channels that are asked about while something goes on in them', () => 
     rig.store.live = [on('c'), on('b'), on('a')]
     await rig.pass(2)
     expect(await rig.keys()).toEqual(['c', 'b'])
-    const { owedFrom } = rig.store.window('calls', 'c')
-    expect(nowOf(rig) - owedFrom).toBeLessThan(4 * 60)
+    const { backlogFrom } = rig.store.window('calls', 'c')
+    expect(nowOf(rig) - backlogFrom).toBeLessThan(4 * 60)
     await rig.pass(10)
     expect(rig.store.window('calls', 'c').covered.at(-1)!.to).toBeGreaterThan(nowOf(rig) - 7 * 60)
   })
@@ -81,11 +81,11 @@ describe('channels that are asked about while something goes on in them', () => 
   it('are the same after a restart, and those that ended meanwhile are left', async () => {
     const rig = playing()
     const early = nowOf(rig) - 600
-    for (const series of ['old', 'ended']) rig.store.putWindow('calls', { series, owedFrom: early })
+    for (const series of ['old', 'ended']) rig.store.putWindow('calls', { series, backlogFrom: early })
     rig.store.live = [on('newest'), on('newer'), on('old')]
     await rig.source.begin()
     expect((await rig.keys()).toSorted()).toEqual(['newest', 'old'])
-    expect(rig.store.window('calls', 'old').owedFrom).toBe(early)
+    expect(rig.store.window('calls', 'old').backlogFrom).toBe(early)
     expect(rig.store.closedWindows).toEqual(['calls ended'])
     await rig.work()
     expect(rig.asked.some(({ from }) => from <= early)).toBe(true)

@@ -191,7 +191,7 @@ describe('a window at the edge of the reach', () => {
 describe('a series that nobody asks for any more', () => {
   it('is closed, and owes nothing', async () => {
     const rig = rigged()
-    rig.store.putWindow('calls', { series: 'of an earlier configuration', owedFrom: 1 })
+    rig.store.putWindow('calls', { series: 'of an earlier configuration', backlogFrom: 1 })
     await rig.source.begin()
     expect(rig.store.closedWindows).toEqual(['calls of an earlier configuration'])
   })

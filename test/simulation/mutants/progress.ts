@@ -304,8 +304,8 @@ export const progress: readonly Plant[] = [
     from: 'code',
     about: 'analytics',
     file: 'src/postgres/commit/items.ts',
-    find: `state = case when :next_page::int is null and \${aside} = 0 then 'done' else 'owed' end`,
-    put: `state = case when :next_page::int is null then 'done' else 'owed' end`,
+    find: `state = case when :next_page::int is null and \${aside} = 0 then 'done' else 'pending' end`,
+    put: `state = case when :next_page::int is null then 'done' else 'pending' end`,
   },
   {
     name: 'progress-before-rows',
@@ -350,9 +350,9 @@ export const progress: readonly Plant[] = [
     from: 'code',
     about: 'analytics',
     file: 'src/engine/ranges/item-source.ts',
-    find: `    meter.owed(this.#labels, {
+    find: `    meter.backlog(this.#labels, {
       seconds,`,
-    put: `    meter.owed(this.#labels, {
+    put: `    meter.backlog(this.#labels, {
       seconds: 0,`,
   },
 ]
