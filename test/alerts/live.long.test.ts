@@ -5,10 +5,10 @@ import { allRules, queriesOf } from './rule-files.ts'
 import { selectorsIn } from './selectors.ts'
 
 /** How long an alert may take to come or to go, ms: the slowest waits for the next real-time values. */
-const patience = 45_000
+const patience = 120_000
 
 /** Real troubles, a real Prometheus, the rules as they are but for their durations. */
-describe.skipIf(!hasPrometheus)('a Prometheus that watches the daemon', { timeout: 2 * patience }, () => {
+describe.skipIf(!hasPrometheus)('a Prometheus that watches the daemon', { timeout: 4 * patience }, () => {
   let stage: LiveStage
 
   beforeAll(async () => {

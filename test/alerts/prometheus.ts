@@ -71,7 +71,7 @@ export async function startPrometheus(
       ({ ok }) => ok,
       () => false,
     )
-  if (!(await eventually(isReady, 30_000))) {
+  if (!(await eventually(isReady, 120_000))) {
     await close()
     throw new Error(`Prometheus does not get ready: ${said.join('')}`)
   }

@@ -5,7 +5,7 @@ import { openWatchedDaemon, type WatchedDaemon } from './live-stage.ts'
 import { askProm, labelValues, type Series, unknownLabels } from './promql.ts'
 
 /** How long the slowest panel may take to show something, ms: real-time values come a minute late. */
-const patience = 75_000
+const patience = 150_000
 
 const { operations } = readDashboards() as { readonly operations: Dashboard }
 type Queries = readonly (readonly [Panel, Target])[]
