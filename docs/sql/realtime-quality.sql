@@ -65,7 +65,7 @@ with
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
     where exists (select from moved)
-      -- What was out of reach before anyone asked for details is nobody's backlog.
+      -- What had expired before anyone asked for details is nobody's backlog.
       and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
                       and p.backlog_from > to_timestamp(r.first))
     order by r.stream, r.item, r.part, r.last desc

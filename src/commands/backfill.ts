@@ -13,7 +13,7 @@ import type { PlanLimits } from '../provider/limits.ts'
 import { type Streams, streams } from '../streams/index.ts'
 import { isOfRooms, type StreamName } from '../streams/stream.ts'
 import { appSettings } from './app-settings.ts'
-import { cutToReach, leadOf, type Outside, type Reach } from './backfill/reach.ts'
+import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { countText, printLines } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
@@ -83,7 +83,7 @@ async function backfillRange(options: RangeOptions): Promise<void> {
       rules.of({ step, frame: 'needed', allowedLateness: 0 }),
       rules.now() + lead,
     )
-    return { step, keys, ...cutToReach(options, { ...limits, step, earliest: lowerBound }, rules.now()) }
+    return { step, keys, ...cutToAvailable(options, { ...limits, step, earliest: lowerBound }, rules.now()) }
   })
   const told = parts.flatMap(part => part.outside.map(each => formatOutside(each, part, app, limits, lead)))
   for (const line of new Set(told)) printLines([`left out: ${line}`])
@@ -96,7 +96,7 @@ async function backfillRange(options: RangeOptions): Promise<void> {
 }
 
 /** Series whose values stand for the same time, and what of the range can be had of them. */
-interface Part extends Series, Reach {}
+interface Part extends Series, CutRange {}
 
 interface Series {
   readonly step: number
@@ -189,7 +189,7 @@ export function tellWindows(subject: string, marked: readonly Marked[], limits: 
   const some = marked.filter(({ count }) => count > 0)
   if (some.length === 0) {
     throw new CommandError(
-      `nothing was marked: no daemon has begun with ${subject}; it goes back as far as the plan reaches by itself`,
+      `nothing was marked: no daemon has begun with ${subject}; it goes back as far as the plan has data available by itself`,
     )
   }
   for (const alike of Map.groupBy(some, ({ range }) => formatRange(range)).values()) {
@@ -216,8 +216,8 @@ export function formatOutside(
 ): string {
   const whole = step > 1 ? `; its values stand for ${formatDuration(step)} and are asked for whole` : ''
   const reasons = {
-    gone: `cannot be had any more: the plan ${plan} reaches back ${formatDuration(availableData)}`,
-    leaving: `leaves the reach before the daemon can ask for it, in ${formatDuration(lead)} at the latest${whole}`,
+    gone: `cannot be had any more: the plan ${plan} serves the last ${formatDuration(availableData)}`,
+    leaving: `expires before the daemon can ask for it, in ${formatDuration(lead)} at the latest${whole}`,
     'too young': `cannot be had yet: data are served after ${formatDuration(dataDelay)}, and are then read anyway`,
   }
   return `${formatRange(range)} ${reasons[why]}`

@@ -24,7 +24,7 @@ import { WindowSource } from './ranges/window-source.ts'
 import { Poller } from './series/poller.ts'
 import type { GroupLimit } from './settings.ts'
 
-/** A limit group is worth naming urgent when its backlog expires within this share of its reach. */
+/** A limit group is worth naming urgent when its backlog expires within this share of its available data. */
 const SOON_SHARE = 0.1
 
 type BudgetedStream = WindowStream | Substream

@@ -18,7 +18,7 @@ export interface Coverage {
 
 /** What can be asked for now, Unix seconds. */
 export interface Frame {
-  /** Earliest `from`: what is before has left the reach. */
+  /** Earliest `from`: what is before has expired. */
   readonly lowerBound: number
   /** Latest `to`: what is after is not served yet. */
   readonly upperBound: number

@@ -64,7 +64,7 @@ export function isAllowed(
 }
 
 /**
- * Whole seconds after `now` during which bounds that are allowed stay so: the start leaves the reach with time.
+ * Whole seconds after `now` during which bounds that are allowed stay so: the start expires with time.
  * No margin is kept; a window just planned is good for at least its margin. Negative when it is too late.
  */
 export function validFor(
@@ -199,7 +199,7 @@ export function slices({ from, to }: Slice, timeFrame: number): readonly Slice[]
 
 /**
  * Slices of a call that goes on which may be asked for at `now` (the provider's, Unix seconds) and should be: they
- * are over and older than the delay, and their start has spent `share` (0 to 1) of the reach.
+ * are over and older than the delay, and their start has spent `share` (0 to 1) of the available data.
  */
 export function closedSlices(
   start: number,

@@ -121,7 +121,7 @@ async function isStored(pool: pg.Pool, table: Table, values: Readonly<Record<str
 export type Standing = 'read' | 'pending' | 'again' | 'gone'
 
 /** How long what is asked about can be had, ms. */
-export interface Reach {
+export interface Availability {
   readonly rooms: number
   readonly ranges: number
 }
@@ -163,9 +163,9 @@ const standing = statement(
 export async function deadLetterStanding(
   pool: pg.Pool,
   { id }: StoredDeadLetter,
-  reach: Reach,
+  availability: Availability,
 ): Promise<Standing> {
-  const [rooms, ranges] = [`${reach.rooms} milliseconds`, `${reach.ranges} milliseconds`]
+  const [rooms, ranges] = [`${availability.rooms} milliseconds`, `${availability.ranges} milliseconds`]
   const [row] = await query<{ standing: Standing | null }>(pool, bind(standing, { id, rooms, ranges }))
   return row?.standing ?? 'gone'
 }
@@ -184,7 +184,11 @@ const asking = statement(
 )
 
 /** Has a range of time or the details of a call asked for once more, where the standing is `again`. */
-export async function askAgain(pool: pg.Pool, { id }: StoredDeadLetter, { ranges }: Reach): Promise<void> {
+export async function askAgain(
+  pool: pg.Pool,
+  { id }: StoredDeadLetter,
+  { ranges }: Availability,
+): Promise<void> {
   await query(pool, bind(asking, { id, ranges: `${ranges} milliseconds` }))
 }
 

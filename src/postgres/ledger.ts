@@ -9,7 +9,7 @@ const ceiling = 'to_timestamp(:time_ceiling::double precision / 1000)'
 const take = statement(
   'take',
   `select * from ingest.take(:scope, :group, :app, :operation, :purpose, :shard, :owner, :epoch, :requests::int[],
-                             :windows::double precision[], :reach::interval, ${floor}, ${ceiling})`,
+                             :windows::double precision[], :arrives_within::interval, ${floor}, ${ceiling})`,
 )
 
 const settle = statement(
@@ -63,12 +63,12 @@ export function createLedger(pool: pg.Pool): Ledger {
 }
 
 function takeValues(debit: Debit): Values {
-  const { scope, group, app, operation, purpose, fence, rates, arrivesWithin: reach, clockBounds } = debit
+  const { scope, group, app, operation, purpose, fence, rates, arrivesWithin, clockBounds } = debit
   return {
     ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(clockBounds) },
     requests: rates.map(rate => rate.requests),
     windows: rates.map(rate => rate.window),
-    reach: `${reach} milliseconds`,
+    arrives_within: `${arrivesWithin} milliseconds`,
   }
 }
 

@@ -124,7 +124,7 @@ function ofStreams({ gauge }: Make) {
     ),
     backlog: gauge(
       'backlog_seconds',
-      'Seconds of data that are within reach and not read yet, or not final, over all apps and series',
+      'Seconds of data that are available and not read yet, or not final, over all apps and series',
       ['stream'],
     ),
     backlogExpires: gauge(

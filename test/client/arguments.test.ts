@@ -138,7 +138,7 @@ const of = (start_ts: number, end_ts: number) => rangeProblem({ start_ts, end_ts
 test.each([
   ['one second inside every bound', now - 604_799, now - 604_799 + 57_599, undefined],
   [
-    'exactly as far back as the reach',
+    'exactly as far back as the available data',
     now - 604_800,
     now - 604_700,
     'start_ts: the plan serves the last 7 days only',

@@ -207,9 +207,7 @@ describe('backfill', () => {
     expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
     expect(stdout).toMatch(/^left out: \S+ to \S+ cannot be had any more/m)
     // Of values of an hour and of a day.
-    expect(
-      stdout.match(/^left out: \S+ to \S+ leaves the reach before the daemon can ask for it/gm),
-    ).toHaveLength(2)
+    expect(stdout.match(/^left out: \S+ to \S+ expires before the daemon can ask for it/gm)).toHaveLength(2)
     // Both begin with the same midnight in the last hours of a day, and stand in one line then.
     const marked = stdout.matchAll(
       /^marked: quality-insight of app demo, .*: (\d+) series, \d+ requests or more$/gm,
@@ -224,11 +222,11 @@ describe('backfill', () => {
     const lines = stdout.split('\n')
     expect(lines[0]).toMatch(
       new RegExp(
-        `^left out: ${dateOf(30)}T00:00:00Z to .* cannot be had any more: the plan premium reaches back 7 days$`,
+        `^left out: ${dateOf(30)}T00:00:00Z to .* cannot be had any more: the plan premium serves the last 7 days$`,
       ),
     )
     expect(lines[1]).toMatch(
-      /^left out: .* leaves the reach before the daemon can ask for it, in [\d.]+ minutes at the latest$/,
+      /^left out: .* expires before the daemon can ask for it, in [\d.]+ minutes at the latest$/,
     )
     expect(lines[2]).toMatch(/^left out: .* cannot be had yet: data are served after 1 minute, /)
     expect(lines[3]).toMatch(/^marked: calls of app demo, .*: 1 series, 11 requests or more$/)

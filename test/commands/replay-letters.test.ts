@@ -173,7 +173,7 @@ describe('a letter that is not whole', () => {
     expect(await rig.db.store.wantedRooms()).toEqual([])
   })
 
-  it('of a range of time and of a call is owed again as far as the plan reaches', async () => {
+  it('of a range of time and of a call is asked for again as far as the plan has data available', async () => {
     const { store } = rig.db
     await store.beginWindows(me, app, 'calls', [''], at(-3_600), 1)
     const call = { call_id: 'c1', cname: null, created_at: new Date(at(0) * 1_000).toISOString() }

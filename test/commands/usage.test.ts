@@ -87,7 +87,11 @@ describe('help ends with 0 and shows examples', () => {
     ],
     [
       ['backfill', '--help'],
-      ['--stream <name>', 'outside the reach of the plan', 'penstock backfill --stream calls --app 0a1b2c'],
+      [
+        '--stream <name>',
+        "outside the plan's available data",
+        'penstock backfill --stream calls --app 0a1b2c',
+      ],
     ],
     [['status', '--help'], ["penstock status --config penstock.yaml --json | jq '.gaps'"]],
     [['migrate', '--help'], ['penstock migrate up --config penstock.yaml']],

@@ -67,7 +67,7 @@ describe.skipIf(!hasPrometheus)('the dashboard of operations', { timeout: 2 * pa
       ],
       ...['Notifications of players'],
     ]
-    // A first start begins with what is about to leave the reach of the plan, and catches up.
+    // A first start begins with what is about to leave the available data of the plan, and catches up.
     await eventually(async () => (await newest('Streams about to lose data')) === 0, patience)
     for (const title of zero) {
       const series = await shown(title)

@@ -91,7 +91,7 @@ describe('real time in Premium', () => {
     expect(findingsOf(forecast)).toEqual([])
   })
 
-  it('asked once an hour it loses what left the reach between, and need only be asked oftener', () => {
+  it('asked once an hour it loses what expired between, and need only be asked oftener', () => {
     const facts = factsOf('realtime', 'premium', [realtime('realtime-quality', 2, hours(1))])
     const forecast = forecastGroup(facts)
     expect(forecast.lost).toBeCloseTo(1 - 39 / 60, 2)

@@ -77,7 +77,7 @@ describe('a window, over all plans and streams', () => {
         expect(range.from).toBeLessThan(range.to)
         const arrival = now + validFor(rules, bounds, now) * share
         for (const at of [now, now + rules.margin.start, arrival]) {
-          expect(bounds.start > at - rules.availableData, 'starts inside the reach').toBe(true)
+          expect(bounds.start > at - rules.availableData, 'starts inside the available data').toBe(true)
           expect(bounds.end < at - rules.dataDelay, 'ends before the delay').toBe(true)
           expect(bounds.end - bounds.start < rules.timeFrame, 'is shorter than the span').toBe(true)
           expect(isAllowed(rules, bounds, at)).toBe(true)
@@ -296,7 +296,7 @@ describe('an unfinished past', () => {
   })
 })
 
-describe('an outage that is longer than the reach', () => {
+describe('an outage that is longer than the available data', () => {
   it.each(plannedStreams)(
     '$name: what expired is told to the second, and the stream moves on',
     ({ rules }) => {

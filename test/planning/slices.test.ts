@@ -66,7 +66,7 @@ describe('a call', () => {
 })
 
 describe('a call that goes on', () => {
-  it('is not touched before its start has spent half of the reach', () => {
+  it('is not touched before its start has spent half of the available data', () => {
     expect(closedSlices(0, standard, 12 * hour - 1, 0.5)).toEqual([])
     expect(closedSlices(0, standard, 12 * hour, 0.5)).toEqual([{ from: 0, to: hour - 1 }])
   })

@@ -112,7 +112,7 @@ describe('a plan that has been allowed', () => {
   it.each([
     [{ start: march - 3 * day + 1, end: march - 61 }, 'is over the span', false],
     [{ start: march - 3 * day + 1, end: march - 3 * day + 8 * hour }, 'is inside all bounds', true],
-    [{ start: march - 3 * day, end: march - 3 * day + hour }, 'starts at the reach', false],
+    [{ start: march - 3 * day, end: march - 3 * day + hour }, 'starts where the available data do', false],
     [{ start: march - hour, end: march - 61 }, 'ends before the delay', true],
     [{ start: march - hour, end: march - 60 }, 'ends at the delay', false],
     [{ start: march - 8 * hour - 60, end: march - 60 - 1 }, 'is a second shorter than the span', true],

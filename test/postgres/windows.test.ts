@@ -177,7 +177,7 @@ describe('a page of a window', () => {
   })
 })
 
-describe('what leaves the reach', () => {
+describe('what expires', () => {
   it('is lost exactly where it was owed: as expired, or as unconfirmed where it had been read', async () => {
     await begin('expires')
     await commitNext(db, 'calls', 'expires', {

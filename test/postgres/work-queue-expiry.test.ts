@@ -26,7 +26,7 @@ async function only(): Promise<OpenItem> {
   return item!
 }
 
-describe('items that leave the reach', () => {
+describe('items that expire', () => {
   it('are gaps from then on: those that begin before the edge, and no others', async () => {
     await add(
       ...[work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 30 }), work('c', { from: 6, to: 7 })],

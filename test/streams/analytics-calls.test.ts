@@ -171,7 +171,7 @@ describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: R
     )
   })
 
-  it('a call that goes on is asked for where its beginning will leave the reach, and the cuts stay', () => {
+  it('a call that goes on is asked for where its beginning will expire, and the cuts stay', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: limits.availableData }), age => {
         const now = newYear + age

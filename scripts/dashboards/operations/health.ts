@@ -78,7 +78,7 @@ export const health = {
       ...size,
       title: 'Streams about to lose data',
       description:
-        'Streams whose oldest unread data leave the reach of the plan sooner than the alerts allow; good is 0.',
+        'Streams whose oldest unread data leave the available data of the plan sooner than the alerts allow; good is 0.',
       unit: 'short',
       none: 'not known',
       queries: [promNow(`count(${expiringStreams}) or vector(0)`, 'streams')],

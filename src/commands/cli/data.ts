@@ -89,9 +89,9 @@ function addBackfill(program: Command): void {
     .addHelpText(
       'after',
       `
-Says what lies outside the reach of the plan, or leaves it before the daemon can ask for it at its pace, and cannot be had.
-What was fetched before and leaves the reach before it is fetched once more is no loss. Of details (call-sessions, call-metrics) the range is
-that of the beginnings of the calls. A first start needs none of this: it goes back as far as the plan reaches.
+Says what lies outside the plan's available data, or leaves it before the daemon can ask for it at its pace, and cannot be had.
+What was fetched before and expires before it is fetched once more is no loss. Of details (call-sessions, call-metrics) the range is
+that of the beginnings of the calls. A first start needs none of this: it goes back as far as the plan has data available.
 
 Examples:
   penstock backfill --stream calls --app 0a1b2c --from 2026-02-26 --to 2026-02-28

@@ -3,10 +3,10 @@ import type { Config } from '../../config/config.ts'
 import { RefusedRows } from '../../engine/ports.ts'
 import { markRoom } from '../../postgres/backfill.ts'
 import {
+  type Availability,
   askAgain,
   closeDeadLetters,
   deadLetterStanding,
-  type Reach,
   readDeadLetters,
   type StoredDeadLetter,
   storeDeadLetter,
@@ -85,8 +85,8 @@ export class DeadLetterReplay {
   }
 
   async #tryOther(stream: Stream | undefined, letter: StoredDeadLetter): Promise<void> {
-    const reach = this.#reader.reachOf(letter)
-    const standing = await deadLetterStanding(this.#pool, letter, reach)
+    const availability = this.#reader.availabilityOf(letter)
+    const standing = await deadLetterStanding(this.#pool, letter, availability)
     if (standing === 'read') {
       await closeDeadLetters(this.#pool, [letter.id])
       this.#counts.read += 1
@@ -99,7 +99,7 @@ export class DeadLetterReplay {
     } else if (isItem(letter) || !isPage(letter)) this.#counts.unread += 1
     else if (standing === 'gone') this.#counts.gone += 1
     else {
-      if (standing === 'again') await this.#askAgain(stream, letter, reach)
+      if (standing === 'again') await this.#askAgain(stream, letter, availability)
       this.#counts.asked += 1
     }
   }
@@ -120,10 +120,14 @@ export class DeadLetterReplay {
     }
   }
 
-  async #askAgain(stream: Stream | undefined, letter: StoredDeadLetter, reach: Reach): Promise<void> {
+  async #askAgain(
+    stream: Stream | undefined,
+    letter: StoredDeadLetter,
+    availability: Availability,
+  ): Promise<void> {
     const { app, series: room } = letter
     if (stream && isOfRooms(stream)) await markRoom(this.#pool, { app, room, streams: [stream.name] })
-    else await askAgain(this.#pool, letter, reach)
+    else await askAgain(this.#pool, letter, availability)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
-import type { Reach, StoredDeadLetter } from '../../postgres/dead-letters.ts'
+import type { Availability, StoredDeadLetter } from '../../postgres/dead-letters.ts'
 import { readJson } from '../../postgres/encode.ts'
 import { configuredStreams } from '../../streams/index.ts'
 import { type ReadingSettings, type Reject, rejectReasons } from '../../streams/page.ts'
@@ -50,7 +50,7 @@ export class LetterReader {
   }
 
   /** How long what the letter is about can be had. */
-  reachOf({ app, stream }: StoredDeadLetter): Reach {
+  availabilityOf({ app, stream }: StoredDeadLetter): Availability {
     const group = this.#config.streams[stream]?.operation.limitGroup ?? ''
     const found = this.#apps.get(app)
     const seconds = (found && allowanceOf(found, group)?.availableData) ?? 0

@@ -35,7 +35,7 @@ export interface RangeStore {
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
   readonly dryRunWindow: (page: WindowCommit) => Promise<boolean>
   /**
-   * The backlog of a series before `lowerBound` (Unix seconds) has left the provider's reach: it becomes rows of the gap
+   * The backlog of a series before `lowerBound` (Unix seconds) has expired: it becomes rows of the gap
    * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
    */
   readonly expireWindows: (
@@ -69,7 +69,7 @@ export interface RangeStore {
   readonly backlogItems: (app: string, stream: StreamName) => Promise<BacklogItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
   readonly dryRunItem: (page: ItemCommit) => Promise<boolean>
-  /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it leave the reach before it is had. */
+  /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it expire before it is fetched. */
   readonly deferItem: (
     fence: Fence,
     app: string,

@@ -31,11 +31,11 @@ export interface ItemSourceContext {
   readonly shortage: Shortage
 }
 
-/** What ended longer ago than this share of the reach, or than this, seconds, is past: newer work goes first. */
+/** What ended longer ago than this share of the available data, or than this, seconds, is past: newer work goes first. */
 const LIVE_SHARE = 0.25
 const LIVE_SECONDS = 6 * 3_600
 
-/** What has left the reach is moved to the gap ledger this often, ms. */
+/** What has expired is moved to the gap ledger this often, ms. */
 const EXPIRE_EVERY_MS = 300_000
 
 /** The backlog is measured at most this often, ms: while it is large, the list is long. */
@@ -44,7 +44,7 @@ const MEASURE_EVERY_MS = 30_000
 /** The work queue is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
 
-/** What a failure says of an item that leaves the reach with it; of the others it only expired. */
+/** What a failure says of an item that expires with it; of the others it only expired. */
 const losses: Readonly<Partial<Record<FailureKind, ItemLoss>>> = {
   bad_request: 'refused',
   not_found: 'vanished',
@@ -120,8 +120,7 @@ export class ItemSource implements WorkSource {
     if (clock.monotonic() - this.#expiredAt < EXPIRE_EVERY_MS) return
     const lost = await store.expireItems(this.#context.fence(), app.id, stream.name, lowerBound)
     this.#expiredAt = clock.monotonic()
-    if (lost > 0)
-      log.warn('details of calls left the reach of the plan unread', { ...this.#labels, gaps: lost })
+    if (lost > 0) log.warn('details of calls expired unread', { ...this.#labels, gaps: lost })
   }
 
   async #measure(now: number): Promise<void> {

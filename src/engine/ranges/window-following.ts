@@ -32,7 +32,7 @@ export interface Followed {
   passing?: 'going on' | 'over'
 }
 
-/** A first start goes back as far as the plan reaches, less what leaves the reach until it is read, seconds. */
+/** A first start goes back as far as the plan has data available, less what expires until it is read, seconds. */
 export const FIRST_LEAD = 60
 
 /** Which series of a window stream are asked for: those of the configuration, and of channels that come and go. */
@@ -57,7 +57,7 @@ export class WindowFollowing {
     const { stream, settings, rules, details, substreams } = this.#source
     const { app, store } = this.#context
     const fence = this.#context.fence()
-    // Details of calls that were out of their reach before anyone asked are no backlog.
+    // Details of calls that had expired before anyone asked are no backlog.
     for (const name of details ? substreams : []) {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }

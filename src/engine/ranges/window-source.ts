@@ -23,7 +23,7 @@ import {
   waitOf,
 } from './window-series.ts'
 
-/** What has left the reach is moved to the gap ledger at least this often, ms, and before each reading. */
+/** What has expired is moved to the gap ledger at least this often, ms, and before each reading. */
 const EXPIRE_EVERY_MS = 600_000
 
 /** Someone may have asked for ranges to be read again: they are looked for at least this often, ms. */
@@ -88,7 +88,7 @@ export class WindowSource implements WorkSource {
     return (await store.windows(app.id, stream.name)).filter(({ series }) => this.#followed.has(series))
   }
 
-  /** Whether something left the reach unread. */
+  /** Whether something expired unread. */
   async #expire(progress: readonly WindowProgress[]): Promise<boolean> {
     const { stream, rules } = this.#source
     const { app, clock, store, log } = this.#context
@@ -111,8 +111,7 @@ export class WindowSource implements WorkSource {
       moved.absent += absent
     }
     if (isTime) this.#expiredAt = clock.monotonic()
-    if (moved.lost > 0)
-      log.warn('data left the reach of the plan unread', { ...this.#labels, gaps: moved.lost })
+    if (moved.lost > 0) log.warn('data expired unread', { ...this.#labels, gaps: moved.lost })
     if (moved.absent > 0)
       log.info('promised values were never served', { ...this.#labels, gaps: moved.absent })
     return moved.lost + moved.absent > 0

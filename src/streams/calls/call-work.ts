@@ -9,7 +9,7 @@ import { believedAhead } from '../parts/values.ts'
 export type Call = CallItem
 
 /**
- * The slices of a call that goes on are fetched once their start is older than this share of the reach: late,
+ * The slices of a call that goes on are fetched once their start is older than this share of the available data: late,
  * since a call that ends earlier is fetched whole then, and long before they can no longer be had.
  */
 const REACH_SHARE = 0.5
@@ -35,7 +35,7 @@ export function endsAhead({ destroyed_ts }: Call, now: number): boolean {
 
 /**
  * The sessions to fetch of a call: in slices of what one request may span, always cut at the same seconds. A call
- * that ends before it starts is asked for at its start; of one that goes on only what will leave the reach soon.
+ * that ends before it starts is asked for at its start; of one that goes on only what will expire soon.
  * `now` in Unix seconds; without `limits` nothing.
  */
 export function sessionWork(call: Call, now: number, limits: RangeLimits | undefined): SessionWork {

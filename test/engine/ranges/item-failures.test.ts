@@ -54,26 +54,23 @@ describe('an item that cannot be had', () => {
     ['bad_request', 'refused'],
     ['not_found', 'vanished'],
     ['too_large', 'too_large'],
-  ] as const)(
-    'because of %s is asked again ever later, and a gap when it leaves the reach',
-    async (kind, reason) => {
-      const { put, work, asked, store, clock, now } = rigged(() => kind)
-      put('unwanted', 20 * 3_600, { to: now - 20 * 3_600 })
-      const pauses = async () => {
-        for (let n = 0; n < 6; n++) {
-          await work()
-          await clock.advance(30 * minute)
-          store.undefer()
-        }
-        return store.deferrals
+  ] as const)('because of %s is asked again ever later, and a gap when it expires', async (kind, reason) => {
+    const { put, work, asked, store, clock, now } = rigged(() => kind)
+    put('unwanted', 20 * 3_600, { to: now - 20 * 3_600 })
+    const pauses = async () => {
+      for (let n = 0; n < 6; n++) {
+        await work()
+        await clock.advance(30 * minute)
+        store.undefer()
       }
-      expect(Math.max(...(await pauses()))).toBeGreaterThan(hour)
-      expect([asked.length, store.gaps]).toEqual([6, []])
-      await clock.advance(2 * hour)
-      await work()
-      expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
-    },
-  )
+      return store.deferrals
+    }
+    expect(Math.max(...(await pauses()))).toBeGreaterThan(hour)
+    expect([asked.length, store.gaps]).toEqual([6, []])
+    await clock.advance(2 * hour)
+    await work()
+    expect(store.gaps.map(gap => gap.reason)).toEqual([reason])
+  })
 
   it('for three hours is had after them', async () => {
     let isWell = false

@@ -31,7 +31,7 @@ describe('a refusal', () => {
     await rig.source.begin()
     const ask = async () => {
       const { requests: jobs } = await rig.source.find()
-      // The oldest window meets the bound of the reach, the newest the one of the delay.
+      // The oldest window meets the bound of the available data, the newest the one of the delay.
       const job = jobs.find(({ purpose }) => purpose === (bound === 'from' ? 'backfill' : 'live'))
       const run = job?.run()
       await rig.clock.advance(2 * second)

@@ -27,7 +27,7 @@ type Answers = (asked: {
   readonly page: number
 }) => ServedWindow | FailureKind
 
-/** The shortest that a plan reaches: values of twenty seconds, of the past forty minutes. */
+/** The shortest available data of a plan: values of twenty seconds, of the past forty minutes. */
 export const realtime = {
   limits: { availableData: 2_400, timeFrame: 2_400, dataDelay: 40 },
   settings: {

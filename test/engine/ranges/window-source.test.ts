@@ -13,7 +13,7 @@ describe('a first start', () => {
     expect(live!.expiresAt - nowOf(rig)).toBeGreaterThan(2 * day)
   })
 
-  it('reads all that the plan reaches, in as few windows as can be', async () => {
+  it('reads all that the plan has available, in as few windows as can be', async () => {
     const rig = rigged()
     await rig.source.begin()
     const began = nowOf(rig)
@@ -161,7 +161,7 @@ describe('a window that lists what cannot be read, and not when it begins', () =
   })
 })
 
-describe('a window at the edge of the reach', () => {
+describe('a window at the end of the available data', () => {
   it('with more pages than there is time for is planned shorter, and ends', async () => {
     // Each page takes a second; a window of eight hours would have 160 of them.
     const rig = rigged(({ from, to, page }) => {
@@ -197,7 +197,7 @@ describe('a series that nobody asks for any more', () => {
   })
 })
 
-describe('an outage longer than the reach', () => {
+describe('an outage longer than the available data', () => {
   it('leaves one exact gap, and the stream goes on', async () => {
     const rig = rigged()
     await rig.source.begin()

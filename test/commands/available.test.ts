@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutToReach } from '../../src/commands/backfill/reach.ts'
+import { cutToAvailable } from '../../src/commands/backfill/available.ts'
 
 const hour = 3_600
 const now = 1_000 * hour + 1_800
@@ -8,11 +8,11 @@ const cut = { availableData: 10 * hour, dataDelay: 1_800, step: hour, earliest: 
 const hours = (from: number, to: number) => ({ from: from * hour, to: to * hour })
 
 test('a range that can be had begins with the whole value that it begins in', () => {
-  expect(cutToReach(hours(993.25, 995.5), cut, now)).toEqual({ range: hours(993, 995.5), outside: [] })
+  expect(cutToAvailable(hours(993.25, 995.5), cut, now)).toEqual({ range: hours(993, 995.5), outside: [] })
 })
 
-test('what leaves the reach before it can be asked for is left out, apart from what is gone and what is too young', () => {
-  expect(cutToReach(hours(980, 1_001), cut, now)).toEqual({
+test('what expires before it can be asked for is left out, apart from what is gone and what is too young', () => {
+  expect(cutToAvailable(hours(980, 1_001), cut, now)).toEqual({
     range: hours(992, 1_000),
     outside: [
       { why: 'gone', range: { from: 980 * hour, to: now - 10 * hour + 1 } },
@@ -24,7 +24,7 @@ test('what leaves the reach before it can be asked for is left out, apart from w
 
 test('nothing can be had where all that is served leaves before it can be asked for', () => {
   const slow = { ...cut, earliest: 1_002 * hour }
-  expect(cutToReach(hours(995, 1_000), slow, now)).toEqual({
+  expect(cutToAvailable(hours(995, 1_000), slow, now)).toEqual({
     range: undefined,
     outside: [{ why: 'leaving', range: hours(995, 1_000) }],
   })

@@ -15,7 +15,7 @@ export interface Cut extends Pick<RangeLimits, 'availableData' | 'dataDelay'> {
 }
 
 /** What of a range can be had, and what cannot; all in Unix seconds. */
-export interface Reach {
+export interface CutRange {
   /** What can be had; undefined when that is nothing. */
   readonly range: Range | undefined
   readonly outside: readonly Outside[]
@@ -27,11 +27,11 @@ export interface Outside {
 }
 
 /** Cuts a range to what the provider serves at `now` and goes on serving until it is asked for. */
-export function cutToReach(
+export function cutToAvailable(
   { from, to }: Range,
   { availableData, dataDelay, step, earliest }: Cut,
   now: number,
-): Reach {
+): CutRange {
   const [lowerBound, upperBound] = [now - availableData + 1, now - dataDelay]
   const begin = Math.max(floorTo(from, step), earliest)
   const served = { from: begin, to: Math.min(to, upperBound) }
@@ -52,7 +52,7 @@ function isEmpty({ from, to }: Range): boolean {
 
 /**
  * Seconds from a mark until the daemon has certainly asked for what the mark begins with: it looks for marks now and
- * then, and what leaves the reach first is asked for first, a question for each series of all apps that share the budget,
+ * then, and what expires first is asked for first, a question for each series of all apps that share the budget,
  * as slowly as the budget lasts.
  */
 export function leadOf(config: Config, app: AppConfig, group: string): number {
