@@ -8,12 +8,14 @@ export type FaultClass = (typeof faultClasses)[number]
  * What befalls one call. `cut`: the line breaks before anything arrived; `lost answer`: it was acted upon, a
  * commit included, and nobody heard of it; `stall`: the process stands still with the answer in its hands.
  */
-export type Fault = 'kill before' | 'kill after' | 'stall' | 'cut' | 'lost answer'
+export type Fault =
+  | ('kill before' | 'kill after' | 'stall' | 'cut' | 'lost answer')
+  | ('serialization failure' | 'broken body' | 'no answer' | 'slow answer')
 
 export interface Faults {
   /** Classes that this run has. */
   readonly classes: readonly FaultClass[]
-  readonly draw: (kind: 'database' | 'provider') => Fault | undefined
+  readonly draw: (kind: 'database' | 'provider', name: string) => Fault | undefined
   /** ms on the way, one way. */
   readonly latency: (kind: 'database' | 'provider') => number
   /** How long a process stands still, ms: sometimes longer than its lease. */

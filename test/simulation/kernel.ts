@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../src/clock/clock.ts'
 import { createDelayQueue } from '../../src/engine/series/delay-queue.ts'
-import type { Faults } from './faults.ts'
+import type { Fault, Faults } from './faults.ts'
 import type { Trace } from './trace.ts'
 
 /** One life of a simulated daemon. */
@@ -9,12 +9,19 @@ export interface Process {
   isAlive: boolean
   /** Stands still until this moment, ms of virtual time: nothing of it runs, but the world goes on. */
   frozenUntil: number
+  /** How far its wall clock is from the world's, ms. */
+  skew?: number
 }
+
+type Work<T> = (park: () => void) => Promise<T>
 
 export interface Call<T> {
   readonly kind: 'database' | 'provider'
   readonly name: string
-  readonly work: () => Promise<T>
+  /** Calls `park` where it waits for something that only another call can bring. */
+  readonly work: Work<T>
+  /** What a fault comes to that strikes nothing but such calls. */
+  readonly meets?: Readonly<Partial<Record<Fault, (work: Work<T>, park: () => void) => Promise<T>>>>
   /** How the caller learns that the line broke; called once the line is broken. */
   readonly broken: () => Promise<Error>
 }
@@ -24,6 +31,14 @@ interface Operation {
   /** A request that has left the process is in the world's hands: it arrives whatever becomes of who sent it. */
   readonly isOnItsWay: boolean
   readonly run: () => Promise<void>
+}
+
+interface Concluded<T> {
+  readonly process: Process
+  readonly call: Call<T>
+  readonly fault: Fault | undefined
+  readonly note: (outcome: unknown) => void
+  readonly reject: (error: unknown) => void
 }
 
 interface Timer {
@@ -36,7 +51,7 @@ export interface KernelOptions {
   /** Wall clock at the beginning, ms since the epoch. */
   readonly start: number
   readonly random: Random
-  readonly faults: Faults
+  readonly faults: Omit<Faults, 'classes'>
   readonly trace: Trace
   /** Takes away what the process held in the real world. */
   readonly onKill: (process: Process) => Promise<void>
@@ -66,7 +81,7 @@ export class Kernel {
 
   clockOf(process: Process | undefined): Clock {
     return {
-      now: () => this.#options.start + this.#now,
+      now: () => this.#options.start + this.#now + (process?.skew ?? 0),
       monotonic: () => this.#now,
       sleep: (ms, signal) => this.#sleep(process, ms, signal),
     }
@@ -83,6 +98,7 @@ export class Kernel {
   perform<T>(process: Process, call: Call<T>): Promise<T> {
     const { faults } = this.#options
     return new Promise((resolve, reject) => {
+      if (!process.isAlive) return
       const run = () => this.#run(process, call, resolve, reject)
       const isOnItsWay = call.kind === 'provider'
       const arrive = () => void this.#ready.push({ process, isOnItsWay, run })
@@ -121,17 +137,31 @@ export class Kernel {
     reject: (error: unknown) => void,
   ): Promise<void> {
     const { faults, trace } = this.#options
-    const fault = faults.draw(call.kind)
+    const fault = faults.draw(call.kind, call.name)
     const note = (outcome: unknown) => trace.add(this.#now, process.name, call.name, outcome)
     if (fault === 'kill before' || fault === 'cut') {
       note(fault)
       if (fault === 'kill before') return this.kill(process)
       return process.isAlive ? reject(await call.broken()) : undefined
     }
-    const outcome = await call.work().then(
-      value => ({ value, deliver: () => resolve(value) }),
-      (error: unknown) => ({ value: error, deliver: () => reject(error) }),
-    )
+    const parked = Promise.withResolvers<void>()
+    const struck = fault && call.meets?.[fault]
+    const done = struck ? struck(call.work, parked.resolve) : call.work(parked.resolve)
+    const over = done
+      .then(
+        value => ({ value, deliver: () => resolve(value) }),
+        (error: unknown) => ({ value: error, deliver: () => reject(error) }),
+      )
+      .then(outcome => this.#conclude({ process, call, fault, note, reject }, outcome))
+    await Promise.race([over, parked.promise])
+  }
+
+  /** What becomes of an answer on its way back. */
+  async #conclude<T>(
+    { process, call, fault, note, reject }: Concluded<T>,
+    outcome: { readonly value: unknown; readonly deliver: () => void },
+  ): Promise<void> {
+    const { faults } = this.#options
     note(outcome.value)
     if (fault) note(fault)
     if (fault === 'kill after') return this.kill(process)
@@ -185,8 +215,20 @@ export class Kernel {
   }
 }
 
-/** Long enough for all promises that wait for nothing outside. */
+/** What may stay open while nothing is under way: lines to the database, output, and timers of real time. */
+const lasting: ReadonlySet<string> = new Set([
+  'TCPSocketWrap',
+  'PipeWrap',
+  'TTYWrap',
+  'Timeout',
+  'TCPServerWrap',
+  'ProcessWrap',
+])
+
+/** Until all promises are at rest that wait for nothing outside; files that are read are still inside. */
 async function settled(): Promise<void> {
-  await new Promise(resolve => setImmediate(resolve))
-  await new Promise(resolve => setImmediate(resolve))
+  do {
+    await new Promise(resolve => setImmediate(resolve))
+    await new Promise(resolve => setImmediate(resolve))
+  } while (process.getActiveResourcesInfo().some(kind => !lasting.has(kind)))
 }

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { Deliver, Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { NotificationHandler } from '../../src/http/notifications.ts'
+import type { Notifications } from '../../src/telemetry/notifications.ts'
 import type { Kernel } from './kernel.ts'
 
 /** What a daemon that runs offers to whoever brings notifications. */
 export interface Letterbox {
-  readonly desk: NotificationHandler
+  readonly desk: Notifications['take']
 }
 
 /** A notification that no player gave cause for. */

@@ -33,9 +33,14 @@ const longestOutcome = 120
 function describe(outcome: unknown): string {
   if (typeof outcome === 'string') return outcome
   if (outcome instanceof Error) return `${outcome.name}: ${outcome.message}`
-  const text = JSON.stringify(outcome, readable)
+  const text = JSON.stringify(rowsOf(outcome), readable)
   if (text === undefined || text.length <= longestOutcome) return text ?? 'nothing'
   return `${text.slice(0, longestOutcome)} ${digest(text).slice(0, 8)}`
+}
+
+/** Of an answer of the database its rows: the rest of it tells how, and not what. */
+function rowsOf(outcome: unknown): unknown {
+  return typeof outcome === 'object' && outcome !== null && 'rows' in outcome ? outcome.rows : outcome
 }
 
 function readable(_: string, value: unknown): unknown {

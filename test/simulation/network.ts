@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream'
+import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
+import type { Agency } from '../../src/http/exchange.ts'
+import type { Kernel, Process } from './kernel.ts'
+
+/** What came over the wire. */
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Uint8Array
+  /** The connection ended before the body did. */
+  readonly isBroken: boolean
+}
+
+/** More of a body is never read by anyone. */
+const mostBytes = 20 * 1_048_576
+/** No answer comes later than this, ms; and the longest wait for one that comes. */
+const never = 3_600_000
+const slowest = 10_000
+
+/** Connections of one process to the sandbox: each request waits for its turn, and may meet a fault on the way. */
+export function networkThrough(kernel: Kernel, process: Process, sandbox: () => Sandbox): Agency {
+  const request = async (outgoing: Parameters<Agency['request']>[0]) => {
+    const { method, path, headers, body, signal } = outgoing
+    const answered = kernel.perform<Answer>(process, {
+      kind: 'provider',
+      name: `${method} ${path}`,
+      work: () => ask(sandbox(), { method, path, headers, body }),
+      meets: {
+        'broken body': async (work, park) => {
+          const answer = await work(park)
+          const half = answer.bytes.subarray(0, Math.floor(answer.bytes.length / 2))
+          return { ...answer, bytes: half, isBroken: true }
+        },
+        'no answer': async (work, park) => {
+          const answer = await work(park)
+          park()
+          await kernel.clockOf(process).sleep(never)
+          return answer
+        },
+        'slow answer': async (work, park) => {
+          const answer = await work(park)
+          park()
+          await kernel.clockOf(process).sleep(slowest)
+          return answer
+        },
+      },
+      broken: async () => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+    })
+    const answer = await unlessAborted(answered, signal as AbortSignal)
+    return {
+      statusCode: answer.status,
+      headers: answer.headers,
+      body: Readable.from(pieces(answer)),
+    } as unknown as Awaited<ReturnType<Agency['request']>>
+  }
+  return { request: request as Agency['request'], close: (async () => {}) as Agency['close'] }
+}
+
+function* pieces({ bytes, isBroken }: Answer): Generator<Uint8Array> {
+  if (bytes.length > 0) yield bytes
+  if (isBroken) throw Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+}
+
+interface Outgoing {
+  readonly method: unknown
+  readonly path: string
+  readonly headers: unknown
+  readonly body: unknown
+}
+
+async function ask(sandbox: Sandbox, { method, path, headers, body }: Outgoing): Promise<Answer> {
+  const sent = new Request(`http://provider.test${path}`, {
+    method: method as string,
+    headers: headers as Record<string, string>,
+    ...(body != null && { body: body as string }),
+  })
+  const response = await sandbox.fetch(sent).catch((error: unknown) => {
+    if (!(error instanceof ConnectionLost)) throw error
+    throw Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+  })
+  const { bytes, isBroken } = await readBody(response)
+  return {
+    status: response.status,
+    headers: { ...Object.fromEntries(response.headers), 'content-length': String(bytes.length) },
+    ...{ bytes, isBroken },
+  }
+}
+
+async function readBody(response: Response): Promise<Pick<Answer, 'bytes' | 'isBroken'>> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > mostBytes) break
+    }
+  } catch {
+    return { bytes: Buffer.concat(chunks), isBroken: true }
+  }
+  return { bytes: Buffer.concat(chunks), isBroken: false }
+}
+
+/** As an agent does it: who gives up hears of it at once, and what was sent stays sent. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const abort = () => reject(new DOMException('given up', 'AbortError'))
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  return promise
+}

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
+import type { Kernel } from './kernel.ts'
+
+/** A real Postgres whose clock is the simulation's, and which may stop, or go back to an older history. */
+export interface Server {
+  /** Address under which the sessions of one process can be told from all others. */
+  readonly urlFor: (process: string) => string
+  /** Tells the server what time it is. */
+  readonly setTime: () => Promise<void>
+  readonly rows: <Row extends pg.QueryResultRow>(text: string) => Promise<readonly Row[]>
+  readonly isDown: () => boolean
+  readonly opened: (session: pg.Client, process: string) => void
+  /** Ends a session and what it holds. */
+  readonly cut: (session: pg.Client) => Promise<void>
+  /** Ends every session of a process. */
+  readonly endOf: (process: string) => Promise<void>
+  /** What a statement answers; where it waits for a lock, others go on, and it is given up after `patience`, ms. */
+  readonly unlessParked: <T>(session: pg.Client, statement: Promise<T>, waiting: Waiting) => Promise<T>
+  /** Ends all sessions and takes none for so long, ms. */
+  readonly restart: (ms: number) => Promise<void>
+  /** The same, and keeps what there is for `failOver`. */
+  readonly replicate: () => Promise<void>
+  /** The same, and goes on with what was kept: another history of the same data. */
+  readonly failOver: (ms: number) => Promise<void>
+  readonly drop: () => Promise<void>
+}
+
+interface Waiting {
+  /** How long it may wait, ms. */
+  readonly patience: number
+  /** Lets others go on. */
+  readonly park: () => void
+}
+
+/** A sequence stands outside of all transactions, so every snapshot sees the same time. */
+const ownClock = `
+  create sequence ingest.virtual_time;
+  grant select on ingest.virtual_time to penstock_runtime;
+  create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
+    as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
+
+/** Whoever waits for a lock waits in virtual time, so that it does not tell how fast the machine is. */
+const ownLockTimeouts = `
+  do $$
+  declare f regprocedure;
+  begin
+    for f in select oid from pg_proc where array_to_string(proconfig, ' ') like '%lock_timeout=%' loop
+      execute format('alter function %s set lock_timeout = 0', f);
+    end loop;
+  end $$;`
+
+const markOf = (history: number) => `
+  create or replace function ingest.history_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
+
+const longestTermination = 10_000
+/** How often it is looked whether a statement waits for a lock, ms of real time. */
+const look = 10
+
+interface Parked {
+  readonly session: pg.Client
+  readonly isOver: () => boolean
+  readonly wake: () => void
+}
+
+export class SimulatedServer implements Server {
+  readonly #database: TestDatabase
+  readonly #kernel: () => Kernel
+  readonly #start: number
+  readonly #sessions = new Map<pg.Client, string>()
+  readonly #parked: Parked[] = []
+  #control: pg.Client
+  #time = 0
+  #downUntil = Number.NEGATIVE_INFINITY
+  #history = 1
+  #kept: string | undefined
+
+  static async open(database: TestDatabase, start: number, kernel: () => Kernel): Promise<SimulatedServer> {
+    const server = new SimulatedServer(database, start, kernel)
+    await server.#control.connect()
+    await server.#control.query(ownClock)
+    await server.#control.query(ownLockTimeouts)
+    await server.#control.query(markOf(server.#history))
+    await server.#control.query(`update ingest.migration set timestamp = '2026-01-01T00:00:00.000Z'`)
+    return server
+  }
+
+  private constructor(database: TestDatabase, start: number, kernel: () => Kernel) {
+    this.#database = database
+    this.#start = start
+    this.#kernel = kernel
+    this.#control = new pg.Client({ connectionString: database.url })
+  }
+
+  readonly urlFor = (process: string): string => {
+    const url = new URL(this.#database.url)
+    url.searchParams.set('application_name', process)
+    return url.href
+  }
+
+  readonly setTime = async (): Promise<void> => {
+    const time = this.#start + this.#kernel().now
+    if (time === this.#time) return
+    this.#time = time
+    await this.#control.query({
+      name: 'set_time',
+      text: `select setval('ingest.virtual_time', $1)`,
+      values: [time],
+    })
+  }
+
+  readonly rows = async <Row extends pg.QueryResultRow>(text: string): Promise<readonly Row[]> => {
+    return (await this.#control.query<Row>(text)).rows
+  }
+
+  readonly isDown = (): boolean => this.#kernel().now < this.#downUntil
+
+  readonly opened = (session: pg.Client, process: string): void => {
+    this.#sessions.set(session, process)
+    session.once('end', () => this.#sessions.delete(session))
+  }
+
+  readonly cut = async (session: pg.Client): Promise<void> => {
+    if (!this.#sessions.has(session)) return
+    const pid = pidOf(session)
+    const ended = new Promise<void>(resolve => session.once('end', () => resolve()))
+    await this.#control.query('select pg_terminate_backend($1, $2)', [pid, longestTermination])
+    await ended
+    await this.#wakeParked()
+  }
+
+  readonly endOf = async (process: string): Promise<void> => {
+    const mine = [...this.#sessions].filter(([, of]) => of === process)
+    for (const [session] of mine) await this.cut(session)
+  }
+
+  readonly unlessParked = async <T>(
+    session: pg.Client,
+    statement: Promise<T>,
+    { patience, park }: Waiting,
+  ): Promise<T> => {
+    let isOver = false
+    const end = () => {
+      isOver = true
+    }
+    const over = statement.then(end, end)
+    await this.#untilStill(session, over, () => isOver)
+    if (isOver) {
+      await this.#wakeParked()
+      return statement
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const parked = { session, isOver: () => isOver, wake: resolve }
+    this.#parked.push(parked)
+    park()
+    const cancel = this.#kernel().after(patience, undefined, async () => {
+      if (isOver) return
+      await this.#control.query('select pg_cancel_backend($1)', [pidOf(session)])
+      await over
+      this.#parked.splice(this.#parked.indexOf(parked), 1)
+      resolve()
+    })
+    return promise.then(() => {
+      cancel()
+      return statement
+    })
+  }
+
+  readonly restart = async (ms: number): Promise<void> => {
+    this.#downUntil = this.#kernel().now + ms
+    for (const session of [...this.#sessions.keys()]) await this.cut(session)
+  }
+
+  readonly replicate = async (): Promise<void> => {
+    await this.restart(0)
+    await this.#offline(async (admin, name) => {
+      if (this.#kept) await execute(admin, `drop database ${this.#kept} with (force)`)
+      this.#kept = `${name}_kept`
+      await execute(admin, `create database ${this.#kept} template ${name}`)
+    })
+  }
+
+  readonly failOver = async (ms: number): Promise<void> => {
+    await this.restart(ms)
+    await this.#offline(async (admin, name) => {
+      if (!this.#kept) throw new Error('nothing was kept')
+      await execute(admin, `drop database ${name} with (force)`)
+      await execute(admin, `alter database ${this.#kept} rename to ${name}`)
+      this.#kept = undefined
+    })
+    this.#history += 1
+    await this.#control.query(markOf(this.#history))
+    this.#time = 0
+  }
+
+  readonly drop = async (): Promise<void> => {
+    await this.#offline(async admin => {
+      if (this.#kept) await execute(admin, `drop database ${this.#kept} with (force)`)
+    }, 'for good')
+    await this.#database.drop()
+  }
+
+  /** A database is copied only while nobody is in it. */
+  async #offline(
+    work: (admin: string, name: string) => Promise<void>,
+    howLong: 'for good' | 'meanwhile' = 'meanwhile',
+  ): Promise<void> {
+    await this.#control.end()
+    const { url } = this.#database
+    await work(databaseUrl(url, 'postgres'), new URL(url).pathname.slice(1))
+    if (howLong === 'for good') return
+    this.#control = new pg.Client({ connectionString: url })
+    await this.#control.connect()
+  }
+
+  /** Until a statement has its answer, or waits for a lock that only somebody else can give back. */
+  async #untilStill(session: pg.Client, over: Promise<void>, isOver: () => boolean): Promise<void> {
+    for (;;) {
+      const enough = new AbortController()
+      await Promise.race([over, sleep(look, undefined, enough).catch(() => {})])
+      enough.abort()
+      if (isOver() || (await this.#isBlocked(session))) return
+    }
+  }
+
+  async #isBlocked(session: pg.Client): Promise<boolean> {
+    const { rows } = await this.#control.query<{ blocked: boolean }>(
+      'select pg_blocking_pids($1) && $2::int[] as blocked',
+      [pidOf(session), [...this.#sessions.keys()].map(pidOf)],
+    )
+    return rows[0]!.blocked
+  }
+
+  /** Those whose lock is free go on before anything else does. */
+  async #wakeParked(): Promise<void> {
+    for (const parked of [...this.#parked]) {
+      while (!parked.isOver() && !(await this.#isBlocked(parked.session))) await sleep(look)
+      if (!parked.isOver()) continue
+      this.#parked.splice(this.#parked.indexOf(parked), 1)
+      parked.wake()
+    }
+  }
+}
+
+function pidOf(session: pg.Client): number {
+  return (session as unknown as { readonly processID: number }).processID
+}

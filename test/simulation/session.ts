@@ -1,0 +1,118 @@
+import pg from 'pg'
+import type { Driver } from '../../src/postgres/connect.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { Server } from './server.ts'
+
+export interface SessionOptions {
+  readonly kernel: Kernel
+  readonly process: Process
+  readonly server: Server
+}
+
+/** A statement is given up when a lock that it waits for is not free by then, ms of virtual time. */
+const lockTimeout = 5_000
+/** A transaction that asks nothing for so long is ended, ms of virtual time. */
+const idleInTransaction = 3_000
+
+type Callback = (error: unknown, result?: unknown) => void
+type Work<T> = (park: () => void) => Promise<T>
+
+/** How the machine's own speed is kept out: no timer but the simulation's ends anything. */
+const patient = {
+  pool: { idleTimeoutMillis: 0, connectionTimeoutMillis: 0, query_timeout: 0 },
+  session: { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
+} as const
+
+/** The sessions of one process: each statement waits for its turn, and may meet a fault on the way. */
+export function sessionsThrough({ kernel, process, server }: SessionOptions): Driver {
+  class Session extends pg.Client {
+    /** A session does one thing at a time. */
+    #last: Promise<unknown> = Promise.resolve()
+    #isInTransaction = false
+    #statements = 0
+
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      // Whoever asks next learns that it has ended.
+      this.on('error', () => {})
+    }
+
+    override connect(callback?: unknown): never {
+      const connected = this.#perform('connect', async () => {
+        if (server.isDown()) throw Object.assign(new Error('starting up'), { code: '57P03' })
+        await super.connect()
+        server.opened(this, process.name)
+      })
+      return answer(connected, callback as Callback | undefined) as never
+    }
+
+    override query(config: unknown, values?: unknown, callback?: unknown): never {
+      const heard = (typeof values === 'function' ? values : callback) as Callback | undefined
+      const bound = typeof values === 'function' ? undefined : values
+      const name = nameOf(config)
+      const asked = this.#perform(name, async park => {
+        const statement = super.query(config as string, bound as unknown[])
+        const result = await server.unlessParked(this, statement, { patience: lockTimeout, park })
+        this.#follow(name)
+        return result
+      })
+      return answer(asked, heard) as never
+    }
+
+    #perform<T>(name: string, work: Work<T>): Promise<T> {
+      const mine = this.#last.then(() =>
+        kernel.perform<T>(process, {
+          kind: 'database',
+          name,
+          work: async park => {
+            await server.setTime()
+            return work(park)
+          },
+          meets: { 'serialization failure': () => this.#fail() },
+          broken: () => this.#break(),
+        }),
+      )
+      this.#last = mine.catch(() => {})
+      return mine
+    }
+
+    /** As the server does it where two transactions overtook each other: what the statement would have done is not done. */
+    async #fail(): Promise<never> {
+      await super.query(`do $$ begin raise exception 'overtaken' using errcode = '40001'; end $$`)
+      throw new Error('the server raised nothing')
+    }
+
+    async #break(): Promise<Error> {
+      await server.cut(this)
+      return new Error('Connection terminated unexpectedly')
+    }
+
+    /** Ends a transaction in which nothing is asked any more, as the server does. */
+    #follow(name: string): void {
+      this.#statements += 1
+      if (name === 'begin') this.#isInTransaction = true
+      if (name === 'commit' || name === 'rollback') this.#isInTransaction = false
+      if (!this.#isInTransaction) return
+      const asked = this.#statements
+      kernel.after(idleInTransaction, undefined, async () => {
+        if (this.#isInTransaction && this.#statements === asked) await server.cut(this)
+      })
+    }
+  }
+  return { Client: Session as unknown as typeof pg.Client, ...patient }
+}
+
+function answer<T>(outcome: Promise<T>, callback: Callback | undefined): Promise<T> | undefined {
+  if (!callback) return outcome
+  outcome.then(
+    value => process.nextTick(callback, undefined, value),
+    error => process.nextTick(callback, error),
+  )
+  return undefined
+}
+
+/** What a statement is called, for the trace. */
+function nameOf(config: unknown): string {
+  const { name, text = '' } = typeof config === 'string' ? { text: config } : (config as pg.QueryConfig)
+  return name ?? (text.length > 60 ? `${text.slice(0, 60)}...` : text)
+}
