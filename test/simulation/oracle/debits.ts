@@ -13,6 +13,9 @@ const debited: ReadonlySet<string> = new Set([
   ...['appEvents', 'createPlayer', 'deletePlayer', 'listPlayers'],
 ])
 
+/** What others do who know nothing of the ledger. */
+const byOthers: ReadonlySet<string> = new Set(['createPlayer', 'deletePlayer'])
+
 /** What is assumed of a history that went back stands for requests that nobody can name. */
 const assumed = 'lost history'
 
@@ -22,10 +25,10 @@ const assumed = 'lost history'
  * than two days are not kept, so that a longer run is counted by its heads.
  */
 export async function examineDebits(examination: Examination, wasted?: number): Promise<readonly Finding[]> {
-  const { sandbox, rows } = examination
+  const { sandbox, rows, isShared = false } = examination
   const arrived = new Map<string, number>()
   for (const { app = '', operation = '' } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
-    if (debited.has(operation))
+    if (debited.has(operation) && !(isShared && byOthers.has(operation)))
       arrived.set(`${app} ${operation}`, (arrived.get(`${app} ${operation}`) ?? 0) + 1)
   }
   const heads = await rows<{ forgotten: boolean; total: number }>(

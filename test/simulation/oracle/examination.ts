@@ -41,6 +41,8 @@ export interface Examination {
   readonly isInterrupted: boolean
   /** Healing is over: whatever could be had must be there. */
   readonly isEnd: boolean
+  /** Others make and delete players too, with the same credentials. */
+  readonly isShared?: boolean
   /** Streams that are on, of a run that has not all of them. */
   readonly streams?: readonly string[]
   /** Whether the operator knows that endpoints with one table of limits count apart; `joint` where it is not said. */

@@ -1,0 +1,282 @@
+import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
+import { seededRandom } from '../../src/clock/seeded.ts'
+import type { Daemon } from '../../src/commands/run.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { boot } from './boot.ts'
+import { callFaults, createFaults } from './call-faults.ts'
+import { happenedIn } from './coverage.ts'
+import { type Demands, type Drawn, draw, type FaultClass, healingTime, secretOf } from './draw.ts'
+import type { Faults } from './faults.ts'
+import { Kernel, type Process } from './kernel.ts'
+import { examineAnalytics } from './oracle/analytics.ts'
+import { examineClassroom } from './oracle/classroom.ts'
+import type { Examination, Finding } from './oracle/examination.ts'
+import { examinePlayers } from './oracle/players.ts'
+import { createDriver, type Driver } from './players-driver.ts'
+import { createPlayersMail } from './players-mail.ts'
+import { type Server, SimulatedServer } from './server.ts'
+import { nameOfSpell } from './spells.ts'
+import { createTrace, type Trace } from './trace.ts'
+
+export interface RunOptions {
+  readonly seed: number
+  /** Virtual time with faults, ms. */
+  readonly length: number
+  readonly demands?: Demands
+  readonly cloneDatabase: () => Promise<TestDatabase>
+}
+
+export interface RunResult {
+  /** What is not as it must be, one sentence each. */
+  readonly findings: readonly string[]
+  readonly trace: Trace
+  readonly drawn: Drawn
+  /** How often each kind of fault struck. */
+  readonly struck: Readonly<Record<string, number>>
+  /** Virtual ms from the beginning to the end. */
+  readonly elapsed: number
+  readonly events: number
+  readonly calls: number
+  readonly requests: number
+  readonly boots: number
+  /** By the names of what a gate must have seen. */
+  readonly happened: ReadonlySet<string>
+}
+
+/** Monday, 5 January 2026, 08:00 UTC. */
+export const start = Date.UTC(2026, 0, 5, 8)
+const second = 1_000
+const minute = 60 * second
+const healingStep = 5 * minute
+
+/** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
+export async function runSimulation(options: RunOptions): Promise<RunResult> {
+  const run = new Run(options)
+  const server = await SimulatedServer.open(await options.cloneDatabase(), start, () => run.kernel)
+  try {
+    return await run.play(server)
+  } finally {
+    await server.drop()
+  }
+}
+
+const oracles = [examineAnalytics, examineClassroom, examinePlayers]
+
+interface Running {
+  readonly process: Process
+  readonly daemon: Daemon
+}
+
+class Run {
+  readonly kernel: Kernel
+  /** Neighbouring seeds would begin alike. */
+  readonly #key: string
+  readonly #length: number
+  readonly #drawn: Drawn
+  readonly #faults: Omit<Faults, 'classes'>
+  readonly #trace = createTrace()
+  readonly #sandbox: Sandbox
+  readonly #drivers: readonly Driver[]
+  readonly #running = new Map<string, Running>()
+  readonly #struck: Record<string, number> = {}
+  readonly #breaches: string[] = []
+  #server!: Server
+  #boots = 0
+  #isHealing = false
+
+  constructor({ seed, length, demands = {} }: RunOptions) {
+    this.#key = seededRandom(seed).uuid()
+    this.#length = length
+    this.#drawn = draw(seed, length, demands)
+    const { switches, profile, apps, classes } = this.#drawn
+    this.#faults = createFaults(
+      this.#random('faults'),
+      callFaults.filter(one => classes.includes(one)),
+      {
+        share: () => 1,
+        struck: fault => this.#strike(fault),
+      },
+    )
+    this.kernel = new Kernel({
+      start,
+      random: this.#random('order'),
+      faults: this.#faults,
+      trace: this.#trace,
+      onKill: process => this.#afterKill(process),
+    })
+    const mail = createPlayersMail({
+      ...{ kernel: this.kernel, random: this.#random('mail'), secretOf },
+      running: () =>
+        [...this.#running.values()].flatMap(({ daemon: { notifications } }) =>
+          notifications ? [{ desk: notifications.take }] : [],
+        ),
+    })
+    this.#sandbox = createSandbox({
+      ...{ clock: this.kernel.clock, seed, switches, profile, apps },
+      deliver: mail.deliver,
+    })
+    this.#drivers = apps.map(({ id: app }) =>
+      createDriver({
+        ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
+        habits: { crowd: 0, every: 3 * minute, life: 8 * minute },
+      }),
+    )
+  }
+
+  async play(server: Server): Promise<RunResult> {
+    this.#server = server
+    const { kernel } = this
+    const length = this.#length
+    for (let n = 0; n < this.#drawn.processes; n++) await this.#boot(`slot${n}`)
+    for (const driver of this.#drivers) driver.start()
+    this.#turn()
+    this.#schedule()
+    await kernel.runUntil(length)
+    this.#heal()
+    let findings = await this.#examine(false)
+    for (let healing = 0; healing < healingTime; healing += healingStep) {
+      await kernel.runUntil(length + healing + healingStep)
+      findings = await this.#examine(true)
+      if (findings.length === 0) break
+    }
+    if (this.#drawn.classes.includes('latency')) this.#strike('latency')
+    const happened = await happenedIn(server, this.#struck)
+    for (const { process } of [...this.#running.values()]) await kernel.kill(process)
+    return {
+      findings: [...this.#breaches, ...findings],
+      trace: this.#trace,
+      drawn: this.#drawn,
+      struck: this.#struck,
+      elapsed: kernel.now,
+      events: [...this.#sandbox.universe.apps].reduce((sum, { eventsMade }) => sum + eventsMade, 0),
+      calls: this.#drawn.apps.reduce((sum, { id }) => sum + count(this.#sandbox.analytics(id).calls()), 0),
+      requests: this.#sandbox.arrivals.count,
+      boots: this.#boots,
+      happened,
+    }
+  }
+
+  /** The world moves when someone looks at it. */
+  #turn(): void {
+    this.#sandbox.universe.advance()
+    this.kernel.after(5 * second, undefined, () => this.#turn())
+  }
+
+  #heal(): void {
+    this.#isHealing = true
+    this.#faults.heal()
+    this.#sandbox.faults.set([])
+    this.#sandbox.universe.pause()
+    for (const driver of this.#drivers) driver.stop()
+  }
+
+  /** What happens at moments of its own. */
+  #schedule(): void {
+    const arm = () => {
+      const { now } = this.kernel
+      const inForce = this.#drawn.spells.filter(({ from, to }) => from <= now && now < to)
+      for (const spell of inForce) if (spell.from === now) this.#strike(nameOfSpell(spell))
+      this.#sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
+    }
+    for (const { from, to } of this.#drawn.spells) {
+      this.kernel.after(from, undefined, arm)
+      this.kernel.after(to, undefined, arm)
+    }
+    this.#nowAndThen('restart of the database', 90 * minute, random =>
+      this.#server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
+    )
+    this.#nowAndThen('failover', 4 * 60 * minute, async random => {
+      await this.#server.replicate()
+      this.kernel.after(random.next() ** 2 * 20 * second, undefined, () =>
+        this.#server.failOver(Math.ceil(random.next() * 20 * second)),
+      )
+    })
+    this.#nowAndThen('hand-over', 60 * minute, async random => {
+      const slot = `slot${Math.floor(random.next() * this.#drawn.processes)}`
+      void this.#handOver(slot)
+    })
+    this.#nowAndThen('clock jump', 120 * minute, async random => {
+      const all = [...this.#running.values()]
+      const one = all[Math.floor(random.next() * all.length)]
+      if (one) one.process.skew = Math.round((random.next() - 0.5) * 240 * second)
+    })
+  }
+
+  #nowAndThen(
+    what: FaultClass,
+    every: number,
+    act: (random: ReturnType<typeof seededRandom>) => Promise<void>,
+  ): void {
+    if (!this.#drawn.classes.includes(what)) return
+    const random = this.#random(what)
+    const next = () => this.kernel.after(-Math.log(1 - random.next()) * every, undefined, strike)
+    const strike = async () => {
+      if (this.#isHealing) return
+      this.#strike(what)
+      await act(random)
+      next()
+    }
+    next()
+  }
+
+  #strike(what: string): void {
+    this.#struck[what] = (this.#struck[what] ?? 0) + 1
+  }
+
+  async #handOver(slot: string): Promise<void> {
+    const running = this.#running.get(slot)
+    if (!running) return
+    await running.daemon.stop()
+    if (this.#running.get(slot) === running) await this.kernel.kill(running.process)
+  }
+
+  async #boot(slot: string): Promise<void> {
+    this.#boots += 1
+    const process: Process = { name: `${slot}.${this.#boots}`, isAlive: true, frozenUntil: 0, skew: 0 }
+    const daemon = await boot({
+      ...{ process, kernel: this.kernel, server: this.#server, sandbox: () => this.#sandbox },
+      random: this.#random(process.name),
+      config: this.#drawn.config,
+      accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
+    })
+    this.#running.set(slot, { process, daemon })
+  }
+
+  async #afterKill({ name }: Process): Promise<void> {
+    await this.#server.endOf(name)
+    const [slot] = name.split('.') as [string]
+    this.#running.delete(slot)
+    this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
+  }
+
+  async #examine(isEnd: boolean): Promise<readonly string[]> {
+    const { apps, spells, classes, config } = this.#drawn
+    const examination: Examination = {
+      sandbox: this.#sandbox,
+      rows: text => this.#server.rows(text) as never,
+      ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd, faults: spells },
+      apps: apps.map(({ id, plan }) => ({
+        id,
+        plan,
+        regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
+      })),
+      isShared: true,
+      isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
+    }
+    await this.#server.setTime()
+    const findings: Finding[] = []
+    for (const examine of oracles) findings.push(...(await examine(examination)))
+    return findings.map(({ kind, text }) => `${kind}: ${text}`)
+  }
+
+  /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
+  #random(purpose: string) {
+    return seededRandom(`${this.#key}/${purpose}`)
+  }
+}
+
+function count(all: Iterable<unknown>): number {
+  let n = 0
+  for (const _ of all) n += 1
+  return n
+}
