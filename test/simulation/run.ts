@@ -44,7 +44,7 @@ export interface RunResult {
 }
 
 /** Monday, 5 January 2026, 08:00 UTC. */
-export const start = Date.UTC(2026, 0, 5, 8)
+const start = Date.UTC(2026, 0, 5, 8)
 const second = 1_000
 const minute = 60 * second
 const healingStep = 5 * minute

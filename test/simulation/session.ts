@@ -50,16 +50,26 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
       const heard = (typeof values === 'function' ? values : callback) as Callback | undefined
       const bound = typeof values === 'function' ? undefined : values
       const name = nameOf(config)
-      const asked = this.#perform(name, async park => {
-        const statement = super.query(config as string, bound as unknown[])
-        const result = await server.unlessParked(this, statement, { patience: lockTimeout, park })
-        this.#follow(name)
-        return result
-      })
+      const asked = this.#perform(
+        name,
+        async park => {
+          const statement = super.query(config as string, bound as unknown[])
+          const result = await server.unlessParked(this, statement, { patience: lockTimeout, park })
+          this.#follow(name)
+          return result
+        },
+        true,
+      )
       return answer(asked, heard) as never
     }
 
-    #perform<T>(name: string, work: Work<T>): Promise<T> {
+    /** What the session held is free when the server says so, and not some time afterwards. */
+    override end(callback?: unknown): never {
+      const ended = this.#perform('end', () => server.cut(this))
+      return answer(ended, callback as Callback | undefined) as never
+    }
+
+    #perform<T>(name: string, work: Work<T>, isStatement = false): Promise<T> {
       const mine = this.#last.then(() =>
         kernel.perform<T>(process, {
           kind: 'database',
@@ -68,7 +78,7 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
             await server.setTime()
             return work(park)
           },
-          meets: { 'serialization failure': () => this.#fail() },
+          ...(isStatement && { meets: { 'serialization failure': () => this.#fail() } }),
           broken: () => this.#break(),
         }),
       )
