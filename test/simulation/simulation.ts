@@ -110,6 +110,8 @@ class Run {
     this.#sandbox.faults.set([])
     this.#sandbox.universe.pause()
     let healedAfter: number | undefined
+    for (const { kind, text } of await this.#examine(false))
+      this.#watch.add(`${kind} before the end: ${text}`)
     let findings = await this.#examine(true)
     for (let healing = 0; healing < healingTime && healedAfter === undefined; healing += healingStep) {
       await this.#kernel.runUntil(length + healing + healingStep)

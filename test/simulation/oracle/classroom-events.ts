@@ -23,6 +23,8 @@ export interface EventContext {
   /** The provider could not be asked for it any more, and the ledger says so; or it is too young. */
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
+  /** Logs of rooms are read: in the end they have confirmed what the feed told. */
+  readonly areLogsRead: boolean
   readonly end: number
 }
 
@@ -99,7 +101,7 @@ function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
   neighbour: number | undefined,
-  { answered, isEnd, isExcused, end }: EventContext,
+  { answered, isEnd, areLogsRead, isExcused, end }: EventContext,
 ): Row {
   const own = believed(event)
   const times = answered(room)
@@ -129,7 +131,8 @@ function cellsOf(
     received_at: between(event.at, end),
     source: new Rule(room.muted ? 'feed' : 'log, in the end', value => {
       if (room.muted) return value === 'feed'
-      return value === 'log' || (value === 'feed' && !(isEnd && room.isServed && !isExcused(room, event)))
+      const isConfirmed = isEnd && areLogsRead && room.isServed && !isExcused(room, event)
+      return value === 'log' || (value === 'feed' && !isConfirmed)
     }),
   }
 }

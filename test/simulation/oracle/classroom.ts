@@ -9,6 +9,7 @@ import { examineComplete } from './complete.ts'
 import type { Examination, Finding } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
+import { examineLetters } from './letters.ts'
 import { readSchema } from './rows.ts'
 
 /**
@@ -39,7 +40,11 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const isRead = (room: TrueRoom, stream: string, at: number) =>
     isEnd && isOn(stream) && !room.muted && at <= end - lag && (room.isServed || !examination.isInterrupted)
   return [
-    ...examineEvents(rooms, { stored, isExcused, isEnd, end, answered: toldEvents }),
+    ...examineEvents(rooms, {
+      ...{ stored, isExcused, isEnd, end },
+      areLogsRead: isOn('room-events'),
+      answered: toldEvents,
+    }),
     ...examineRooms(rooms, {
       ...{ stored, end, answered: toldEvents },
       regions: app => apps.find(({ id }) => id === app)?.regions ?? [],
@@ -63,6 +68,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       until: end - lag,
     }),
     ...(await examineFeedGaps(examination, rooms, gaps)),
+    ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineComplete(examination, rooms, stored, isExcused)),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]

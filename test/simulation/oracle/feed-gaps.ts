@@ -91,9 +91,16 @@ function faultOf(
   if (from > to) return 'ends before it begins'
   if (to > examination.end + canArrive) return 'reaches into what is to come'
   if (gap.state === 'absent') return 'absent, and nobody promised it'
-  if (gap.state === 'open' && examination.isEnd && !rooms.some(room => room.app === gap.app && room.muted))
+  // Without the logs of rooms nothing repairs it.
+  const areLogsRead = examination.streams?.includes('room-events') ?? true
+  if (
+    areLogsRead &&
+    gap.state === 'open' &&
+    examination.isEnd &&
+    !rooms.some(room => room.app === gap.app && room.muted)
+  )
     return owed
-  if (gap.state === 'lost' && gap.reason !== 'pause') {
+  if (areLogsRead && gap.state === 'lost' && gap.reason !== 'pause') {
     const isGone = rooms.some(room => room.app === gap.app && (room.muted || Number(room.destroyedAt) > from))
     if (!isGone) return 'lost, and every room of that time is served'
   }
@@ -166,14 +173,19 @@ function faultOfPause(gap: StoredGap, context: Context): string | undefined {
   return heard.length === 0 ? undefined : `${heard.length} answers in it told all`
 }
 
-/** Answers whose page was not committed. */
+/** Answers whose page was not committed: each debit that was has one, which arrived before it was settled. */
 function unheard(asked: readonly Asked[], debits: readonly Debit[]): readonly Asked[] {
   const first = Math.min(...debits.map(({ sent }) => sent))
-  return asked.filter(({ app, region, time, isAnswered }) => {
-    if (!isAnswered || time < first) return false
-    const possible = debits.filter(
-      debit => (isOfRegion(debit, region) || debit.scope === app) && debit.sent <= time && time <= debit.dead,
-    )
-    return !possible.some(({ outcome }) => outcome === 'committed' || outcome === 'refused')
-  })
+  const left = new Set(asked.filter(({ isAnswered, time }) => isAnswered && time >= first))
+  for (const debit of debits) {
+    if (debit.outcome !== 'committed' && debit.outcome !== 'refused') continue
+    const until = debit.settled ?? debit.dead
+    for (const one of left) {
+      const isOwn = one.app === debit.app && (isOfRegion(debit, one.region) || debit.scope === one.app)
+      if (!isOwn || one.time < debit.sent || one.time > until) continue
+      left.delete(one)
+      break
+    }
+  }
+  return [...left]
 }

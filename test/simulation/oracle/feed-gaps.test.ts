@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Examination } from './examination.ts'
+import { examineFeedGaps } from './feed-gaps.ts'
+import type { StoredGap } from './gaps.ts'
+
+const second = 1_000
+const begin = Date.UTC(2026, 0, 5, 8)
+const deadline = 40 * second
+
+/** The feed was asked every ten seconds; the third answer was never stored, and everything else was. */
+const outcomes = ['committed', 'committed', 'unread', 'committed', 'committed'] as const
+const sentAt = (n: number) => begin + n * 10 * second
+const debits = outcomes.map((outcome, n) => ({
+  ...{ app: 'alpha', scope: 'alpha', sent: sentAt(n), dead: sentAt(n) + deadline, outcome },
+  ...{ settled: outcome === 'committed' ? sentAt(n) + second : null, toldAll: true, gap: null },
+}))
+const arrivals = outcomes.map((_, n) => ({
+  ...{ app: 'alpha', operation: 'appEvents', target: '/eu/edu/polling/apps/alpha/v2/rooms/sequences' },
+  ...{ time: sentAt(n) + 20, status: 200 },
+}))
+const examination = {
+  sandbox: {
+    arrivals: { list: () => arrivals, count: arrivals.length },
+    settings: { switches: { roomMemorySeconds: 3600 } },
+  },
+  rows: async () => debits,
+  ...{ end: sentAt(100), isEnd: true },
+} as unknown as Examination
+
+const exact: StoredGap = {
+  ...{ app: 'alpha', stream: 'app-events', series: '', incarnation: null, unit: 'time' },
+  ...{
+    from: BigInt(sentAt(1)),
+    to: BigInt(sentAt(2) + deadline),
+    reason: 'unread_answer',
+    state: 'repaired',
+  },
+}
+
+const ms = (n: number) => BigInt(n)
+const found = (...gaps: readonly StoredGap[]) => examineFeedGaps(examination, [], gaps)
+
+describe('the oracle of gaps in the feed', () => {
+  it('finds nothing where the gap reaches from the answer before to when the missing one could no longer arrive', async () => {
+    expect(await found(exact)).toEqual([])
+  })
+
+  it.each([
+    ['one that begins an answer too early', { from: exact.from - ms(10 * second) }],
+    ['one that begins a second too early', { from: exact.from - ms(second) }],
+    ['one that begins a second too late', { from: exact.from + ms(second) }],
+    ['one that ends too late', { to: exact.to + ms(second) }],
+    ['one that ends too early', { to: exact.to - ms(second) }],
+    ['one of another time', { from: exact.from + ms(60 * second), to: exact.to + ms(60 * second) }],
+    ['one of another app', { app: 'beta' }],
+    ['one for another reason', { reason: 'pause' }],
+    ['one that nobody promised', { state: 'absent' }],
+    ['one that is lost though no room is gone', { state: 'lost' }],
+  ] as const)('finds %s', async (_, change) => {
+    expect(await found({ ...exact, ...change })).toContainEqual(expect.objectContaining({ kind: 'gap' }))
+  })
+
+  it('finds one that is still open in the end, and an answer of which nobody tells', async () => {
+    expect(await found({ ...exact, state: 'open' })).toMatchObject([{ kind: 'owed' }])
+    expect(await found()).toMatchObject([{ kind: 'gap', text: expect.stringContaining('nobody stored') }])
+  })
+})

@@ -1,0 +1,51 @@
+import { canonical, storable } from './canonical.ts'
+import type { TrueRoom } from './classroom-truth.ts'
+import type { Examination, Finding } from './examination.ts'
+
+interface Letter {
+  readonly app: string
+  readonly text: string
+}
+
+/** Secrets as the sandbox makes them up. */
+const secret = /(?:board|task|player)-secret-/
+
+/** What no client can read is kept as it came, its tokens hidden, of each room that is or was read. */
+export async function examineLetters(
+  { rows }: Pick<Examination, 'rows'>,
+  rooms: readonly TrueRoom[],
+  isRead: (room: TrueRoom, stream: 'room-events' | 'popup-quiz' | 'poll', at: number) => boolean,
+): Promise<readonly Finding[]> {
+  const letters = await rows<Letter>(
+    `select app_id as app, convert_from(body, 'latin1') as text from ingest.dead_letter`,
+  )
+  const kept = new Set(letters.flatMap(({ app, text }) => namesOf(app, text)))
+  const missing = rooms.flatMap(room => {
+    const { app, roomUuid } = room
+    const records = room.events
+      .filter(({ malformed, at }) => malformed && isRead(room, 'room-events', at))
+      .map(({ sequence }) => `${app} ${roomUuid} ${sequence}`)
+    const items = room.items
+      .filter(({ malformed, widget, at }) => {
+        return malformed && isRead(room, widget === 'poll' ? 'poll' : 'popup-quiz', at)
+      })
+      .map(({ item }) => `${app} ${canonical(storable(item))}`)
+    return [...records, ...items].filter(name => !kept.has(name))
+  })
+  return [
+    ...missing.map(name => ({ kind: 'lost', text: `a dead letter for ${name}` }) as const),
+    ...letters
+      .filter(({ text }) => secret.test(text))
+      .map(({ app }) => ({ kind: 'different', text: `a secret in a dead letter of ${app}` }) as const),
+  ]
+}
+
+/** A record is known by its room and sequence, an item by all that it says; a page that nobody can read is neither. */
+function namesOf(app: string, text: string): readonly string[] {
+  try {
+    const item = JSON.parse(Buffer.from(text, 'latin1').toString()) as Readonly<Record<string, unknown>>
+    return [`${app} ${item.roomUuid} ${item.sequence}`, `${app} ${canonical(storable(item))}`]
+  } catch {
+    return []
+  }
+}
