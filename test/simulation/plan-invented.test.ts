@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Arrival, FaultRule, Sandbox } from '../../sandbox/src/index.ts'
+import type { Played } from './oracle/open.ts'
 import { inventedReasons, isInvented } from './plan-invented.ts'
-import type { Played } from './plan-world.ts'
 
 const hour = 3_600_000
 
@@ -9,7 +9,7 @@ const hour = 3_600_000
 function played(rule: FaultRule): Played {
   const analytics = () => ({ isTightHour: (_: string, at: number) => Math.floor(at / hour) === 1 })
   return {
-    ...{ sandbox: { analytics } as unknown as Sandbox, switches: {}, start: 0, end: 3 * hour },
+    ...{ sandbox: { analytics } as unknown as Sandbox, start: 0, end: 3 * hour },
     faults: [{ from: 0, to: 3 * hour, rules: [rule] }],
   }
 }

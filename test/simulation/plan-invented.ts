@@ -1,7 +1,7 @@
 import type { Arrival, FaultRule } from '../../sandbox/src/index.ts'
 import { kindOfLimitMessage } from '../../src/provider/analytics/answers.ts'
 import type { FailureKind } from '../../src/provider/errors.ts'
-import { concerns, type Played } from './plan-world.ts'
+import { concerns, type Played } from './oracle/open.ts'
 
 const ranges: readonly string[] = [
   'query latency limit error',

@@ -1,7 +1,7 @@
 import type { Arrival } from '../../sandbox/src/index.ts'
 import type { AnalyticsLimitReading } from '../../src/provider/analytics/index.ts'
 import type { Plan, PlanLimits } from '../../src/provider/limits.ts'
-import { groupOf } from './plan-world.ts'
+import { groupOf } from './oracle/open.ts'
 
 /** Projects of one credential, with the plan of each. */
 export type Plans = Readonly<Record<string, Plan>>

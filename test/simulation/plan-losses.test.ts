@@ -18,10 +18,11 @@ function lost(
   const analytics = () => ({
     isTightHour: (_: string, at: number) => tightHours.includes(at / 1_000 / hour),
   })
+  const sandbox = { analytics, settings: { switches: { limitsOutsideSearch: said } } }
   const rows = async () => [{ what: `${loss.stream} expired lost`, app: 'app', ...loss }]
   return unavoidableLosses({
-    ...{ sandbox: { analytics } as unknown as Sandbox, database: { rows } as unknown as VirtualDatabase },
-    ...{ switches: { limitsOutsideSearch: said }, faults: [], start: 0, end: 6 * hour * 1_000 },
+    ...{ sandbox: sandbox as unknown as Sandbox, database: { rows } as unknown as VirtualDatabase },
+    ...{ faults: [], start: 0, end: 6 * hour * 1_000 },
     plans: { app: 'standard' },
   } as unknown as Examination)
 }

@@ -1,6 +1,6 @@
+import { askedBy, openMinutes } from './oracle/open.ts'
 import { limitsOf } from './plan-limits.ts'
 import type { Examination } from './plan-oracle.ts'
-import { askedBy, openMinutes } from './plan-world.ts'
 
 /** What is about to leave the reach goes before all else, so that this many minutes in a row are enough for it. */
 const ENOUGH = 15

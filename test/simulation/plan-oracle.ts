@@ -1,11 +1,11 @@
 import type { Arrival, Sandbox } from '../../sandbox/src/index.ts'
 import type { AnalyticsLimitReading } from '../../src/provider/analytics/index.ts'
 import type { VirtualDatabase } from './database.ts'
+import { askedBy, groupOf, type Played } from './oracle/open.ts'
 import { inventedReasons, isInvented, struckBy } from './plan-invented.ts'
 import { beyondRates, counterOf, limitsOf, type Plans, shareOfDay, unfair } from './plan-limits.ts'
 import { unavoidableLosses } from './plan-losses.ts'
 import { channelValues, lostInVain, realtimeLost, wrongGaps } from './plan-realtime.ts'
-import { askedBy, groupOf, type Played } from './plan-world.ts'
 
 /** What a run over a plan's limits came to. Times are ms since the epoch unless told. */
 export interface PlanFindings {

@@ -2,9 +2,9 @@ import type { QualityMetric } from '../../sandbox/src/analytics/quality.ts'
 import type { RealtimeUsageMetric } from '../../sandbox/src/analytics/realtime.ts'
 import type { PlanLimits } from '../../src/provider/limits.ts'
 import type { VirtualDatabase } from './database.ts'
+import { longestOpen, type Open, openMinutes } from './oracle/open.ts'
 import { counterOf, limitsOf, sharedPerDay } from './plan-limits.ts'
 import type { Examination } from './plan-oracle.ts'
-import { type Open, openMinutes } from './plan-world.ts'
 
 /** Seconds of each series that are lost. */
 export async function realtimeLost({ database }: Examination): Promise<Readonly<Record<string, number>>> {
@@ -169,7 +169,7 @@ export async function lostInVain(examination: Examination): Promise<Readonly<Rec
     const isTaught = wasNarrow(minutes.get(key)!, { start: start / 1_000, at: Number(at), plan })
     const enough = Math.ceil((known + (isTaught ? secondsOfLessons(examination) : 0)) / 60)
     const from = sandbox.analytics(app).servedFrom(operation, Number(at), 20) + plan.dataDelay
-    const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), from })
+    const longest = longestOpen(minutes.get(key)!, { start: start / 1_000, at: Number(at), step: 20, from })
     if (longest > enough) found[`${app} ${stream} ${series}`] = (found[`${app} ${stream} ${series}`] ?? 0) + 1
   }
   return found
@@ -222,24 +222,4 @@ function wasNarrow(
   return span.some(
     open => open && (open.availableData < plan.availableData || open.dataDelay > plan.dataDelay),
   )
-}
-
-/** Minutes in a row in which a window that begins `at`, and is served after `from`, could be had; Unix seconds. */
-function longestOpen(
-  minutes: readonly (Open | undefined)[],
-  { start, at, from }: { readonly start: number; readonly at: number; readonly from: number },
-): number {
-  let longest = 0
-  let now = 0
-  for (let n = Math.max(0, Math.floor((at - start) / 60)); n < minutes.length; n++) {
-    const open = minutes[n]
-    const time = start + n * 60
-    // Through the whole of the minute.
-    const isHad =
-      open && time >= from && time > at + 20 + open.dataDelay && time + 60 < at + open.availableData
-    now = isHad ? now + 1 : 0
-    longest = Math.max(longest, now)
-    if (time > at + 7_200) break
-  }
-  return longest
 }

@@ -1,15 +1,19 @@
+import { examineComplete } from './analytics-complete.ts'
+import { examineGaps } from './analytics-gaps.ts'
+import { examineCallGaps } from './call-gaps.ts'
 import { examineCalls } from './calls.ts'
 import { examineDebits } from './debits.ts'
 import type { Examination, Finding } from './examination.ts'
 import { examineInsights } from './insights.ts'
 import { examineLimits } from './limits.ts'
+import { examineOwed } from './owed.ts'
 import { examineRealtime } from './realtime.ts'
 import { examineSamples } from './samples.ts'
 import { examineSessions } from './sessions.ts'
 
 const subjects = [
   ...[examineLimits, examineDebits, examineCalls, examineSessions, examineSamples],
-  ...[examineInsights, examineRealtime],
+  ...[examineInsights, examineRealtime, examineGaps, examineCallGaps, examineOwed, examineComplete],
 ]
 
 /** All that is judged of call analytics, of limits and of debits. */

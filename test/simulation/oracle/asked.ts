@@ -20,7 +20,19 @@ export interface Asked {
 /** Faults that change nothing of what an answer says. */
 const harmless: ReadonlySet<string | undefined> = new Set([undefined, 'latency', 'drip'])
 
-export function askedOf({ sandbox }: Pick<Examination, 'sandbox'>): readonly Asked[] {
+export const askedOf = onceEach(readAsked)
+
+/** What is made of an examination once: nothing happens while it lasts. */
+export function onceEach<Made>(make: (examination: Examination) => Made): (examination: Examination) => Made {
+  const known = new WeakMap<Examination, { readonly made: Made }>()
+  return examination => {
+    const { made } = known.get(examination) ?? { made: make(examination) }
+    known.set(examination, { made })
+    return made
+  }
+}
+
+function readAsked({ sandbox }: Examination): readonly Asked[] {
   return sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(arrival => {
     const { app, operation = '', target, time } = arrival
     const group = groupOf[operation]

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineAnalytics } from './analytics.ts'
+import { examineCalls } from './calls.ts'
+import { examineDebits } from './debits.ts'
 import { type Filled, fillAnalytics } from './filled.ts'
+import { examineInsights } from './insights.ts'
+import { examineRealtime } from './realtime.ts'
+import { examineSamples } from './samples.ts'
+import { examineSessions } from './sessions.ts'
+
+type Planted = readonly [what: string, sql: string, found: RegExp]
 
 let filled: Filled
 
@@ -9,12 +17,26 @@ beforeAll(async () => {
 })
 afterAll(() => filled.close())
 
+/** Who judges the first table that is changed. */
+function subjectOf(sql: string) {
+  const subjects = {
+    call: examineCalls,
+    call_session: sql.startsWith('delete') ? examineSamples : examineSessions,
+    session_metric: examineSamples,
+    usage_insight: examineInsights,
+    usage_realtime: examineRealtime,
+    debit: examineDebits,
+  }
+  const [, table] = /(?:analytics|ingest)\.(\w+)/.exec(sql)!
+  return subjects[table as keyof typeof subjects]
+}
+
 /** One row of a table. */
 const one = (table: string) => `ctid = (select ctid from analytics.${table} limit 1)`
 const some = (table: string) => `update analytics.${table} set`
 
 /** What somebody did to a database that holds all there is, and what must be said of it. */
-const planted: readonly (readonly [what: string, sql: string, found: RegExp])[] = [
+const planted: readonly Planted[] = [
   [
     'a call of nobody',
     `update analytics.call set call_id = 'x' where ${one('call')}`,
@@ -144,7 +166,7 @@ describe('what is stored of call analytics', () => {
   })
 
   it.each(planted)('%s is found', async (_, sql, found) => {
-    const findings = await filled.after(sql, examineAnalytics)
+    const findings = await filled.after(sql, subjectOf(sql))
     expect(findings.filter(text => found.test(text))).not.toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { CallsProfile } from '../../../sandbox/src/index.ts'
+import type { CallsProfile, FaultRule } from '../../../sandbox/src/index.ts'
 import {
   type AnalyticsStage,
   appOf,
@@ -22,9 +22,10 @@ export interface Filled {
 
 type Examine = (examination: Examination) => Promise<readonly Finding[]>
 
-const profile: CallsProfile = { kind: 'calls', callsPerDay: 20, users: 2, minutes: 6, days: 1 }
+const profile: CallsProfile = { kind: 'calls', callsPerDay: 12, users: 2, minutes: 6, days: 1 }
 const hour = 3_600
-const realtimeFrame = 1_800
+const day = 24 * hour
+const realtimeReach = 2_400
 
 /** Hours of a small world, all of it asked for and stored by nobody's code but this. */
 export async function fillAnalytics(): Promise<Filled> {
@@ -37,22 +38,31 @@ export async function fillAnalytics(): Promise<Filled> {
   })
   const start = stage.now()
   const store = new Store(client, stage)
-  let realtimeTo = start - realtimeFrame + 300
-  for (let n = 0; n < 9; n++) {
-    realtimeTo = await store.realtime(realtimeTo)
+  await store.realtime(start - realtimeReach + 60)
+  await store.calls(start - 7 * day + 600)
+  await store.insights(start - 14 * day + 2 * hour, start - 12 * day)
+  await store.insights(start - 61 * hour, start - 13 * hour)
+  await store.realtime()
+  // For longer than real time is served nothing is answered.
+  const broken = stage.clock.now()
+  await stage.clock.advance(4_200_000)
+  const healed = stage.clock.now()
+  await store.loseRealtime()
+  for (let n = 0; n < 7; n++) {
     await stage.clock.advance(1_500_000)
+    await store.realtime()
   }
-  await store.realtime(realtimeTo)
-  await store.calls(start - 26 * hour)
-  await store.insights(start)
+  await store.calls(start - hour)
   await store.settle()
   const end = stage.clock.now()
+  const fault: FaultRule = { kind: 'status', operation: 'realtimeUsage' }
   const examination: Examination = {
     sandbox: stage.sandbox,
     rows: async <Row>(text: string) => (await client.query<Row & object>(text)).rows as readonly Row[],
-    ...{ start: start * 1_000, healed: start * 1_000, end },
+    ...{ start: start * 1_000, healed, end },
     apps: [{ id: 'demo', plan: 'premium', regions: ['eu'] }],
-    ...{ faults: [], isInterrupted: false, isEnd: true },
+    faults: [{ from: broken - start * 1_000, to: healed - start * 1_000, rules: [fault] }],
+    ...{ isInterrupted: false, isEnd: true },
     series: {
       'usage-insight': ['userCount/hour'],
       'quality-insight': [],
@@ -85,6 +95,9 @@ export async function fillAnalytics(): Promise<Filled> {
 class Store {
   readonly #client: pg.Client
   readonly #stage: AnalyticsStage
+  readonly #calls = new Set<string>()
+  /** What was read of real time, Unix seconds. */
+  readonly #realtime: { from: number; to: number }[] = []
 
   constructor(client: pg.Client, stage: AnalyticsStage) {
     this.#client = client
@@ -99,14 +112,18 @@ class Store {
       const seen = this.#now()
       for (const call of call_lists) await this.#call(call, seen)
     }
+    const covered = [{ from, to: this.#stage.now() - hour - 180 }]
+    await this.#progress('calls', '', covered)
   }
 
   async #call(call: CallItem, at: string): Promise<void> {
     const { call_id, cname, finished } = call
+    // One that goes on is found again.
+    if (!finished || this.#calls.has(call_id)) return
+    this.#calls.add(call_id)
     const times = { created_at: utc(call.created_ts), destroyed_at: utc(call.destroyed_ts) }
     const row = { call_id, cname, finished, ...times, first_seen_at: at, updated_at: at }
     await this.#insert('call', [row])
-    if (!finished) return
     const { call_info } = await this.#ask('sessions', { ...frameOf(call), exclude_server_user: 'false' })
     await this.#insert(
       'call_session',
@@ -117,30 +134,40 @@ class Store {
     )
     const sids = call_info.map(({ sid }) => sid).join()
     const { metrics } = await this.#ask('metrics', { ...frameOf(call), sids })
-    for (const { sid, data } of metrics) {
-      for (const { mid, peer_uid, kvs } of data) {
-        const rows = kvs.map(([second, value, ...pair]: readonly unknown[], n) => ({
+    const values = metrics.flatMap(({ sid, data }) =>
+      data.flatMap(({ mid, peer_uid, kvs }) =>
+        kvs.map(([second, value, ...pair]: readonly unknown[], n) => ({
           ...{ call_id, sid, mid, peer_uid: String(peer_uid), at: utc(Number(second)), value },
           extra: n > 0 ? pair : { pair, series: noted, entry: noted },
-        }))
-        await this.#insert('session_metric', rows)
-      }
+        })),
+      ),
+    )
+    await this.#insert('session_metric', values)
+    for (const stream of ['call-sessions', 'call-metrics']) {
+      const item = [stream, call_id, times.created_at, times.destroyed_at]
+      await this.#client.query(
+        `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
+         values ('demo', $1, $2, '1', $3, $4, 'done')`,
+        item,
+      )
     }
   }
 
-  async insights(start: number): Promise<void> {
-    const to = Math.floor((start - 13 * hour) / hour) * hour
-    const ask = { metric: 'userCount', aggregateGranularity: '1h', startTs: to - 48 * hour, endTs: to }
+  async insights(from: number, to: number): Promise<void> {
+    const ask = { metric: 'userCount', aggregateGranularity: '1h', startTs: from, endTs: to }
     const { data } = await this.#ask('usage', ask)
     const rows = data.map(({ ts, userCount, ...extra }) => ({
       ...{ metric: 'userCount', granularity: 'hour', at: utc(ts!), value: userCount },
       ...{ revision: 1, fetched_at: this.#now(), extra },
     }))
     await this.#insert('usage_insight', rows)
+    const final = this.#stage.now() - 62 * hour
+    if (from >= final) return
+    await this.#progress('usage-insight', 'userCount/hour', [{ from, to: Math.min(to, final) }])
   }
 
-  /** From one moment to what is old enough; answers the next moment. */
-  async realtime(from: number): Promise<number> {
+  /** From where it was read last to what is old enough. */
+  async realtime(from = this.#realtime.at(-1)!.to): Promise<void> {
     const first = Math.ceil(from / 20) * 20
     const to = Math.floor((this.#stage.now() - 60) / 20) * 20
     const ask = { productType: 'Native', metric: 'userCount', startTs: first, endTs: to }
@@ -149,7 +176,31 @@ class Store {
       ...{ product: 'Native', metric: 'userCount', cname: '', at: utc(ts!), value: userCount, extra },
     }))
     await this.#insert('usage_realtime', rows)
-    return to
+    this.#realtime.push({ from: first, to })
+    await this.#progress('realtime-usage', 'Native/userCount', this.#realtime)
+  }
+
+  /** Goes on with the oldest that is served, and sets down what is before it. */
+  async loseRealtime(): Promise<void> {
+    const { to: from } = this.#realtime.at(-1)!
+    const to = Math.ceil((this.#stage.now() - realtimeReach + 25) / 20) * 20
+    await this.realtime(to)
+    await this.#client.query(
+      `insert into ingest.gap (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
+       values ('demo', 'realtime-usage', 'Native/userCount', 'time', $1, $2, 'expired', 'lost', $3, $3)`,
+      [utc(from), utc(to), this.#now()],
+    )
+  }
+
+  /** From its first range on a series is owed. */
+  async #progress(stream: string, series: string, covered: readonly { from: number; to: number }[]) {
+    const ranges = covered.map(({ from, to }) => `[${utc(from)},${utc(to)})`).join()
+    await this.#client.query(
+      `insert into ingest.progress (app_id, stream, series, backlog_from, covered) values ('demo', $1, $2, $3, $4)
+       on conflict (app_id, stream, series) do update
+         set covered = progress.covered + excluded.covered, backlog_from = least(progress.backlog_from, excluded.backlog_from)`,
+      [stream, series, utc(covered[0]!.from), `{${ranges}}`],
+    )
   }
 
   /** Debits what arrived. */

@@ -1,5 +1,5 @@
 import type { AnalyticsTruth } from '../../../sandbox/src/index.ts'
-import { type Asked, askedOf } from './asked.ts'
+import { type Asked, askedOf, onceEach } from './asked.ts'
 import { type Allowance, allowanceOf, documentedSeries, type PromisingStream, promising } from './contract.ts'
 import type { Examination } from './examination.ts'
 
@@ -31,7 +31,9 @@ const granularities = new Map<string, Series['granularity']>([
 ])
 
 /** Those that are to be asked, and those that were. */
-export function promisedSeries(examination: Examination): readonly Series[] {
+export const promisedSeries = onceEach(readSeries)
+
+function readSeries(examination: Examination): readonly Series[] {
   const asked = Map.groupBy(askedOf(examination), ({ app, operation, query }) => {
     return `${app} ${operation} ${keyOf(operation, query)}`
   })

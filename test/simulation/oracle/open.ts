@@ -1,18 +1,17 @@
-import type { FaultRule, Sandbox, Switches } from '../../sandbox/src/index.ts'
-import type { PlanLimits } from '../../src/provider/limits.ts'
-import type { FaultWindow } from './plan-draw.ts'
+import type { FaultRule, Sandbox } from '../../../sandbox/src/index.ts'
+import type { FaultWindow } from '../plan-draw.ts'
+import type { Bounds } from './contract.ts'
 
 /** A run, as far as it tells what its world made unavoidable. */
 export interface Played {
   readonly sandbox: Sandbox
-  readonly switches: Partial<Switches>
   readonly faults: readonly FaultWindow[]
   readonly start: number
   readonly end: number
 }
 
 /** What may be asked for at a moment: how far back, and how old it must be, seconds. */
-export type Open = Pick<PlanLimits, 'availableData' | 'dataDelay'>
+export type Open = Pick<Bounds, 'availableData' | 'dataDelay'>
 
 type Narrow = (open: Open) => Open | undefined
 
@@ -73,7 +72,7 @@ export function openMinutes(
   played: Played,
   app: string,
   operation: string,
-  plan: PlanLimits,
+  plan: Open,
 ): readonly (Open | undefined)[] {
   const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app, operation)]
   return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
@@ -102,14 +101,10 @@ function faultPeriods({ faults, start }: Played, app: string, operation: string)
   )
 }
 
-function tightPeriods(
-  { sandbox, switches, start, end }: Played,
-  app: string,
-  operation: string,
-): readonly Period[] {
+function tightPeriods({ sandbox, start, end }: Played, app: string, operation: string): readonly Period[] {
   const truth = sandbox.analytics(app)
   const group = groupOf.get(operation)!
-  const isSaid = operation === 'callSearch' || (switches.limitsOutsideSearch ?? '300') === '300'
+  const isSaid = operation === 'callSearch' || sandbox.settings.switches.limitsOutsideSearch === '300'
   const periods: Period[] = []
   for (let from = Math.floor(start / hour) * hour; from < end; from += hour) {
     if (!truth.isTightHour(group, from)) continue
@@ -127,4 +122,38 @@ function tightPeriods(
 
 export function concerns(rule: FaultRule, app: string, operation: string): boolean {
   return (rule.app ?? app) === app && (rule.operation ?? operation) === operation
+}
+
+/** A value that stands for `step` seconds from `at` on and is served after `from`, in a run from `start`; Unix seconds. */
+export interface Sought {
+  readonly start: number
+  readonly at: number
+  readonly step: number
+  readonly from: number
+}
+
+/** Minutes in a row in which it could be had. */
+export function longestOpen(
+  minutes: readonly (Open | undefined)[],
+  { start, at, step, from }: Sought,
+): number {
+  return longestUnbroken(minutes, (open, n) => {
+    const time = start + n * 60
+    // Through the whole of the minute.
+    return time >= from && time > at + step + open.dataDelay && time + 60 < at + open.availableData
+  })
+}
+
+/** Minutes in a row that are open and right. */
+export function longestUnbroken(
+  minutes: readonly (Open | undefined)[],
+  isRight: (open: Open, n: number) => boolean,
+): number {
+  let longest = 0
+  let now = 0
+  minutes.forEach((open, n) => {
+    now = open && isRight(open, n) ? now + 1 : 0
+    longest = Math.max(longest, now)
+  })
+  return longest
 }
