@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createPlayer, named } from '../../src/client/create-player.ts'
 import { CallError } from '../../src/client/errors.ts'
 import type { Created } from '../../src/client/types.ts'
-import { errorOf, outcomeOf } from './rig.ts'
+import { errorOf, outcomeOf } from './harness.ts'
 import { type Fate, fates, Killed, PlayerWorld } from './world.ts'
 
 const wanted = { name: 'math', channelName: 'room-1', uid: 7, streamUrl: 'rtmp://a/b' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { deletePlayer } from '../../src/client/delete-player.ts'
 import { CallError } from '../../src/client/errors.ts'
-import { errorOf, outcomeOf } from './rig.ts'
+import { errorOf, outcomeOf } from './harness.ts'
 import { type Fate, fates, PlayerWorld } from './world.ts'
 
 let world: PlayerWorld

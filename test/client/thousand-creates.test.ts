@@ -8,7 +8,7 @@ import { clientApps } from '../../src/commands/wiring/client.ts'
 import { readConfig } from '../../src/config/load.ts'
 import { createPlainQueue } from '../simulation/queue.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { outcomeOf } from './rig.ts'
+import { outcomeOf } from './harness.ts'
 import { memoryLedger, sandboxTransport } from './sandbox-transport.ts'
 import { MemoryIntents } from './world.ts'
 

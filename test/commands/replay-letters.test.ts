@@ -8,23 +8,23 @@ import { app, hour, me } from '../postgres/harness.ts'
 import {
   lesson,
   minute,
-  openReplayRig,
+  openReplayHarness,
   pollItems,
   quizItems,
-  type ReplayRig,
-} from '../postgres/replay-rig.ts'
+  type ReplayHarness,
+} from '../postgres/replay-harness.ts'
 import { penstock } from './penstock.ts'
 
-let rig: ReplayRig
+let harness: ReplayHarness
 let folder: string
 let config: string
 
 beforeAll(async () => {
-  rig = await openReplayRig()
+  harness = await openReplayHarness()
   folder = await mkdtemp(join(tmpdir(), 'penstock-letters-'))
   config = join(folder, 'penstock.json')
   const content = {
-    database: { url: rig.db.url },
+    database: { url: harness.db.url },
     provider: {
       classroom: { url: 'http://127.0.0.1:9', roomMemory: '1h' },
       analytics: { url: 'http://127.0.0.1:9' },
@@ -39,17 +39,17 @@ beforeAll(async () => {
   await writeFile(config, JSON.stringify(content))
 })
 afterAll(async () => {
-  await rig.close()
+  await harness.close()
   await rm(folder, { recursive: true })
 })
 
 beforeEach(async () => {
-  await rig.db.rows(
+  await harness.db.rows(
     `truncate ingest.progress, ingest.dead_letter, ingest.work_item, classroom.room, classroom.room_event, classroom.widget_event,
               classroom.recording, analytics.call, analytics.call_session`,
   )
-  await rig.db.setTime(new Date(minute(20)).toISOString())
-  await rig.db.store.follow(me, app, 'app-events', '')
+  await harness.db.setTime(new Date(minute(20)).toISOString())
+  await harness.db.store.follow(me, app, 'app-events', '')
 })
 
 async function letter(
@@ -59,7 +59,7 @@ async function letter(
   { reason = 'wrong_type', detail = 'field: of a newer shape' } = {},
 ): Promise<void> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(writeJson(body))
-  await rig.db.rows(
+  await harness.db.rows(
     'insert into ingest.dead_letter (app_id, stream, series, reason, detail, body) values ($1, $2, $3, $4, $5, $6)',
     [app, stream, series, reason, detail, bytes],
   )
@@ -80,32 +80,32 @@ async function run(...more: readonly string[]) {
 }
 const none = { stored: 0, read: 0, asked: 0, unread: 0, gone: 0 }
 const left = async () =>
-  (await rig.db.rows('select series from ingest.dead_letter order by id')).map(({ series }) => series)
-const count = (table: string) => rig.db.value(`select count(*)::int from ${table}`)
+  (await harness.db.rows('select series from ingest.dead_letter order by id')).map(({ series }) => series)
+const count = (table: string) => harness.db.value(`select count(*)::int from ${table}`)
 
 describe('a letter that can be read now', () => {
   it('of an event is stored with all that it says, and closed', async () => {
     const events = sound('maths')
-    await rig.read('room-events', 'maths', { items: events, answeredAt: minute(20) })
-    const right = await rig.dump()
-    await rig.db.rows('truncate classroom.room, classroom.room_event, ingest.progress')
+    await harness.read('room-events', 'maths', { items: events, answeredAt: minute(20) })
+    const right = await harness.dump()
+    await harness.db.rows('truncate classroom.room, classroom.room_event, ingest.progress')
     const [attendance, chat] = [events[2]!, events[3]!]
     const others = events.filter(each => each !== attendance && each !== chat)
-    await rig.read('room-events', 'maths', { items: others, answeredAt: minute(20) })
+    await harness.read('room-events', 'maths', { items: others, answeredAt: minute(20) })
     await letter('room-events', 'maths', attendance)
     await letter('app-events', '', chat)
     await letter('room-events', 'maths', { roomUuid: 'maths', cmd: 3, sequence: 'next' })
     expect(await run()).toEqual({ ...none, stored: 2, unread: 1 })
     const text = (line: string) => line.replace(/"?at"?[:=][^,)]*|"2026[^"]*"/g, '')
-    expect((await rig.dump()).map(text)).toEqual(right.map(text))
-    expect((await rig.compare()).tally.rows()).toBe(0)
+    expect((await harness.dump()).map(text)).toEqual(right.map(text))
+    expect((await harness.compare()).tally.rows()).toBe(0)
     expect(await left()).toEqual(['maths'])
     expect(await run(), 'again and again').toEqual({ ...none, unread: 1 })
   })
 
   it('of a part of an event closes where the event is read whole by now', async () => {
     const spoilt = { cmd: 1101, roomUuid: 'maths', sequence: 20, data: { rewardDetails: [5] } }
-    await rig.read('room-events', 'maths', { items: [...sound('maths'), spoilt] })
+    await harness.read('room-events', 'maths', { items: [...sound('maths'), spoilt] })
     await letter(
       'room-events',
       'maths',
@@ -121,14 +121,14 @@ describe('a letter that can be read now', () => {
   })
 
   it('whose place another one has by now stays', async () => {
-    await rig.read('room-events', 'maths', { items: sound('maths') })
+    await harness.read('room-events', 'maths', { items: sound('maths') })
     await letter('room-events', 'maths', { ...lesson('maths')[3]!, data: { message: 'other' } })
     expect(await run()).toEqual({ ...none, unread: 1 })
   })
 
   it('of an item without a number closes where the item is kept raw, for its place is not known', async () => {
-    await rig.read('room-events', 'maths', { items: sound('maths') })
-    await rig.read('popup-quiz', 'maths', { items: quizItems.slice(0, 2) })
+    await harness.read('room-events', 'maths', { items: sound('maths') })
+    await harness.read('popup-quiz', 'maths', { items: quizItems.slice(0, 2) })
     await letter('popup-quiz', 'maths', quizItems[1]!)
     await letter('popup-quiz', 'maths', quizItems[2]!)
     expect(await run()).toEqual({ ...none, stored: 1, unread: 1 })
@@ -136,7 +136,7 @@ describe('a letter that can be read now', () => {
   })
 
   it('of a poll, a recording, a call, a session, and of a whole page', async () => {
-    await rig.read('room-events', 'maths', { items: sound('maths') })
+    await harness.read('room-events', 'maths', { items: sound('maths') })
     await letter('poll', 'maths', pollItems[0]!)
     await letter('recordings', 'maths', { recordId: 'r1', status: 2, url: 'https://files/r1' })
     await letter('calls', '', { call_id: 'c1', cname: 'maths', created_ts: at(-600) })
@@ -153,28 +153,28 @@ describe('a letter that can be read now', () => {
 
 describe('a letter that is not whole', () => {
   it('of a room is asked for again, and closes once that has been read', async () => {
-    await rig.read('room-events', 'maths', { items: sound('maths') })
+    await harness.read('room-events', 'maths', { items: sound('maths') })
     await letter('popup-quiz', 'maths', cut(), tooLarge)
     await letter('app-events', '', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 1, gone: 1 })
-    expect(await rig.db.store.wantedRooms()).toEqual([{ app, room: 'maths', region: 'ap' }])
+    expect(await harness.db.store.wantedRooms()).toEqual([{ app, room: 'maths', region: 'ap' }])
     expect(await run(), 'it is wanted already').toEqual({ ...none, asked: 1, gone: 1 })
-    await rig.db.advance(5 * 60_000)
-    await rig.read('popup-quiz', 'maths', { items: [] })
+    await harness.db.advance(5 * 60_000)
+    await harness.read('popup-quiz', 'maths', { items: [] })
     expect(await run()).toEqual({ ...none, read: 1, gone: 1 })
     expect(await left()).toEqual([''])
   })
 
   it('of a room that is forgotten stays', async () => {
-    await rig.read('room-events', 'maths', { items: sound('maths') })
+    await harness.read('room-events', 'maths', { items: sound('maths') })
     await letter('room-events', 'maths', cut(), tooLarge)
-    await rig.db.advance(2 * hour)
+    await harness.db.advance(2 * hour)
     expect(await run()).toEqual({ ...none, gone: 1 })
-    expect(await rig.db.store.wantedRooms()).toEqual([])
+    expect(await harness.db.store.wantedRooms()).toEqual([])
   })
 
   it('of a range of time and of a call is asked for again as far as the plan has data available', async () => {
-    const { store } = rig.db
+    const { store } = harness.db
     await store.beginWindows(me, app, 'calls', [''], at(-3_600), 1)
     const call = { call_id: 'c1', cname: null, created_at: new Date(at(0) * 1_000).toISOString() }
     const row = { ...call, destroyed_at: null, finished: true, extra: null }
@@ -186,17 +186,17 @@ describe('a letter that is not whole', () => {
         loses: [{ from: at(-3_600), to: at(-3_000), reason: 'refused' }],
       }),
     )
-    await rig.db.rows(`update ingest.work_item set state = 'lost'`)
+    await harness.db.rows(`update ingest.work_item set state = 'lost'`)
     await letter('calls', '', cut(), tooLarge)
     await letter('call-sessions', 'c1', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 2 })
-    expect(await rig.db.rows('select state, falls_back_to from ingest.work_item')).toEqual([
+    expect(await harness.db.rows('select state, falls_back_to from ingest.work_item')).toEqual([
       { state: 'pending', falls_back_to: 'lost' },
     ])
     const [window] = await store.windows(app, 'calls')
     expect(window!.wanted).toEqual([{ from: at(-3_600), to: at(-3_000) }])
-    await rig.db.rows(`update ingest.work_item set state = 'lost'`)
-    await rig.db.advance(400 * 24 * hour)
+    await harness.db.rows(`update ingest.work_item set state = 'lost'`)
+    await harness.db.advance(400 * 24 * hour)
     expect(await run()).toEqual({ ...none, gone: 2 })
   })
 })

@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { confirmedTime, runOnSchedule } from '../../src/engine/housekeeping.ts'
 import type { ClockOffset, Transport } from '../../src/engine/ports.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { fakeLog } from './rig.ts'
+import { fakeLog } from './harness.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()

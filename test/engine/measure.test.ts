@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { measure } from '../../src/engine/poll-page.ts'
 import type { CommitResult, Meter } from '../../src/engine/ports.ts'
 import type { QualityRealtimeRow } from '../../src/tables/analytics.ts'
-import { appOf, createRig, fence, settingsOf } from './rig.ts'
+import { appOf, createHarness, fence, settingsOf } from './harness.ts'
 
 const quality = [{ value: 1 }] as unknown as readonly QualityRealtimeRow[]
 
@@ -21,7 +21,7 @@ function told(
   })
   const app = appOf('a1', [])
   const context = {
-    ...createRig([]),
+    ...createHarness([]),
     ...({ app, settings: settingsOf([app]), fence, purpose: 'live', meter } as const),
     ...{ signal: new AbortController().signal, admission: undefined as never },
   }

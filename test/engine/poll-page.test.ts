@@ -9,7 +9,7 @@ import { type CommitResult, RefusedRows } from '../../src/engine/ports.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 import { feed } from './fake-streams.ts'
-import { appOf, createRig, fence, settingsOf } from './rig.ts'
+import { appOf, createHarness, fence, settingsOf } from './harness.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -55,7 +55,7 @@ function pollOnce(
     dryRun: async (_, { rows }) => taken(rows),
   }
   const context = {
-    ...createRig([]),
+    ...createHarness([]),
     ...({ app, settings: settingsOf([app]), fence, purpose: 'live', clock: systemClock } as const),
     signal: new AbortController().signal,
     admission: {

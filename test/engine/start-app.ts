@@ -3,7 +3,7 @@ import { createStoreHealth } from '../../src/engine/health.ts'
 import { Poller } from '../../src/engine/series/poller.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
-import { appOf, createRig, fence, settingsOf } from './rig.ts'
+import { appOf, createHarness, fence, settingsOf } from './harness.ts'
 
 const everything = [feed, roomLog, quiz]
 
@@ -14,7 +14,7 @@ export function startApp(
   more: Partial<EngineSettings> = {},
   regions: readonly string[] = [],
 ) {
-  const rig = createRig(['room-events', 'popup-quiz'])
+  const harness = createHarness(['room-events', 'popup-quiz'])
   const app = appOf(
     'a1',
     streams.map(({ name }) => name),
@@ -25,23 +25,23 @@ export function startApp(
   const controller = new AbortController()
   const outages: string[] = []
   const fenced: string[] = []
-  const health = createStoreHealth(rig.log, () => outages.push('down'))
+  const health = createStoreHealth(harness.log, () => outages.push('down'))
   const poller = new Poller({
-    ...rig,
+    ...harness,
     app,
     settings,
     streams,
     names: streams.map(({ name }) => name),
     health,
-    admission: new Admission(rig, settings.deadline),
+    admission: new Admission(harness, settings.deadline),
     fence: () => fence,
     signal: controller.signal,
     onFenced: () => fenced.push('fenced'),
   })
   const stop = async () => {
     controller.abort()
-    await rig.clock.advance(0)
+    await harness.clock.advance(0)
     await poller.done
   }
-  return { ...rig, poller, health, outages, fenced, controller, stop }
+  return { ...harness, poller, health, outages, fenced, controller, stop }
 }

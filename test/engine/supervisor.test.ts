@@ -3,7 +3,7 @@ import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
 import { Engine } from '../../src/engine/supervisor.ts'
 import { feed, roomLog } from './fake-streams.ts'
-import { appOf, createRig, minute, second, settingsOf } from './rig.ts'
+import { appOf, createHarness, minute, second, settingsOf } from './harness.ts'
 
 class FakeOwnership implements Ownership {
   fences: readonly Fence[]
@@ -34,16 +34,16 @@ const allShards = (epoch: number) =>
   Array.from({ length: shardCount }, (_, shard): Fence => ({ shard, owner: 'me', epoch }))
 
 function started(apps: readonly string[] = ['a1']) {
-  const rig = createRig(['room-events'])
+  const harness = createHarness(['room-events'])
   const ownership = new FakeOwnership(allShards(1))
   const settings = settingsOf(apps.map(id => appOf(id, ['app-events', 'room-events'])))
-  const engine = new Engine({ ...rig, ownership, settings, streams: [feed, roomLog] })
+  const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog] })
   const stop = async () => {
     const stopped = engine.stop()
-    await rig.clock.advance(settings.drainDeadline)
+    await harness.clock.advance(settings.drainDeadline)
     await stopped
   }
-  return { ...rig, ownership, engine, stop }
+  return { ...harness, ownership, engine, stop }
 }
 
 /** How often each app was asked since the n-th request. */

@@ -7,7 +7,7 @@ const half = 0.5
 const day = 86_400_000
 
 /** Our wall clock and our monotonic clock, each set by hand; neither ever shows a whole second. */
-function rigged(options: Partial<ServerClockOptions> = {}) {
+function makeHarness(options: Partial<ServerClockOptions> = {}) {
   const time = { wall: 1_000_000_123, monotonic: 500 }
   const clock: Clock = {
     now: () => time.wall,
@@ -36,11 +36,11 @@ function rigged(options: Partial<ServerClockOptions> = {}) {
 
 describe('what is known of a provider clock', () => {
   it('is nothing before the first answer', () => {
-    expect(rigged().server.offset()).toBeUndefined()
+    expect(makeHarness().server.offset()).toBeUndefined()
   })
 
   it('is what an answer says, given or taken the time that it took', () => {
-    const { server, answer } = rigged()
+    const { server, answer } = makeHarness()
     answer(40, { before: 300, after: 100 })
     const { ahead, doubt } = server.offset()!
     expect(ahead - doubt).toBeCloseTo(40 - 100, 6)
@@ -48,19 +48,19 @@ describe('what is known of a provider clock', () => {
   })
 
   it('is told to the second, where whole seconds are told', () => {
-    const { server, time } = rigged()
+    const { server, time } = makeHarness()
     server.observe(time.wall - 123, time.monotonic, time.monotonic)
     expect(server.offset()).toEqual({ ahead: -123 + 500, doubt: 500 })
   })
 
   it('is never moved by an answer that lies, nor by several that contradict each other', () => {
-    const { answer, ahead } = rigged()
+    const { answer, ahead } = makeHarness()
     for (const one of [100, 100, day, 100, -day]) answer(one)
     expect(ahead()).toBeCloseTo(100 + half, 6)
   })
 
   it('is never wrong by an answer that a stopped process read late, nor by two', () => {
-    const { server, answer } = rigged()
+    const { server, answer } = makeHarness()
     answer(0, { before: 20, after: 60_000 })
     answer(0, { before: 20, after: 61_000 })
     expect(Math.abs(server.offset()!.ahead)).toBeLessThanOrEqual(server.offset()!.doubt)
@@ -72,7 +72,7 @@ describe('what is known of a provider clock', () => {
   })
 
   it('is narrowed down by answers that were slow in different ways', () => {
-    const { server, answer } = rigged()
+    const { server, answer } = makeHarness()
     answer(10, { before: 8_000 })
     answer(10, { after: 8_000 })
     expect(server.offset()!.ahead).toBeCloseTo(10, 0)
@@ -81,33 +81,33 @@ describe('what is known of a provider clock', () => {
   })
 
   it('is of two answers at odds what is nearer to our own clock', () => {
-    const { answer, ahead } = rigged()
+    const { answer, ahead } = makeHarness()
     answer(50)
     answer(-600_000)
     expect(ahead()).toBeCloseTo(50 + half, 6)
   })
 
   it('forgets all but the latest answers', () => {
-    const { answer, ahead } = rigged({ samples: 3 })
+    const { answer, ahead } = makeHarness({ samples: 3 })
     for (const one of [900, 900, 900, 20, 20]) answer(one)
     expect(ahead()).toBeCloseTo(20 + half, 6)
   })
 
   it('becomes doubtful with time', () => {
-    const { server, answer, pass } = rigged()
+    const { server, answer, pass } = makeHarness()
     answer(0)
     pass(3_600_000)
     expect(server.offset()!.doubt).toBeCloseTo(360 + half, 6)
   })
 
   it('is never believed beyond its bound', () => {
-    const { answer, ahead } = rigged({ bound: 60_000 })
+    const { answer, ahead } = makeHarness({ bound: 60_000 })
     answer(-2 * day)
     expect(ahead()).toBe(-60_000)
   })
 
   it('stays the provider’s time when our own wall clock is set', () => {
-    const { answer, pass, time, ahead } = rigged()
+    const { answer, pass, time, ahead } = makeHarness()
     for (let n = 0; n < 10; n++) {
       answer(200)
       pass(1_000)
@@ -117,7 +117,7 @@ describe('what is known of a provider clock', () => {
   })
 
   it('follows a provider whose clock was set, from its second answer on', () => {
-    const { answer, pass, ahead } = rigged()
+    const { answer, pass, ahead } = makeHarness()
     for (let n = 0; n < 31; n++) {
       answer(0)
       pass(1_000)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { day, h, school, told } from './fold-rig.ts'
+import { day, h, school, told } from './fold-harness.ts'
 import { app, openStore, type TestStore } from './harness.ts'
 
 let db: TestStore

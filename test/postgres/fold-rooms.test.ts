@@ -4,7 +4,7 @@ import { readStatus } from '../../src/postgres/status.ts'
 import { roomEvents } from '../../src/streams/room-events.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from '../streams/pages.ts'
-import { day, h, school, told } from './fold-rig.ts'
+import { day, h, school, told } from './fold-harness.ts'
 import {
   app,
   event,

@@ -15,7 +15,7 @@ import {
   places,
   put,
   useEmptyTables,
-} from './partition-rig.ts'
+} from './partition-harness.ts'
 
 const day = 86_400_000
 

@@ -2,23 +2,30 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
 import type { PageResult } from '../../src/streams/page.ts'
 import type { Stream } from '../../src/streams/stream.ts'
-import { lesson, minute, openReplayRig, pollItems, quizItems, type ReplayRig } from './replay-rig.ts'
+import {
+  lesson,
+  minute,
+  openReplayHarness,
+  pollItems,
+  quizItems,
+  type ReplayHarness,
+} from './replay-harness.ts'
 
-let rig: ReplayRig
+let harness: ReplayHarness
 /** The database as the streams have filled it. */
 let right: readonly string[]
 
 beforeAll(async () => {
-  rig = await openReplayRig()
+  harness = await openReplayHarness()
   for (const room of ['maths', 'music']) {
-    await rig.read('room-events', room, { items: lesson(room), answeredAt: minute(20) })
-    await rig.read('popup-quiz', room, { items: quizItems })
-    await rig.read('poll', room, { items: pollItems })
+    await harness.read('room-events', room, { items: lesson(room), answeredAt: minute(20) })
+    await harness.read('popup-quiz', room, { items: quizItems })
+    await harness.read('poll', room, { items: pollItems })
   }
-  await rig.read('room-events', 'music', { items: lesson('music', 100, 60), answeredAt: minute(80) })
-  right = await rig.dump()
+  await harness.read('room-events', 'music', { items: lesson('music', 100, 60), answeredAt: minute(80) })
+  right = await harness.dump()
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 const place = `app_id = 'school' and room_uuid = 'maths' and incarnation = 1`
 const inEvent = { extra: 'sequence = sequence + 500', at: `at = at + interval '1 s'` }
@@ -156,48 +163,48 @@ const roomCases = [
 ] as const
 
 async function found() {
-  const tables = (await rig.compare()).tally.tables()
+  const tables = (await harness.compare()).tally.tables()
   return tables.map(({ keys, ...counts }) => ({ ...counts, keys: Object.values(keys).flat().length }))
 }
 
 describe('a difference that was planted is told and mended', () => {
   beforeEach(async () => {
-    expect(await rig.dump()).toEqual(right)
+    expect(await harness.dump()).toEqual(right)
   })
 
   it.each(cases)('$table: $kind $columns', async ({ table, kind, statement, columns }) => {
-    await rig.db.rows(statement)
+    await harness.db.rows(statement)
     const none = { missing: 0, extra: 0, different: 0 }
     expect(await found()).toEqual([{ table: `classroom.${table}`, ...none, [kind]: 1, columns, keys: 1 }])
-    const changed = await rig.write()
+    const changed = await harness.write()
     expect([changed.tally.rows(), changed.busy]).toEqual([1, []])
-    expect(await rig.dump()).toEqual(right)
-    expect((await rig.write()).tally.rows(), 'a second time nothing is changed').toBe(0)
+    expect(await harness.dump()).toEqual(right)
+    expect((await harness.write()).tally.rows(), 'a second time nothing is changed').toBe(0)
   })
 
   it.each(roomCases)('room: %s with %s', async (column, change) => {
-    await rig.db.rows(`update classroom.room set ${change} where ${place}`)
+    await harness.db.rows(`update classroom.room set ${change} where ${place}`)
     expect(await found()).toMatchObject([{ table: 'classroom.room', different: 1, columns: { [column]: 1 } }])
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 
   it('a room that has been used again ceased when the next one began', async () => {
     const ofMusic = `room_uuid = 'music' and incarnation = 1`
     for (const wrong of ['null', `valid_to + interval '1 s'`]) {
-      await rig.db.rows(`update classroom.room set valid_to = ${wrong} where ${ofMusic}`)
+      await harness.db.rows(`update classroom.room set valid_to = ${wrong} where ${ofMusic}`)
       expect(await found()).toMatchObject([{ table: 'classroom.room', columns: { valid_to: 1 } }])
-      await rig.write()
-      expect(await rig.dump()).toEqual(right)
+      await harness.write()
+      expect(await harness.dump()).toEqual(right)
     }
   })
 
   it('a room without a row, although its log was read', async () => {
-    await rig.db.rows(`delete from classroom.room where ${place}`)
+    await harness.db.rows(`delete from classroom.room where ${place}`)
     expect(await found()).toMatchObject([{ table: 'classroom.room', missing: 1 }])
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
-    const [room] = await rig.db.rows(
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
+    const [room] = await harness.db.rows(
       `select region, first_seen_at, last_event_at, verified_at::text from classroom.room where ${place}`,
     )
     const times = {
@@ -209,56 +216,56 @@ describe('a difference that was planted is told and mended', () => {
   })
 
   it('rows under a name of which nothing is kept raw', async () => {
-    await rig.db.rows(
+    await harness.db.rows(
       `insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, message, at) values ('school', 'nowhere', 2, 5, 'planted', now())`,
     )
-    expect((await rig.compare()).tally.tables()).toMatchObject([
+    expect((await harness.compare()).tally.tables()).toMatchObject([
       {
         table: 'classroom.chat_message',
         extra: 1,
         keys: { extra: [{ room: 'nowhere', incarnation: 2, sequence: 5 }] },
       },
     ])
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 
   it('many at once, of which only some are named', async () => {
-    await rig.db.rows(
+    await harness.db.rows(
       `insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, message, at)
        select 'school', 'maths', 1, 1000 + n, 'planted', now() from generate_series(1, 300) n`,
     )
-    await rig.db.rows(`delete from classroom.attendance where ${place}`)
-    const [attendance, chat] = (await rig.compare()).tally.tables()
+    await harness.db.rows(`delete from classroom.attendance where ${place}`)
+    const [attendance, chat] = (await harness.compare()).tally.tables()
     expect(attendance).toMatchObject({ missing: 3 })
     expect(chat).toMatchObject({ extra: 300 })
     expect(chat!.keys.extra.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 20 }, (_, n) => 1001 + n),
     )
     expect(JSON.stringify(chat)).not.toContain('planted')
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 })
 
 describe('a time that was taken from an answer and that nothing else tells', () => {
   const timeless = pollItems.map(({ ts: _, ...rest }: { ts?: number }) => rest)
   const pollOf = (room: string) =>
-    rig.db.rows(`select started_at, ended_at, mode from classroom.poll where room_uuid = '${room}'`)
+    harness.db.rows(`select started_at, ended_at, mode from classroom.poll where room_uuid = '${room}'`)
 
   it('stays as it is stored, also where its row is mended, and is unknown in a row that was missing', async () => {
-    await rig.read('room-events', 'late', { items: lesson('late'), answeredAt: minute(20) })
-    await rig.read('poll', 'late', { items: [] })
-    await rig.read('poll', 'late', { items: timeless, answeredAt: minute(30) })
+    await harness.read('room-events', 'late', { items: lesson('late'), answeredAt: minute(20) })
+    await harness.read('poll', 'late', { items: [] })
+    await harness.read('poll', 'late', { items: timeless, answeredAt: minute(30) })
     const stored = { started_at: new Date(minute(30)), ended_at: new Date(minute(30)), mode: 2 }
     expect(await pollOf('late')).toEqual([stored])
-    await rig.db.rows(`update classroom.poll set mode = 1 where room_uuid = 'late'`)
-    expect((await rig.write()).tally.tables()).toMatchObject([{ columns: { mode: 1 } }])
+    await harness.db.rows(`update classroom.poll set mode = 1 where room_uuid = 'late'`)
+    expect((await harness.write()).tally.tables()).toMatchObject([{ columns: { mode: 1 } }])
     expect(await pollOf('late')).toEqual([stored])
-    await rig.db.rows(`delete from classroom.poll where room_uuid = 'late'`)
-    await rig.write()
+    await harness.db.rows(`delete from classroom.poll where room_uuid = 'late'`)
+    await harness.write()
     expect(await pollOf('late')).toEqual([{ started_at: null, ended_at: null, mode: 2 }])
-    expect((await rig.write()).tally.rows()).toBe(0)
+    expect((await harness.write()).tally.rows()).toBe(0)
     for (const table of [
       'poll',
       'poll_tally',
@@ -268,9 +275,9 @@ describe('a time that was taken from an answer and that nothing else tells', () 
       'widget_event',
       'chat_message',
     ])
-      await rig.db.rows(`delete from classroom.${table} where room_uuid = 'late'`)
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+      await harness.db.rows(`delete from classroom.${table} where room_uuid = 'late'`)
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 })
 
@@ -301,7 +308,7 @@ describe('after a fix in how something is read', () => {
   }))
 
   it('what it changes is told, applied once, and taken back by the streams as they were', async () => {
-    const { tally } = await rig.compare(fixedEvents)
+    const { tally } = await harness.compare(fixedEvents)
     const counts = tally
       .tables()
       .map(({ table, missing, extra, different, columns }) => [table, missing, extra, different, columns])
@@ -310,12 +317,14 @@ describe('after a fix in how something is read', () => {
       ['classroom.chat_message', 0, 3, 0, {}],
       ['classroom.reward', 3, 0, 0, {}],
     ])
-    expect(await rig.dump(), 'a comparison changes nothing').toEqual(right)
-    expect((await rig.write(fixedEvents)).tally.rows()).toBe(15)
-    expect((await rig.write(fixedEvents)).tally.rows()).toBe(0)
-    expect(await rig.db.rows('select distinct role from classroom.attendance')).toEqual([{ role: 'student' }])
-    expect((await rig.write()).tally.rows()).toBe(15)
-    expect(await rig.dump()).toEqual(right)
+    expect(await harness.dump(), 'a comparison changes nothing').toEqual(right)
+    expect((await harness.write(fixedEvents)).tally.rows()).toBe(15)
+    expect((await harness.write(fixedEvents)).tally.rows()).toBe(0)
+    expect(await harness.db.rows('select distinct role from classroom.attendance')).toEqual([
+      { role: 'student' },
+    ])
+    expect((await harness.write()).tally.rows()).toBe(15)
+    expect(await harness.dump()).toEqual(right)
   })
 
   it('quizzes and polls follow it too', async () => {
@@ -323,12 +332,12 @@ describe('after a fix in how something is read', () => {
       ...toRows,
       rows: { ...rows, 'classroom.poll': rows['classroom.poll']?.map(row => ({ ...row, mode: 1 })) ?? [] },
     }))
-    expect((await rig.write(fixedPolls)).tally.tables()).toMatchObject([
+    expect((await harness.write(fixedPolls)).tally.tables()).toMatchObject([
       { table: 'classroom.poll', different: 2, columns: { mode: 2 } },
     ])
-    expect(await rig.db.rows('select distinct mode from classroom.poll')).toEqual([{ mode: 1 }])
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+    expect(await harness.db.rows('select distinct mode from classroom.poll')).toEqual([{ mode: 1 }])
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 
   it('a row that the database refuses ends the replay and names the room', async () => {
@@ -340,11 +349,11 @@ describe('after a fix in how something is read', () => {
           rows['classroom.chat_message']?.map(row => ({ ...row, type: 2 ** 40 })) ?? [],
       },
     }))
-    await expect(rig.write(broken)).rejects.toThrow(
+    await expect(harness.write(broken)).rejects.toThrow(
       /^room maths of app school cannot be rebuilt: .*SQLSTATE 22003/,
     )
-    expect(await rig.dump()).toEqual(right)
-    expect((await rig.compare()).tally.rows()).toBe(0)
+    expect(await harness.dump()).toEqual(right)
+    expect((await harness.compare()).tally.rows()).toBe(0)
   })
 
   it('a time that is now read from an event moves the event’s rows, and no second time', async () => {
@@ -365,11 +374,11 @@ describe('after a fix in how something is read', () => {
         },
       }
     })
-    expect((await rig.write(timed)).tally.tables()).toMatchObject([
+    expect((await harness.write(timed)).tally.tables()).toMatchObject([
       { table: 'classroom.chat_message', different: 3, columns: { at: 3 } },
     ])
-    expect((await rig.write(timed)).tally.rows()).toBe(0)
-    await rig.write()
-    expect(await rig.dump()).toEqual(right)
+    expect((await harness.write(timed)).tally.rows()).toBe(0)
+    await harness.write()
+    expect(await harness.dump()).toEqual(right)
   })
 })

@@ -9,7 +9,7 @@ import {
   places,
   put,
   useEmptyTables,
-} from './partition-rig.ts'
+} from './partition-harness.ts'
 
 const day = 86_400_000
 const fortnight = 14 * day

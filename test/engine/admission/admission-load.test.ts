@@ -5,15 +5,15 @@ import type { GroupLimit } from '../../../src/engine/settings.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { requestLine } from '../../../src/provider/operation.ts'
 import { feed } from '../fake-streams.ts'
-import { createRig, fence, minute, second } from '../rig.ts'
+import { createHarness, fence, minute, second } from '../harness.ts'
 
 const counted: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrency: 8, counted: 'ledger' }
 
 /** Room for two answers, beside what light ones have for themselves. */
 function crowded() {
-  const rig = createRig([])
-  rig.transport.size = 50
-  const admission = new Admission({ ...rig, load: createLoad(120) }, 30 * second)
+  const harness = createHarness([])
+  harness.transport.size = 50
+  const admission = new Admission({ ...harness, load: createLoad(120) }, 30 * second)
   const controller = new AbortController()
   const request = requestLine(feed.operation, { region: 'ap', appId: 'a1' })
   const sent: Sent[] = []
@@ -27,7 +27,7 @@ function crowded() {
   const release = () => {
     for (const one of sent.splice(0)) if (one.outcome === 'replied') one.release()
   }
-  return { ...rig, send, sent, release, controller }
+  return { ...harness, send, sent, release, controller }
 }
 
 it('what has no room waits before it is debited, so that no grant dies waiting', async () => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { Failure, FailureKind } from '../../../src/provider/errors.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
-import { minute, second } from '../rig.ts'
-import { counted, rigged } from './admission-rig.ts'
+import { minute, second } from '../harness.ts'
+import { counted, makeHarness } from './admission-harness.ts'
 
 /** Fails for so long; then answers. Keeps asking, one request after the other, as a poller's lanes would. */
 async function attemptsDuring(kind: FailureKind, lasts: number): Promise<readonly number[]> {
-  const { clock, transport, ofRoom, controller } = rigged()
+  const { clock, transport, ofRoom, controller } = makeHarness()
   transport.answers = ({ at }) => (at < lasts ? kind : { items: [] })
   const lane = async (room: string) => {
     while (!controller.signal.aborted) {
@@ -51,7 +51,7 @@ describe('a provider in trouble', () => {
       isBroken: (room: string, at: number) => boolean,
       broken: FailureKind | Failure = 'malformed',
     ) {
-      const { clock, transport, ofRoom, ofFeed, controller } = rigged()
+      const { clock, transport, ofRoom, ofFeed, controller } = makeHarness()
       transport.answers = ({ operation, at, room }) =>
         operation === 'roomEvents' && isBroken(room, at) ? broken : { items: [] }
       const lane = async (room: string) => {
@@ -94,7 +94,7 @@ describe('a provider in trouble', () => {
   })
 
   it('two failures of a passing kind shut nothing', async () => {
-    const { clock, transport, ofRoom } = rigged()
+    const { clock, transport, ofRoom } = makeHarness()
     transport.answers = ({ at }) => (at < 2 ? 'timeout' : { items: [] })
     await ofRoom('a')
     const second = ofRoom('b')
@@ -105,7 +105,7 @@ describe('a provider in trouble', () => {
   })
 
   it('after a pause one request goes ahead alone, and the others follow when it succeeds', async () => {
-    const { clock, transport, ofRoom } = rigged()
+    const { clock, transport, ofRoom } = makeHarness()
     const probe = Promise.withResolvers<{ items: [] }>()
     let answered = 0
     transport.answers = () => (++answered <= 3 ? 'network' : answered === 4 ? probe.promise : { items: [] })
@@ -123,7 +123,7 @@ describe('a provider in trouble', () => {
   })
 
   it('a 429 pauses its group for as long as the provider asked, and no other group', async () => {
-    const { clock, transport, ofRoom, ofFeed } = rigged()
+    const { clock, transport, ofRoom, ofFeed } = makeHarness()
     transport.answers = ({ operation, at }) =>
       operation === 'roomEvents' && at < second
         ? { kind: 'rate_limited', text: '', status: 429, retryAfter: 20 }
@@ -138,7 +138,7 @@ describe('a provider in trouble', () => {
   })
 
   it('a 503 that names a time shuts the gate at once', async () => {
-    const { clock, transport, ofRoom } = rigged()
+    const { clock, transport, ofRoom } = makeHarness()
     transport.answers = ({ at }) =>
       at < second ? { kind: 'unavailable', text: '', status: 503, retryAfter: 10 } : { items: [] }
     await ofRoom('a')
@@ -164,7 +164,7 @@ describe('a provider in trouble', () => {
     ['not_found', []],
     ['network', []],
   ] as const)('%s counts as a refusal only where the provider turned us away', async (kind, refusals) => {
-    const { transport, counts, ofRoom } = rigged()
+    const { transport, counts, ofRoom } = makeHarness()
     transport.answers = () => kind
     await ofRoom('a')
     expect(counts.refusals).toEqual(refusals)
@@ -176,7 +176,7 @@ describe('a provider in trouble', () => {
   })
 
   it('what waited a minute before a shut gate is planned anew', async () => {
-    const { clock, transport, ofRoom } = rigged()
+    const { clock, transport, ofRoom } = makeHarness()
     transport.answers = () => ({ kind: 'rate_limited', text: '', status: 429, retryAfter: 90 })
     await ofRoom('a')
     const late = ofRoom('b')
@@ -192,7 +192,7 @@ describe('two apps on one credential', () => {
   it.each(['no_access', 'forbidden', 'unauthorized'] as const)(
     '%s for one does not shut the other out',
     async kind => {
-      const { ofFeed, transport, clock } = rigged()
+      const { ofFeed, transport, clock } = makeHarness()
       transport.answers = ({ app }) => (app === 'bad' ? kind : { items: [] })
       const bad = ofFeed({ app: 'bad', limit: shared })
       await clock.advance(second)
@@ -204,7 +204,7 @@ describe('two apps on one credential', () => {
   )
 
   it('qps_limit for one makes both wait: they share the rate', async () => {
-    const { ofFeed, transport, clock } = rigged()
+    const { ofFeed, transport, clock } = makeHarness()
     transport.answers = ({ app }) => (app === 'bad' ? 'qps_limit' : { items: [] })
     const bad = ofFeed({ app: 'bad', limit: shared })
     await clock.advance(second)

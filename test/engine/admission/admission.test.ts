@@ -3,12 +3,12 @@ import { StoreUnavailable } from '../../../src/engine/ports.ts'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
-import { second } from '../rig.ts'
-import { counted, quick, rigged } from './admission-rig.ts'
+import { second } from '../harness.ts'
+import { counted, makeHarness, quick } from './admission-harness.ts'
 
 describe('order', () => {
   it('what is live goes before what is visited again', async () => {
-    const { clock, transport, ofRoom } = rigged()
+    const { clock, transport, ofRoom } = makeHarness()
     const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
     const all = [
       ofRoom('first', { limit }),
@@ -25,7 +25,7 @@ describe('order', () => {
   })
 
   it('what is told to stop while it waits sends nothing', async () => {
-    const { clock, transport, ofRoom, controller } = rigged()
+    const { clock, transport, ofRoom, controller } = makeHarness()
     const limit: GroupLimit = { ...quick, rates: [perSecond(1)], concurrency: 1 }
     const all = [ofRoom('a', { limit }), ofRoom('b', { limit }), ofRoom('c', { limit })]
     await clock.advance(0.5 * second)
@@ -38,7 +38,7 @@ describe('order', () => {
 
 describe('a group that is counted in the database', () => {
   it('is debited before anything is sent', async () => {
-    const { ledger, transport, ofFeed } = rigged()
+    const { ledger, transport, ofFeed } = makeHarness()
     let debitsWhenSent = 0
     transport.answers = () => {
       debitsWhenSent = ledger.taken.length
@@ -50,7 +50,7 @@ describe('a group that is counted in the database', () => {
   })
 
   it('waits as long as the ledger says', async () => {
-    const { clock, ledger, transport, ofFeed } = rigged()
+    const { clock, ledger, transport, ofFeed } = makeHarness()
     ledger.answers.push(
       { granted: false, wait: 700, now: 0, ahead: 0 },
       { granted: false, wait: 300, now: 0, ahead: 0 },
@@ -62,7 +62,7 @@ describe('a group that is counted in the database', () => {
   })
 
   it('whose day is spent waits outside the queue, and asks the ledger once', async () => {
-    const { clock, ledger, transport, ofFeed } = rigged()
+    const { clock, ledger, transport, ofFeed } = makeHarness()
     const limit: GroupLimit = { ...counted, rates: [perDay(480)] }
     ledger.answers.push({ granted: false, wait: 50 * second, now: 0, ahead: 0 })
     const all = [ofFeed({ limit }), ofFeed({ limit }), ofFeed({ limit })]
@@ -75,7 +75,7 @@ describe('a group that is counted in the database', () => {
   })
 
   it('does not use a grant that is older than two seconds', async () => {
-    const { clock, ledger, transport, ofFeed } = rigged()
+    const { clock, ledger, transport, ofFeed } = makeHarness()
     let isFirst = true
     ledger.beforeGrant = async () => {
       if (isFirst) await clock.sleep(2_001)
@@ -89,14 +89,14 @@ describe('a group that is counted in the database', () => {
   })
 
   it('sends nothing when the shard is lost', async () => {
-    const { ledger, transport, ofFeed } = rigged()
+    const { ledger, transport, ofFeed } = makeHarness()
     ledger.answers.push({ granted: 'fenced' })
     expect(await ofFeed()).toEqual({ outcome: 'fenced' })
     expect(transport.asked).toEqual([])
   })
 
   it('sends nothing when the ledger cannot be reached', async () => {
-    const { ledger, transport, ofFeed } = rigged()
+    const { ledger, transport, ofFeed } = makeHarness()
     ledger.answers.push(new StoreUnavailable('57P01'))
     await expect(ofFeed()).rejects.toBeInstanceOf(StoreUnavailable)
     expect(transport.asked).toEqual([])
@@ -114,14 +114,14 @@ describe('a group that is counted in the database', () => {
     ['malformed', 'unread'],
     ['too_large', 'unread'],
   ])('an attempt that ended with %s is settled as %s', async (kind, outcome) => {
-    const { ledger, transport, ofFeed } = rigged()
+    const { ledger, transport, ofFeed } = makeHarness()
     transport.answers = () => kind
     await ofFeed()
     expect(ledger.settled).toEqual([{ n: 1, outcome }])
   })
 
   it('is read to its end when the engine stops meanwhile', async () => {
-    const { clock, transport, ofFeed, controller } = rigged()
+    const { clock, transport, ofFeed, controller } = makeHarness()
     const answer = Promise.withResolvers<{ items: [] }>()
     transport.answers = () => answer.promise
     const sent = ofFeed()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createBudgetTime } from '../../../src/engine/admission/budget-time.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
-import { hour, minute, second } from '../rig.ts'
+import { hour, minute, second } from '../harness.ts'
 
 const noon = Date.UTC(2026, 4, 4, 12)
 

@@ -10,13 +10,13 @@ import {
 } from '../../../src/engine/ranges/group-scheduler.ts'
 import type { Purpose } from '../../../src/planning/shares.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
-import { appOf, createRig, fence, minute, second, settingsOf } from '../rig.ts'
+import { appOf, createHarness, fence, minute, second, settingsOf } from '../harness.ts'
 
 const noWaits: Record<Purpose, number> = { live: 0, repair: 0, revisit: 0, backfill: 0 }
 
 /** A drain whose sources offer the jobs of a list, each until it was done. */
-function rigged(parts: { readonly concurrency?: number; readonly soon?: number } = {}) {
-  const rig = createRig([])
+function makeHarness(parts: { readonly concurrency?: number; readonly soon?: number } = {}) {
+  const harness = createHarness([])
   const app = appOf('a1', [])
   const settings = settingsOf([app])
   const controller = new AbortController()
@@ -36,7 +36,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
   ) => {
     const run = async () => {
       busy.add(name)
-      await rig.clock.sleep(lasts)
+      await harness.clock.sleep(lasts)
       done.push(name)
       open.delete(name)
     }
@@ -56,7 +56,7 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
     },
   }
   const outages: string[] = []
-  const health = createStoreHealth(rig.log, () => outages.push('down'))
+  const health = createStoreHealth(harness.log, () => outages.push('down'))
   const group: ScheduledGroup = {
     name: 'call-details',
     limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },
@@ -67,9 +67,9 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
   const start = () =>
     startGroupScheduler(
       {
-        ...rig,
+        ...harness,
         ...{ app, settings, health, fence: () => fence, signal: controller.signal },
-        admission: new Admission(rig, settings.deadline),
+        admission: new Admission(harness, settings.deadline),
         onFenced: () => {},
         onRooms: () => {},
         onWork: () => {},
@@ -78,12 +78,12 @@ function rigged(parts: { readonly concurrency?: number; readonly soon?: number }
       group,
       () => 0,
     )
-  return { ...rig, put, done, waits, again, start, faults, begun, outages, health, controller }
+  return { ...harness, put, done, waits, again, start, faults, begun, outages, health, controller }
 }
 
 describe('one limit group of an app', () => {
   it('does what expires first, among jobs for the same purpose', async () => {
-    const { put, start, clock, done } = rigged()
+    const { put, start, clock, done } = makeHarness()
     put('third', 'live', 300)
     put('first', 'live', 100)
     put('second', 'live', 200)
@@ -93,7 +93,7 @@ describe('one limit group of an app', () => {
   })
 
   it('does what will soon be lost before anything else', async () => {
-    const { put, start, clock, done } = rigged({ soon: 50 })
+    const { put, start, clock, done } = makeHarness({ soon: 50 })
     put('new', 'live', 5_000)
     put('about to go', 'backfill', 40)
     start()
@@ -102,7 +102,7 @@ describe('one limit group of an app', () => {
   })
 
   it('looks again when its sources say so, although what they offer waits longer for the budget', async () => {
-    const { put, start, clock, done, waits, again } = rigged()
+    const { put, start, clock, done, waits, again } = makeHarness()
     waits.backfill = 50 * second
     again.in = 5 * second
     put('of the past', 'backfill', 100)
@@ -116,7 +116,7 @@ describe('one limit group of an app', () => {
   })
 
   it('ends what was begun before it begins anything else', async () => {
-    const { put, start, clock, done } = rigged()
+    const { put, start, clock, done } = makeHarness()
     put('another call', 'live', 100)
     put('the rest of a call', 'live', 9_000, { completes: true })
     start()
@@ -125,7 +125,7 @@ describe('one limit group of an app', () => {
   })
 
   it('lets nothing that fails again and again go before all others', async () => {
-    const { put, start, clock, done } = rigged({ soon: 1_000 })
+    const { put, start, clock, done } = makeHarness({ soon: 1_000 })
     put('failing, and about to go', 'repair', 10, { isFailing: true, completes: true })
     put('well, and about to go', 'backfill', 900)
     start()
@@ -134,7 +134,7 @@ describe('one limit group of an app', () => {
   })
 
   it('lets new data go while what is long past has to wait for its pace', async () => {
-    const { put, start, clock, done, waits } = rigged()
+    const { put, start, clock, done, waits } = makeHarness()
     waits.backfill = 10 * minute
     put('past', 'backfill', 10)
     put('new', 'live', 5_000)
@@ -147,7 +147,7 @@ describe('one limit group of an app', () => {
   })
 
   it('has no more under way than its limit says', async () => {
-    const { put, start, clock, done } = rigged({ concurrency: 2 })
+    const { put, start, clock, done } = makeHarness({ concurrency: 2 })
     for (const name of ['a', 'b', 'c']) put(name, 'live', 1, { lasts: minute })
     start()
     await clock.advance(minute)
@@ -157,7 +157,7 @@ describe('one limit group of an app', () => {
   })
 
   it('finishes what is under way when it is told to stop, and begins nothing more', async () => {
-    const { put, start, clock, done, controller } = rigged()
+    const { put, start, clock, done, controller } = makeHarness()
     put('under way', 'live', 1, { lasts: 2 * second })
     put('next', 'live', 2)
     const drain = start()
@@ -169,7 +169,7 @@ describe('one limit group of an app', () => {
   })
 
   it('goes on after the database was away, as soon as it is told', async () => {
-    const { put, start, clock, done, faults, outages, health } = rigged()
+    const { put, start, clock, done, faults, outages, health } = makeHarness()
     faults.push(new StoreUnavailable('57P01'))
     put('a', 'live', 1)
     const drain = start()
@@ -183,7 +183,7 @@ describe('one limit group of an app', () => {
   })
 
   it('goes on after a fault of its own', async () => {
-    const { put, start, clock, done, faults, said } = rigged()
+    const { put, start, clock, done, faults, said } = makeHarness()
     faults.push(new TypeError('a bug'))
     put('a', 'live', 1)
     start()

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { fence, hour, minute, second } from '../rig.ts'
-import { rigged } from './item-rig.ts'
+import { fence, hour, minute, second } from '../harness.ts'
+import { makeHarness } from './item-harness.ts'
 
 describe('an item that cannot be had', () => {
   it('because its answer is too large is asked for in parts, and what is had that way is no dead letter', async () => {
-    const { put, work, asked, store, counts } = rigged(({ from, to }) =>
+    const { put, work, asked, store, counts } = makeHarness(({ from, to }) =>
       to - from > 200 ? 'too_large' : { items: [] },
     )
     put('large', 3_600)
@@ -14,7 +14,7 @@ describe('an item that cannot be had', () => {
   })
 
   it('because a process ended while it read the answer is asked for in parts, and the others as ever', async () => {
-    const { put, work, asked, store, counts } = rigged()
+    const { put, work, asked, store, counts } = makeHarness()
     put('fatal', 3_600, {}, { inHandOf: 'a process that is no more' })
     put('other', 3_000)
     put('mine', 2_900, {}, { inHandOf: fence.owner })
@@ -25,7 +25,7 @@ describe('an item that cannot be had', () => {
   })
 
   it('because processes ended at it in every size is set aside and a gap, and is not asked for', async () => {
-    const { put, work, asked, store, now } = rigged()
+    const { put, work, asked, store, now } = makeHarness()
     put('fatal', 3_600, { to: now - 3_600 }, { inHandOf: 'a process that is no more' })
     put('other', 3_000)
     await work()
@@ -37,7 +37,7 @@ describe('an item that cannot be had', () => {
 
   it('is known to be in hand before a large answer to it is read, and a small one is not written down', async () => {
     const seen: (string | null)[] = []
-    const { put, work, store, size } = rigged(({ call }) => {
+    const { put, work, store, size } = makeHarness(({ call }) => {
       seen.push(store.item('call-sessions', call).inHandOf)
       return { items: [] }
     })
@@ -55,7 +55,7 @@ describe('an item that cannot be had', () => {
     ['not_found', 'vanished'],
     ['too_large', 'too_large'],
   ] as const)('because of %s is asked again ever later, and a gap when it expires', async (kind, reason) => {
-    const { put, work, asked, store, clock, now } = rigged(() => kind)
+    const { put, work, asked, store, clock, now } = makeHarness(() => kind)
     put('unwanted', 20 * 3_600, { to: now - 20 * 3_600 })
     const pauses = async () => {
       for (let n = 0; n < 6; n++) {
@@ -74,7 +74,7 @@ describe('an item that cannot be had', () => {
 
   it('for three hours is had after them', async () => {
     let isWell = false
-    const { put, work, store, clock } = rigged(() => (isWell ? { items: [] } : 'bad_request'))
+    const { put, work, store, clock } = makeHarness(() => (isWell ? { items: [] } : 'bad_request'))
     put('unwanted', 3_600)
     for (let n = 0; n < 9; n++) {
       await work()
@@ -87,7 +87,7 @@ describe('an item that cannot be had', () => {
   })
 
   it('because it was served in no shape that is understood is stored as far as it is, and asked again ever later', async () => {
-    const { put, work, store } = rigged(({ call }) => ({ items: call === 'odd' ? [-1, 1] : [1] }))
+    const { put, work, store } = makeHarness(({ call }) => ({ items: call === 'odd' ? [-1, 1] : [1] }))
     put('odd', 3_600)
     put('plain', 3_000)
     expect(await work()).toEqual(['live', 'live'])
@@ -104,7 +104,7 @@ describe('an item that cannot be had', () => {
 
   it('for now is tried again later, and the others go on', async () => {
     let isDown = true
-    const { put, work, asked, store } = rigged(({ call }) =>
+    const { put, work, asked, store } = makeHarness(({ call }) =>
       call === 'a' && isDown ? 'malformed' : { items: [] },
     )
     put('a', 3_600)

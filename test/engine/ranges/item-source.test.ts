@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { hour, minute, second } from '../rig.ts'
-import { day, limits, rigged } from './item-rig.ts'
+import { hour, minute, second } from '../harness.ts'
+import { day, limits, makeHarness } from './item-harness.ts'
 
 describe('a worklist', () => {
   it('is worked through in the order in which it expires; what is long past is backfill', async () => {
-    const { put, work, asked } = rigged()
+    const { put, work, asked } = makeHarness()
     put('of the morning', 2 * 3_600)
     put('of last night', 20 * 3_600)
     expect(await work()).toEqual(['backfill', 'live'])
@@ -12,7 +12,7 @@ describe('a worklist', () => {
   })
 
   it('leaves what is too young, and what is too old becomes a gap', async () => {
-    const { put, work, asked, store, now } = rigged()
+    const { put, work, asked, store, now } = makeHarness()
     put('too young', 700, { to: now - 290 })
     put('too old', day + 1)
     expect(await work()).toEqual([])
@@ -21,7 +21,7 @@ describe('a worklist', () => {
   })
 
   it('tells what is owed and when the oldest of it expires, and that nothing is when all is fetched', async () => {
-    const { put, work, source, clock, counts } = rigged()
+    const { put, work, source, clock, counts } = makeHarness()
     put('old', 20 * 3_600)
     put('too young', 200)
     await source.find()
@@ -38,7 +38,7 @@ describe('a worklist', () => {
   })
 
   it('is read page by page, with what is remembered from one to the next', async () => {
-    const { put, work, asked, store } = rigged(({ page }) => ({ items: page < 3 ? [1, 2, 3] : [1] }))
+    const { put, work, asked, store } = makeHarness(({ page }) => ({ items: page < 3 ? [1, 2, 3] : [1] }))
     put('long', 3_600)
     await work()
     expect(asked.map(({ page }) => page)).toEqual([1, 2, 3])
@@ -50,7 +50,7 @@ describe('a worklist', () => {
   })
 
   it('goes on at the page where another process left off', async () => {
-    const { store, work, asked, now } = rigged(() => ({ items: [1] }))
+    const { store, work, asked, now } = makeHarness(() => ({ items: [1] }))
     const item = {
       stream: 'call-sessions',
       key: 'half read',
@@ -68,7 +68,7 @@ describe('a worklist', () => {
 
 describe('a list that was read while an item was being fetched', () => {
   it('does not have the item fetched once more', async () => {
-    const { put, source, asked, store, clock } = rigged()
+    const { put, source, asked, store, clock } = makeHarness()
     put('a', 3_600)
     const [job] = (await source.find()).requests
     const run = job!.run()
@@ -86,7 +86,7 @@ describe('a list that was read while an item was being fetched', () => {
 
 describe('an answer that comes too late to be stored', () => {
   it('gives its place in the budget back', async () => {
-    const { put, source, store, ledger, clock } = rigged()
+    const { put, source, store, ledger, clock } = makeHarness()
     put('a', 3_600)
     const [job] = (await source.find()).requests
     store.commitItem = async () => ({ outcome: 'stale' })
@@ -99,7 +99,7 @@ describe('an answer that comes too late to be stored', () => {
 
 describe('a call that began before the time that counts as new, and ended in it', () => {
   it('is fetched, and as one of the past', async () => {
-    const { put, source, now } = rigged()
+    const { put, source, now } = makeHarness()
     put('straddling', 6 * 3_600 + 600, { to: now - 6 * 3_600 + 600 })
     put('first of the new', 6 * 3_600 - 1)
     put('last of the past', 6 * 3_600)
@@ -110,7 +110,7 @@ describe('a call that began before the time that counts as new, and ended in it'
 
 describe('an item that was cut for a larger plan', () => {
   it('is cut again before it is asked for', async () => {
-    const { put, work, asked, now } = rigged()
+    const { put, work, asked, now } = makeHarness()
     put('long', 3 * 3_600, { to: now - 3_600 })
     await work()
     expect(asked.length).toBeGreaterThanOrEqual(2)
@@ -119,47 +119,47 @@ describe('an item that was cut for a larger plan', () => {
 })
 
 describe('a worklist of items that must wait', () => {
-  const offered = async ({ source }: ReturnType<typeof rigged>) => (await source.find()).again
+  const offered = async ({ source }: ReturnType<typeof makeHarness>) => (await source.find()).again
 
   it('is looked at again when a failed item may be tried again, not a minute later', async () => {
-    const rig = rigged(() => 'network')
-    rig.put('cut off', 3_600)
-    await rig.work()
-    expect(await offered(rig)).toBe(rig.store.deferrals[0])
-    expect(rig.store.deferrals[0]).toBeLessThanOrEqual(1.5 * second)
+    const harness = makeHarness(() => 'network')
+    harness.put('cut off', 3_600)
+    await harness.work()
+    expect(await offered(harness)).toBe(harness.store.deferrals[0])
+    expect(harness.store.deferrals[0]).toBeLessThanOrEqual(1.5 * second)
   })
 
   it('is looked at again when the provider serves what has just ended', async () => {
-    const rig = rigged()
-    rig.put('just ended', 700, { to: rig.now - 280 })
+    const harness = makeHarness()
+    harness.put('just ended', 700, { to: harness.now - 280 })
     // Served when it is older than 300 s, of which 3 s more are kept free.
-    expect(await offered(rig)).toBe(24 * second)
+    expect(await offered(harness)).toBe(24 * second)
   })
 
   it('is looked at again at once when an item came due while the list was read', async () => {
-    const rig = rigged(() => 'network')
+    const harness = makeHarness(() => 'network')
     const reading = 2 * second
-    rig.put('cut off', 3_600)
-    await rig.work()
-    const [wait] = rig.store.deferrals
+    harness.put('cut off', 3_600)
+    await harness.work()
+    const [wait] = harness.store.deferrals
     const asked: number[] = []
-    rig.store.items = async () => {
-      await rig.clock.advance(reading)
+    harness.store.items = async () => {
+      await harness.clock.advance(reading)
       return []
     }
-    rig.store.itemDueIn = async (_app, _stream, _bounds, ago) => {
+    harness.store.itemDueIn = async (_app, _stream, _bounds, ago) => {
       asked.push(ago)
       return wait! < ago ? 0 : null
     }
-    expect(await offered(rig)).toBe(0)
+    expect(await offered(harness)).toBe(0)
     // The newer items and the older ones are two lists.
     expect(asked).toEqual([2 * reading])
   })
 
   it('is looked at each minute where nothing waits, or for long', async () => {
-    const rig = rigged()
-    expect(await offered(rig)).toBe(minute)
-    rig.put('still young', 700, { to: rig.now - 100 })
-    expect(await offered(rig)).toBe(minute)
+    const harness = makeHarness()
+    expect(await offered(harness)).toBe(minute)
+    harness.put('still young', 700, { to: harness.now - 100 })
+    expect(await offered(harness)).toBe(minute)
   })
 })

@@ -7,7 +7,7 @@ import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
 import { callMetrics } from '../../../src/streams/call-metrics.ts'
 import { callSessions } from '../../../src/streams/call-sessions.ts'
-import { appOf, createRig, FakeLedger, fence, hour, minute, second, settingsOf } from '../rig.ts'
+import { appOf, createHarness, FakeLedger, fence, hour, minute, second, settingsOf } from '../harness.ts'
 
 const day = 24 * hour
 /** The plan standard; a call of twelve users costs two requests, so that 500 calls a day can be measured. */
@@ -40,8 +40,8 @@ class DayLedger extends FakeLedger {
 
 /** Two days of calls at `load` times what can be measured, those of `backlog` hours before waiting at the start. */
 async function drained(load: number, backlog: number) {
-  const rig = createRig([])
-  const ledger = new DayLedger(() => rig.clock.monotonic())
+  const harness = createHarness([])
+  const ledger = new DayLedger(() => harness.clock.monotonic())
   const blank = appOf('a1', [])
   const rates = [perSecond(1), perDay(1_000)]
   const group = { scope: 'a1', range: limits, rates, concurrency: 4, counted: 'ledger' } as const
@@ -51,17 +51,17 @@ async function drained(load: number, backlog: number) {
   /** Ages of calls in seconds, when they were measured: on the first day, and on the second. */
   const ages: [number[], number[]] = [[], []]
   const asked = [0, 0]
-  const began = rig.clock.now()
+  const began = harness.clock.now()
   const ended = new Map<string, number>()
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { target, operation }) => {
+  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  harness.transport.send = async (_app, { target, operation }) => {
     const call = new URL(target, 'http://provider').searchParams.get('call_id')!
-    const today = rig.clock.now() < began + day ? 0 : 1
+    const today = harness.clock.now() < began + day ? 0 : 1
     asked[today]! += 1
-    if (operation.name === 'callMetrics') ages[today]!.push(rig.clock.now() / 1_000 - ended.get(call)!)
+    if (operation.name === 'callMetrics') ages[today]!.push(harness.clock.now() / 1_000 - ended.get(call)!)
     const sessions = Array.from({ length: 12 }, (_, n) => ({ sid: `${call}-${n}`, uid: n }))
     const body = operation.name === 'callMetrics' ? { metrics: [] } : { call_info: sessions }
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     return {
       ok: true,
       answer: { body: { code: 200, ...body }, status: 200, answeredAt: undefined, size: 0 },
@@ -71,26 +71,26 @@ async function drained(load: number, backlog: number) {
   /** What was told of losses before anything was lost, and at the end. */
   const told: number[] = []
   const meter: Meter = {
-    ...rig.meter,
+    ...harness.meter,
     lossAhead: (_app, _group, share) => {
       told.push(share)
     },
   }
   const controller = new AbortController()
   const context = {
-    ...{ ...rig, meter, ledger, app, settings, fence: () => fence, signal: controller.signal },
-    admission: new Admission({ ...rig, ledger }, settings.deadline),
-    health: createStoreHealth(rig.log, () => {}),
+    ...{ ...harness, meter, ledger, app, settings, fence: () => fence, signal: controller.signal },
+    admission: new Admission({ ...harness, ledger }, settings.deadline),
+    health: createStoreHealth(harness.log, () => {}),
     onFenced: () => {},
   }
   const every = day / (measurable * load)
   let next = began - backlog * hour
   const list = () => {
-    for (; next + callSeconds * second <= rig.clock.now(); next += every) {
+    for (; next + callSeconds * second <= harness.clock.now(); next += every) {
       const from = Math.floor(next / second)
       const key = `call ${from}`
       ended.set(key, from + callSeconds)
-      rig.store.putItem({
+      harness.store.putItem({
         ...{ stream: 'call-sessions', key, part: String(from), from, to: from + callSeconds, ask: null },
       })
     }
@@ -99,19 +99,19 @@ async function drained(load: number, backlog: number) {
   const running = new RunningApp({
     context,
     streams: [callSessions, callMetrics],
-    pacers: createPacers({ ...rig, ledger }),
-    clockOffset: rig.transport.clockOffset.bind(null, 'analytics'),
+    pacers: createPacers({ ...harness, ledger }),
+    clockOffset: harness.transport.clockOffset.bind(null, 'analytics'),
   })
   for (let n = 0; n < (2 * day) / (5 * minute); n++) {
-    await rig.clock.advance(5 * minute)
+    await harness.clock.advance(5 * minute)
     list()
     running.wake()
   }
   controller.abort()
-  await rig.clock.advance(minute)
+  await harness.clock.advance(minute)
   const median = ages[1].toSorted((a, b) => a - b)[Math.floor(ages[1].length / 2)]!
-  const lost = new Set(rig.store.gaps.map(({ series }) => series)).size
-  return { median, measured: ages.map(each => each.length), asked, lost, said: rig.said, ages, told }
+  const lost = new Set(harness.store.gaps.map(({ series }) => series)).size
+  return { median, measured: ages.map(each => each.length), asked, lost, said: harness.said, ages, told }
 }
 
 describe('call details', () => {

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { BudgetReading } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perMinute } from '../../../src/provider/limits.ts'
-import { createRig, hour, minute } from '../rig.ts'
+import { createHarness, hour, minute } from '../harness.ts'
 
-function rigged() {
-  const rig = createRig([])
+function makeHarness() {
+  const harness = createHarness([])
   const measured: BudgetReading[] = []
   const meter = {
-    ...rig.meter,
+    ...harness.meter,
     budget: (_scope: string, _group: string, reading: BudgetReading) => void measured.push(reading),
   }
   const limit = {
@@ -17,18 +17,18 @@ function rigged() {
     concurrency: 1,
     counted: 'ledger',
   } as const
-  const pacers = createPacers({ clock: rig.clock, ledger: rig.ledger, meter })
-  return { ...rig, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, measured }
+  const pacers = createPacers({ clock: harness.clock, ledger: harness.ledger, meter })
+  return { ...harness, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, measured }
 }
 
 describe('the pace of a budget', () => {
   it('lets a fresh budget begin at once', async () => {
-    const { pacer } = rigged()
+    const { pacer } = makeHarness()
     expect(await pacer.waits()).toEqual({ live: 0, repair: 0, revisit: 0, backfill: 0 })
   })
 
   it('makes everyone wait once the day is used up, until the oldest request stops counting', async () => {
-    const { pacer, ledger, measured } = rigged()
+    const { pacer, ledger, measured } = makeHarness()
     ledger.state = { ...ledger.state, used: 480, freesIn: 5 * hour, recent: 0 }
     const waits = await pacer.waits()
     expect(Math.min(...Object.values(waits))).toBeGreaterThanOrEqual(5 * hour)
@@ -36,7 +36,7 @@ describe('the pace of a budget', () => {
   })
 
   it('is measured against an even spending, over as long as a burst takes to be earned', async () => {
-    const { pacer, ledger, measured } = rigged()
+    const { pacer, ledger, measured } = makeHarness()
     // Of 480 a day a burst is 24 and what comes to it for repairs 2.4; 26.4 of 480 are 79.2 minutes of a day.
     for (const recent of [0, 26, 66]) {
       ledger.state = { ...ledger.state, recent }
@@ -47,7 +47,7 @@ describe('the pace of a budget', () => {
   })
 
   it('keeps for new data what is long past may not use', async () => {
-    const { pacer, ledger, clock } = rigged()
+    const { pacer, ledger, clock } = makeHarness()
     await pacer.waits()
     ledger.state = { ...ledger.state, used: 14, freesIn: 24 * hour, recent: 14, total: 14 }
     await clock.advance(minute)
@@ -57,7 +57,7 @@ describe('the pace of a budget', () => {
   })
 
   it('is one for all apps that share a credential', async () => {
-    const { pacer, pacers, limit, ledger, clock } = rigged()
+    const { pacer, pacers, limit, ledger, clock } = makeHarness()
     await pacer.waits()
     ledger.state = { ...ledger.state, used: 24, freesIn: 24 * hour, recent: 24, total: 24 }
     await clock.advance(minute)
@@ -67,7 +67,7 @@ describe('the pace of a budget', () => {
   })
 
   it('is shared fairly by the apps that have something to ask for, whoever looks first', async () => {
-    const { pacers, limit, ledger, clock } = rigged()
+    const { pacers, limit, ledger, clock } = makeHarness()
     const apps = ['a1', 'a2', 'a3'].map(id => ({ id, pacer: pacers.of(id, 'realtime', limit, 1), sent: 0 }))
     const due = new Map(apps.map(({ id }) => [id, clock.monotonic()]))
     let total = 0
@@ -93,7 +93,7 @@ describe('the pace of a budget', () => {
   })
 
   it('leaves windows of a minute to the ledger', async () => {
-    const { pacers, limit, ledger } = rigged()
+    const { pacers, limit, ledger } = makeHarness()
     ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }
     const waits = await pacers.of('a1', 'other', { ...limit, rates: [perMinute(3)] }, 1).waits()
     expect(waits.live).toBe(0)

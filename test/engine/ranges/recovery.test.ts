@@ -6,7 +6,7 @@ import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perSecond, type Rate } from '../../../src/provider/limits.ts'
 import type { WindowSettings, WindowStream } from '../../../src/streams/stream.ts'
 import { calls } from '../fake-windows.ts'
-import { appOf, createRig, fence, hour, minute, settingsOf } from '../rig.ts'
+import { appOf, createHarness, fence, hour, minute, settingsOf } from '../harness.ts'
 
 /** What is available for a week may wait for hours when it failed, what is for forty minutes may not. */
 const ranges = {
@@ -32,7 +32,7 @@ async function servedAfter(
   fails: (group: string) => boolean,
   rates: readonly Rate[] = [perSecond(100)],
 ): Promise<Readonly<Record<string, { readonly first: number | undefined; readonly asked: number }>>> {
-  const rig = createRig([])
+  const harness = createHarness([])
   const blank = appOf('a1', [])
   const limits = Object.fromEntries(
     Object.entries(ranges).map(([group, range]) => {
@@ -45,35 +45,35 @@ async function servedAfter(
   let isWell = false
   const served: { readonly group: string; readonly at: number }[] = []
   const refused: string[] = []
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { operation }) => {
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  harness.transport.send = async (_app, { operation }) => {
+    const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     const group = operation.limitGroup
     if (!isWell && fails(group)) {
       refused.push(group)
       return { ok: false, failure: { kind: 'bad_request', text: 'refused' }, timing }
     }
-    if (isWell) served.push({ group, at: rig.clock.monotonic() })
+    if (isWell) served.push({ group, at: harness.clock.monotonic() })
     return { ok: true, answer: { body: { items: [] }, status: 200, answeredAt: undefined, size: 0 }, timing }
   }
   const controller = new AbortController()
   const running = new RunningApp({
     context: {
-      ...{ ...rig, app, settings: engine, fence: () => fence, signal: controller.signal },
-      admission: new Admission(rig, engine.deadline),
-      health: createStoreHealth(rig.log, () => {}),
+      ...{ ...harness, app, settings: engine, fence: () => fence, signal: controller.signal },
+      admission: new Admission(harness, engine.deadline),
+      health: createStoreHealth(harness.log, () => {}),
       onFenced: () => {},
     },
     streams: [calls, values],
-    pacers: createPacers(rig),
-    clockOffset: rig.transport.clockOffset.bind(null, 'analytics'),
+    pacers: createPacers(harness),
+    clockOffset: harness.transport.clockOffset.bind(null, 'analytics'),
   })
-  for (let at = 0; at < during; at += minute) await rig.clock.advance(minute)
+  for (let at = 0; at < during; at += minute) await harness.clock.advance(minute)
   isWell = true
-  const since = rig.clock.monotonic()
-  for (let n = 0; n < 30; n++) await rig.clock.advance(minute)
+  const since = harness.clock.monotonic()
+  for (let n = 0; n < 30; n++) await harness.clock.advance(minute)
   controller.abort()
-  await rig.clock.advance(minute)
+  await harness.clock.advance(minute)
   await running.done
   return Object.fromEntries(
     Object.keys(ranges).map(group => {

@@ -6,7 +6,7 @@ import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import type { WindowSettings, WindowStream } from '../../../src/streams/stream.ts'
 import { calls } from '../fake-windows.ts'
-import { appOf, createRig, fence, minute, settingsOf } from '../rig.ts'
+import { appOf, createHarness, fence, minute, settingsOf } from '../harness.ts'
 
 /** Two endpoints of one table of limits, each with a counter of its own. */
 const endpoints: readonly WindowStream[] = ['realtime-usage', 'realtime-quality'].map(name => ({
@@ -25,7 +25,7 @@ const settings: WindowSettings = {
 
 /** Refusals within two minutes by a provider that serves half of what is documented, of each of the streams. */
 async function refusals(streams: readonly WindowStream[]): Promise<readonly number[]> {
-  const rig = createRig([])
+  const harness = createHarness([])
   const blank = appOf('a1', [])
   const limit = { scope: 'a1', range, rates: [perSecond(100)], concurrency: 1, counted: 'ledger' } as const
   const limits = Object.fromEntries(streams.map(({ name }) => [name, limit]))
@@ -33,11 +33,11 @@ async function refusals(streams: readonly WindowStream[]): Promise<readonly numb
   const app = { ...blank, windows, limits: { ...blank.limits, ...limits } }
   const engine = settingsOf([app])
   const refused = new Map(streams.map(({ name }) => [name, 0]))
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { operation, target }) => {
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  harness.transport.send = async (_app, { operation, target }) => {
+    const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     const start = Number(new URL(target, 'http://provider').searchParams.get('start_ts'))
-    if (start <= rig.clock.now() / 1_000 - range.availableData / 2) {
+    if (start <= harness.clock.now() / 1_000 - range.availableData / 2) {
       refused.set(operation.limitGroup, refused.get(operation.limitGroup)! + 1)
       return { ok: false, failure: { kind: 'time_range_limit', text: 'too far back' }, timing }
     }
@@ -46,18 +46,18 @@ async function refusals(streams: readonly WindowStream[]): Promise<readonly numb
   const controller = new AbortController()
   const running = new RunningApp({
     context: {
-      ...{ ...rig, app, settings: engine, fence: () => fence, signal: controller.signal },
-      admission: new Admission(rig, engine.deadline),
-      health: createStoreHealth(rig.log, () => {}),
+      ...{ ...harness, app, settings: engine, fence: () => fence, signal: controller.signal },
+      admission: new Admission(harness, engine.deadline),
+      health: createStoreHealth(harness.log, () => {}),
       onFenced: () => {},
     },
     streams,
-    pacers: createPacers(rig),
-    clockOffset: rig.transport.clockOffset.bind(null, 'analytics'),
+    pacers: createPacers(harness),
+    clockOffset: harness.transport.clockOffset.bind(null, 'analytics'),
   })
-  await rig.clock.advance(2 * minute)
+  await harness.clock.advance(2 * minute)
   controller.abort()
-  await rig.clock.advance(minute)
+  await harness.clock.advance(minute)
   await running.done
   return [...refused.values()]
 }

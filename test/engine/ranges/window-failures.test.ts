@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { minute, second } from '../rig.ts'
-import { limits, nowOf, realtime, rigged } from './window-rig.ts'
+import { minute, second } from '../harness.ts'
+import { limits, makeHarness, nowOf, realtime } from './window-harness.ts'
 
 describe('a second that spoils every answer', () => {
   it('becomes a gap, and the rest is read', async () => {
     let spoilt = 0
-    const rig = rigged(({ from, to }) => (from <= spoilt && spoilt < to ? 'malformed' : { items: [] }))
-    spoilt = nowOf(rig) - 3 * 3_600
-    await rig.source.begin()
+    const harness = makeHarness(({ from, to }) =>
+      from <= spoilt && spoilt < to ? 'malformed' : { items: [] },
+    )
+    spoilt = nowOf(harness) - 3 * 3_600
+    await harness.source.begin()
     for (let n = 0; n < 500; n++) {
-      await rig.work()
-      await rig.clock.advance(10 * minute)
+      await harness.work()
+      await harness.clock.advance(10 * minute)
     }
-    const { covered } = rig.progress()
+    const { covered } = harness.progress()
     const isCovered = (second: number) => covered.some(({ from, to }) => from <= second && second < to)
     expect(isCovered(spoilt)).toBe(false)
     expect(isCovered(spoilt - 3_600)).toBe(true)
@@ -27,70 +29,70 @@ describe('a refusal', () => {
     ['time_length_limit', 'timeFrame'],
   ] as const)('%s: the next question asks for less', async (kind, bound) => {
     let refusals = 1
-    const rig = rigged(() => (refusals-- > 0 ? kind : { items: [] }))
-    await rig.source.begin()
+    const harness = makeHarness(() => (refusals-- > 0 ? kind : { items: [] }))
+    await harness.source.begin()
     const ask = async () => {
-      const { requests: jobs } = await rig.source.find()
+      const { requests: jobs } = await harness.source.find()
       // The oldest window meets the bound of the available data, the newest the one of the delay.
       const job = jobs.find(({ purpose }) => purpose === (bound === 'from' ? 'backfill' : 'live'))
       const run = job?.run()
-      await rig.clock.advance(2 * second)
+      await harness.clock.advance(2 * second)
       await run
     }
     await ask()
-    await rig.clock.advance(5 * minute)
-    const beforeRetry = rig.asked.length
+    await harness.clock.advance(5 * minute)
+    const beforeRetry = harness.asked.length
     await ask()
-    const [first, second_] = [rig.asked[0]!, rig.asked[beforeRetry]!]
+    const [first, second_] = [harness.asked[0]!, harness.asked[beforeRetry]!]
     const shift = second_.at - first.at
     if (bound === 'to') expect(second_.to - first.to).toBeLessThan(shift)
     if (bound === 'from') expect(second_.from - first.from).toBeGreaterThan(shift)
     if (bound === 'timeFrame')
       expect(second_.to - second_.from).toBeLessThanOrEqual((first.to - first.from) / 2 + 1)
-    expect(rig.counts.refusals).toEqual([`callSearch ${kind}`])
+    expect(harness.counts.refusals).toEqual([`callSearch ${kind}`])
   })
 
   it.each(['malformed', 'bad_request', 'not_found', 'unexpected_status', 'unexpected_code'] as const)(
     '%s: a question that fails is asked less and less, but again within a tenth of what is available',
     async kind => {
-      const rig = rigged(() => kind)
-      await rig.source.begin()
+      const harness = makeHarness(() => kind)
+      await harness.source.begin()
       for (let n = 0; n < 3 * 24 * 12; n++) {
-        await rig.work()
-        await rig.clock.advance(5 * minute)
+        await harness.work()
+        await harness.clock.advance(5 * minute)
       }
-      const pauses = rig.asked.slice(1).map(({ at }, n) => at - rig.asked[n]!.at)
+      const pauses = harness.asked.slice(1).map(({ at }, n) => at - harness.asked[n]!.at)
       expect(Math.max(...pauses)).toBeLessThanOrEqual(limits.availableData / 10 + 5 * 60)
       expect(pauses.at(-1)).toBeGreaterThan(pauses[0]!)
-      expect(rig.asked.length).toBeLessThanOrEqual(20)
+      expect(harness.asked.length).toBeLessThanOrEqual(20)
     },
   )
 
   it('of the question, after refusals of its range in a row, pauses like the first of its kind', async () => {
     let kind: 'time_length_limit' | 'bad_request' = 'time_length_limit'
-    const rig = rigged(() => kind)
-    await rig.source.begin()
+    const harness = makeHarness(() => kind)
+    await harness.source.begin()
     for (let n = 0; n < 8; n++) {
-      await rig.work()
-      await rig.clock.advance(10 * minute)
+      await harness.work()
+      await harness.clock.advance(10 * minute)
     }
     kind = 'bad_request'
-    await rig.work()
-    const failed = rig.asked.length
-    await rig.clock.advance(5 * minute)
-    await rig.work()
-    expect(rig.asked.length).toBeGreaterThan(failed)
+    await harness.work()
+    const failed = harness.asked.length
+    await harness.clock.advance(5 * minute)
+    await harness.work()
+    expect(harness.asked.length).toBeGreaterThan(failed)
   })
 
   it('is asked again at the cost of repairs, until it is answered', async () => {
     let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'))
-    await rig.source.begin()
-    const [asked] = await rig.work()
+    const harness = makeHarness(() => (isWell ? { items: [] } : 'bad_request'))
+    await harness.source.begin()
+    const [asked] = await harness.work()
     expect(asked).not.toBe('repair')
-    await rig.clock.advance(10 * minute)
+    await harness.clock.advance(10 * minute)
     isWell = true
-    const [again, ...others] = await rig.work()
+    const [again, ...others] = await harness.work()
     expect(again).toBe('repair')
     expect(others).not.toContain('repair')
   })
@@ -102,12 +104,12 @@ describe('questions of a stream that fail together', () => {
 
   it('are all tried as if they were well once one of them is', async () => {
     let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'bad_request'), three)
-    await rig.source.begin()
-    await rig.work()
-    await rig.clock.advance(2 * minute)
+    const harness = makeHarness(() => (isWell ? { items: [] } : 'bad_request'), three)
+    await harness.source.begin()
+    await harness.work()
+    await harness.clock.advance(2 * minute)
     isWell = true
-    const done = await rig.work()
+    const done = await harness.work()
     expect(done.filter(purpose => purpose === 'repair')).toHaveLength(1)
     expect(done.length).toBeGreaterThanOrEqual(3)
   })
@@ -116,20 +118,20 @@ describe('questions of a stream that fail together', () => {
 describe('answers that are all malformed', () => {
   it('give nothing up that could be read later', async () => {
     let isWell = false
-    const rig = rigged(() => (isWell ? { items: [] } : 'malformed'), realtime)
-    await rig.source.begin()
+    const harness = makeHarness(() => (isWell ? { items: [] } : 'malformed'), realtime)
+    await harness.source.begin()
     for (let n = 0; n < 120; n++) {
-      await rig.work()
-      await rig.clock.advance(minute)
+      await harness.work()
+      await harness.clock.advance(minute)
     }
     isWell = true
-    await rig.clock.advance(4 * minute)
-    const before = rig.asked.length
-    await rig.work()
-    expect(rig.store.gaps.filter(({ reason }) => reason === 'refused')).toEqual([])
-    const { covered } = rig.progress()
+    await harness.clock.advance(4 * minute)
+    const before = harness.asked.length
+    await harness.work()
+    expect(harness.store.gaps.filter(({ reason }) => reason === 'refused')).toEqual([])
+    const { covered } = harness.progress()
     expect(covered).toHaveLength(1)
-    expect(covered[0]!.from).toBeLessThan(nowOf(rig) - 38 * 60)
-    expect(rig.asked.length - before).toBeLessThan(8)
+    expect(covered[0]!.from).toBeLessThan(nowOf(harness) - 38 * 60)
+    expect(harness.asked.length - before).toBeLessThan(8)
   })
 })

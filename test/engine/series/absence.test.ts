@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { news, roomLog } from '../fake-streams.ts'
-import { type Asked, hour, minute, second } from '../rig.ts'
+import { type Asked, hour, minute, second } from '../harness.ts'
 import { startApp } from '../start-app.ts'
 
 const plain = { kind: 'not_found', text: 'not here', status: 404 } as const

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { Rooms } from '../../../src/engine/series/rooms.ts'
 import { feed, news, quiz, roomLog } from '../fake-streams.ts'
-import { appOf, createRig, minute, second, settingsOf } from '../rig.ts'
+import { appOf, createHarness, minute, second, settingsOf } from '../harness.ts'
 import { startApp } from '../start-app.ts'
 
 const names = (count: number, kind = 'r') => Array.from({ length: count }, (_, n) => `${kind}${n}`)
 
 describe('more rooms than are remembered', () => {
   it('are not remembered', () => {
-    const { clock } = createRig([])
+    const { clock } = createHarness([])
     const app = appOf('a1', ['app-events', 'room-events'])
     const rooms = new Rooms({
       app,

@@ -5,7 +5,7 @@ import { FakeStore } from '../fake-store.ts'
 
 const second = 1_000
 
-function rigged() {
+function makeHarness() {
   const clock = new VirtualClock()
   const store = new FakeStore(['room-events'])
   const fence = () => ({ shard: 0, owner: 'me', epoch: 1 })
@@ -17,7 +17,7 @@ function rigged() {
 
 describe('a feed that has more to tell than it is asked for', () => {
   it('is a gap as soon as that lasts longer than the provider remembers', async () => {
-    const { clock, gaps, looked } = rigged()
+    const { clock, gaps, looked } = makeHarness()
     await clock.advance(second)
     await gaps.review()
     gaps.heard('all')
@@ -35,7 +35,7 @@ describe('a feed that has more to tell than it is asked for', () => {
 
 describe('an answer of the feed that nobody settled', () => {
   it('is looked for until its request can no longer arrive, and then no more', async () => {
-    const { clock, gaps, looked } = rigged()
+    const { clock, gaps, looked } = makeHarness()
     await clock.advance(second)
     await gaps.review()
     const before = looked()

@@ -5,7 +5,7 @@ import { listPlayers } from '../../../src/provider/players/index.ts'
 import { roomCadence } from '../../../src/streams/parts/cadence.ts'
 import type { SnapshotStream } from '../../../src/streams/stream.ts'
 import { feed, news, roomLog, type Served } from '../fake-streams.ts'
-import { appOf, createRig, fence, second, settingsOf } from '../rig.ts'
+import { appOf, createHarness, fence, second, settingsOf } from '../harness.ts'
 
 /** A list of the whole app; its tokens are the nextIds of these tests. */
 const players: SnapshotStream = {
@@ -37,7 +37,7 @@ const every = { activeEvery: 15 * second, idleEvery: 15 * second, memory: 0, con
 
 /** One app that is read every 15 seconds, with what else follows rooms. */
 function started(others: readonly ('app-events' | 'room-events')[] = []) {
-  const rig = createRig(['room-events'])
+  const harness = createHarness(['room-events'])
   const app = appOf('a1', others)
   const group = {
     ...{ scope: 'key:1', rates: [perSecond(2), perMinute(15)], concurrency: 2 },
@@ -55,14 +55,14 @@ function started(others: readonly ('app-events' | 'room-events')[] = []) {
     claim: async () => [0, 1, 2, 3].map(shard => ({ ...fence, shard })),
     release: async () => {},
   }
-  const engine = new Engine({ ...rig, ownership, settings, streams: [feed, roomLog, players] })
-  const times = () => rig.transport.of('listPlayers').map(({ at }) => at / second)
+  const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog, players] })
+  const times = () => harness.transport.of('listPlayers').map(({ at }) => at / second)
   const stop = async () => {
     const stopped = engine.stop()
-    await rig.clock.advance(settings.drainDeadline)
+    await harness.clock.advance(settings.drainDeadline)
     await stopped
   }
-  return { ...rig, engine, times, stop }
+  return { ...harness, engine, times, stop }
 }
 
 describe('a list of the whole app', () => {

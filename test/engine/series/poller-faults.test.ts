@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../src/engine/ports.ts'
 import { feed, quiz, roomLog, stateNews } from '../fake-streams.ts'
-import { cadence, hour, minute, second } from '../rig.ts'
+import { cadence, hour, minute, second } from '../harness.ts'
 
 import { startApp } from '../start-app.ts'
 

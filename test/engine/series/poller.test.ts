@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { recordings } from '../../../src/provider/classroom/index.ts'
 import type { LogStream } from '../../../src/streams/stream.ts'
 import { feed, news, quiz, roomLog, stateNews } from '../fake-streams.ts'
-import { hour, minute, second } from '../rig.ts'
+import { hour, minute, second } from '../harness.ts'
 
 import { startApp } from '../start-app.ts'
 

@@ -3,33 +3,33 @@ import type { SyncOptions } from '../../../src/engine/series/sync.ts'
 import { type Failure, failureKinds } from '../../../src/provider/errors.ts'
 import type { Page, PageResult } from '../../../src/streams/page.ts'
 import { roomLog } from '../fake-streams.ts'
-import { hour } from '../rig.ts'
-import { rigged } from './sync-rig.ts'
+import { hour } from '../harness.ts'
+import { makeHarness } from './sync-harness.ts'
 
 describe('a reading that is broken off', () => {
   /** A log of four pages, one of which is answered with a failure; nextIds are refused after an end. */
   function broken(failure: Failure | 'throws', stream = roomLog) {
-    const rig = rigged(stream, { cursor: 'end', certain: true })
+    const harness = makeHarness(stream, { cursor: 'end', certain: true })
     const asked = new Set<string | null>()
     const next: Record<string, string> = { null: 'b', b: 'c', c: 'd' }
     let isWell = false
-    rig.learnt.refusedTails = 3
-    rig.transport.answers = ({ nextId }) => {
+    harness.learnt.refusedTails = 3
+    harness.transport.answers = ({ nextId }) => {
       const page = { items: [{ id: Number(nextId === 'd') }], nextId: next[String(nextId)]! }
       if (nextId !== 'c' || isWell) return page
       if (failure !== 'throws') return failure
-      rig.store.fail('commit', new TypeError('a bug'))
+      harness.store.fail('commit', new TypeError('a bug'))
       return page
     }
     const go = async (options: Partial<SyncOptions> = {}) => {
       // Whatever the failure had wait, its pause is over.
-      await rig.clock.advance(2 * hour)
-      return rig.go({ asked, ...options })
+      await harness.clock.advance(2 * hour)
+      return harness.go({ asked, ...options })
     }
     const heal = () => {
       isWell = true
     }
-    return { ...rig, go, heal, reading: asked }
+    return { ...harness, go, heal, reading: asked }
   }
 
   it.each(failureKinds.filter(kind => kind !== 'bad_request' && kind !== 'not_found'))(

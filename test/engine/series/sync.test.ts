@@ -2,26 +2,26 @@ import { describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../../src/engine/ports.ts'
 import { thingsOf } from '../fake-store.ts'
 import { feed, quiz, roomLog } from '../fake-streams.ts'
-import { rigged } from './sync-rig.ts'
+import { makeHarness } from './sync-harness.ts'
 
 const refused = { kind: 'bad_request', text: '', status: 400 } as const
 
 describe('where a sync begins', () => {
   it('a series that nobody knows is made known and read from its beginning', async () => {
-    const { go, asked, store } = rigged()
+    const { go, asked, store } = makeHarness()
     expect(await go()).toMatchObject({ end: 'done' })
     expect(asked()).toEqual([null])
     expect(store.commits).toHaveLength(1)
   })
 
   it('a log is read on from the last nextId', async () => {
-    const { go, asked } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, asked } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     await go()
     expect(asked()).toEqual(['p7'])
   })
 
   it('a log whose room has not been seen for longer than the provider remembers is probed first', async () => {
-    const { go, asked, store } = rigged(roomLog, { cursor: 'p7', certain: false })
+    const { go, asked, store } = makeHarness(roomLog, { cursor: 'p7', certain: false })
     await go()
     expect(asked()).toEqual([null, 'p7'])
     expect(store.commits.map(({ cursor, caughtUp }) => [cursor, caughtUp])).toEqual([
@@ -31,7 +31,7 @@ describe('where a sync begins', () => {
   })
 
   it('a probe that does not tell whose room it is reads no further, and proves nothing', async () => {
-    const { go, asked, store, transport } = rigged(roomLog, { cursor: 'p7', certain: false })
+    const { go, asked, store, transport } = makeHarness(roomLog, { cursor: 'p7', certain: false })
     transport.answers = () => ({ items: [{ id: 1, undecided: true }] })
     expect(await go()).toMatchObject({ end: 'done', undecided: true })
     expect(asked()).toEqual([null])
@@ -39,27 +39,27 @@ describe('where a sync begins', () => {
   })
 
   it('so is the log of a room that has ended long since', async () => {
-    const { go, asked } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, asked } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     await go({ room: 'doubtful' })
     expect(asked()).toEqual([null, 'p7'])
   })
 
   it('the other streams of a room are vouched for by its log', async () => {
-    const { go, asked } = rigged(quiz, { cursor: 'p7', certain: false })
+    const { go, asked } = makeHarness(quiz, { cursor: 'p7', certain: false })
     await go()
     expect(asked()).toEqual(['p7'])
   })
 
   it('a log that says so is read once more from its beginning', async () => {
     const doubted = { ...roomLog, rereads: () => true }
-    const { go, asked } = rigged(doubted, { cursor: 'p7', certain: true })
+    const { go, asked } = makeHarness(doubted, { cursor: 'p7', certain: true })
     await go()
     expect(asked()).toEqual([null])
   })
 
   it('a long reading goes on where it stood, even one from the beginning', async () => {
     const doubted = { ...roomLog, rereads: () => true }
-    const { go, asked, transport } = rigged(doubted, { cursor: 'p7', certain: true })
+    const { go, asked, transport } = makeHarness(doubted, { cursor: 'p7', certain: true })
     transport.answers = ({ nextId }) => ({ items: [], nextId: nextId === 'p7' ? 'p6' : 'p8' })
     expect(await go({ asked: new Set([null, 'p6']) })).toMatchObject({ end: 'looped' })
     expect(asked()).toEqual(['p7'])
@@ -68,7 +68,12 @@ describe('where a sync begins', () => {
 
 describe('a nextId that is refused after the end', () => {
   it('has the log read from its beginning', async () => {
-    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
+    const {
+      go,
+      asked,
+      transport,
+      learnt: tailMemory,
+    } = makeHarness(roomLog, { cursor: 'end', certain: true })
     transport.answers = ({ nextId }) => (nextId === null ? { items: [{ id: 1 }] } : refused)
     expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
     expect(asked()).toEqual(['end', null])
@@ -76,7 +81,12 @@ describe('a nextId that is refused after the end', () => {
   })
 
   it('teaches nothing while the beginning of the log is refused too', async () => {
-    const { go, asked, transport, learnt: tailMemory } = rigged(roomLog, { cursor: 'end', certain: true })
+    const {
+      go,
+      asked,
+      transport,
+      learnt: tailMemory,
+    } = makeHarness(roomLog, { cursor: 'end', certain: true })
     transport.answers = () => refused
     expect(await go()).toMatchObject({ end: 'failed' })
     expect(asked()).toEqual(['end', null])
@@ -84,21 +94,21 @@ describe('a nextId that is refused after the end', () => {
   })
 
   it('is forgiven as soon as another one is accepted', async () => {
-    const { go, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, learnt: tailMemory } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     tailMemory.refusedTails = 2
     await go()
     expect(tailMemory.refusedTails).toBe(0)
   })
 
   it('three times in a row is not asked any more', async () => {
-    const { go, asked, learnt: tailMemory } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, asked, learnt: tailMemory } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     tailMemory.refusedTails = 3
     await go()
     expect(asked()).toEqual([null])
   })
 
   it('after a probe has the log read from its beginning too', async () => {
-    const { go, asked, transport } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, asked, transport } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     transport.answers = ({ nextId }) => (nextId === null ? { items: [] } : refused)
     expect(await go({ room: 'doubtful' })).toMatchObject({ end: 'done' })
     expect(asked()).toEqual([null, 'p7', null])
@@ -107,7 +117,7 @@ describe('a nextId that is refused after the end', () => {
 
 describe('where a sync ends', () => {
   it('a nextId that comes round again is not followed and moves nothing on', async () => {
-    const { go, asked, transport, store, counts } = rigged()
+    const { go, asked, transport, store, counts } = makeHarness()
     const next: Record<string, string> = { null: 'b', b: 'c', c: 'b' }
     transport.answers = ({ nextId }) => ({ items: [{ id: asked().length }], nextId: next[String(nextId)]! })
     expect(await go()).toMatchObject({ end: 'looped', fresh: 3 })
@@ -117,7 +127,7 @@ describe('where a sync ends', () => {
   })
 
   it('a page without items that names itself is the end, and the place is kept for what comes', async () => {
-    const { go, asked, transport, store } = rigged()
+    const { go, asked, transport, store } = makeHarness()
     transport.answers = ({ nextId }) =>
       nextId === null ? { items: [{ id: 1 }], nextId: 'b' } : { items: [], nextId: 'b' }
     expect(await go()).toMatchObject({ end: 'done', fresh: 1 })
@@ -130,7 +140,7 @@ describe('where a sync ends', () => {
   })
 
   it('so is the fifth page without items in a row, whatever each of them names', async () => {
-    const { go, asked, transport, store } = rigged(roomLog, { cursor: 'p0', certain: true })
+    const { go, asked, transport, store } = makeHarness(roomLog, { cursor: 'p0', certain: true })
     let page = 0
     const empty = [1, 2, 4, 5, 6, 7, 8]
     transport.answers = () => ({ items: empty.includes(page) ? [] : [{ id: page }], nextId: `p${++page}` })
@@ -140,7 +150,7 @@ describe('where a sync ends', () => {
   })
 
   it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
-    const { go, transport, store } = rigged(roomLog, { cursor: 'b', certain: true })
+    const { go, transport, store } = makeHarness(roomLog, { cursor: 'b', certain: true })
     transport.answers = () => ({ items: [{ id: 1 }], nextId: 'b' })
     expect(await go()).toMatchObject({ end: 'looped' })
     transport.answers = ({ nextId }) =>
@@ -150,7 +160,7 @@ describe('where a sync ends', () => {
   })
 
   it('after two hundred pages the others have their turn, and what was asked is remembered', async () => {
-    const { go, transport } = rigged()
+    const { go, transport } = makeHarness()
     transport.answers = ({ nextId }) => ({ items: [{ id: 1 }], nextId: String(Number(nextId) + 1) })
     const reading = new Set<string | null>()
     expect(await go({ asked: reading })).toMatchObject({ end: 'more' })
@@ -158,7 +168,7 @@ describe('where a sync ends', () => {
   })
 
   it('a log without an end is given up after ten thousand pages', async () => {
-    const { go, transport } = rigged(roomLog, { cursor: 'x', certain: true })
+    const { go, transport } = makeHarness(roomLog, { cursor: 'x', certain: true })
     let page = 0
     transport.answers = () => ({ items: [{ id: 1 }], nextId: `fresh-${page++}` })
     const asked = new Set(Array.from({ length: 9_900 }, (_, i) => `old-${i}`))
@@ -166,14 +176,14 @@ describe('where a sync ends', () => {
   })
 
   it('a room that the provider does not know is gone', async () => {
-    const { go, transport, counts } = rigged()
+    const { go, transport, counts } = makeHarness()
     transport.answers = () => ({ kind: 'not_found', text: '', status: 404, code: 20404100 })
     expect(await go()).toMatchObject({ end: 'gone' })
     expect(counts.pages).toEqual(['room-events gone'])
   })
 
   it('the feed is asked once a sync, so that what it tells is applied before it is asked again', async () => {
-    const { go, asked, transport, store } = rigged(feed)
+    const { go, asked, transport, store } = makeHarness(feed)
     transport.answers = () => ({ items: [{ id: 1, unfinished: true }] })
     expect(await go()).toMatchObject({ end: 'more', fresh: 1, unfinished: true })
     expect(asked()).toHaveLength(1)
@@ -182,7 +192,7 @@ describe('where a sync ends', () => {
   })
 
   it('when the engine stops, the page in hand is the last', async () => {
-    const { go, asked, transport, controller } = rigged()
+    const { go, asked, transport, controller } = makeHarness()
     transport.answers = ({ nextId }) => {
       if (nextId === 'b') controller.abort()
       return { items: [{ id: 1 }], nextId: nextId === null ? 'b' : 'c' }
@@ -192,7 +202,7 @@ describe('where a sync ends', () => {
   })
 
   it.each(['stale', 'fenced', 'unverified'] as const)('a page that is %s ends the sync', async outcome => {
-    const { go, store, transport } = rigged()
+    const { go, store, transport } = makeHarness()
     transport.answers = () => ({ items: [], nextId: 'b' })
     store.answerNextCommit({ outcome })
     expect(await go()).toMatchObject({ end: outcome === 'stale' ? 'busy' : outcome })
@@ -200,7 +210,7 @@ describe('where a sync ends', () => {
   })
 
   it('bytes that make no page are set aside, and the place is kept', async () => {
-    const { go, store, transport, counts } = rigged(roomLog, { cursor: 'p7', certain: true })
+    const { go, store, transport, counts } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     const body = new TextEncoder().encode('<html>')
     transport.answers = () => ({ kind: 'malformed', text: 'not JSON', body })
     expect(await go()).toMatchObject({ end: 'failed' })
@@ -215,7 +225,7 @@ describe('where a sync ends', () => {
 describe('a row that the database refuses', () => {
   /** The store of these tests refuses things with a negative id when it rehearses. */
   it('is set aside, and the rest of its page is stored', async () => {
-    const { go, store, transport, counts } = rigged()
+    const { go, store, transport, counts } = makeHarness()
     transport.answers = () => ({ items: [{ id: 1 }, { id: -2 }, { id: 3 }] })
     store.fail('commit', new RefusedRows('22P05'))
     expect(await go()).toMatchObject({ end: 'done', fresh: 2 })

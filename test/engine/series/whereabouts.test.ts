@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../../src/provider/errors.ts'
 import { news } from '../fake-streams.ts'
-import { type Asked, fence, minute, second } from '../rig.ts'
+import { type Asked, fence, minute, second } from '../harness.ts'
 import { startApp } from '../start-app.ts'
 
 const regions = ['ap', 'eu']

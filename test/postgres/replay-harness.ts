@@ -18,7 +18,7 @@ type Answer = Partial<Page> & { readonly items: readonly object[] }
 type Name = 'app-events' | 'room-events' | 'popup-quiz' | 'poll'
 
 /** A store, the streams that fill it, and a session that replays it. */
-export interface ReplayRig {
+export interface ReplayHarness {
   readonly db: TestStore
   readonly replay: Replay
   /** Reads an answer as the daemon would, from the beginning of the log unless told, and commits it. */
@@ -35,7 +35,7 @@ export interface ReplayRig {
 const roomColumns =
   'app_id, room_uuid, incarnation, state, state_sequence, started_at, ended_at, valid_from, valid_to'
 
-export async function openReplayRig(): Promise<ReplayRig> {
+export async function openReplayHarness(): Promise<ReplayHarness> {
   const db = await openStore()
   const limits = { lock: 300, total: 20_000 }
   const replay = await openReplay(db.pool, {

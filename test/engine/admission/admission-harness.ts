@@ -3,7 +3,7 @@ import type { GroupLimit } from '../../../src/engine/settings.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { requestLine } from '../../../src/provider/operation.ts'
 import { feed, roomLog } from '../fake-streams.ts'
-import { createRig, fence, second } from '../rig.ts'
+import { createHarness, fence, second } from '../harness.ts'
 
 export const quick: GroupLimit = {
   scope: 'a1',
@@ -14,9 +14,9 @@ export const quick: GroupLimit = {
 export const counted: GroupLimit = { scope: 'a1', rates: [perSecond(2)], concurrency: 1, counted: 'ledger' }
 
 /** Admission between a ledger and a provider that a test plays, with a question of a room and one of the feed. */
-export function rigged() {
-  const rig = createRig([])
-  const admission = new Admission(rig, 30 * second)
+export function makeHarness() {
+  const harness = createHarness([])
+  const admission = new Admission(harness, 30 * second)
   const controller = new AbortController()
   const signal = controller.signal
   const common = { app: 'a1', fence, purpose: 'live', life: 60 * second, signal } as const
@@ -34,5 +34,5 @@ export function rigged() {
       limit: counted,
       ...parts,
     })
-  return { ...rig, ofRoom, ofFeed, controller }
+  return { ...harness, ofRoom, ofFeed, controller }
 }

@@ -7,7 +7,7 @@ import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import type { WorkItem } from '../../../src/streams/page.ts'
 import { type ServedWindow, sessions } from '../fake-windows.ts'
-import { appCounted, createRig, enough, fence, second, settingsOf } from '../rig.ts'
+import { appCounted, createHarness, enough, fence, second, settingsOf } from '../harness.ts'
 
 export const day = 24 * 3_600
 export const limits: RangeLimits = { availableData: day, timeFrame: 3_600, dataDelay: 300 }
@@ -20,21 +20,21 @@ export interface Asked {
 }
 
 /** A source of work items between a store and a provider that a test plays. */
-export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] })) {
-  const rig = createRig([])
+export function makeHarness(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] })) {
+  const harness = createHarness([])
   const app = appCounted('call-details', limits)
   const settings = settingsOf([app])
   const asked: Asked[] = []
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
   const size = { now: 0 }
-  rig.transport.send = async (_app, { target }, _signal, arrived) => {
+  harness.transport.send = async (_app, { target }, _signal, arrived) => {
     await arrived?.(size.now)
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
     const question = { call: query.get('call_id')!, from: from!, to: to!, page: page! }
     asked.push(question)
     const said = answers(question)
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     if (typeof said === 'string')
       return { ok: false, failure: { kind: said, text: said, body: new Uint8Array(9) }, timing }
     return {
@@ -43,19 +43,19 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
       timing,
     }
   }
-  const now = rig.clock.now() / 1_000
+  const now = harness.clock.now() / 1_000
   const controller = new AbortController()
   const context = {
-    ...rig,
+    ...harness,
     ...{ app, settings, fence: () => fence, signal: controller.signal },
-    admission: new Admission(rig, settings.deadline),
-    health: createStoreHealth(rig.log, () => {}),
+    admission: new Admission(harness, settings.deadline),
+    health: createStoreHealth(harness.log, () => {}),
     onFenced: () => {},
     onRooms: () => {},
     onWork: () => {},
     onRecovered: () => {},
   }
-  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const rules = createRangeRules(limits, harness.clock, harness.transport.clockOffset.bind(null, 'analytics'))
   const source = new ItemSource({
     context,
     stream: sessions,
@@ -65,7 +65,7 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
     shortage: enough,
   })
   const put = (key: string, age: number, parts: Partial<WorkItem> = {}, more: Partial<OpenItem> = {}) =>
-    rig.store.putItem(
+    harness.store.putItem(
       {
         stream: 'call-sessions',
         key,
@@ -86,9 +86,9 @@ export function rigged(answers: (asked: Asked) => ServedWindow | FailureKind = (
       if (!job) return purposes
       purposes.push(job.purpose)
       const run = job.run()
-      await rig.clock.advance(second)
+      await harness.clock.advance(second)
       await run
     }
   }
-  return { ...rig, source, put, work, asked, now, size }
+  return { ...harness, source, put, work, asked, now, size }
 }

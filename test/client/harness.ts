@@ -14,7 +14,7 @@ export interface Sent {
 export type Reaction = object | FailureKind | Failure
 
 /** A world of fakes on a clock that only a test moves. */
-export function createRig() {
+export function createHarness() {
   const clock = new VirtualClock()
   const sent: Sent[] = []
   const settled: string[] = []

@@ -7,7 +7,7 @@ import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import type { WindowSettings } from '../../../src/streams/stream.ts'
 import { calls, type ServedWindow } from '../fake-windows.ts'
-import { appCounted, createRig, fence, minute, second, settingsOf } from '../rig.ts'
+import { appCounted, createHarness, fence, minute, second, settingsOf } from '../harness.ts'
 
 export const day = 24 * 3_600
 export const limits: RangeLimits = { availableData: 3 * day, timeFrame: 8 * 3_600, dataDelay: 60 }
@@ -40,22 +40,22 @@ export const realtime = {
 } as const
 
 /** A window source of one stream between a store and a provider that a test plays. */
-export function rigged(
+export function makeHarness(
   answers: Answers = () => ({ items: [] }),
   { limits, settings }: { readonly limits: RangeLimits; readonly settings: WindowSettings } = ofCalls,
 ) {
-  const rig = createRig([])
+  const harness = createHarness([])
   const app = appCounted('call-search', limits)
   const engine = settingsOf([app])
   const asked: { from: number; to: number; page: number; at: number }[] = []
-  rig.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
-  rig.transport.send = async (_app, { target }) => {
+  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  harness.transport.send = async (_app, { target }) => {
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
     const question = { from: from!, to: to!, page: page! }
-    asked.push({ ...question, at: rig.clock.now() / 1_000 })
+    asked.push({ ...question, at: harness.clock.now() / 1_000 })
     const said = answers(question)
-    const timing = { receivedAt: rig.clock.now(), elapsed: 0 }
+    const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
     return {
       ok: true,
@@ -66,16 +66,16 @@ export function rigged(
   const controller = new AbortController()
   const heard: string[] = []
   const context = {
-    ...rig,
+    ...harness,
     ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
-    admission: new Admission(rig, engine.deadline),
-    health: createStoreHealth(rig.log, () => {}),
+    admission: new Admission(harness, engine.deadline),
+    health: createStoreHealth(harness.log, () => {}),
     onFenced: () => heard.push('fenced'),
     onRooms: () => heard.push('rooms'),
     onWork: () => heard.push('work'),
     onRecovered: () => source.trust(),
   }
-  const rules = createRangeRules(limits, rig.clock, rig.transport.clockOffset.bind(null, 'analytics'))
+  const rules = createRangeRules(limits, harness.clock, harness.transport.clockOffset.bind(null, 'analytics'))
   const choice = createLiveChoice(context, rules.now)
   const source = new WindowSource({
     ...{ context, stream: calls, settings, choice, rules },
@@ -87,16 +87,16 @@ export function rigged(
     const done: string[] = []
     for (;;) {
       const found = source.find()
-      await rig.clock.advance(0)
+      await harness.clock.advance(0)
       const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
       if (!job) return done
       done.push(job.purpose)
       const run = job.run()
-      await rig.clock.advance(second)
+      await harness.clock.advance(second)
       await run
     }
   }
-  return { ...rig, source, work, asked, rules, heard, progress: () => rig.store.window('calls', '') }
+  return { ...harness, source, work, asked, rules, heard, progress: () => harness.store.window('calls', '') }
 }
 
-export const nowOf = (rig: ReturnType<typeof rigged>) => rig.clock.now() / 1_000
+export const nowOf = (harness: ReturnType<typeof makeHarness>) => harness.clock.now() / 1_000

@@ -229,7 +229,7 @@ export const enough: Shortage = { look: async () => {}, isShort: () => false, le
 export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
-export function createRig(roomStreams: readonly StreamName[]) {
+export function createHarness(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
   const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], backlog: [] }
   const said: string[] = []

@@ -4,24 +4,24 @@ import { createHeard } from '../../../src/engine/series/feed.ts'
 import { type SyncOptions, syncSeries } from '../../../src/engine/series/sync.ts'
 import type { CursorStream } from '../../../src/streams/stream.ts'
 import { roomLog } from '../fake-streams.ts'
-import { appOf, createRig, fence, minute, settingsOf } from '../rig.ts'
+import { appOf, createHarness, fence, minute, settingsOf } from '../harness.ts'
 
 /** One series between a store and a provider that a test plays; `go` runs one sync of it. */
-export function rigged(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
-  const rig = createRig(['room-events', 'popup-quiz'])
+export function makeHarness(stream: CursorStream = roomLog, progress?: Partial<Progress>) {
+  const harness = createHarness(['room-events', 'popup-quiz'])
   const app = appOf('a1', ['app-events', 'room-events', 'popup-quiz'])
   const settings = settingsOf([app])
   const controller = new AbortController()
   const series = stream.scope === 'app' ? '' : 'algebra'
-  if (progress) rig.store.put(stream.name, series, progress)
+  if (progress) harness.store.put(stream.name, series, progress)
   const heard = createHeard()
   const tailMemory = { refusedTails: 0, heard: () => heard }
   const context = {
-    ...rig,
+    ...harness,
     ...{ app, settings, stream, series, fence },
     purpose: 'live' as const,
     signal: controller.signal,
-    admission: new Admission(rig, settings.deadline),
+    admission: new Admission(harness, settings.deadline),
   }
   const go = async (options: Partial<SyncOptions> = {}) => {
     const result = syncSeries(context, {
@@ -31,9 +31,9 @@ export function rigged(stream: CursorStream = roomLog, progress?: Partial<Progre
       ...options,
     })
     result.catch(() => {})
-    await rig.clock.advance(minute)
+    await harness.clock.advance(minute)
     return result
   }
-  const asked = () => rig.transport.asked.map(({ nextId }) => nextId)
-  return { ...rig, go, learnt: tailMemory, controller, asked }
+  const asked = () => harness.transport.asked.map(({ nextId }) => nextId)
+  return { ...harness, go, learnt: tailMemory, controller, asked }
 }
