@@ -12,6 +12,8 @@ export interface GapContext {
   readonly areDense: boolean
   /** What happened by then has been read in the end. */
   readonly until: number
+  /** The room ended so long ago that the provider need not know it any more: nobody asks about it again. */
+  readonly isOld: (room: TrueRoom) => boolean
 }
 
 /** A log with more holes is not numbered densely. */
@@ -64,7 +66,7 @@ function faultOf(
   gap: StoredGap,
   room: TrueRoom,
   kept: ReadonlySet<bigint>,
-  { isEnd }: GapContext,
+  { isEnd, isOld }: GapContext,
 ): string | undefined {
   const { stream, reason, state, from, to } = gap
   if (stream !== 'room-events') return 'no stream of sequences'
@@ -80,7 +82,7 @@ function faultOf(
     return isThere(from - 1n) && isThere(to + 1n) ? undefined : 'does not reach from neighbour to neighbour'
   }
   const isGone = room.destroyedAt !== undefined || room.muted
-  if (state === 'open') return isEnd && !isGone ? owed : undefined
+  if (state === 'open') return isEnd && !isGone && !isOld(room) ? owed : undefined
   if (!isGone) return 'lost, and the provider serves the room'
   if ([...kept].some(sequence => within(sequence, gap))) return 'lost, and some of it is stored'
   const isBound = (from === 1n || kept.has(from - 1n)) && kept.has(to + 1n)
@@ -114,11 +116,12 @@ function faultOfWaiting(gap: StoredGap, { waiting, stored }: GapContext): string
 /** Of a log that is served, and so has been read again and again, each hole is told of. */
 function missingHoles(
   place: string,
-  { events, isServed }: TrueRoom,
+  room: TrueRoom,
   gaps: readonly StoredGap[],
-  { isEnd, areDense, until }: GapContext,
+  { isEnd, areDense, until, isOld }: GapContext,
 ): readonly Finding[] {
-  if (!isEnd || !isServed || !areDense) return []
+  const { events, isServed } = room
+  if (!isEnd || !isServed || !areDense || isOld(room)) return []
   const read = events.filter(({ at }) => at <= until)
   const sequences = read.map(({ sequence }) => BigInt(sequence)).sort((a, b) => (a < b ? -1 : 1))
   const holes = sequences.flatMap((to, n) => {

@@ -37,6 +37,8 @@ export async function examineClassroom(examination: Examination): Promise<readon
     if (isWaiting && !isOn('room-events')) return true
     return gaps.some(gap => covers(gap, room, event, isWaiting))
   }
+  const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
+  const isOld = ({ endedAt }: TrueRoom) => endedAt !== undefined && end - endedAt > shareRemembered * memory
   const isRead = (room: TrueRoom, stream: string, at: number) =>
     isEnd && isOn(stream) && !room.muted && at <= end - lag && (room.isServed || !examination.isInterrupted)
   return [
@@ -66,10 +68,11 @@ export async function examineClassroom(examination: Examination): Promise<readon
       isEnd: isEnd && isOn('room-events'),
       areDense: sandbox.settings.switches.sequenceScope === 'room',
       until: end - lag,
+      isOld,
     }),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineLetters(examination, rooms, isRead)),
-    ...(await examineComplete(examination, rooms, stored, isExcused)),
+    ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]
 }
@@ -78,6 +81,8 @@ const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
 
 /** Where the world goes on to the end, what happened so late need not have been read, ms: an idle room waits five minutes. */
 const longestUnread = 6 * 60_000
+/** Of the time for which the provider knows a room that ended: for so much of it at least it is asked about. */
+const shareRemembered = 0.7
 /** Files of a recording come without an event, after this at most, ms. */
 const longestFiling = 10 * 60_000
 

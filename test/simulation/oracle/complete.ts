@@ -26,7 +26,13 @@ export async function examineComplete(
   examination: Examination,
   rooms: readonly TrueRoom[],
   stored: StoredSchema,
-  isExcused: (room: TrueRoom, event: TrueRoom['events'][number]) => boolean,
+  {
+    isExcused,
+    isOld,
+  }: {
+    readonly isExcused: (room: TrueRoom, event: TrueRoom['events'][number]) => boolean
+    readonly isOld: (room: TrueRoom) => boolean
+  },
 ): Promise<readonly Finding[]> {
   const { rows, isEnd, isInterrupted, healed } = examination
   const told = await rows<Told>(
@@ -59,7 +65,8 @@ export async function examineComplete(
         findings.push({ kind: 'complete', text: `${place} ${stream}: said to be, and lacks ${missing}` })
       const isOver = room.isServed && room.state === 3 && (room.events.at(-1)?.at ?? 0) < healed
       const isWhole = !missingOf(room, stream, { place, kept, until: healed, numbered, isExcused })
-      if (isEnd && isOver && isWhole && !row.complete)
+      const isOpen = row.reason === 'gap' && isOld(room)
+      if (isEnd && isOver && isWhole && !row.complete && !isOpen)
         findings.push({
           kind: 'complete',
           text: `${place} ${stream}: whole, and not said to be: ${row.reason}`,

@@ -77,7 +77,7 @@ it(
       found.unread = await after(`update ingest.progress set caught_up_at = null where stream = 'poll'`)
       passed = await missed(examination, examineClassroom, 'classroom')
     }
-    await runSimulation({ seed: 1, length: 14 * minutes, cloneDatabase, inspect })
+    await runSimulation({ seed: 1, length: 10 * minutes, cloneDatabase, inspect })
     expect(found.nothing).toEqual([])
     expect(found.wide).toContainEqual(
       expect.stringMatching(/^gap: .*(events are in it|neighbour to neighbour)/),
