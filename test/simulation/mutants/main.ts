@@ -18,12 +18,12 @@ import {
   unfit,
   type Verdict,
 } from './play.ts'
-import { simulationsOf } from './simulations.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const usage = `npm run sim:mutants -- [--mutant NAME ...] [--seeds K] [--jobs N] [--minutes M] [--resume FILE] [--json]
+const usage = `npm run sim:mutants -- [--mutant NAME ...] [--seeds K] [--days D] [--jobs N] [--minutes M] [--resume FILE] [--json]
 Plants bugs in a copy of the code, one at a time, and plays seeds until the simulation finds something.
-mutant: these alone. seeds: so many at most for each, 20 unless told. jobs: plants at a time.
+mutant: these alone. seeds: so many at most for each, 20 unless told. days: how long
+each is played. jobs: plants at a time.
 minutes: stops then; which plants come first depends on the commit. resume: a record of what was played for this
 commit; what stands in it is not played again.
 Ends with 1 where one escaped, none was played, or a seed fails without a plant too, and with 2 where nothing can be said.`
@@ -34,6 +34,7 @@ const longestRun = 20 * 60_000
 interface Arguments {
   readonly chosen: readonly Plant[]
   readonly seeds: number
+  readonly days: string
   readonly jobs: number
   readonly minutes: number
   readonly resume: string | undefined
@@ -47,13 +48,14 @@ function readArguments(commit: string): Arguments {
     options: {
       mutant: { type: 'string', multiple: true, default: [] },
       seeds: { type: 'string', default: '20' },
+      days: { type: 'string', default: '0.1' },
       jobs: { type: 'string', default: '1' },
       minutes: { type: 'string' },
       resume: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
-  const { mutant, resume, json } = values
+  const { mutant, days, resume, json } = values
   const [seeds, jobs, minutes] = [values.seeds, values.jobs, values.minutes ?? 'Infinity'].map(Number) as [
     number,
     number,
@@ -61,18 +63,18 @@ function readArguments(commit: string): Arguments {
   ]
   const unknown = mutant.find(name => !plants.some(plant => plant.name === name))
   if (unknown !== undefined) throw new UsageError(`there is no plant ${unknown}`)
-  if (!(seeds >= 1) || !(jobs >= 1) || !(minutes > 0)) throw new UsageError(usage)
+  if (!(seeds >= 1) || !(jobs >= 1) || !(minutes > 0) || !(Number(days) > 0)) throw new UsageError(usage)
   const ordered = values.minutes === undefined ? plants : rotated(plants, commit)
   const chosen = mutant.length === 0 ? ordered : plants.filter(({ name }) => mutant.includes(name))
-  return { chosen, seeds, jobs, minutes, resume, json }
+  return { chosen, seeds, days, jobs, minutes, resume, json }
 }
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Runs a program of the copy to its end. */
-function run(folder: string, args: readonly string[], env: NodeJS.ProcessEnv, signal: AbortSignal) {
+/** Runs a program of a copy to its end. */
+function runIn(env: NodeJS.ProcessEnv, signal: AbortSignal, folder: string, args: readonly string[]) {
   const { promise, resolve } = Promise.withResolvers<Played>()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(longestRun)])
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -90,16 +92,15 @@ function run(folder: string, args: readonly string[], env: NodeJS.ProcessEnv, si
 }
 
 /** Plays a seed in the planted copy, or in the one that is as the code is. */
-function playIn(planted: Copy, well: Copy, env: NodeJS.ProcessEnv, signal: AbortSignal): Play {
-  return async (plant, seed, isPlanted) => {
-    let last: Played = { exitCode: 0, said: '' }
-    for (const args of simulationsOf(plant, seed)) {
-      if (signal.aborted) break
-      const played = await run((isPlanted ? planted : well).folder, args, env, signal)
-      if (played.exitCode === 1) return played
-      if (played.exitCode !== 0) last = played
-    }
-    return last
+function playIn(
+  planted: Copy,
+  well: Copy,
+  days: string,
+  run: (folder: string, args: readonly string[]) => Promise<Played>,
+): Play {
+  return (seed, isPlanted) => {
+    const args = ['test/simulation/main.ts', '--seed', `${seed}`, '--days', days, '--once']
+    return run((isPlanted ? planted : well).folder, args)
   }
 }
 
@@ -135,7 +136,7 @@ function tryAll(copy: Copy): void {
 
 async function main(): Promise<number> {
   const commit = codeName()
-  const { chosen, seeds, jobs, minutes, resume, json } = readArguments(commit)
+  const { chosen, seeds, days, jobs, minutes, resume, json } = readArguments(commit)
   const began = systemClock.monotonic()
   const passed = () => (systemClock.monotonic() - began) / 60_000
   const ended = new AbortController()
@@ -157,7 +158,7 @@ async function main(): Promise<number> {
     const work = async () => {
       const copy = copyTree(root)
       copies.push(copy)
-      const play = playIn(copy, well, env, signal)
+      const play = playIn(copy, well, days, (folder, args) => runIn(env, signal, folder, args))
       for (let plant = left.shift(); plant && !signal.aborted; plant = left.shift()) {
         copy.plant(plant)
         const ports = { play, baseline, now: systemClock.monotonic, signal }

@@ -42,7 +42,6 @@ export const ownership: readonly Plant[] = [
     says: 'answers of the feed that a former owner asked for and never stored are no gaps',
     group: 'ownership',
     from: 'contract',
-    about: 'classroom',
     file: 'src/postgres/gaps.ts',
     find: `and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock())`,
     put: `and d.outcome = 'unread'`,
@@ -81,7 +80,6 @@ export const ownership: readonly Plant[] = [
     says: 'what the feed may have handed out is set down by whoever asks',
     group: 'ownership',
     from: 'code',
-    about: 'classroom',
     file: 'src/postgres/gaps.ts',
     find: `const owned = \`exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)\``,
@@ -93,7 +91,6 @@ export const ownership: readonly Plant[] = [
     says: 'a process that owns the shard no more goes on to move items of the work queue',
     group: 'ownership',
     from: 'code',
-    about: 'analytics',
     file: 'src/postgres/work-queue.ts',
     find: '  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`',
     put: '  where o.shard = :shard for share)`',
@@ -112,7 +109,6 @@ export const ownership: readonly Plant[] = [
     says: 'a process that begins does not look for answers that one before it left unread',
     group: 'ownership',
     from: 'code',
-    about: 'classroom',
     file: 'src/engine/series/feed.ts',
     find: `  let isSuspect = true
 `,
@@ -124,7 +120,6 @@ export const ownership: readonly Plant[] = [
     says: 'rooms are asked about while nothing can be stored',
     group: 'ownership',
     from: 'code',
-    about: 'classroom',
     file: 'src/engine/series/poller.ts',
     find: `    if (health.state() === 'down') return
     for (const schedule`,

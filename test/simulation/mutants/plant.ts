@@ -14,12 +14,8 @@ export interface Plant extends Edit {
   readonly group: Group
   /** Chosen from the provider's documents and ARCHITECTURE alone, or with the code before one's eyes. */
   readonly from: 'contract' | 'code'
-  /** The API whose streams it ails; all where none is said. */
-  readonly about?: 'classroom' | 'analytics' | 'players'
   /** Further places without which the bug would be none. */
   readonly also?: readonly Edit[]
-  /** What a run must be like for the bug to matter, as name=value: positions of switches, sizes of the world. */
-  readonly demands?: readonly string[]
 }
 
 export const groups = [

@@ -7,13 +7,16 @@ function plantNamed(name: string, from: Plant['from'] = 'contract'): Plant {
 }
 
 const well: Played = { exitCode: 0, said: 'seed 1: well\n' }
-const wrong: Played = { exitCode: 1, said: 'seed 3: FAILED; 12 events\n  lost: 2\n    event 7 of room a\n' }
+const wrong: Played = {
+  exitCode: 1,
+  said: 'seed 3: FAILED (2); 12 events\n  lost event 7 of room a\n  and 1 more\n',
+}
 const crash: Played = { exitCode: 1, said: 'TypeError: cannot read\n    at main.ts:1:1\n' }
 
 describe('what a run shows', () => {
   it.each([
     ['a run that ends well', well, { kind: 'passed' }],
-    ['a run that found something', wrong, { kind: 'found', finding: 'lost: 2 event 7 of room a' }],
+    ['a run that found something', wrong, { kind: 'found', finding: 'lost event 7 of room a' }],
     [
       'one line alone',
       { exitCode: 1, said: 'FAILED: gaps 3\n' },
@@ -40,11 +43,11 @@ describe('the verdict on a plant', () => {
 
   it('is that of the first seed that finds something', async () => {
     const asked: string[] = []
-    const verdict = await judged(async (_, seed, isPlanted) => {
+    const verdict = await judged(async (seed, isPlanted) => {
       asked.push(`${seed} ${isPlanted ? 'planted' : 'well'}`)
       return isPlanted && seed === 3 ? wrong : well
     })
-    expect(verdict).toMatchObject({ caught: true, seeds: 3, text: 'seed 3: lost: 2 event 7 of room a' })
+    expect(verdict).toMatchObject({ caught: true, seeds: 3, text: 'seed 3: lost event 7 of room a' })
     expect(asked).toEqual(['1 planted', '2 planted', '3 planted', '3 well'])
   })
 
@@ -53,7 +56,7 @@ describe('the verdict on a plant', () => {
   })
 
   it('says why seeds told nothing, and does not count them as caught', async () => {
-    const verdict = await judged(async (_, seed) => (seed === 2 ? crash : well))
+    const verdict = await judged(async seed => (seed === 2 ? crash : well))
     expect(verdict).toMatchObject({
       caught: false,
       text: expect.stringContaining('seed 2 ended with exit 1'),
@@ -62,10 +65,10 @@ describe('the verdict on a plant', () => {
 
   it('passes over a seed that fails without the plant too', async () => {
     const baseline = new Map()
-    const play: Play = async (_, seed, isPlanted) => (seed === 1 || (isPlanted && seed === 2) ? wrong : well)
+    const play: Play = async (seed, isPlanted) => (seed === 1 || (isPlanted && seed === 2) ? wrong : well)
     const ports = { play, baseline, now: () => 0, signal: never }
     expect(await judge(plant, { first: 1, most: 5 }, ports)).toMatchObject({ caught: true, seeds: 2 })
-    expect(await unfit(baseline)).toEqual([expect.stringContaining('lost: 2')])
+    expect(await unfit(baseline)).toEqual([expect.stringContaining('lost event 7')])
   })
 
   it('is none where time is up', async () => {
@@ -79,7 +82,7 @@ describe('the verdict on a plant', () => {
 
   it('asks each seed once what it shows without a plant', async () => {
     let asked = 0
-    const play: Play = async (_, _seed, isPlanted) => {
+    const play: Play = async (_, isPlanted) => {
       if (!isPlanted) asked += 1
       return isPlanted ? wrong : well
     }

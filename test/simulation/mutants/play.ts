@@ -8,8 +8,8 @@ export interface Played {
   readonly said: string
 }
 
-/** Plays one seed of a run as the plant demands it. `planted`: with the bug. */
-export type Play = (plant: Plant, seed: number, planted: boolean) => Promise<Played>
+/** Plays one seed. `planted`: with the bug. */
+export type Play = (seed: number, planted: boolean) => Promise<Played>
 
 /** `found`: something is not as it must be; `broken`: the simulation did not come to its end, which says nothing. */
 export type Outcome =
@@ -17,21 +17,21 @@ export type Outcome =
   | { readonly kind: 'found'; readonly finding: string }
   | { readonly kind: 'broken'; readonly why: string }
 
-/** The line that tells that a run failed, and the lines that tell of what. */
+/** The line that tells that a run failed; the first finding stands below it. */
 const failed = /\bFAILED\b/
-const told =
-  /^\s*(?:lost|duplicate|different|gap|complete|limit|debit|owed|metric|breaches)\b[^\n]*(?:\n {4}.*)?/m
 const longestFinding = 160
 
 /** What a run shows. A process that dies without saying what it found has found nothing. */
 export function outcomeOf({ exitCode, said }: Played): Outcome {
   if (exitCode === 0) return { kind: 'passed' }
-  const line = said.split('\n').find(each => failed.test(each))
-  if (exitCode !== 1 || line === undefined) {
+  const lines = said.split('\n')
+  const place = lines.findIndex(line => failed.test(line))
+  if (exitCode !== 1 || place < 0) {
     const last = said.trimEnd().split('\n').at(-1) ?? ''
     return { kind: 'broken', why: `exit ${exitCode}: ${short(last)}` }
   }
-  return { kind: 'found', finding: short(told.exec(said)?.[0] ?? line) }
+  const below = lines[place + 1] ?? ''
+  return { kind: 'found', finding: short(/^\s+\S/.test(below) ? below : lines[place]!) }
 }
 
 function short(text: string): string {
@@ -49,8 +49,8 @@ export interface Verdict {
   readonly text: string
 }
 
-/** What is known of seeds without a plant, by what the run is like. */
-export type Baseline = Map<string, Promise<Outcome>>
+/** What is known of seeds without a plant. */
+export type Baseline = Map<number, Promise<Outcome>>
 
 export interface JudgePorts {
   readonly play: Play
@@ -74,11 +74,11 @@ export async function judge(
   const seconds = () => Math.round((now() - began) / 1_000)
   const broken = new Map<string, number>()
   for (let seed = first; seed < first + most; seed++) {
-    const outcome = outcomeOf(await play(plant, seed, true))
+    const outcome = outcomeOf(await play(seed, true))
     if (signal.aborted) return undefined
     if (outcome.kind === 'broken') broken.set(outcome.why, seed)
     if (outcome.kind !== 'found') continue
-    const well = await withoutPlant(plant, seed, ports)
+    const well = await withoutPlant(seed, ports)
     if (signal.aborted) return undefined
     if (well.kind !== 'passed') continue
     return {
@@ -94,27 +94,27 @@ export async function judge(
 }
 
 async function withoutPlant(
-  plant: Plant,
   seed: number,
   { play, baseline, signal }: Pick<JudgePorts, 'play' | 'baseline' | 'signal'>,
 ): Promise<Outcome> {
-  const key = JSON.stringify([plant.about, plant.demands, seed])
-  const outcome = baseline.get(key) ?? play(plant, seed, false).then(outcomeOf)
-  baseline.set(key, outcome)
+  const outcome = baseline.get(seed) ?? play(seed, false).then(outcomeOf)
+  baseline.set(seed, outcome)
   const known = await outcome
   // What was broken off says nothing of the seed.
-  if (signal.aborted) baseline.delete(key)
+  if (signal.aborted) baseline.delete(seed)
   return known
 }
 
 /** Seeds that do not pass without a plant either. */
 export async function unfit(baseline: Baseline): Promise<readonly string[]> {
   const outcomes = await Promise.all(
-    [...baseline].map(async ([run, outcome]) => ({ run, outcome: await outcome })),
+    [...baseline].map(async ([seed, outcome]) => ({ seed, outcome: await outcome })),
   )
-  return outcomes.flatMap(({ run, outcome }) => {
+  return outcomes.flatMap(({ seed, outcome }) => {
     if (outcome.kind === 'passed') return []
-    return [`without a plant ${run} ends with ${outcome.kind === 'found' ? outcome.finding : outcome.why}`]
+    return [
+      `without a plant seed ${seed} ends with ${outcome.kind === 'found' ? outcome.finding : outcome.why}`,
+    ]
   })
 }
 
