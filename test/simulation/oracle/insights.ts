@@ -78,11 +78,13 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   const values = served.map(asked => trueValue(truth, series, row.at, asked))
   const wrong = (column: string, is: unknown, should: unknown) =>
     found.add('different', `${nameOf(series)} ${column}`, `${say(row.at)}: ${is} instead of ${should}`)
-  // Of answers that are stored already the last one counts; where a process was killed, none need be.
+  // Of answers that are stored already the last one counts. Where processes were killed, stood still or had wrong clocks,
+  // any may be the last that is stored, and nobody knows when that was.
   const settled = served.findLastIndex(({ time }) => time < end - longestStoring * 1_000)
   const counting = isInterrupted ? served : served.slice(Math.max(0, settled))
   const told = counting.some(({ time }, n) => {
-    const isNear = row.fetched >= time / 1_000 - 1 && row.fetched <= time / 1_000 + longestStoring
+    const isNear =
+      isInterrupted || (row.fetched >= time / 1_000 - 1 && row.fetched <= time / 1_000 + longestStoring)
     return isNear && values[served.length - counting.length + n] === row.value
   })
   if (!told)
