@@ -31,7 +31,10 @@ export interface DemoOptions {
   readonly only?: readonly Service[]
 }
 
-/** How long the daemon may take for the rest once the world stands still, ms: at the end of its time, and when told to stop. */
+/**
+ * How long none of the rest may come once the world stands still, ms: at the end of its time, and when told to stop. While
+ * some of it comes, the machine is slow and nothing is lost.
+ */
 const timeout = { timeUp: 20_000, told: 8_000 } as const
 
 /** A call that began longer than this before the demo, ms, could be found in a search all the time. */
@@ -194,7 +197,7 @@ function recently({ sandbox, speed, origin }: World): number {
   return Math.max(origin, sandbox.universe.now() - 10_000 * speed)
 }
 
-/** Lets the world stand still, waits until the daemon has everything, patience ends or nobody looks, and counts. */
+/** Lets the world stand still, waits until the daemon has everything, brings no more or nobody looks, and counts. */
 async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
   const { judge, screen, pool, world } = scene
   const { sandbox, app, origin, services, speed } = world
@@ -211,11 +214,13 @@ async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
       : judge.noDifference
     return judge.addDifferences(await compare(), players)
   }
-  const giveUp = systemClock.monotonic() + timeoutMs
   let difference: Difference = await check()
+  let giveUp = systemClock.monotonic() + timeoutMs
   while (difference.lost > 0 && systemClock.monotonic() < giveUp && !outputLost.aborted) {
     await systemClock.sleep(250)
+    const { lost } = difference
     difference = await check()
+    if (difference.lost < lost) giveUp = systemClock.monotonic() + timeoutMs
   }
   const lag = await judge.readLag(pool, world, origin)
   const { requests, violations } = sandbox.status()
