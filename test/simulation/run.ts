@@ -81,6 +81,7 @@ class Run {
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
   #server!: Server
+  readonly #rewound: { readonly from: number; readonly to: number }[] = []
   #boots = 0
   #isHealing = false
 
@@ -187,9 +188,11 @@ class Run {
     )
     this.#nowAndThen('failover', 4 * 60 * minute, async random => {
       await this.#server.replicate()
-      this.kernel.after(random.next() ** 2 * 20 * second, undefined, () =>
-        this.#server.failOver(Math.ceil(random.next() * 20 * second)),
-      )
+      const from = start + this.kernel.now
+      this.kernel.after(random.next() ** 2 * 20 * second, undefined, () => {
+        this.#rewound.push({ from, to: start + this.kernel.now })
+        return this.#server.failOver(Math.ceil(random.next() * 20 * second))
+      })
     })
     this.#nowAndThen('hand-over', 60 * minute, async random => {
       const slot = `slot${Math.floor(random.next() * this.#drawn.processes)}`
@@ -260,7 +263,7 @@ class Run {
         plan,
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
-      isShared: true,
+      ...{ isShared: true, rewound: this.#rewound },
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }
     await this.#server.setTime()

@@ -41,6 +41,8 @@ export interface Examination {
   readonly isInterrupted: boolean
   /** Healing is over: whatever could be had must be there. */
   readonly isEnd: boolean
+  /** Between these moments what was stored was lost with the history of the database. */
+  readonly rewound?: readonly { readonly from: number; readonly to: number }[]
   /** Others make and delete players too, with the same credentials. */
   readonly isShared?: boolean
   /** Streams that are on, of a run that has not all of them. */

@@ -2,19 +2,23 @@ import type { Notice, TruePlayer } from '../../../sandbox/src/index.ts'
 import type { Examination, Finding } from './examination.ts'
 import { compareTable, type ExpectedRow, oneOf, Rule, type StoredTable } from './rows.ts'
 
+/** Who sends one waits so long for its answer, ms. */
+const longestWait = 10_000
+
 /** Every notification that was accepted is kept once and as it was told, and none that was not sent. */
 export function examineNotices(
-  { sandbox, apps, end }: Examination,
+  { sandbox, apps, end, rewound = [] }: Examination,
   notifications: StoredTable,
 ): readonly Finding[] {
   const expected = new Map<string, ExpectedRow>()
+  const isLost = (at: number) => rewound.some(({ from, to }) => from - longestWait <= at && at <= to)
   for (const { id: app } of apps) {
     const players = new Map(sandbox.players(app).map(player => [player.id, player]))
     for (const notice of sandbox.notices(app)) {
       if (notice.sentAt.length === 0) continue
       const { noticeId, eventType, playerId, sentAt, outcome } = notice
       expected.set(`${app} ${noticeId}`, {
-        isDue: outcome === 'delivered',
+        isDue: outcome === 'delivered' && !sentAt.some(isLost),
         cells: {
           event_type: eventType,
           player_id: playerId,

@@ -7,6 +7,8 @@ import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type Stored
 const longestUnseen = 90_000
 /** An answer may be on its way, and its commit after it, for as long as this, ms; longer where a process stood still. */
 const onItsWay = 60_000
+/** From when a request is sent to when it arrives, ms: its grant lives for two seconds, and the network delays by ten. */
+const toArrive = 12_000
 const longestStall = 5 * 60_000
 
 interface Context {
@@ -145,7 +147,7 @@ function hasList(
   within: { readonly from: number; readonly to: number; readonly value: number; readonly late: number },
 ): boolean {
   const { from, to, value, late } = within
-  return lists.some(time => time >= from && time <= to && time <= value && value <= time + late)
+  return lists.some(time => time >= from && time <= to && time - toArrive <= value && value <= time + late)
 }
 
 /** The changes are some of those that there were, in their order, each set down while it was so or soon after. */
