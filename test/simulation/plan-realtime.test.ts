@@ -16,7 +16,10 @@ function lost(plans: Readonly<Record<string, Plan>>, tightHours: readonly number
   const from = 2.5 * hour
   const rows = async () => [{ key: 'a realtime-usage Native/userCount', from, to: from + 20, state: 'lost' }]
   return lostInVain({
-    ...{ sandbox: { analytics } as unknown as Sandbox, database: { rows } as unknown as VirtualDatabase },
+    ...{
+      sandbox: { analytics, settings: { switches: {} } } as unknown as Sandbox,
+      database: { rows } as unknown as VirtualDatabase,
+    },
     ...{ switches: {}, faults: [], start: 0, end: 6 * hour * 1_000, plans, reading: 'split' },
     realtimeSeries: { 'realtime-usage': 2 * Object.keys(plans).length },
   } as unknown as Examination)
