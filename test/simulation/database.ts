@@ -14,14 +14,14 @@ export interface VirtualDatabase {
 }
 
 /** A sequence stands outside of all transactions, so every snapshot sees the same time. */
-const replaceClock = `
+export const replaceClock = `
   create sequence ingest.virtual_time;
   grant select on ingest.virtual_time to penstock_runtime;
   create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
     as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
 
 /** Whoever waits for a lock waits in no time of the simulation, so that it must not tell how fast the machine is. */
-const waitForLocks = `
+export const waitForLocks = `
   do $$
   declare f regprocedure;
   begin

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
-import type { Agency } from '../../src/http/exchange.ts'
+import { type Agency, unlessAborted } from '../../src/http/exchange.ts'
 import type { Kernel, Process } from './kernel.ts'
 
 /** What came over the wire. */
@@ -100,14 +100,4 @@ async function readBody(response: Response): Promise<Pick<Answer, 'bytes' | 'isB
     return { bytes: Buffer.concat(chunks), isBroken: true }
   }
   return { bytes: Buffer.concat(chunks), isBroken: false }
-}
-
-/** As an agent does it: who gives up hears of it at once, and what was sent stays sent. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const abort = () => reject(new DOMException('given up', 'AbortError'))
-  if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, { once: true })
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  return promise
 }

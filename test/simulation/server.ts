@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
+import { replaceClock, waitForLocks } from './database.ts'
 import type { Kernel } from './kernel.ts'
 
 /** A real Postgres whose clock is the simulation's, and which may stop, or go back to an older history. */
@@ -34,23 +35,6 @@ interface Waiting {
   readonly park: () => void
 }
 
-/** A sequence stands outside of all transactions, so every snapshot sees the same time. */
-const ownClock = `
-  create sequence ingest.virtual_time;
-  grant select on ingest.virtual_time to penstock_runtime;
-  create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
-    as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
-
-/** Whoever waits for a lock waits in virtual time, so that it does not tell how fast the machine is. */
-const ownLockTimeouts = `
-  do $$
-  declare f regprocedure;
-  begin
-    for f in select oid from pg_proc where array_to_string(proconfig, ' ') like '%lock_timeout=%' loop
-      execute format('alter function %s set lock_timeout = 0', f);
-    end loop;
-  end $$;`
-
 const markOf = (history: number) => `
   create or replace function ingest.history_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
 
@@ -79,8 +63,8 @@ export class SimulatedServer implements Server {
   static async open(database: TestDatabase, start: number, kernel: () => Kernel): Promise<SimulatedServer> {
     const server = new SimulatedServer(database, start, kernel)
     await server.#control.connect()
-    await server.#control.query(ownClock)
-    await server.#control.query(ownLockTimeouts)
+    await server.#control.query(replaceClock)
+    await server.#control.query(waitForLocks)
     await server.#control.query(markOf(server.#history))
     await server.#control.query(`update ingest.migration set timestamp = '2026-01-01T00:00:00.000Z'`)
     return server
