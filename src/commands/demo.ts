@@ -61,7 +61,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   const log = await openLogFile(options.dataDir)
   stack.defer(() => log.close())
   const databaseUrl = await freshDatabase(postgres.url)
-  screen.say('made the database "demo" afresh; the one of an earlier demo is gone')
+  screen.say('made the database "demo" anew: each start begins a new school')
 
   const world: World = { ...judge.openDemoWorld(systemClock, options), services: drained }
   const provider = await judge.listen(world.sandbox)
