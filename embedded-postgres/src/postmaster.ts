@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../src/clock/clock.ts'
 import { codeOf, EmbeddedPostgresError } from './errors.ts'
 import { readIfThere } from './place.ts'
+import { processes } from './processes.ts'
 
 const POLL_MS = 20
 const FAST_SHUTDOWN_MS = 60_000
@@ -39,9 +40,10 @@ export async function readPostmaster(cluster: string): Promise<PostmasterState> 
 
 /** Undefined when the process is gone, a zombie, or not the Postgres of this cluster. */
 async function postmasterArguments(pid: number, cluster: string): Promise<readonly string[] | undefined> {
-  const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+  const args = await processes.argumentsOf(pid)
   if (basename(args[0] ?? '') !== 'postgres') return undefined
-  return args.includes(cluster) || (await worksIn(pid, cluster)) ? args : undefined
+  const isNamed = ` ${args.join(' ')} `.includes(` ${cluster} `)
+  return isNamed || (await worksIn(pid, cluster)) ? args : undefined
 }
 
 /**
@@ -49,13 +51,7 @@ async function postmasterArguments(pid: number, cluster: string): Promise<readon
  * only when it is a zombie or not there at all. Until then the next start would find its port taken.
  */
 async function lingers(pid: number, cluster: string): Promise<boolean> {
-  if (await postmasterArguments(pid, cluster)) return true
-  const [stat, commandLine] = await Promise.all(
-    ['stat', 'cmdline'].map(file => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => undefined)),
-  )
-  if (stat === undefined || commandLine !== '') return false
-  // The state follows the name, which stands in parentheses and may hold some itself.
-  return !/^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))
+  return (await postmasterArguments(pid, cluster)) !== undefined || (await processes.isEnding(pid))
 }
 
 /** A directory that was moved keeps its inode, and Postgres works inside its data directory. */
