@@ -1,5 +1,5 @@
--- Who may do what, and the four schemas. Each of the files after this one fills a schema of the same name; the last one
--- holds what puts several schemas together.
+-- Who may do what, and the four schemas. Each of the files after this one fills a schema of the same name; 0006 holds
+-- what puts several schemas together, 0007 the queue by which processes share the work.
 --
 -- Three roles that nobody logs in as. The daemon's login role is a member of penstock_runtime and can read and write rows,
 -- nothing else; whoever migrates is a member of penstock_migrate, which owns every object; members of penstock_read read

@@ -47,63 +47,70 @@ create table ingest.ownership (
 );
 
 -- Every commit holds the row of ingest.ownership that it was fenced by until it ends, and a large page takes long. So
--- that row changes only when the owner changes; what is renewed every few seconds lies here.
-create table ingest.lease (
-  shard int primary key,
-  expires_at timestamptz not null
+-- that row changes only when the owner changes; what is renewed every second lies here and in the queue of shards.
+create table ingest.replica (
+  owner text primary key,
+  since timestamptz not null,
+  seen_at timestamptz not null,
+  knows int[] not null
 );
 
--- Of the shards that are wanted, takes every one that is free, expired, or whose owner's session is gone, and raises its
--- epoch; renews those that are ours; answers all that are ours now. A live owner keeps a session-level advisory lock on
--- the hash of its name, which the database drops the moment the process dies.
--- A shard that a commit of its former owner still holds is left for the next claim: to wait for it here would keep
--- everybody from renewing.
-create function ingest.claim(p_owner text, p_wanted int[], p_ttl interval)
-returns table (shard int, epoch bigint) language plpgsql as $$
-#variable_conflict use_column
+-- A replica comes by: it says of how many apps of each shard it knows, and is told who else is there, what it is fenced
+-- by, and which shards belong to processes that are gone. A living process keeps a session-level advisory lock on the
+-- hash of its name, which the database drops the moment it dies. Whoever only looks knows nothing and is no replica.
+create function ingest.attend(p_owner text, p_knows int[], p_silence interval,
+  out replicas jsonb, out mine jsonb, out orphans jsonb)
+language plpgsql as $$
 declare
-  v_dead text[];
+  v_now timestamptz := ingest.clock();
+  v_gone text[];
 begin
-  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
   -- Every owner comes by every few seconds: no more than that can be lost unseen by a change of history.
   insert into ingest.history as known (mark, first_seen_at, last_seen_at)
-    select m.mark, ingest.clock(), ingest.clock() from ingest.history_mark() as m(mark) where m.mark is not null
+    select m.mark, v_now, v_now from ingest.history_mark() as m(mark) where m.mark is not null
     on conflict (mark) do update set last_seen_at = excluded.last_seen_at;
-  select coalesce(array_agg(o.owner), '{}') into v_dead
-    from (select distinct s.owner from ingest.ownership s where s.owner <> p_owner) o
-    where not exists (
-      select from pg_locks l
-      where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-        and l.database = (select d.oid from pg_database d where d.datname = current_database())
-        and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(o.owner, 0)
-    );
-  insert into ingest.ownership (shard, owner, epoch) select w, p_owner, 1 from unnest(p_wanted) w on conflict (shard) do nothing;
-  update ingest.ownership o set owner = p_owner, epoch = o.epoch + 1
-    from (select f.shard from ingest.ownership f left join ingest.lease l using (shard)
-          where f.shard = any (p_wanted) and f.owner <> p_owner
-            and (l.shard is null or l.expires_at <= ingest.clock() or f.owner = any (v_dead))
+  if p_knows is not null then
+    insert into ingest.replica as r (owner, since, seen_at, knows) values (p_owner, v_now, v_now, p_knows)
+      on conflict (owner) do update set seen_at = excluded.seen_at, knows = excluded.knows;
+  end if;
+  select coalesce(array_agg(o.owner), '{}') into v_gone
+    from (select s.owner from ingest.ownership s union select r.owner from ingest.replica r) o
+    where o.owner <> p_owner and pg_try_advisory_xact_lock(hashtextextended(o.owner, 0));
+  delete from ingest.replica r
+    using (select g.owner from ingest.replica g where g.owner = any (v_gone) for update skip locked) gone
+    where r.owner = gone.owner;
+  replicas := coalesce((
+    select jsonb_agg(jsonb_build_object('owner', r.owner, 'knows', r.knows) order by r.since, r.owner)
+    from ingest.replica r where r.seen_at > v_now - p_silence and r.owner <> all (v_gone)), '[]');
+  mine := coalesce((
+    select jsonb_agg(jsonb_build_object('shard', o.shard, 'epoch', o.epoch) order by o.shard)
+    from ingest.ownership o where o.owner = p_owner), '[]');
+  orphans := coalesce((
+    select jsonb_agg(jsonb_build_object('shard', o.shard, 'epoch', o.epoch) order by o.shard)
+    from ingest.ownership o where o.owner = any (v_gone)), '[]');
+end
+$$;
+comment on function ingest.attend is 'Notes that a replica is there, and tells of the others and of shards whose owners are gone';
+
+-- Makes a process the owner of shards, each under the epoch that the queue gave it with the shard. A later epoch stays:
+-- whoever was held up on the way here comes too late. A shard that a commit of its former owner still holds is left for
+-- the next time: to wait for it here would keep everybody from renewing.
+create function ingest.own(p_owner text, p_shards int[], p_epochs bigint[])
+returns table (shard int, owner text, epoch bigint) language plpgsql as $$
+#variable_conflict use_column
+begin
+  insert into ingest.ownership (shard, owner, epoch)
+    select t.shard, p_owner, t.epoch from unnest(p_shards, p_epochs) as t(shard, epoch) on conflict (shard) do nothing;
+  update ingest.ownership o set owner = p_owner, epoch = free.epoch
+    from (select f.shard, t.epoch from unnest(p_shards, p_epochs) as t(shard, epoch)
+          join ingest.ownership f on f.shard = t.shard
+          where f.epoch < t.epoch
           for no key update of f skip locked) free
     where o.shard = free.shard;
-  return query
-    with held as (
-      select o.shard, o.epoch from ingest.ownership o where o.owner = p_owner and o.shard = any (p_wanted)
-    ), renewed as (
-      insert into ingest.lease (shard, expires_at) select h.shard, ingest.clock() + p_ttl from held h
-      on conflict (shard) do update set expires_at = excluded.expires_at
-    )
-    select h.shard, h.epoch from held h order by h.shard;
+  return query select o.shard, o.owner, o.epoch from ingest.ownership o where o.shard = any (p_shards) order by o.shard;
 end
 $$;
-comment on function ingest.claim is 'Takes and renews shards; whoever takes one from another owner raises its epoch';
-
--- Takes its turn among the claims, so that nobody loses a shard that it has just taken. Waits for no commit.
-create function ingest.release(p_owner text) returns void language plpgsql as $$
-begin
-  perform pg_advisory_xact_lock(hashtext('penstock.claim'));
-  delete from ingest.lease l using ingest.ownership o where o.shard = l.shard and o.owner = p_owner;
-end
-$$;
-comment on function ingest.release is 'Gives every shard of an owner back';
+comment on function ingest.own is 'Raises the epochs of shards and names their owner; never lowers one';
 
 -- A statement sees the moment at which it began, also when it waited for a lock first. One that finds fewer new
 -- rows than it was certain of was overtaken meanwhile and must begin again.
@@ -584,9 +591,9 @@ declare
   v_until timestamptz := '-infinity';
   v_dead timestamptz;
 begin
-  perform 1 from ingest.ownership o join ingest.lease l using (shard)
-    where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch and l.expires_at > ingest.clock()
-    for share of o;
+  perform 1 from ingest.ownership o
+    where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch
+    for share;
   if not found then
     verdict := 'fenced';
     return;
@@ -839,6 +846,58 @@ comment on function ingest.unreadable_items is
 revoke execute on function ingest.unreadable_items from public;
 grant execute on function ingest.unreadable_items to penstock_runtime, penstock_read;
 
+-- === People who are forgotten ===
+
+-- The key of the hashes below: whoever lacks it cannot try who it was. For the daemon alone.
+create table ingest.forget_key (key bytea not null);
+insert into ingest.forget_key select sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'));
+comment on table ingest.forget_key is 'Key of the hashes in ingest.forgotten, made by the migration; whoever has it can try who was forgotten';
+comment on column ingest.forget_key.key is 'A secret of this database';
+revoke select on ingest.forget_key from penstock_read;
+
+create table ingest.forgotten (
+  app_id text not null,
+  kind text not null check (kind in ('user', 'uid', 'room')),
+  mark bytea not null,
+  forgotten_at timestamptz not null default ingest.clock(),
+  forgotten_by text not null default session_user,
+  rows jsonb not null default '{}',
+  primary key (app_id, kind, mark)
+);
+comment on table ingest.forgotten is 'Whom penstock forget took out, without saying who: what comes later of them is masked before it is written';
+comment on column ingest.forgotten.app_id is 'App ID of the project';
+comment on column ingest.forgotten.kind is 'By what: user (user_uuid of classrooms), uid (of calls), or room: everyone who was in it';
+comment on column ingest.forgotten.mark is 'Keyed hash of the ID; ingest.forget_key holds the key';
+comment on column ingest.forgotten.forgotten_at is 'When it was asked for first, our clock';
+comment on column ingest.forgotten.forgotten_by is 'Login role of whoever asked';
+comment on column ingest.forgotten.rows is 'How many rows of each table were masked, all times together';
+
+-- Every commit says how many it knew to be forgotten, and holds that until it ends. Whoever forgets someone waits for those
+-- that are under way; those that come too early fail and begin again with one mask more.
+create function ingest.hold_forgotten(p_app text, p_known bigint) returns boolean language plpgsql volatile as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('penstock forgotten of ' || p_app, 0));
+  if p_known <> (select count(*) from ingest.forgotten f where f.app_id = p_app) then
+    raise exception 'someone was forgotten meanwhile' using errcode = 'PF001';
+  end if;
+  return true;
+end
+$$;
+comment on function ingest.hold_forgotten is 'Ends a commit with PF001 that did not know of everyone who is forgotten';
+revoke execute on function ingest.hold_forgotten from public;
+grant execute on function ingest.hold_forgotten to penstock_runtime;
+
+create function ingest.remember_forgotten(p_app text, p_kind text, p_mark bytea) returns boolean language plpgsql volatile as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('penstock forgotten of ' || p_app, 0));
+  insert into ingest.forgotten (app_id, kind, mark) values (p_app, p_kind, p_mark) on conflict do nothing;
+  return found;
+end
+$$;
+comment on function ingest.remember_forgotten is 'Has everything that is committed from now on masked; waits for the commits that are under way';
+revoke execute on function ingest.remember_forgotten from public;
+grant execute on function ingest.remember_forgotten to penstock_runtime;
+
 -- === Work list ===
 
 create table ingest.work_item (
@@ -1023,7 +1082,7 @@ comment on function ingest.whole_number is 'A JSON value as an integer of at mos
 create function ingest.partition_unit(p_table text) returns text language plpgsql immutable as $$
 begin
   return case p_table
-    when 'session_metric' then 'week'
+    when 'session_series' then 'week'
     when 'usage_realtime' then 'month'
     when 'quality_realtime' then 'month'
   end;
@@ -1149,49 +1208,22 @@ end
 $$;
 comment on function ingest.drop_partitions is 'Drops partitions of one of the partitioned tables that end before a moment';
 
--- One partition a call, so that none waits for the others. Walks over what is summarised already, which costs little.
-create function ingest.summarize(p_table text, p_partition text) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
-declare
-  v_index regclass;
-  v_made int := 0;
-begin
-  if ingest.partition_unit(p_table) is null then
-    raise exception 'there are no such partitions' using errcode = 'invalid_parameter_value';
-  end if;
-  for v_index in
-    select x.indexrelid from pg_inherits i
-    join pg_class t on t.oid = i.inhrelid
-    join pg_index x on x.indrelid = t.oid
-    join pg_class c on c.oid = x.indexrelid
-    join pg_am a on a.oid = c.relam
-    where i.inhparent = format('analytics.%I', p_table)::regclass and t.relname = p_partition and a.amname = 'brin'
-  loop
-    v_made := v_made + brin_summarize_new_values(v_index);
-  end loop;
-  return v_made;
-exception when lock_not_available or deadlock_detected then
-  return 0;
-end
-$$;
-comment on function ingest.summarize is 'Summarises what a partition has gained in its BRIN index; answers how many ranges of blocks';
-
 -- === Rights on functions ===
 
 -- What only the daemon calls. Triggers call their functions with the rights of whoever writes; readers write nothing.
 revoke execute on function
-  ingest.claim, ingest.release, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
+  ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
-  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.summarize
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions
 from public;
 grant execute on function
-  ingest.claim, ingest.release, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
+  ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
-  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.summarize
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions
 to penstock_runtime;
 grant execute on function ingest.clock, ingest.widget_field, ingest.whole_number to penstock_runtime;
 

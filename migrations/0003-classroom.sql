@@ -37,8 +37,13 @@ create table classroom.room (
   last_event_at timestamptz,
   verified_at timestamptz not null default ingest.clock(),
   forgotten_at timestamptz,
+  emptied_at timestamptz,
+  emptied jsonb,
   primary key (app_id, room_uuid, incarnation)
 );
+-- What retention takes, by the last sign of life; a room that showed one since it was emptied is taken again.
+create index room_by_age on classroom.room ((greatest(last_event_at, ended_at, verified_at)))
+  where emptied_at is null or verified_at > emptied_at;
 create index room_by_start on classroom.room (app_id, started_at);
 -- Days are those of UTC whatever the session's time zone is. The other indexes by day are made alike.
 create index room_by_day on classroom.room (app_id, ((coalesce(started_at, valid_from) at time zone 'UTC')::date));

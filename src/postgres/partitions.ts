@@ -60,20 +60,6 @@ export function dropPartitions(pool: pg.Pool, retention: Retention, at: Date): r
   })
 }
 
-/** Summarises what the partitions of late have gained, in the index by time: a statement for each. */
-export function summarizePartitions(pool: pg.Pool, at: Moment): readonly Task[] {
-  const recent = `select r.name from ingest.partition_ranges($1) r
-    where r.range && tstzrange(${now} - '${AROUND}'::interval, ${now} + '1 day'::interval) order by r.range desc`
-  return [
-    async () => {
-      const values = ['session_metric', at]
-      for (const { name } of await query<{ name: string }>(pool, { text: recent, values })) {
-        await query(pool, { text: 'select ingest.summarize($1, $2)', values: ['session_metric', name] })
-      }
-    },
-  ]
-}
-
 export type Task = () => Promise<void>
 
 /** Does every task, whatever becomes of the others; then throws what failed first. */

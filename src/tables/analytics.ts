@@ -1,5 +1,5 @@
 import type { Json } from './json.ts'
-import { optional, type RowOf, required, table } from './table.ts'
+import { optional, type RowOf, required, table, telling } from './table.ts'
 
 export const call = table('analytics.call', 'Calls as the search listed them last', {
   within: 'app',
@@ -16,6 +16,9 @@ export const call = table('analytics.call', 'Calls as the search listed them las
   made: {
     first_seen_at: required.timestamp('When the search listed it first, our clock'),
     updated_at: required.timestamp('When anything about it changed last, our clock'),
+    emptied_at: optional.timestamp(
+      'When retention took who was in it and how well they heard; null until then',
+    ),
   },
   onConflict: 'merge',
   except: { finished: 'latch', destroyed_at: 'final' },
@@ -34,7 +37,7 @@ export const callSession = table(
     },
     columns: {
       cname: optional.text('Channel name; of a class it is the room_uuid'),
-      uid: optional.text('User ID; the same user may stay more than once'),
+      uid: telling('uid', optional.text('User ID; the same user may stay more than once')),
       network: optional.text('Kind of network, as the provider names it'),
       platform: optional.text('Operating system, as the provider names it'),
       speaker: optional.boolean('Whether the user speaks in the call'),
@@ -51,36 +54,42 @@ export const callSession = table(
 )
 export type CallSessionRow = RowOf<typeof callSession>
 
-export const sessionMetric = table(
-  'analytics.session_metric',
-  'Quality of each session over time, about one value of each metric in two seconds; a partition a week',
+export const sessionSeries = table(
+  'analytics.session_series',
+  'What analytics.session_metric tells value by value, as it lies on disk: the values of a metric of a session on one day (UTC); a partition a week',
   {
     within: 'app',
     key: {
       call_id: required.text("The provider's ID of the call"),
-      sid: required.text('Stay of the user that the value was measured in'),
-      peer_uid: required.text(
-        "The remote user that the value is about; 0: the session's own user; empty: the provider did not say",
-      ),
+      sid: required.text('Stay of the user that the values were measured in'),
       mid: required.int('Metric; analytics.metric has its name and unit'),
-      at: required.timestamp('When it was measured'),
+      peer_uid: telling(
+        'uid',
+        required.text(
+          "The remote user that the values are about; 0: the session's own user; empty: the provider did not say",
+        ),
+      ),
+      at: required.timestamp('Begin of the day'),
     },
     columns: {
-      value: required.double('In the unit of the metric'),
+      gaps: required.ints(
+        'Seconds from the begin of the day to the first value, and from each value to the next',
+      ),
+      value: required.doubles('The values, in the unit of the metric'),
       extra: optional.json(
-        'What else came with the value, as it came: elements behind the pair, or members beside it; null with most. Beside the first value of an answer also what else its series and its entry say, by these names, and what the pair says as pair',
+        'What else came with some of the values, by the seconds since the begin of the day; null with most',
       ),
     },
     onConflict: 'replace',
-    partitioned: { keptFor: '90d' },
+    partitioned: { keptAs: 'samples' },
   },
 )
 
 /**
- * All values of one metric of one session, the only row type that stands for many rows of its table: one for each
- * pair of `at` and `value`.
+ * All values of one metric of one session, the only row type that stands for several rows of its table: one for each day
+ * of which there is a value.
  */
-export interface SessionMetricRow {
+export interface SessionSeriesRow {
   readonly call_id: string
   readonly sid: string
   readonly peer_uid: string
@@ -163,7 +172,7 @@ export const usageRealtime = table(
       extra: optional.json('Fields that have no column here, as they came; null with most'),
     },
     onConflict: 'replace',
-    partitioned: { keptFor: '400d' },
+    partitioned: { keptAs: 'realtime' },
   },
 )
 export type UsageRealtimeRow = RowOf<typeof usageRealtime>
@@ -177,7 +186,7 @@ export const qualityRealtime = table(
       product: required.text('Kind of client that the value is about'),
       metric: required.text('Name of the metric, as it was asked for'),
       cname: required.text('Channel; empty: the whole project'),
-      uid: required.text('User; empty: all users'),
+      uid: telling('uid', required.text('User; empty: all users')),
       at: required.timestamp('Begin of the 20 seconds'),
     },
     columns: {
@@ -187,7 +196,7 @@ export const qualityRealtime = table(
       ),
     },
     onConflict: 'replace',
-    partitioned: { keptFor: '400d' },
+    partitioned: { keptAs: 'realtime' },
   },
 )
 export type QualityRealtimeRow = RowOf<typeof qualityRealtime>
@@ -195,7 +204,7 @@ export type QualityRealtimeRow = RowOf<typeof qualityRealtime>
 export const analyticsTables = [
   call,
   callSession,
-  sessionMetric,
+  sessionSeries,
   usageInsight,
   qualityInsight,
   usageRealtime,

@@ -1,4 +1,4 @@
-import { optional, type RowOf, required, table } from './table.ts'
+import { optional, type RowOf, required, table, telling } from './table.ts'
 
 /** Where the time in `at` comes from: the event itself, its neighbour in the log, the answer, or our clock. */
 export type AtSource = 'event' | 'neighbour' | 'provider' | 'received'
@@ -14,6 +14,9 @@ const ofEvent = {
   at: required.timestamp('When it happened, as well as can be known'),
   extra: optional.json('Fields that have no column here, as they came'),
 }
+
+const ofPerson = { ...ofEvent, extra: telling('person', ofEvent.extra) }
+const ofChat = { ...ofEvent, extra: telling('chat', ofEvent.extra) }
 
 /** The first sight of an event is nearest to when it happened, so its time stays. */
 const keepAt = { at: 'keep' } as const
@@ -46,6 +49,10 @@ export const room = table(
       ),
       forgotten_at: optional.timestamp(
         'When the provider first answered that the room does not exist; null again once it serves the log',
+      ),
+      emptied_at: optional.timestamp('When retention took what happened in it; null until then'),
+      emptied: optional.json(
+        'By what it is judged since: how many events there were, how many only the feed had shown, whether its log had told its state, and what its recordings lacked',
       ),
     },
     onConflict: 'merge',
@@ -104,11 +111,11 @@ const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a
   within: 'room',
   key: inEvent,
   columns: {
-    ...ofEvent,
-    user_uuid: optional.text('Null of one who is told without an ID'),
-    user_name: optional.text('Name as it was told with it'),
+    ...ofChat,
+    user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
+    user_name: telling('name', optional.text('Name as it was told with it')),
     role: optional.text('As the provider says it: a number or a word'),
-    message: optional.text('Text of the message'),
+    message: telling('chat', optional.text('Text of the message; empty where it is not kept')),
     type: optional.int('1 is text, the only documented one'),
   },
   onConflict: 'replace',
@@ -122,13 +129,16 @@ export const attendance = table(
     within: 'room',
     key: inEventItem,
     columns: {
-      ...ofEvent,
-      user_uuid: optional.text(
-        'Null of one who is told without an ID, or with one that cannot be read: that one is in extra',
+      ...ofPerson,
+      user_uuid: telling(
+        'user',
+        optional.text(
+          'Null of one who is told without an ID, or with one that cannot be read: that one is in extra',
+        ),
       ),
-      user_name: optional.text('Name as it was told with it'),
+      user_name: telling('name', optional.text('Name as it was told with it')),
       role: optional.text('As the provider says it: a number or a word'),
-      stream_uuid: optional.text('Stream of what the user sends'),
+      stream_uuid: telling('uid', optional.text('Stream of what the user sends')),
       action: optional.text<'enter' | 'leave'>('enter or leave; null of an event that names nobody'),
       total: optional.int(
         'Users who have entered and left, as the event counts them: the same in each row of an event; one that names nobody has a row without a user',
@@ -164,8 +174,8 @@ const reward = table('classroom.reward', 'Rewards given: the change and the new 
   within: 'room',
   key: inEventItem,
   columns: {
-    ...ofEvent,
-    user_uuid: optional.text('Null of one who is told without an ID'),
+    ...ofPerson,
+    user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
     changed_reward: optional.double('Points given; below 0 where they were taken'),
     total: optional.double('Points of the user after it'),
   },
@@ -189,8 +199,11 @@ export const resourceChange = table(
       url: optional.text('Address of the file'),
       task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
       task_progress: optional.json('How far that task is, as the provider says it'),
-      operator_uuid: optional.text('Null of one who is told without an ID, as the service itself may be'),
-      operator_name: optional.text('Name of who did it'),
+      operator_uuid: telling(
+        'user',
+        optional.text('Null of one who is told without an ID, as the service itself may be'),
+      ),
+      operator_name: telling('name', optional.text('Name of who did it')),
       operator_role: optional.text('Role of who did it'),
     },
     onConflict: 'replace',
@@ -206,8 +219,8 @@ const stageChange = table(
     within: 'room',
     key: inEventItem,
     columns: {
-      ...ofEvent,
-      user_uuid: optional.text('Null of one who is told without an ID'),
+      ...ofPerson,
+      user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
       action: required.text<MembershipAction>('add, remove or present'),
       is_listed: optional.boolean(
         'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell',
@@ -225,8 +238,8 @@ const handWave = table(
     within: 'room',
     key: inEventItem,
     columns: {
-      ...ofEvent,
-      user_uuid: optional.text('Null of one who is told without an ID'),
+      ...ofPerson,
+      user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
       action: required.text<MembershipAction>('add, remove or present'),
       is_listed: optional.boolean(
         'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell',
@@ -273,7 +286,7 @@ export const quiz = table('classroom.quiz', 'A pop-up quiz with its latest summa
     state: optional.text<'running' | 'ended'>('running or ended'),
     started_at: optional.timestamp('When students got it'),
     ended_at: optional.timestamp('When it ended; null while it runs'),
-    started_by: optional.text('User who started it; null where no item tells'),
+    started_by: telling('user', optional.text('User who started it; null where no item tells')),
     extra: optional.json('Fields that have no column here, as they came'),
   },
   onConflict: 'merge',
@@ -287,11 +300,11 @@ export const quizSubmission = table(
     within: 'room',
     key: {
       quiz_id: required.text("The provider's ID of the quiz"),
-      user_uuid: required.text('Empty of one who is told without an ID'),
+      user_uuid: telling('user', required.text('Empty of one who is told without an ID')),
       ordinal: required.bigint("Place in the log: of a user's answers the last has the highest"),
     },
     columns: {
-      user_name: optional.text('Name as it was told with it'),
+      user_name: telling('name', optional.text('Name as it was told with it')),
       selected_items: optional.json('Answers chosen'),
       is_correct: optional.boolean('Whether they were the right ones, as the provider says'),
       committed_at: optional.timestamp('When they were given'),
@@ -313,7 +326,7 @@ export const poll = table('classroom.poll', 'A poll', {
     state: optional.text<'running' | 'ended'>('running or ended'),
     started_at: optional.timestamp('When it started'),
     ended_at: optional.timestamp('When it ended; null while it runs'),
-    started_by: optional.text('User who started it; null where no item tells'),
+    started_by: telling('user', optional.text('User who started it; null where no item tells')),
     extra: optional.json('Fields that have no column here, as they came'),
   },
   onConflict: 'merge',
@@ -324,11 +337,11 @@ export const pollSubmission = table('classroom.poll_submission', 'Every vote; a 
   within: 'room',
   key: {
     poll_id: required.text("The provider's ID of the poll"),
-    user_uuid: required.text('Empty of one who is told without an ID'),
+    user_uuid: telling('user', required.text('Empty of one who is told without an ID')),
     ordinal: required.bigint("Place in the log: of a user's votes the last has the highest"),
   },
   columns: {
-    user_name: optional.text('Name as it was told with it'),
+    user_name: telling('name', optional.text('Name as it was told with it')),
     select_index: optional.ints(
       'Options chosen, from 0; null where they are told in a way that cannot be read: then they are in extra',
     ),

@@ -1,4 +1,4 @@
-import { analyticsTables, type SessionMetricRow } from './analytics.ts'
+import { analyticsTables, type SessionSeriesRow } from './analytics.ts'
 import { classroomTables } from './classroom.ts'
 import { ownTables } from './ingest.ts'
 import { playersTables } from './players.ts'
@@ -10,8 +10,8 @@ export const tables = [...classroomTables, ...analyticsTables, ...playersTables]
 type Rows = { readonly [T in (typeof tables)[number] as T['name']]: RowOf<T> }
 
 /** Rows by the name of their table. A stream of one's own declares its table here as well (`declare module`). */
-export interface Tables extends Omit<Rows, 'analytics.session_metric'> {
-  readonly 'analytics.session_metric': SessionMetricRow
+export interface Tables extends Omit<Rows, 'analytics.session_series'> {
+  readonly 'analytics.session_series': SessionSeriesRow
 }
 export type TableName = keyof Tables & string
 

@@ -88,7 +88,7 @@ const gap = ownTable(
 
 const deadLetter = ownTable(
   'ingest.dead_letter',
-  'Bytes that arrived and could not be used, kept with the reason: of a stream and reason at most a thousand a day, as long as retention.dead_letter says; ingest.unkept_letter counts the others',
+  'Bytes that arrived and could not be used, kept with the reason: of a stream and reason at most a thousand a day, as long as retention.deadLetters says; ingest.unkept_letter counts the others',
   {
     id: required.bigint('Tells the row from others'),
     app_id: required.text('App ID of the project'),
@@ -151,12 +151,16 @@ const ownership = ownTable(
   },
 )
 
-const lease = ownTable(
-  'ingest.lease',
-  'Until when the owners in ingest.ownership own their shards without a renewal; one without a row here is owned by nobody',
+const replica = ownTable(
+  'ingest.replica',
+  'Processes that share the shards; one that was silent for ten seconds is gone',
   {
-    shard: required.int('The shard in ingest.ownership'),
-    expires_at: required.timestamp('Renewed every few seconds while the owner lives'),
+    owner: required.text('Name of the process, as in ingest.ownership'),
+    since: required.timestamp('When it came by first'),
+    seen_at: required.timestamp('When it came by last; every second while it lives'),
+    knows: required.ints(
+      'Of how many apps of each shard it knows, from shard 0 on: a shard goes to those who know most',
+    ),
   },
 )
 
@@ -215,4 +219,4 @@ const budget = ownTable(
   },
 )
 
-export const ownTables = [progress, gap, deadLetter, divergence, tally, ownership, lease, debit, budget]
+export const ownTables = [progress, gap, deadLetter, divergence, tally, ownership, replica, debit, budget]

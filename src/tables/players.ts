@@ -1,4 +1,4 @@
-import { optional, type RowOf, required, table } from './table.ts'
+import { optional, type RowOf, required, table, telling } from './table.ts'
 
 export const cloudPlayer = table(
   'players.cloud_player',
@@ -10,10 +10,13 @@ export const cloudPlayer = table(
     },
     columns: {
       name: optional.text('Unique among the players of a project that live; null of one without a name'),
-      uid: optional.text(
-        'User ID of the player in the channel; null where it has an account instead, or was never told',
+      uid: telling(
+        'uid',
+        optional.text(
+          'User ID of the player in the channel; null where it has an account instead, or was never told',
+        ),
       ),
-      account: optional.text('User account of the player in the channel'),
+      account: telling('user', optional.text('User account of the player in the channel')),
       channel_name: optional.text('Channel in which it plays; of a class it is the room_uuid'),
       stream_url: optional.text(
         'Address of what it plays; users, passwords and the values of its query are replaced by a mark',

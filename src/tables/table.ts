@@ -7,6 +7,7 @@ interface Values {
   readonly 'int[]': readonly number[]
   readonly bigint: number | bigint
   readonly 'double precision': number
+  readonly 'double precision[]': readonly number[]
   readonly boolean: boolean
   readonly timestamptz: Timestamp
   readonly jsonb: Json
@@ -20,9 +21,17 @@ export interface Column<Value = unknown, Type extends ColumnType = ColumnType> {
   readonly type: Type
   readonly isNullable: boolean
   readonly comment: string
+  /** What it tells of a person. */
+  readonly tells?: Tells
   /** The type of its values, for the compiler alone. */
   readonly value?: Value
 }
+
+/**
+ * What a column tells of a person: who it is in classrooms (`user`) or in calls (`uid`, which may be several), the name, what
+ * was written in a chat, or what else came with the person.
+ */
+export type Tells = 'user' | 'uid' | 'name' | 'chat' | 'person'
 export type Columns = Readonly<Record<string, Column>>
 
 function column<Type extends ColumnType>(type: Type) {
@@ -41,8 +50,10 @@ function nullable<Type extends ColumnType>(type: Type) {
 export const required = {
   text: column('text'),
   int: column('int'),
+  ints: column('int[]'),
   bigint: column('bigint'),
   double: column('double precision'),
+  doubles: column('double precision[]'),
   boolean: column('boolean'),
   timestamp: column('timestamptz'),
   json: column('jsonb'),
@@ -60,6 +71,11 @@ export const optional = {
   boolean: nullable('boolean'),
   timestamp: nullable('timestamptz'),
   json: nullable('jsonb'),
+}
+
+/** The column, which tells something of a person. */
+export function telling<C extends Column>(tells: Tells, column: C): C {
+  return { ...column, tells }
 }
 
 /** What a row does to a stored one with the same key. */
@@ -90,10 +106,10 @@ interface Parts<Key extends Columns, Own extends Columns, Given extends Columns>
    */
   readonly except?: { readonly [Name in keyof Own]?: ColumnRule }
   /**
-   * Partitioned by time, and how long its rows are kept unless the configuration says otherwise. Postgres does not tell
-   * which rows of such a table were new: changed ones count as well.
+   * Partitioned by time, and the key of `retention` in the configuration that says how long its rows are kept. Postgres does
+   * not tell which rows of such a table were new: changed ones count as well.
    */
-  readonly partitioned?: { readonly keptFor: string }
+  readonly partitioned?: { readonly keptAs: 'samples' | 'realtime' }
   /** Column that the database sets to its clock when a stored row changes. */
   readonly touched?: string
 }
@@ -114,7 +130,7 @@ export interface Table<Name extends string = string, Row extends object = object
   readonly made: Columns
   readonly onConflict: OnConflict
   readonly except: Readonly<Record<string, ColumnRule | undefined>>
-  readonly partitioned: { readonly keptFor: string } | undefined
+  readonly partitioned: { readonly keptAs: 'samples' | 'realtime' } | undefined
   readonly touched: string | undefined
   /** The type of its rows, for the compiler alone. */
   readonly row?: Row

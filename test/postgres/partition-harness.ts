@@ -13,10 +13,10 @@ export function useEmptyTables(): void {
   beforeEach(async () => {
     opened ??= openStore()
     db = await opened
-    for (const table of ['session_metric', 'quality_realtime']) {
+    for (const table of ['session_series', 'quality_realtime']) {
       for (const name of await partitions(table)) await db.rows(`drop table analytics.${name}`)
     }
-    await db.rows('truncate analytics.session_metric, analytics.quality_realtime, ingest.gap')
+    await db.rows('truncate analytics.session_series, analytics.quality_realtime, ingest.gap')
     await db.setTime(start)
   })
   afterAll(async () => (await opened)?.close())
@@ -32,21 +32,20 @@ export async function partitions(table: string): Promise<readonly string[]> {
   return found.map(({ name }) => String(name))
 }
 
-/** Values at these moments, and in which table each lies. */
+/** Rows of these moments, and in which table each lies. */
 export async function put(...times: readonly string[]): Promise<void> {
   for (const at of times) {
     await db.pool.query(
-      `insert into analytics.session_metric values ($1, 'c', 's', '0', 20001, $2, 1)
-       on conflict (app_id, call_id, sid, peer_uid, mid, at) do nothing`,
+      `insert into analytics.session_series values ($1, 'c', 's', 20001, '0', $2, '{0}', '{1}') on conflict do nothing`,
       [app, at],
     )
   }
 }
 export const places = async () => {
   const found = await db.rows(
-    `select (at at time zone 'UTC')::text as at, tableoid::regclass::text as place from analytics.session_metric order by at`,
+    `select (at at time zone 'UTC')::text as at, tableoid::regclass::text as place from analytics.session_series order by at`,
   )
-  return found.map(({ at, place }) => [at, String(place).replace('analytics.session_metric_', '')])
+  return found.map(({ at, place }) => [at, String(place).replace('analytics.session_series_', '')])
 }
 
 /** Housekeeping with the rights of the daemon; the provider says that it is this time, else that of the database. */
@@ -60,18 +59,18 @@ export async function housekeeping(retention: Retention & Ages = {}, confirmed?:
 /** Names of the partitions and the default one with the rows of each that has some. */
 export async function fillings(): Promise<Readonly<Record<string, number>>> {
   const found = await db.rows(
-    `select tableoid::regclass::text as place, count(*)::int as rows from analytics.session_metric group by 1 order by 1`,
+    `select tableoid::regclass::text as place, count(*)::int as rows from analytics.session_series group by 1 order by 1`,
   )
   return Object.fromEntries(
-    found.map(({ place, rows }) => [String(place).replace('analytics.session_metric_', ''), Number(rows)]),
+    found.map(({ place, rows }) => [String(place).replace('analytics.session_series_', ''), Number(rows)]),
   )
 }
 
-/** So many values of a week that has no partition yet, a minute apart. */
+/** So many rows of a week that has no partition yet, a minute apart. */
 export const fill = (rows: number, from = start) =>
   db.rows(
-    `insert into analytics.session_metric select $1, 'c', 's', '0', 20001, $2::timestamptz + n * interval '1 minute', n
-     from generate_series(0, $3 - 1) n`,
+    `insert into analytics.session_series
+     select $1, 'c', 's', 20001, '0', $2::timestamptz + n * interval '1 minute', '{0}', array[n] from generate_series(0, $3 - 1) n`,
     [app, from, rows],
   )
 

@@ -24,14 +24,14 @@ useEmptyTables()
 describe('partitions', () => {
   it('are made ahead by the week and by the month, from Monday and from the first, UTC', async () => {
     await housekeeping()
-    const weeks = ['1201', '1208', '1215', '1222', '1229'].map(date => `session_metric_2025${date}`)
-    const ahead = ['0105', '0112', '0119', '0126', '0202', '0209'].map(date => `session_metric_2026${date}`)
-    expect(await partitions('session_metric')).toEqual([...weeks, ...ahead])
+    const weeks = ['1201', '1208', '1215', '1222', '1229'].map(date => `session_series_2025${date}`)
+    const ahead = ['0105', '0112', '0119', '0126', '0202', '0209'].map(date => `session_series_2026${date}`)
+    expect(await partitions('session_series')).toEqual([...weeks, ...ahead])
     expect(await partitions('quality_realtime')).toEqual([
       ...['quality_realtime_20251201', 'quality_realtime_20260101', 'quality_realtime_20260201'],
     ])
     await housekeeping()
-    expect(await partitions('session_metric')).toHaveLength(11)
+    expect(await partitions('session_series')).toHaveLength(11)
   })
 
   it('find a place for every time, those of 1970 and 2099 too', async () => {
@@ -65,8 +65,8 @@ describe('partitions', () => {
 
   it('that cannot be had because the table is in use are made the next time, and rows go on', async () => {
     const reader = await session(db.url)
-    await reader.query('begin; select * from analytics.session_metric_default')
-    const answer = await db.pool.query(`select ingest.make_partition('session_metric', '${start}') as answer`)
+    await reader.query('begin; select * from analytics.session_series_default')
+    const answer = await db.pool.query(`select ingest.make_partition('session_series', '${start}') as answer`)
     expect(answer.rows).toEqual([{ answer: 'busy' }])
     await put(start)
     await reader.query('commit')
@@ -76,8 +76,8 @@ describe('partitions', () => {
 
   it('are made once by two daemons at the same moment', async () => {
     await put('2026-01-05', '2026-01-06')
-    await Promise.all([housekeeping(), housekeeping(), housekeeping({ session_metric: 60 * day })])
-    expect(await partitions('session_metric')).toHaveLength(11)
+    await Promise.all([housekeeping(), housekeeping(), housekeeping({ session_series: 60 * day })])
+    expect(await partitions('session_series')).toHaveLength(11)
     expect(await places()).toHaveLength(2)
   })
 
@@ -96,7 +96,7 @@ describe('partitions', () => {
 
 describe('a default partition full of rows', () => {
   const step = async (most: number) =>
-    (await db.pool.query(`select ingest.make_partition('session_metric', $1, $2) as made`, [start, most]))
+    (await db.pool.query(`select ingest.make_partition('session_series', $1, $2) as made`, [start, most]))
       .rows[0]!.made
 
   it('is emptied in steps, between which every row is there once', async () => {
@@ -113,7 +113,7 @@ describe('a default partition full of rows', () => {
 
   it('is emptied too where more rows than a step takes are of one moment', async () => {
     await db.rows(
-      `insert into analytics.session_metric select $1, 'c', s::text, '0', 20001, $2, 1 from generate_series(1, 5) s`,
+      `insert into analytics.session_series select $1, 'c', s::text, 20001, '0', $2, '{0}', '{1}' from generate_series(1, 5) s`,
       [app, start],
     )
     await fill(1, '2026-01-06')
@@ -123,7 +123,7 @@ describe('a default partition full of rows', () => {
 
   it('is emptied of weeks long past, as far as they are kept', async () => {
     await put('2025-09-03', '2024-09-03', '2099-01-01')
-    await housekeeping({ session_metric: 200 * day })
+    await housekeeping({ session_series: 200 * day })
     expect(await places()).toEqual([
       ['2025-09-03 00:00:00', '20250901'],
       ['2099-01-01 00:00:00', 'default'],
@@ -133,9 +133,9 @@ describe('a default partition full of rows', () => {
   it('hides no row from one who began to read while its rows moved', async () => {
     await fill(10)
     const mover = await session(db.url)
-    await mover.query(`begin; select ingest.make_partition('session_metric', '${start}', 4)`)
-    const seen = db.pool.query('select count(*)::int as rows from analytics.session_metric')
-    const waiting = `select count(*)::int from pg_locks where not granted and relation::regclass::text like 'analytics.session_metric%'`
+    await mover.query(`begin; select ingest.make_partition('session_series', '${start}', 4)`)
+    const seen = db.pool.query('select count(*)::int as rows from analytics.session_series')
+    const waiting = `select count(*)::int from pg_locks where not granted and relation::regclass::text like 'analytics.session_series%'`
     while ((await db.value(waiting)) === 0) await Promise.resolve()
     await mover.query('commit')
     expect((await seen).rows).toEqual([{ rows: 10 }])
@@ -156,8 +156,8 @@ describe('a default partition full of rows', () => {
   })
 
   it('does not keep the other tables, nor what else is to be done, from their turn when it cannot be emptied', async () => {
-    await db.rows('create table analytics.session_metric_20260105 (x int)')
-    onTestFinished(() => db.rows('drop table analytics.session_metric_20260105').then(() => {}))
+    await db.rows('create table analytics.session_series_20260105 (x int)')
+    onTestFinished(() => db.rows('drop table analytics.session_series_20260105').then(() => {}))
     await openGap()
     await expect(housekeeping()).rejects.toBeInstanceOf(StoreUnavailable)
     expect(await partitions('quality_realtime')).toHaveLength(3)
@@ -167,12 +167,12 @@ describe('a default partition full of rows', () => {
   it('is counted, but for rows of a time that gets no partition', async () => {
     await put('1970-01-01', '2025-12-20', start, '2099-12-31')
     expect((await readStoreGauges(db.pool)).leftBehind).toContainEqual({
-      table: 'analytics.session_metric',
+      table: 'analytics.session_series',
       rows: 2,
     })
     await housekeeping()
     expect((await readStoreGauges(db.pool)).leftBehind).toContainEqual({
-      table: 'analytics.session_metric',
+      table: 'analytics.session_series',
       rows: 0,
     })
   })
@@ -181,23 +181,9 @@ describe('a default partition full of rows', () => {
 describe('before the first page', () => {
   it('there are partitions for what comes', async () => {
     await db.store.prepare()
-    expect(await partitions('session_metric')).toHaveLength(11)
+    expect(await partitions('session_series')).toHaveLength(11)
     await put(start)
     expect(await places()).toEqual([['2026-01-05 08:00:00', '20260105']])
-  })
-})
-
-describe('summaries of the index by time', () => {
-  it('are made by the housekeeping, and never asked for by the server', async () => {
-    await db.store.prepare()
-    const asked = `select count(*)::int from pg_class where 'autosummarize=on' = any (reloptions)`
-    expect(await db.value(asked)).toBe(0)
-    await fill(5_000)
-    const missing = () => db.value(`select ingest.summarize('session_metric', 'session_metric_20260105')`)
-    await housekeeping()
-    expect(await missing()).toBe(0)
-    await fill(30_000, '2026-01-08T20:00:00Z')
-    expect(await missing()).toBeGreaterThan(0)
   })
 })
 
@@ -206,11 +192,11 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
 
   it('can do so with the known tables only, and never drop what is to come', async () => {
     await refused(`select ingest.make_partition('call', now())`)
-    await refused(`select ingest.make_partition('session_metric; drop table analytics.call', now())`)
-    await refused(`select ingest.make_partition('session_metric', 'infinity')`)
+    await refused(`select ingest.make_partition('session_series; drop table analytics.call', now())`)
+    await refused(`select ingest.make_partition('session_series', 'infinity')`)
     await refused(`select ingest.drop_partitions('call', '2020-01-01')`)
-    await refused(`select ingest.drop_partitions('session_metric', ingest.clock() + interval '1 second')`)
-    await refused(`select ingest.drop_partitions('session_metric', null)`)
+    await refused(`select ingest.drop_partitions('session_series', ingest.clock() + interval '1 second')`)
+    await refused(`select ingest.drop_partitions('session_series', null)`)
     expect(await db.value('select count(*)::int from analytics.call')).toBe(0)
   })
 
@@ -225,9 +211,9 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
       .query(`create temp table pg_class (relname name, oid oid, relpartbound pg_node_tree)`)
       .catch(() => {})
     await client.query('set search_path = pg_temp, public')
-    await client.query(`select ingest.drop_partitions('session_metric', '2025-12-10')`)
-    expect((await partitions('session_metric'))[0]).toBe('session_metric_20251208')
-    await expect(client.query('drop table analytics.session_metric_20251208')).rejects.toMatchObject({
+    await client.query(`select ingest.drop_partitions('session_series', '2025-12-10')`)
+    expect((await partitions('session_series'))[0]).toBe('session_series_20251208')
+    await expect(client.query('drop table analytics.session_series_20251208')).rejects.toMatchObject({
       code: '42501',
     })
   })
@@ -235,11 +221,11 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
   it('may write to a new partition at once, and read it', async () => {
     await housekeeping()
     await db.pool.query(
-      `insert into analytics.session_metric_20260105 values ('a', 'c', 's', '0', 1, $1, 1)`,
+      `insert into analytics.session_series_20260105 values ('a', 'c', 's', 1, '0', $1, '{0}', '{1}')`,
       [start],
     )
-    const { rows } = await db.pool.query('select value from analytics.session_metric_20260105')
-    expect(rows).toEqual([{ value: 1 }])
+    const { rows } = await db.pool.query('select value from analytics.session_series_20260105')
+    expect(rows).toEqual([{ value: [1] }])
   })
 
   it('nobody else may', async () => {
@@ -254,7 +240,7 @@ describe('the daemon, which makes and drops partitions as their owner', () => {
     })
     await stranger.query('set role stranger_to_partitions')
     await expect(
-      stranger.query(`select ingest.drop_partitions('session_metric', '2020-01-01')`),
+      stranger.query(`select ingest.drop_partitions('session_series', '2020-01-01')`),
     ).rejects.toMatchObject({
       code: '42501',
     })
