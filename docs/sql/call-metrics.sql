@@ -3,7 +3,7 @@
 -- commit_call_metrics
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   moved as (
@@ -20,31 +20,25 @@ with
     returning w.version, w.range_from, w.state
   ),
   sample as materialized (
-    select d.*, exists (
-             select from analytics.session_metric t
-             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
-               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
-    from json_to_recordset(:rows_session_metric::json)
-      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
-           extra text[], first double precision, last double precision)
+    select :app::text as app_id, d.call_id, d.sid, d.mid, d.peer_uid, to_timestamp(d.day) as at, d.gaps, d.value, d.extra
+    from json_to_recordset(:rows_session_series::json)
+      as d(call_id text, sid text, mid int, peer_uid text, day double precision, gaps int[], value double precision[], extra jsonb)
     where exists (select from moved)
-  ), added as (
-    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
-    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where not s.known
-    returning true as fresh
-  ), changed as (
-    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
-    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where s.known
-    on conflict (app_id, call_id, sid, peer_uid, mid, at) do update set value = excluded.value,
-        extra = excluded.extra
-      where (t.value, t.extra) is distinct from (
-        excluded.value,
-        excluded.extra)
-    returning true as fresh
-  ), stored_session_metric as (
-    select fresh from added union all select fresh from changed
+  ), series as (
+    insert into analytics.session_series as t (app_id, call_id, sid, mid, peer_uid, at, gaps, value, extra)
+    select app_id, call_id, sid, mid, peer_uid, at, gaps, value, extra from sample
+    on conflict (app_id, call_id, sid, mid, peer_uid, at) do update set (gaps, value, extra) = (
+        select m.gaps, m.value, m.extra
+        from analytics.merged_series(t.gaps, t.value, t.extra, excluded.gaps, excluded.value, excluded.extra) m)
+      where (t.gaps, t.value, t.extra) is distinct from (excluded.gaps, excluded.value, excluded.extra)
+  ), stored_session_series as (
+    select true as fresh
+    from sample s
+    left join analytics.session_series t using (app_id, call_id, sid, mid, peer_uid, at)
+    cross join lateral generate_series(1, case when t.gaps is null then cardinality(s.gaps) else (
+      select count(*) from analytics.values_of(s.gaps, s.value, s.extra) n
+      where not exists (select from analytics.values_of(t.gaps, t.value, t.extra) o
+                        where o.second = n.second and o.value = n.value and o.extra is not distinct from n.extra))::int end)
   ),
   repaired as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
@@ -116,14 +110,14 @@ with
     returning 1
   ) 
   select (select version from moved)::int as version, exists (select from fence) as owned,
-         json_build_object('analytics.session_metric', (select count(*) from stored_session_metric where fresh)) as stored,
+         json_build_object('analytics.session_series', (select count(*) from stored_session_series where fresh)) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
            (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, 0 as diverged, true as verified;
 
 -- commit_call_metrics_slice
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   moved as (
@@ -132,34 +126,28 @@ with
       and w.state = 'pending' and exists (select from fence)
   ),
   sample as materialized (
-    select d.*, exists (
-             select from analytics.session_metric t
-             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
-               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
-    from json_to_recordset(:rows_session_metric::json)
-      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
-           extra text[], first double precision, last double precision)
+    select :app::text as app_id, d.call_id, d.sid, d.mid, d.peer_uid, to_timestamp(d.day) as at, d.gaps, d.value, d.extra
+    from json_to_recordset(:rows_session_series::json)
+      as d(call_id text, sid text, mid int, peer_uid text, day double precision, gaps int[], value double precision[], extra jsonb)
     where exists (select from moved)
-  ), added as (
-    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
-    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where not s.known
-    returning true as fresh
-  ), changed as (
-    insert into analytics.session_metric as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
-    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra) where s.known
-    on conflict (app_id, call_id, sid, peer_uid, mid, at) do update set value = excluded.value,
-        extra = excluded.extra
-      where (t.value, t.extra) is distinct from (
-        excluded.value,
-        excluded.extra)
-    returning true as fresh
-  ), stored_session_metric as (
-    select fresh from added union all select fresh from changed
+  ), series as (
+    insert into analytics.session_series as t (app_id, call_id, sid, mid, peer_uid, at, gaps, value, extra)
+    select app_id, call_id, sid, mid, peer_uid, at, gaps, value, extra from sample
+    on conflict (app_id, call_id, sid, mid, peer_uid, at) do update set (gaps, value, extra) = (
+        select m.gaps, m.value, m.extra
+        from analytics.merged_series(t.gaps, t.value, t.extra, excluded.gaps, excluded.value, excluded.extra) m)
+      where (t.gaps, t.value, t.extra) is distinct from (excluded.gaps, excluded.value, excluded.extra)
+  ), stored_session_series as (
+    select true as fresh
+    from sample s
+    left join analytics.session_series t using (app_id, call_id, sid, mid, peer_uid, at)
+    cross join lateral generate_series(1, case when t.gaps is null then cardinality(s.gaps) else (
+      select count(*) from analytics.values_of(s.gaps, s.value, s.extra) n
+      where not exists (select from analytics.values_of(t.gaps, t.value, t.extra) o
+                        where o.second = n.second and o.value = n.value and o.extra is not distinct from n.extra))::int end)
   ),
   rejected as (select null::text as reason, false as fresh where false) 
   select (select version from moved)::int as version, exists (select from fence) as owned,
-         json_build_object('analytics.session_metric', (select count(*) from stored_session_metric where fresh)) as stored,
+         json_build_object('analytics.session_series', (select count(*) from stored_session_series where fresh)) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
            (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, 0 as diverged, true as verified;

@@ -3,7 +3,7 @@
 -- commit_quality_insight
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   page as materialized (
@@ -50,11 +50,28 @@ with
           updated_at = ingest.clock()
     returning 1
   ),
-  repaired as (
-    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
-    from moved m, page
+  healed as (
+    select g.id, tstzmultirange(tstzrange(g.range_from, g.range_to)) - m.covered as rest
+    from moved m, page, ingest.gap g
     where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state in ('lost', 'absent')
-      and tstzrange(g.range_from, g.range_to) && page.covers and m.covered @> tstzrange(g.range_from, g.range_to)
+      and tstzrange(g.range_from, g.range_to) && page.covers
+      and (g.stands_for is null or m.covered @> tstzrange(g.range_from, g.range_to))
+  ), repaired as (
+    update ingest.gap g
+    set state = case when lower(h.rest) = g.range_from then g.state else 'repaired' end,
+        range_to = case when isempty(h.rest) then g.range_to
+                        when lower(h.rest) > g.range_from then lower(h.rest)
+                        else (select min(upper(piece)) from unnest(h.rest) piece) end,
+        updated_at = ingest.clock()
+    from healed h where g.id = h.id
+    returning 1
+  ), rest as (
+    insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
+    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, ingest.clock()
+    from healed h join ingest.gap o using (id), unnest(h.rest) piece
+    where lower(piece) > o.range_from
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set range_to = excluded.range_to, reason = excluded.reason, state = excluded.state, updated_at = excluded.updated_at
     returning 1
   ),
   worked as (

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { CallMetricsAnswer, maxima, callMetrics as operation } from '../provider/analytics/index.ts'
-import { sessionMetric } from '../tables/analytics.ts'
+import { sessionSeries } from '../tables/analytics.ts'
 import { halveTime } from './calls/call-work.ts'
-import { measured } from './calls/selection.ts'
+import { type MeasuredSettings, measured } from './calls/selection.ts'
 import { readMetrics } from './calls/session-metrics.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from './page.ts'
 import type { Substream } from './stream.ts'
@@ -17,7 +17,7 @@ export const callMetrics: Substream = {
   ...measured,
   title: 'Quality metrics of each session',
   operation,
-  writes: [sessionMetric],
+  writes: [sessionSeries],
   needs: ['calls', 'call-sessions'],
   read: answer => ({ items: CallMetricsAnswer.parse(answer).metrics }),
   request: (appid, item) => ({
@@ -31,7 +31,7 @@ export const callMetrics: Substream = {
   split,
   several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
-  cost: ({ select }: z.output<typeof measured.settings>) => ({
+  cost: ({ select }: MeasuredSettings) => ({
     ...{ batch: maxima.sids, end: 'known' },
     everyNth: select.everyNth,
   }),
@@ -52,7 +52,7 @@ function rowsOfMetrics(mids: (app: string) => readonly number[]): Substream['toR
   return ({ items, item, asked }: SubstreamPage): SubstreamResult => {
     const { rows, rejects } = readMetrics(items, item.key, mids(String(asked.appid)))
     return {
-      rows: { 'analytics.session_metric': rows },
+      rows: { 'analytics.session_series': rows },
       rejects,
       streamState: null,
       reading: 'whole',

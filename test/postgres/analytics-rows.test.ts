@@ -41,7 +41,7 @@ describe('a call', () => {
       {
         ...{ app_id: app, call_id: 'c', cname: 'maths', finished: true, extra: { a: 1 } },
         ...{ created_at: new Date(iso(0)), destroyed_at: new Date(iso(60)) },
-        ...{ first_seen_at: new Date(iso(0)), updated_at: new Date(iso(1)) },
+        ...{ first_seen_at: new Date(iso(0)), updated_at: new Date(iso(1)), emptied_at: null },
       },
     ])
   })
@@ -77,7 +77,7 @@ describe('a session', () => {
 })
 
 describe('values of a session', () => {
-  const rows = (...all: object[]) => rowSet({ 'analytics.session_metric': all })
+  const rows = (...all: object[]) => rowSet({ 'analytics.session_series': all })
   const values = (sid: string) =>
     db.rows(
       `select mid, extract(epoch from at)::float8 - $2 as at, value from analytics.session_metric
@@ -96,13 +96,13 @@ describe('values of a session', () => {
         samples('c', 'm', 29_999, [[0, -3e300]]),
       ),
     )
-    expect(first).toMatchObject({ stored: { 'analytics.session_metric': 3 } })
+    expect(first).toMatchObject({ stored: { 'analytics.session_series': 3 } })
     const again = samples('c', 'm', 20_001, [
       [0, 1.5],
       [2, 7],
     ])
     expect(await fetchItem('call-metrics', rows(again))).toMatchObject({
-      stored: { 'analytics.session_metric': 1 },
+      stored: { 'analytics.session_series': 1 },
     })
     expect(await values('m')).toEqual([
       { mid: 20_001, at: 0, value: 1.5 },
@@ -130,9 +130,81 @@ describe('values of a session', () => {
     expect(
       await fetchItem('call-metrics', rows({ ...three, extra: [['new'], ...extra.slice(1)] })),
     ).toMatchObject({
-      stored: { 'analytics.session_metric': 1 },
+      stored: { 'analytics.session_series': 1 },
     })
     expect((await kept())[0]).toEqual({ extra: '["new"]' })
+  })
+
+  it('of slices that overlap, or come in parts, are told once each, the newest first heard last', async () => {
+    const part = (from: number, to: number, value: number) =>
+      samples(
+        'c',
+        'parts',
+        20_001,
+        Array.from({ length: to - from + 1 }, (_, i) => [from + i, value] as const),
+      )
+    await fetchItem('call-metrics', rows({ ...part(0, 3, 1), extra: [['a'], ['b'], ['c'], null] }))
+    expect(
+      await fetchItem('call-metrics', rows({ ...part(2, 5, 2), extra: [null, ['d'], null, null] })),
+    ).toMatchObject({
+      stored: { 'analytics.session_series': 4 },
+    })
+    await fetchItem('call-metrics', rows(part(-2, 0, 3)))
+    const told = await db.rows(
+      `select extract(epoch from at)::int - $1 as at, value, extra from analytics.session_metric where sid = 'parts' order by at`,
+      [at(0)],
+    )
+    expect(told.map(({ at, value, extra }) => [at, value, extra])).toEqual([
+      ...[
+        [-2, 3, null],
+        [-1, 3, null],
+        [0, 3, null],
+        [1, 1, ['b']],
+      ],
+      ...[
+        [2, 2, null],
+        [3, 2, ['d']],
+        [4, 2, null],
+        [5, 2, null],
+      ],
+    ])
+  })
+
+  it('come in any order, and lie in the days on which they were measured', async () => {
+    const midnight = at(0) - (at(0) % 86_400) + 86_400
+    const seconds = [1, -1, 0, 86_400, -86_401]
+    const extra = seconds.map(second => (second === 0 ? ['midnight'] : null))
+    const night = { call_id: 'c', sid: 'night', peer_uid: '', mid: 20_001 }
+    await fetchItem(
+      'call-metrics',
+      rows({ ...night, at: seconds.map(s => midnight + s), value: seconds, extra }),
+    )
+    const told = await db.rows(
+      `select at, value, extra, day from analytics.session_metric where sid = 'night' order by at`,
+    )
+    expect(told).toEqual(
+      seconds
+        .toSorted((a, b) => a - b)
+        .map(second => {
+          const day = midnight + Math.floor(second / 86_400) * 86_400
+          return {
+            ...{ at: new Date((midnight + second) * 1_000), value: second },
+            ...{ extra: second === 0 ? ['midnight'] : null, day: new Date(day * 1_000) },
+          }
+        }),
+    )
+    const lie = await db.rows(
+      `select gaps, value from analytics.session_series where sid = 'night' order by at`,
+    )
+    expect(lie.map(({ gaps, value }) => [gaps, value])).toEqual([
+      [[86_399], [-86_401]],
+      [[86_399], [-1]],
+      [
+        [0, 1],
+        [0, 1],
+      ],
+      [[0], [86_400]],
+    ])
   })
 
   it('that two items bring at once are stored once, the same values or others', async () => {
@@ -185,7 +257,7 @@ describe('values of a session', () => {
   it('may be none', async () => {
     expect(await fetchItem('call-metrics', rows())).toMatchObject({ outcome: 'committed' })
     const empty = await fetchItem('call-metrics', rows(samples('c', 'none', 20_001, [])))
-    expect(empty).toMatchObject({ stored: { 'analytics.session_metric': 0 } })
+    expect(empty).toMatchObject({ stored: { 'analytics.session_series': 0 } })
   })
 })
 

@@ -20,7 +20,7 @@ const series = mids.map(mid =>
     Array.from({ length: seconds }, (_, i) => [i, mid] as const),
   ),
 )
-const page = (...more: object[]) => rowSet({ 'analytics.session_metric': [...series, ...more] })
+const page = (...more: object[]) => rowSet({ 'analytics.session_series': [...series, ...more] })
 
 async function owe(): Promise<ItemCommit> {
   const [item] = await openItems(db, 'call-metrics')
@@ -32,7 +32,7 @@ const state = () => db.value(`select state from ingest.work_item where item = 'l
 
 beforeEach(async () => {
   await db.rows('delete from ingest.work_item')
-  await db.rows('delete from analytics.session_metric')
+  await db.rows('delete from analytics.session_series')
   await db.store.beginWindows(me, app, 'calls', [''], at(0))
   await commitNext(db, 'calls', '', { work: [work('large', { stream: 'call-metrics', to: seconds })] })
 })
@@ -54,7 +54,7 @@ describe('a page that is larger than one statement takes', () => {
     const result = await db.store.commitItem({ ...(await owe()), rows: page() })
     expect(result).toMatchObject({
       ...{ outcome: 'committed', version: 1 },
-      stored: { 'analytics.session_metric': mids.length * seconds },
+      stored: { 'analytics.session_series': mids.length * seconds },
     })
     expect([await count(), await state()]).toEqual([mids.length * seconds, 'done'])
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writableSamples } from '../support/samples.ts'
 import { call, iso, samples, session } from './analytics.ts'
 import { app, openStore, type TestStore } from './harness.ts'
 
@@ -47,6 +48,7 @@ const measured = [
 
 beforeAll(async () => {
   db = await openStore()
+  await db.rows(writableSamples)
   const insert = (table: string, rows: readonly object[]) =>
     db.rows(
       `insert into analytics.${table} select r.* from jsonb_array_elements($2) x
@@ -61,6 +63,10 @@ beforeAll(async () => {
       at.map((second, i) => ({ ...row, at: new Date(second * 1_000).toISOString(), value: value[i] })),
     ),
   )
+  await db.rows(
+    'insert into analytics.call_summary (app_id, call_id) select app_id, call_id from analytics.call',
+  )
+  await db.rows('select analytics.summarize($1, (select array_agg(call_id) from analytics.call))', [app])
   await db.rows(
     `insert into classroom.room (app_id, room_uuid, incarnation, started_at, valid_from, valid_to) values
        ($1, 'maths', 1, $2, $2, $3), ($1, 'maths', 2, $3, $3, null), ($1, 'history', 1, $2, $2, null)`,

@@ -253,7 +253,7 @@ describe('the metrics that are stored', () => {
     const { rows, rejects, reading } = stream.toRows(page, null)
     expect(reading).toBe('whole')
     expect(stream.request('a1', metricsItem, 1)).toEqual(callMetrics.request('a1', metricsItem, 1))
-    return { mids: rows['analytics.session_metric']!.map(row => row.mid), rejects: rejects.length }
+    return { mids: rows['analytics.session_series']!.map(row => row.mid), rejects: rejects.length }
   }
 
   it('are all of them where none is named, and ask for nothing else otherwise', () => {

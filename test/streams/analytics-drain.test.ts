@@ -14,7 +14,7 @@ import { allCalls, calls } from '../../src/streams/calls.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Reject, SubstreamResult, WindowResult, WorkItem } from '../../src/streams/page.ts'
 import type { Substream } from '../../src/streams/stream.ts'
-import type { CallRow, CallSessionRow, SessionMetricRow } from '../../src/tables/analytics.ts'
+import type { CallRow, CallSessionRow, SessionSeriesRow } from '../../src/tables/analytics.ts'
 import type { Json } from '../../src/tables/json.ts'
 
 /** All that the streams made of what the provider served. */
@@ -30,12 +30,12 @@ function createHaul() {
       for (const row of rows['analytics.call_session'] ?? []) {
         found.sessions.set(`${row.call_id} ${row.sid}`, row)
       }
-      for (const row of rows['analytics.session_metric'] ?? []) addPoints(row)
+      for (const row of rows['analytics.session_series'] ?? []) addPoints(row)
       for (const item of work) found.work.set(`${item.stream} ${item.key} ${item.part}`, item)
       found.rejects.push(...rejects)
     },
   }
-  function addPoints({ call_id, sid, peer_uid, mid, at }: SessionMetricRow): void {
+  function addPoints({ call_id, sid, peer_uid, mid, at }: SessionSeriesRow): void {
     const points = found.points.get(call_id) ?? new Set()
     for (const second of at) points.add(`${sid} ${peer_uid} ${mid} ${second}`)
     found.points.set(call_id, points)

@@ -79,7 +79,7 @@ describe('metrics', () => {
     ['a metric', { data: [{ ...series, kvs: null }] }],
   ])('of %s whose list is null are none', (_, entry) => {
     const { rows, rejects } = measured(entry)
-    expect([rows['analytics.session_metric'], rejects]).toEqual([[], []])
+    expect([rows['analytics.session_series'], rejects]).toEqual([[], []])
   })
 
   it.each<[string, object]>([

@@ -35,7 +35,7 @@ function toRows(
 const keys: Readonly<Record<string, readonly string[]>> = {
   'analytics.call': ['call_id'],
   'analytics.call_session': ['call_id', 'sid'],
-  'analytics.session_metric': ['call_id', 'sid', 'peer_uid', 'mid'],
+  'analytics.session_series': ['call_id', 'sid', 'peer_uid', 'mid'],
   'analytics.usage_insight': ['metric', 'granularity', 'at'],
   'analytics.quality_insight': ['product', 'metric', 'granularity', 'at'],
   'analytics.usage_realtime': ['product', 'metric', 'cname', 'at'],
@@ -47,7 +47,7 @@ function expectSound({ rows, rejects, work }: WindowResult | SubstreamResult): v
     const seen = of.map(row => JSON.stringify(keys[table]!.map(column => Reflect.get(row, column))))
     expect(new Set(seen).size, table).toBe(seen.length)
   }
-  for (const { at, value } of rows['analytics.session_metric'] ?? []) {
+  for (const { at, value } of rows['analytics.session_series'] ?? []) {
     expect(at.length).toBe(value.length)
     expect(new Set(at).size).toBe(at.length)
     expect(value.every(Number.isFinite) && at.every(Number.isSafeInteger)).toBe(true)
@@ -126,7 +126,7 @@ describe.each(names)('%s', name => {
 it.each([
   ['calls', 'calls-that-ended-and-one-that-goes-on', 'analytics.call'],
   ['call-sessions', 'users-of-a-call', 'analytics.call_session'],
-  ['call-metrics', 'metrics-of-two-sessions', 'analytics.session_metric'],
+  ['call-metrics', 'metrics-of-two-sessions', 'analytics.session_series'],
   ['quality-insight', 'a-day-in-hours-has-25-entries', 'analytics.quality_insight'],
 ] as const)('%s: an item that is spoiled spoils no other', (name, caseName, table) => {
   const { items, series } = pageOfCase(name, caseName)
@@ -145,7 +145,7 @@ it('of the pairs of a metric each second is kept once with its last value, and e
     fc.property(kvs, entries => {
       const data = [{ mid: 20_001, peer_uid: 0, kvs: entries.map(({ pair }) => pair) }]
       const { rows, rejects } = toRows('call-metrics', [{ sid: 's1', data }])
-      const [row] = rows['analytics.session_metric'] ?? []
+      const [row] = rows['analytics.session_series'] ?? []
       const read = (row?.at ?? []).map((at, i) => [at, row?.value[i]] as const)
 
       const good = entries.flatMap(entry => (entry.kind === 'good' ? [entry] : []))

@@ -1,8 +1,8 @@
 import type { ItemCommit } from '../../engine/ports.ts'
-import { sessionMetric } from '../../tables/analytics.ts'
+import { sessionSeries } from '../../tables/analytics.ts'
 import type { Table } from '../../tables/index.ts'
 import { encodeJson, encodeText } from '../encode.ts'
-import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
+import { type BoundStatement, bind, type Statement, statement, type Values } from '../statement.ts'
 import {
   debitValues,
   fence,
@@ -73,11 +73,11 @@ export interface ItemStatements {
 
 /** Commits a page of an item of the work queue, which writes these tables. */
 export function itemStatements(name: string, writes: readonly Table[]): ItemStatements {
-  const stores = writes.map(table => (table === sessionMetric ? storedSamples : storeOfApp(table)))
+  const stores = writes.map(table => (table === sessionSeries ? storedSamples : storeOfApp(table)))
   const end = verdict(writes, { diverged: '0', verified: 'true' })
   const pieces = [fence('apart'), advanced, ...stores, repaired, worked(`'live'`), rejected, settled]
   const whole = statement(name, `with ${pieces.join(',')} ${end}`)
-  if (!writes.includes(sessionMetric)) return { whole }
+  if (!writes.includes(sessionSeries)) return { whole }
   const slice = [fence('apart'), held, ...stores, none]
   return { whole, slice: statement(`${name}_slice`, `with ${slice.join(',')} ${end}`) }
 }
@@ -89,17 +89,17 @@ export function itemStatements(name: string, writes: readonly Table[]): ItemStat
 export function* bindItem(
   { whole, slice }: ItemStatements,
   page: ItemCommit,
-  rows: Readonly<Record<string, string>>,
+  rows: Values,
 ): Generator<BoundStatement> {
   const common = { ...values(page), ...rows }
   if (slice === undefined) {
     yield bind(whole, common)
     return
   }
-  const slices = slicesOf(page.rows['analytics.session_metric'] ?? [])
+  const slices = slicesOf(page.rows['analytics.session_series'] ?? [])
   for (const [i, part] of slices.entries()) {
     const prepared = i < slices.length - 1 ? slice : whole
-    yield bind(prepared, { ...common, [parameterName(sessionMetric)]: encodeSamples(part) })
+    yield bind(prepared, { ...common, [parameterName(sessionSeries)]: encodeSamples(part) })
   }
 }
 

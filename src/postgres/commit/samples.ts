@@ -1,48 +1,46 @@
-import { type SessionMetricRow, sessionMetric } from '../../tables/analytics.ts'
+import { type SessionSeriesRow, sessionSeries } from '../../tables/analytics.ts'
+import type { Json } from '../../tables/json.ts'
 import { encodeJson } from '../encode.ts'
-import { resolution } from './conflict.ts'
 import { cteName, parameterName } from './ctes.ts'
 
-const { name: table } = sessionMetric
+const { name: table } = sessionSeries
 
-/** The array of what else came is absent as a rule, and unnest makes null of what an array has not. */
-const insertion = `insert into ${table} as t (app_id, call_id, sid, peer_uid, mid, at, value, extra)
-    select :app, s.call_id, s.sid, s.peer_uid, s.mid, to_timestamp(v.at), v.value, v.extra::jsonb
-    from sample s cross join lateral unnest(s.at, s.value, s.extra) as v(at, value, extra)`
+const key = 'app_id, call_id, sid, mid, peer_uid, at'
 
 /**
- * Writes the values of metrics of sessions, hundreds of thousands in one statement. The times and the values of a
- * metric come as the text of two arrays, which costs the database far less to read than as many JSON numbers. Where
- * nothing is stored of the time that a metric's values span, they are inserted without looking for a conflict, which
- * takes half the time; a statement that meets one all the same, because another came first, is run once more.
+ * Writes the values of metrics of sessions, tens of thousands in one statement. The gaps and the values of a day come as the
+ * text of two arrays, which costs the database far less to read than as many JSON numbers. Where a row of the same day is
+ * stored, the two become one. What counts as stored is each value that was not there yet, or not the same.
  */
 export const storedSamples = `
   sample as materialized (
-    select d.*, exists (
-             select from ${table} t
-             where t.app_id = :app and t.call_id = d.call_id and t.sid = d.sid and t.peer_uid = d.peer_uid and t.mid = d.mid
-               and t.at between to_timestamp(d.first) and to_timestamp(d.last)) as known
-    from json_to_recordset(:${parameterName(sessionMetric)}::json)
-      as d(call_id text, sid text, peer_uid text, mid int, at double precision[], value double precision[],
-           extra text[], first double precision, last double precision)
+    select :app::text as app_id, d.call_id, d.sid, d.mid, d.peer_uid, to_timestamp(d.day) as at, d.gaps, d.value, d.extra
+    from json_to_recordset(:${parameterName(sessionSeries)}::json)
+      as d(call_id text, sid text, mid int, peer_uid text, day double precision, gaps int[], value double precision[], extra jsonb)
     where exists (select from moved)
-  ), added as (
-    ${insertion} where not s.known
-    returning true as fresh
-  ), changed as (
-    ${insertion} where s.known
-    on conflict (app_id, call_id, sid, peer_uid, mid, at) ${resolution(sessionMetric)}
-    returning true as fresh
-  ), ${cteName(sessionMetric)} as (
-    select fresh from added union all select fresh from changed
+  ), series as (
+    insert into ${table} as t (${key}, gaps, value, extra)
+    select ${key}, gaps, value, extra from sample
+    on conflict (${key}) do update set (gaps, value, extra) = (
+        select m.gaps, m.value, m.extra
+        from analytics.merged_series(t.gaps, t.value, t.extra, excluded.gaps, excluded.value, excluded.extra) m)
+      where (t.gaps, t.value, t.extra) is distinct from (excluded.gaps, excluded.value, excluded.extra)
+  ), ${cteName(sessionSeries)} as (
+    select true as fresh
+    from sample s
+    left join ${table} t using (${key})
+    cross join lateral generate_series(1, case when t.gaps is null then cardinality(s.gaps) else (
+      select count(*) from analytics.values_of(s.gaps, s.value, s.extra) n
+      where not exists (select from analytics.values_of(t.gaps, t.value, t.extra) o
+                        where o.second = n.second and o.value = n.value and o.extra is not distinct from n.extra))::int end)
   )`
 
-/** Values of one statement, more or less: about a megabyte of it, and a tenth of a second of the database. */
+/** Values of one statement, more or less: some hundred kilobytes of it. */
 const SLICE_VALUES = 25_000
 
 /** The rows in slices of so many values, at least one slice; the values of one metric stay together. */
-export function slicesOf(rows: readonly SessionMetricRow[]): readonly (readonly SessionMetricRow[])[] {
-  const slices: SessionMetricRow[][] = [[]]
+export function slicesOf(rows: readonly SessionSeriesRow[]): readonly (readonly SessionSeriesRow[])[] {
+  const slices: SessionSeriesRow[][] = [[]]
   let values = 0
   for (const row of rows) {
     if (values > 0 && values + row.at.length > SLICE_VALUES) {
@@ -56,27 +54,45 @@ export function slicesOf(rows: readonly SessionMetricRow[]): readonly (readonly 
 }
 
 /** The parameter of `storedSamples`. */
-export function encodeSamples(rows: readonly SessionMetricRow[] | undefined): string {
-  return encodeJson((rows ?? []).map(encodeRow))
+export function encodeSamples(rows: readonly SessionSeriesRow[] | undefined): string {
+  return encodeJson((rows ?? []).flatMap(row => [...daysOf(inOrder(row))]))
 }
 
-/** JSON inside an array would be taken for one more dimension of it, so it goes as text. */
-function encodeRow({ at, value, extra, ...row }: SessionMetricRow): object {
-  const [first, last] = bounds(at)
-  const more = extra?.map(each => (each === null ? null : encodeJson(each)))
-  return { ...row, at: arrayText(at), value: arrayText(value), extra: more, first, last }
-}
-
-/** Not by Math.min of all, which takes no more arguments than the stack holds. */
-function bounds(times: readonly number[]): readonly [first: number | null, last: number | null] {
-  if (times.length === 0) return [null, null]
-  let first = Number.POSITIVE_INFINITY
-  let last = Number.NEGATIVE_INFINITY
-  for (const time of times) {
-    first = Math.min(first, time)
-    last = Math.max(last, time)
+/** One row for each day. */
+function* daysOf({ at, value, extra, ...key }: SessionSeriesRow): Generator<object> {
+  for (let from = 0, to = 0; from < at.length; from = to) {
+    const day = Math.floor(at[from]! / DAY) * DAY
+    const gaps: number[] = []
+    for (let before = day; to < at.length && at[to]! < day + DAY; to++) {
+      gaps.push(at[to]! - before)
+      before = at[to]!
+    }
+    const beside = extra && byTime(at, extra, { from, to, day })
+    yield { ...key, day, gaps: arrayText(gaps), value: arrayText(value.slice(from, to)), extra: beside }
   }
-  return [first, last]
+}
+
+const DAY = 86_400
+
+interface Part {
+  readonly from: number
+  readonly to: number
+  readonly day: number
+}
+
+function byTime(at: readonly number[], extra: readonly Json[], { from, to, day }: Part): Json {
+  const said: [string, Json][] = []
+  for (let n = from; n < to; n++) if (extra[n] !== null) said.push([String(at[n]! - day), extra[n]!])
+  return said.length > 0 ? Object.fromEntries(said) : null
+}
+
+/** Values come in the order of their times as a rule, and then there is nothing to do. */
+function inOrder(row: SessionSeriesRow): SessionSeriesRow {
+  const { at, value, extra } = row
+  if (at.every((second, n) => n === 0 || second >= at[n - 1]!)) return row
+  const order = at.map((_, n) => n).sort((a, b) => at[a]! - at[b]!)
+  const sorted = { ...row, at: order.map(n => at[n]!), value: order.map(n => value[n]!) }
+  return extra ? { ...sorted, extra: order.map(n => extra[n]!) } : sorted
 }
 
 /** Not by join, which makes a text of each number first. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { z } from 'zod'
 import { listOf, section } from '../../settings/leaf.ts'
 import { channelName, count } from '../../settings/values.ts'
 
@@ -36,6 +37,8 @@ export const measured = {
       ),
   }),
 } as const
+
+export type MeasuredSettings = z.output<typeof measured.settings>
 
 /** What is known of a call, or of a slice of a long one, when its sessions are listed. */
 export interface ListedCall {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
-import type { SessionMetricRow } from '../../tables/analytics.ts'
+import type { SessionSeriesRow } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
 import { asText, fieldsWithout, isObject, judgeEach, redact } from '../parts/items.ts'
@@ -9,7 +9,7 @@ import { isUnixSecond, metricId, readNumber } from '../parts/values.ts'
 const Series = MetricSeries.extend({ mid: metricId })
 type Series = z.infer<typeof Series>
 
-interface Found extends Omit<SessionMetricRow, 'at' | 'value' | 'extra'> {
+interface Found extends Omit<SessionSeriesRow, 'at' | 'value' | 'extra'> {
   readonly at: number[]
   readonly value: number[]
   extra?: Json[]
@@ -24,7 +24,7 @@ export function readMetrics(
   items: readonly unknown[],
   call_id: string,
   mids: readonly number[],
-): { readonly rows: readonly SessionMetricRow[]; readonly rejects: readonly Reject[] } {
+): { readonly rows: readonly SessionSeriesRow[]; readonly rejects: readonly Reject[] } {
   const rows = new Map<string, Found>()
   const wanted = new Set(mids)
   const entries = judgeEach(MetricsItem, items, 'metrics')
@@ -107,7 +107,7 @@ function entryOf(sid: string, series: unknown): unknown {
 }
 
 /** Each second once. Values come in order as a rule, and then there is nothing to do. */
-function once(row: Found): SessionMetricRow {
+function once(row: Found): SessionSeriesRow {
   if (isRising(row.at)) return row
   const last = new Map(row.at.map((second, index) => [second, index]))
   const places = [...last.values()]
