@@ -160,6 +160,10 @@ function explain(code: string | undefined, error: unknown): string {
     case '53300':
       return 'the database has no connection left; lower database.poolSize or raise max_connections'
     default: {
+      // The driver has no code for it.
+      if (error instanceof Error && error.message.includes('does not support SSL')) {
+        return 'the database of database.url takes no TLS, which its sslmode asks for'
+      }
       const reason = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
       return `the database of database.url cannot be reached (${reason})`
     }

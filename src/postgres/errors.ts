@@ -82,6 +82,6 @@ function nameOf({ name, text = '' }: Origin): string | undefined {
   const verb = /^\s*(?:with\b[\s\S]*?\b)?(select|insert|update|delete|begin|commit|rollback)\b/i.exec(
     text,
   )?.[1]
-  const object = /\b(?:ingest|classroom|analytics|players)\.\w+/.exec(text)?.[0]
+  const object = /\b(?:ingest(?:_jobs)?|classroom|analytics|players)\.\w+/.exec(text)?.[0]
   return [verb?.toLowerCase(), object].filter(Boolean).join(' ') || undefined
 }

@@ -3,6 +3,8 @@ import type { IntentStore, OpenIntent } from '../client/ports.ts'
 import type { NotificationStore, PlayerNotice } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { encodeJson, encodeText } from './encode.ts'
+import type { Mask } from './mask.ts'
+import { Masks } from './masks.ts'
 import { bind, statement } from './statement.ts'
 
 const find = statement(
@@ -71,24 +73,27 @@ export async function pruneIntents(pool: pg.Pool, now: Date): Promise<void> {
 const keepStatement = statement(
   'keep_notice',
   `insert into players.notification (app_id, notice_id, event_type, player_id, notified_at, received_at, payload)
-   values (:app, :notice, :type::int, :player, to_timestamp(:notified::double precision / 1000), ingest.clock(), :payload::jsonb)
+   select :app, :notice, :type::int, :player, to_timestamp(:notified::double precision / 1000), ingest.clock(), :payload::jsonb
+   where ingest.hold_forgotten(:app, :forgotten::bigint)
    on conflict (app_id, notice_id) do nothing
    returning 1`,
 )
 
 /** Notices of players in Postgres. */
 export function createNotificationStore(pool: pg.Pool): NotificationStore {
-  return { keep: notice => keep(pool, notice) }
+  const masks = new Masks(pool)
+  return { keep: notice => masks.run(notice.app, mask => keep(pool, notice, mask)) }
 }
 
-async function keep(pool: pg.Pool, notice: PlayerNotice): Promise<'stored' | 'repeated'> {
+async function keep(pool: pg.Pool, notice: PlayerNotice, mask: Mask): Promise<'stored' | 'repeated'> {
   const values = {
     app: notice.app,
     notice: encodeText(notice.noticeId),
     type: notice.eventType,
     player: notice.playerId === null ? null : encodeText(notice.playerId),
     notified: notice.notifiedAt,
-    payload: notice.payload === null ? null : encodeJson(notice.payload),
+    payload: notice.payload === null ? null : encodeJson(mask.json(notice.payload, false, false)),
+    forgotten: mask.count,
   }
   const rows = await query(pool, bind(keepStatement, values))
   return rows.length > 0 ? 'stored' : 'repeated'

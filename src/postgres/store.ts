@@ -7,6 +7,8 @@ import { readSubstreamDemand } from './demand.ts'
 import { encodeText } from './encode.ts'
 import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
+import type { Keeping } from './mask.ts'
+import { Masks } from './masks.ts'
 import { makePartitions, type Retention } from './partitions.ts'
 import {
   closeSeries,
@@ -34,11 +36,17 @@ import {
 export interface StoreSettings extends CommitSettings, GapSettings {
   /** How long tables keep their rows; absent: forever. */
   readonly retention?: Retention & Ages
+  /** What is kept of people; absent: all. */
+  readonly keeping?: Keeping
 }
 
 /** The store on a pool of connections. */
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
-  const commits = new Commits(pool, settings)
+  const masks = new Masks(pool, settings.keeping)
+  const commits = new Commits(pool, settings, masks)
+  const inClass = new Set(
+    settings.streams.filter(({ operation }) => operation.family === 'classroom').map(({ name }) => name),
+  )
   const roomStreams = roomStreamsOf(settings.streams)
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
@@ -49,7 +57,11 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
     commit: page => commits.page(page),
     dryRun: page => commits.dryRunPage(page),
-    deadLetter: letter => deadLetter(pool, letter),
+    deadLetter: letter =>
+      masks.run(letter.app, mask => {
+        const body = mask.letter(letter.body, letter.series, inClass.has(letter.stream))
+        return deadLetter(pool, { ...letter, body }, mask.count)
+      }),
     closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
     vouchFor: (fence, app, room, region) => vouchFor(pool, settings, fence, app, room, region),
     forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
@@ -106,15 +118,22 @@ const letterStatement = statement(
        set letters = u.letters + 1, last_seen_at = excluded.last_seen_at
      returning 1
    )
-   select exists (select from letter where fresh) or exists (select from unkept) as fresh`,
+   select exists (select from letter where fresh) or exists (select from unkept) as fresh,
+          ingest.hold_forgotten(:app, :forgotten::bigint)`,
 )
 
 /** At most this much of a page that could not be used is kept. */
 export const LONGEST_LETTER = 64 * 1024
 
-async function deadLetter(pool: pg.Pool, letter: DeadLetter): Promise<'new' | 'again'> {
+async function deadLetter(pool: pg.Pool, letter: DeadLetter, forgotten: number): Promise<'new' | 'again'> {
   const body = Buffer.from(letter.body.subarray(0, LONGEST_LETTER))
-  const values = { ...letter, series: encodeText(letter.series), body, alike: letter.alike === 'by detail' }
+  const values = {
+    ...letter,
+    series: encodeText(letter.series),
+    body,
+    alike: letter.alike === 'by detail',
+    forgotten,
+  }
   const [row] = await query<{ fresh: boolean }>(pool, bind(letterStatement, values))
   return row!.fresh ? 'new' : 'again'
 }

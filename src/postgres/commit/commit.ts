@@ -1,13 +1,18 @@
 import type pg from 'pg'
 import type { CommitResult, ItemCommit, PageCommit, WindowCommit } from '../../engine/ports.ts'
 import { roomStreamsOf, type Stream } from '../../streams/stream.ts'
-import { sessionMetric } from '../../tables/analytics.ts'
+import { sessionSeries } from '../../tables/analytics.ts'
 import { type RoomRow, room, roomEvent } from '../../tables/classroom.ts'
 import type { RowSet, Table } from '../../tables/index.ts'
-import { encodeJson, encodeText } from '../encode.ts'
-import { type BoundStatement, bind, type Statement, type Values } from '../statement.ts'
+import { query } from '../connect.ts'
+import { decodeText, encodeJson, encodeText } from '../encode.ts'
+import type { Mask } from '../mask.ts'
+import type { Masks } from '../masks.ts'
+import { type BoundStatement, bind, type Statement, statement, type Values } from '../statement.ts'
 import { debitValues, encodeRows, parameterName, rejectedValues } from './ctes.ts'
 import { feedStatement, logStatement } from './events.ts'
+import { GroupCommits, type Grouping } from './group-commits.ts'
+import { isPlain } from './group-pages.ts'
 import { bindItem, type ItemStatements, itemStatements } from './items.ts'
 import { appListStatement, roomListStatement } from './lists.ts'
 import { dryRunCommit, runCommit } from './run.ts'
@@ -23,6 +28,8 @@ export interface CommitSettings {
   readonly region: (app: string) => string
   /** `app`: one numbering over all rooms, so that a hole inside a room means nothing. */
   readonly sequenceScope: 'room' | 'app'
+  /** When pages go together, unless as usual. */
+  readonly grouping?: Grouping | undefined
 }
 
 /** The statement that commits a page of a stream, by its kind and by the tables that it writes. */
@@ -51,6 +58,11 @@ interface Prepared extends ItemStatements {
   readonly writes: readonly Table[]
 }
 
+const channelOfCall = statement(
+  'channel_of_call',
+  'select c.cname from analytics.call c where c.app_id = :app and c.call_id = :call',
+)
+
 type Way = 'with a cursor' | 'as a range of time' | 'as an item'
 
 function wayOf({ kind }: Stream): Way {
@@ -58,32 +70,51 @@ function wayOf({ kind }: Stream): Way {
   return kind === 'substream' ? 'as an item' : 'with a cursor'
 }
 
-/** Commits pages, each in one statement and one round trip. Every method throws RefusedRows or StoreUnavailable. */
+/** Commits pages, each whole or not at all. Every method throws RefusedRows or StoreUnavailable. */
 export class Commits {
   readonly #pool: pg.Pool
   readonly #settings: CommitSettings
   readonly #roomStreams: readonly string[]
   readonly #prepared = new Map<string, Prepared>()
+  readonly #groups: GroupCommits
+  readonly #masks: Masks
 
-  constructor(pool: pg.Pool, settings: CommitSettings) {
+  constructor(pool: pg.Pool, settings: CommitSettings, masks: Masks) {
     this.#pool = pool
+    this.#masks = masks
     this.#settings = settings
     this.#roomStreams = roomStreamsOf(settings.streams)
+    const { region, grouping } = settings
+    const group = { memory: memoryOf(settings), roomStreams: this.#roomStreams, region }
+    this.#groups = new GroupCommits(pool, group, grouping)
   }
 
+  /** What is out of the ordinary goes by itself, everything else with what waits beside it. */
   page(page: PageCommit): Promise<CommitResult> {
-    return runCommit(this.#pool, this.#boundPage(page))
+    const { writes } = this.#statements(page.stream, 'with a cursor')
+    return this.#masks.run(page.app, mask => {
+      const masked = mask.page(page, writes)
+      const alone = async () => runCommit(this.#pool, this.#boundPage(masked, mask))
+      if (!isPlain(masked)) return alone()
+      const rows = allRows(masked, writes)
+      return this.#groups.add({ page: { ...masked, rows }, writes, forgotten: mask.count }, alone)
+    })
   }
 
   window(page: WindowCommit): Promise<CommitResult> {
-    return runCommit(this.#pool, this.#boundWindow(page))
+    return this.#masks.run(page.app, async mask => runCommit(this.#pool, this.#boundWindow(page, mask)))
   }
 
   /** A page of an item may be large: it goes in slices, and the item moves with the last one alone. */
-  async item(page: ItemCommit): Promise<CommitResult> {
+  item(page: ItemCommit): Promise<CommitResult> {
+    return this.#masks.run(page.app, mask => this.#item(page, mask))
+  }
+
+  async #item(page: ItemCommit, mask: Mask): Promise<CommitResult> {
     const before: Record<string, number> = {}
     let result: CommitResult | undefined
-    for (const bound of this.#boundItem(page)) {
+    const isOfRoom = mask.hasRooms && mask.isForgottenRoom(await this.#channelOf(page))
+    for (const bound of this.#boundItem(page, mask, isOfRoom)) {
       result = await runCommit(this.#pool, bound)
       if (result.outcome !== 'committed') return result
       for (const [table, rows] of Object.entries(result.stored)) before[table] = (before[table] ?? 0) + rows
@@ -94,34 +125,50 @@ export class Commits {
 
   /** The dry runs roll the same statements back: true when Postgres would take every value. */
   dryRunPage(page: PageCommit): Promise<boolean> {
-    return dryRunCommit(this.#pool, this.#boundPage(page))
+    const { writes } = this.#statements(page.stream, 'with a cursor')
+    return this.#masks.run(page.app, async mask =>
+      dryRunCommit(this.#pool, this.#boundPage(mask.page(page, writes), mask)),
+    )
   }
 
   dryRunWindow(page: WindowCommit): Promise<boolean> {
-    return dryRunCommit(this.#pool, this.#boundWindow(page))
+    return this.#masks.run(page.app, async mask => dryRunCommit(this.#pool, this.#boundWindow(page, mask)))
   }
 
-  async dryRunItem(page: ItemCommit): Promise<boolean> {
-    for (const bound of this.#boundItem(page)) if (!(await dryRunCommit(this.#pool, bound))) return false
-    return true
+  dryRunItem(page: ItemCommit): Promise<boolean> {
+    return this.#masks.run(page.app, async mask => {
+      for (const bound of this.#boundItem(page, mask))
+        if (!(await dryRunCommit(this.#pool, bound))) return false
+      return true
+    })
   }
 
-  #boundPage(page: PageCommit): BoundStatement {
+  /** Of a page that is masked already. */
+  #boundPage(page: PageCommit, { count }: Mask): BoundStatement {
     const { whole, writes } = this.#statements(page.stream, 'with a cursor')
-    const isAlive = page.source === 'log' && !page.isUndecided && writes.includes(room)
-    const rows = isAlive ? { ...page.rows, [room.name]: touched(page) } : page.rows
-    const values = pageValues(page, this.#settings, this.#roomStreams)
-    return bind(whole, { ...values, ...rowValues(rows, writes) })
+    const values = { ...pageValues(page, this.#settings, this.#roomStreams), forgotten: count }
+    return bind(whole, { ...values, ...rowValues(allRows(page, writes), writes) })
   }
 
-  #boundWindow(page: WindowCommit): BoundStatement {
+  #boundWindow(page: WindowCommit, mask: Mask): BoundStatement {
     const { whole, writes } = this.#statements(page.stream, 'as a range of time')
-    return bindWindow(whole, page, rowValues(page.rows, writes))
+    const masked = mask.page(page, writes)
+    return bindWindow(whole, masked, { ...rowValues(masked.rows, writes), forgotten: mask.count })
   }
 
-  #boundItem(page: ItemCommit): Iterable<BoundStatement> {
+  /** The values of a call do not say in which room it was. */
+  async #channelOf({ app, item }: ItemCommit): Promise<string | undefined> {
+    const [call] = await query<{ cname: string | null }>(
+      this.#pool,
+      bind(channelOfCall, { app, call: encodeText(item.key) }),
+    )
+    return decodeText(call?.cname ?? '')
+  }
+
+  #boundItem(page: ItemCommit, mask: Mask, isOfRoom = false): Iterable<BoundStatement> {
     const { writes, ...statements } = this.#statements(page.item.stream, 'as an item')
-    return bindItem(statements, page, rowValues(page.rows, writes))
+    const masked = mask.page(page, writes, isOfRoom)
+    return bindItem(statements, masked, { ...rowValues(masked.rows, writes), forgotten: mask.count })
   }
 
   #statements(name: string, way: Way): Prepared {
@@ -147,7 +194,7 @@ function pageValues(page: PageCommit, settings: CommitSettings, roomStreams: rea
     cursor: page.cursor === null ? null : encodeText(page.cursor),
     stream_state: encodeJson(page.streamState),
     caught_up: page.caughtUp,
-    memory: `${settings.roomMemory} milliseconds`,
+    memory: memoryOf(settings),
     room_streams: roomStreams,
     region: page.region ?? settings.region(page.app),
     incarnation: room.kind === 'incarnation' ? room.incarnation : null,
@@ -166,8 +213,18 @@ function rowValues(rows: RowSet, writes: readonly Table[]): Readonly<Record<stri
   const other = Object.keys(rows).find(name => !writes.some(table => table.name === name))
   if (other) throw new TypeError(`this page cannot bring rows of ${other}`)
   // Values of sessions go in slices, in a form of their own.
-  const plain = writes.filter(table => table !== sessionMetric)
+  const plain = writes.filter(table => table !== sessionSeries)
   return Object.fromEntries(plain.map(table => [parameterName(table), encodeRows(byTable[table.name])]))
+}
+
+function memoryOf({ roomMemory }: CommitSettings): string {
+  return `${roomMemory} milliseconds`
+}
+
+/** The rows of a page, that of its room included. */
+function allRows(page: PageCommit, writes: readonly Table[]): RowSet {
+  const isAlive = page.source === 'log' && !page.isUndecided && writes.includes(room)
+  return isAlive ? { ...page.rows, [room.name]: touched(page) } : page.rows
 }
 
 /** A page of a log is a sign of life of its room even when it holds no event. */

@@ -10,7 +10,7 @@ import { resolution } from './conflict.ts'
  */
 
 /**
- * The owner's epoch, locked until the statement ends, so that nobody can take the shard in between. A feed touches
+ * Everyone who is forgotten was masked; the owner's epoch, locked until the statement ends, so that nobody can take the shard in between. A feed touches
  * many rooms at once and would deadlock with their logs, so it goes alone among the commits of its app that touch
  * rooms, and these go together.
  */
@@ -23,7 +23,7 @@ export function fence(company: 'alone' | 'together' | 'apart'): string {
   }
   return `
   fence as materialized (
-    select ${locks[company]} from ingest.ownership o
+    select ${locks[company]}, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   )`
 }
@@ -128,17 +128,17 @@ export function incoming(table: Table): string {
   return `json_to_recordset(:${parameterName(table)}::json) as d(${columns.join(', ')})`
 }
 
-type Conflict = 'keep' | Readonly<Record<string, string>>
+interface Insertion {
+  /** Joins `d` to whatever decides which rows count. */
+  readonly from: string
+  /** Whether stored rows may change, and what columns become of which the table's own rule does not know enough. */
+  readonly conflict: 'keep' | Readonly<Record<string, string>>
+  /** What is told of each row besides whether it is new. */
+  readonly tells?: string
+}
 
-/**
- * Writes the rows of a table whose facts are in a room. `incarnation` is an SQL expression; `from` joins `d` to
- * whatever decides which rows count; `conflict` says whether stored rows may change, and what columns become of which
- * the table's own rule does not know enough.
- */
-export function store(
-  table: Table,
-  parts: { readonly incarnation: string; readonly from: string; readonly conflict: Conflict },
-): string {
+/** Writes the rows of a table whose facts are in a room. `incarnation` is an SQL expression. */
+export function store(table: Table, parts: Insertion & { readonly incarnation: string }): string {
   return insertion(table, [['incarnation', parts.incarnation]], ['room_uuid', 'incarnation'], parts)
 }
 
@@ -155,7 +155,7 @@ export function insertion(
   table: Table,
   extra: readonly (readonly [column: string, expression: string])[],
   prefix: readonly string[],
-  { from, conflict }: { readonly from: string; readonly conflict: Conflict },
+  { from, conflict, tells = '' }: Insertion,
 ): string {
   const columns = Object.keys(table.columns)
   const names = ['app_id', ...extra.map(([column]) => column), ...columns]
@@ -166,7 +166,7 @@ export function insertion(
     select ${values.join(', ')}
     from ${incoming(table)} ${from}
     on conflict (${['app_id', ...prefix, ...table.key].join(', ')}) ${conflict === 'keep' ? 'do nothing' : resolution(table, conflict)}
-    returning ${table.partitioned ? 'true' : '(xmax = 0)'} as fresh
+    returning ${tells}${table.partitioned ? 'true' : '(xmax = 0)'} as fresh
   )`
 }
 

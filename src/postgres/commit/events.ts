@@ -26,16 +26,22 @@ import {
 
 /**
  * A feed names many rooms; the database knows their incarnations. One that is behind tells of a roomUuid what was of the
- * room before, which the log of the present one will never tell: so what is of a time before it began waits.
+ * room before, which the log of the present one will never tell: so what is of a time before it began waits. And one may
+ * be ahead of the logs: of a class that is over, what stands where its log had told nothing (up to `logged`) may be of
+ * the next room of that name.
  */
 const feedPlaces = `
   place as materialized (
     select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
            r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted,
-           r.valid_from as begun
+           r.valid_from as begun,
+           case when r.state >= 2 then (
+             select f.sequence from classroom.room_event f
+             where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
+             order by f.sequence desc limit 1) end as logged
     from (select distinct e.room_uuid from event e) i
     left join lateral (
-      select r.incarnation, r.verified_at, r.valid_from from classroom.room r
+      select r.incarnation, r.verified_at, r.valid_from, r.state from classroom.room r
       where r.app_id = :app and r.room_uuid = i.room_uuid order by r.incarnation desc limit 1
     ) r on true
   )`
@@ -64,12 +70,13 @@ const event = `
  */
 function judged(source: 'feed' | 'log', fresh: string): string {
   const trusted = source === 'feed' ? trustedOfFeed : 'p.trusted'
+  const placed = source === 'feed' ? trustedAsNew : 'p.trusted'
   const reworded = `s.source = 'log' and s.data is distinct from e.data`
   return `
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
-           case when s.source is null then not ${trusted}
+           case when s.source is null then not ${placed}
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 ${source === 'log' ? `when ${reworded} then true` : ''}
                 else not ${trusted} and e.event_time is null end as contradicts,
@@ -85,7 +92,11 @@ function judged(source: 'feed' | 'log', fresh: string): string {
   )`
 }
 
-const feedFresh = `${trustedOfFeed} and s.source is null`
+/** Another event at a known place says that the whole answer may be of another room of that name. */
+const trustedAsNew = `(${trustedOfFeed} and e.sequence > coalesce(p.logged, -1)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+                         filter (where s.source is not null) over (partition by e.room_uuid), false))`
+const feedFresh = `${trustedAsNew} and s.source is null`
 const logFresh = `s.source is null or s.source = 'feed'`
 
 /** The first sight of an event is nearest to when it happened, if it was this event that was seen. */

@@ -21,9 +21,14 @@ const diverged = `
     insert into ingest.divergence (app_id, stream, series, key, kept, other)
     select :app, :stream, :series, :incarnation::text || '/' || d.position, s.data, d.data
     from ${incoming(widgetEvent)}
-    join classroom.widget_event s on s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
-      and s.widget = d.widget and s.position = d.position and s.content_hash <> d.content_hash
-    where exists (select from moved)
+    -- "offset 0" makes one look-up of each item: a join would read all items of the app.
+    cross join lateral (
+      select s.data, s.content_hash from classroom.widget_event s
+      where s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
+        and s.widget = d.widget and s.position = d.position
+      offset 0
+    ) s
+    where s.content_hash <> d.content_hash and exists (select from moved)
     on conflict do nothing
     returning 1
   )`
@@ -73,9 +78,19 @@ const region = `(
   select i.region from ingest.intent i where i.app_id = :app and i.player_id = d.player_id
   order by i.updated_at desc limit 1)`
 
+/** Of the same moment as the row's first change. */
+const firstSeen = `coalesce(d.last_seen_at, ingest.clock())`
+
 /** Tables of an app that are not written as their rows come. */
 const particular = new Map<Table, () => string>([
-  [cloudPlayer, () => storeOfApp(cloudPlayer, [['region', region]])],
+  [
+    cloudPlayer,
+    () =>
+      storeOfApp(cloudPlayer, [
+        ['region', region],
+        ['first_seen_at', firstSeen],
+      ]),
+  ],
   [cloudPlayerChange, () => storedChanges],
 ])
 

@@ -68,14 +68,23 @@ function unlessRestated(
 const validFrom = `least(case when exists (select from restated)
         then (select r.valid_from from restated r) else t.valid_from end, excluded.valid_from)`
 
+/** Who tells: the feed, a page of a room's log, or pages of many logs together, none of which takes anything back. */
+type Source = 'feed' | 'log' | 'group'
+
 /**
  * All changes of state of the rooms whose page tells of one: as they are stored, and as the page has them. Where both
  * tell of one, the log is right, and the first sight of it is nearest to when it happened.
  */
-export function toldChanges(source: 'feed' | 'log'): readonly string[] {
+export function toldChanges(source: Source): readonly string[] {
   const wrong = source === 'log' ? others : "'{}'::bigint[]"
   const news = `exists (select from ${incoming(roomStateChange)} where d.room_uuid = p.room_uuid)`
-  const concerned = source === 'log' ? `${news} or exists (select from replaced where other)` : news
+  // A group brings nothing but what is fresh; its pages say themselves whether they told of a change.
+  const concerned = {
+    feed: news,
+    log: `${news} or exists (select from replaced where other)`,
+    group: 'p.state_sequence is not null',
+  }
+  const fresh = source === 'group' ? '' : 'join judged j using (room_uuid, sequence) where j.fresh'
   return [
     `
   state_change as materialized (
@@ -83,15 +92,18 @@ export function toldChanges(source: 'feed' | 'log'): readonly string[] {
            coalesce(d.started_at, case when not sequence = any (${wrong}) then c.started_at end) as started_at,
            case when c.at is null or sequence = any (${wrong}) then d.at else c.at end as at, c.at is null as fresh
     from (
-      select c.room_uuid, c.sequence, c.state, c.started_at, c.at from place p
-      join classroom.room_state_change c
-        on c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
-      where ${concerned}
+      select c.* from place p
+      cross join lateral (
+        select c.room_uuid, c.sequence, c.state, c.started_at, c.at from classroom.room_state_change c
+        where c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+        offset 0
+      ) c
+      where ${concerned[source]}
     ) c
     full join (
       select d.room_uuid, d.sequence, d.state, d.started_at, d.at
       from ${incoming(roomStateChange)}
-      join judged j using (room_uuid, sequence) where j.fresh
+      ${fresh}
     ) d using (room_uuid, sequence)
     where d.at is not null or not sequence = any (${wrong})
   )`,
@@ -119,15 +131,21 @@ const provenByFeed = `
  * there; so that the room's other streams can be read, it counts for a quarter of that time. The feed, which may
  * serve what is old, proves nothing: trust that was had stays.
  */
-function verification(source: 'feed' | 'log'): { readonly first: string; readonly again: string } {
+function verification(source: Source): { readonly first: string; readonly again: string } {
   const brief = 'ingest.clock() - :memory::interval * 0.75'
   if (source === 'feed') return { first: brief, again: 't.verified_at' }
-  const lives = (state: string) => `:caught_up::boolean and coalesce(${state}, 0) < 2`
+  const state = source === 'log' ? unlessRestated('state', mergedState) : mergedState
+  const lives = (caughtUp: string, its: string) => `${caughtUp} and coalesce(${its}, 0) < 2`
+  const [first, again] =
+    source === 'log' ? [':caught_up::boolean', ':caught_up::boolean'] : ['s.caught_up', ofPage('caught_up')]
   return {
-    first: `case when ${lives('s.state')} then ingest.clock() else ${brief} end`,
-    again: `case when ${lives(unlessRestated('state', mergedState))} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
+    first: `case when ${lives(first, 's.state')} then ingest.clock() else ${brief} end`,
+    again: `case when ${lives(again, state)} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
   }
 }
+
+/** Of the page of a group that speaks of the stored room `t`. */
+const ofPage = (column: string) => `(select s.${column} from seen_room s where s.room_uuid = t.room_uuid)`
 
 const mergedState =
   'case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end'
@@ -144,23 +162,36 @@ const mergedEnd = `case
         else (${courseOf('ended_at')}) end`
 
 /** An event that the feed told before shows no life anew when its log tells it. */
-const lastHeard = `least(excluded.last_event_at,
+const lastHeard: Readonly<Record<Source, string>> = {
+  feed: 'excluded.last_event_at',
+  log: `least(excluded.last_event_at,
         (select max(case when j.contradicts and j.stored_source = 'feed' then j.at else coalesce(j.stored_at, j.at) end)
-         from judged j))`
+         from judged j))`,
+  group: `least(excluded.last_event_at, to_timestamp(${ofPage('heard')} / 1000))`,
+}
+
+/** The rooms that a statement speaks of, by what proves that they are there. */
+const seenRooms: Readonly<Record<Source, string>> = {
+  feed: `select d.*, p.incarnation from ${incoming(room)}
+    join place p using (room_uuid)
+    where ${provenByFeed}`,
+  log: `select d.*, p.incarnation from ${incoming(room)}
+    join place p using (room_uuid)
+    where true`,
+  group: `select p.*, p.series as room_uuid from page p where not p.listed`,
+}
 
 /** The row of each room; what a column becomes of a room that is known is decided by all that is known of it. */
-export function storedRooms(source: 'feed' | 'log'): string {
+export function storedRooms(source: Source): string {
   const verified = verification(source)
   const become = source === 'log' ? unlessRestated : (_column: string, usual: string) => usual
   return `
   seen_room as materialized (
-    select d.*, p.incarnation from ${incoming(room)}
-    join place p using (room_uuid)
-    where ${source === 'feed' ? provenByFeed : 'true'}
+    ${seenRooms[source]}
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+    select :app, s.room_uuid, s.incarnation, ${source === 'group' ? 's.region' : ':region'}, s.state, s.state_sequence, s.started_at, s.ended_at,
            s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
@@ -169,9 +200,9 @@ export function storedRooms(source: 'feed' | 'log'): string {
       started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
       ended_at = ${become('ended_at', mergedEnd)},
       valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
-      last_event_at = greatest(t.last_event_at, ${source === 'log' ? lastHeard : 'excluded.last_event_at'}),
-      verified_at = ${verified.again}${source === 'log' ? ', forgotten_at = null, region = excluded.region' : ''}
-    returning (xmax = 0) as fresh
+      last_event_at = greatest(t.last_event_at, ${lastHeard[source]}),
+      verified_at = ${verified.again}${source === 'feed' ? '' : ', forgotten_at = null, region = excluded.region'}
+    returning ${source === 'group' ? 't.room_uuid, ' : ''}(xmax = 0) as fresh
   )`
 }
 
@@ -189,18 +220,30 @@ export const followed = `
  * Of a room whose syncs had ended, news have its log read again, and a class that begins again has all of it read
  * again: also by a process that was not there to hear it.
  */
-export function reopened(source: 'feed' | 'log'): string {
+export function reopened(source: Source): string {
   const begun = `
       select f.stream, c.room_uuid from course c cross join unnest(:room_streams::text[]) f(stream) where c.begins`
-  const concerned =
-    source === 'log'
-      ? `${begun} and f.stream <> :stream and not :opens::boolean`
-      : `${begun} union select 'room-events', j.room_uuid from judged j where j.fresh or j.contradicts`
+  const concerned = {
+    feed: `${begun} union select 'room-events', j.room_uuid from judged j where j.fresh or j.contradicts`,
+    log: `${begun} and f.stream <> :stream and not :opens::boolean`,
+    group: `${begun} and f.stream <> 'room-events'`,
+  }
+  // Of a group each series is looked up: a join would read all progress of the app.
+  const matched =
+    source === 'group'
+      ? `(select o.place from (${concerned.group}) s(stream, series)
+      cross join lateral (
+        select o.ctid as place from ingest.progress o
+        where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
+        offset 0
+      ) o) s
+    where p.ctid = s.place`
+      : `(${concerned[source]}
+    ) s(stream, series)
+    where p.app_id = :app and p.stream = s.stream and p.series = s.series and p.closed_at is not null`
   return `
   reopened as (
-    update ingest.progress p set closed_at = null from (${concerned}
-    ) s(stream, series)
-    where p.app_id = :app and p.stream = s.stream and p.series = s.series and p.closed_at is not null
+    update ingest.progress p set closed_at = null from ${matched}
     returning 1
   )`
 }

@@ -1,7 +1,7 @@
 import type { WindowCommit } from '../../engine/ports.ts'
 import type { Table } from '../../tables/index.ts'
 import { encodeText } from '../encode.ts'
-import { type BoundStatement, bind, type Statement, statement } from '../statement.ts'
+import { type BoundStatement, bind, type Statement, statement, type Values } from '../statement.ts'
 import {
   debitValues,
   fence,
@@ -54,13 +54,33 @@ const lost = `
     returning 1
   )`
 
-/** What was given up once and has been read after all, because someone asked for it. */
+/**
+ * What was given up once and has been read after all, because someone asked for it. Of a gap that was read in part the
+ * rest stays, each piece a gap of its own; one that stands for many is repaired as a whole or not at all.
+ */
 const repaired = `
-  repaired as (
-    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
-    from moved m, page
+  healed as (
+    select g.id, tstzmultirange(tstzrange(g.range_from, g.range_to)) - m.covered as rest
+    from moved m, page, ingest.gap g
     where g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time' and g.state in ('lost', 'absent')
-      and tstzrange(g.range_from, g.range_to) && page.covers and m.covered @> tstzrange(g.range_from, g.range_to)
+      and tstzrange(g.range_from, g.range_to) && page.covers
+      and (g.stands_for is null or m.covered @> tstzrange(g.range_from, g.range_to))
+  ), repaired as (
+    update ingest.gap g
+    set state = case when lower(h.rest) = g.range_from then g.state else 'repaired' end,
+        range_to = case when isempty(h.rest) then g.range_to
+                        when lower(h.rest) > g.range_from then lower(h.rest)
+                        else (select min(upper(piece)) from unnest(h.rest) piece) end,
+        updated_at = ingest.clock()
+    from healed h where g.id = h.id
+    returning 1
+  ), rest as (
+    insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
+    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, ingest.clock()
+    from healed h join ingest.gap o using (id), unnest(h.rest) piece
+    where lower(piece) > o.range_from
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set range_to = excluded.range_to, reason = excluded.reason, state = excluded.state, updated_at = excluded.updated_at
     returning 1
   )`
 
@@ -75,11 +95,7 @@ export function windowStatement(name: string, writes: readonly Table[]): Stateme
 }
 
 /** Gives such a statement the values of a page. */
-export function bindWindow(
-  prepared: Statement,
-  page: WindowCommit,
-  rows: Readonly<Record<string, string>>,
-): BoundStatement {
+export function bindWindow(prepared: Statement, page: WindowCommit, rows: Values): BoundStatement {
   return bind(prepared, {
     ...rows,
     ...{ app: page.app, stream: page.stream, series: encodeText(page.series), version: page.version },

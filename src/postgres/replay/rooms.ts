@@ -32,8 +32,11 @@ export interface NextRoom {
 
 /** Whatever is kept under it: also what is there without a room or without anything raw. */
 function nextStatement(name: string, tables: readonly Table[], condition: string) {
+  // Of a room that retention has emptied nothing is left to compare.
+  const isFull = (table: Table) =>
+    table === room ? 'and (t.emptied_at is null or t.verified_at > t.emptied_at)' : ''
   const each = [room, roomEvent, widgetEvent, ...tables].map(
-    table => `(select t.room_uuid, t.incarnation from ${table.name} t where t.app_id = :app and ${condition}
+    table => `(select t.room_uuid, t.incarnation from ${table.name} t where t.app_id = :app and ${condition} ${isFull(table)}
       order by t.room_uuid, t.incarnation limit 1)`,
   )
   return statement(name, `select * from (${each.join(' union all ')}) n order by 1, 2 limit 1`)
