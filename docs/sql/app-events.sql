@@ -3,7 +3,7 @@
 -- commit_app_events
 with 
   fence as materialized (
-    select pg_advisory_xact_lock(hashtextextended('penstock rooms of ' || :app, 0)) from ingest.ownership o
+    select pg_advisory_xact_lock(hashtextextended('penstock rooms of ' || :app, 0)), ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   moved as (
@@ -20,22 +20,28 @@ with
   place as materialized (
     select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
            r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted,
-           r.valid_from as begun
+           r.valid_from as begun,
+           case when r.state >= 2 then (
+             select f.sequence from classroom.room_event f
+             where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
+             order by f.sequence desc limit 1) end as logged
     from (select distinct e.room_uuid from event e) i
     left join lateral (
-      select r.incarnation, r.verified_at, r.valid_from from classroom.room r
+      select r.incarnation, r.verified_at, r.valid_from, r.state from classroom.room r
       where r.app_id = :app and r.room_uuid = i.room_uuid order by r.incarnation desc limit 1
     ) r on true
   ),
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
-           case when s.source is null then not (p.trusted and (p.incarnation = 1 or case
+           case when s.source is null then not ((p.trusted and (p.incarnation = 1 or case
       when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
       else not exists (
         select from classroom.room_event f
         where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
-          and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end))
+          and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+                         filter (where s.source is not null) over (partition by e.room_uuid), false))
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 
                 else not (p.trusted and (p.incarnation = 1 or case
@@ -44,12 +50,14 @@ with
         select from classroom.room_event f
         where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.event_time is null end as contradicts,
-           (p.trusted and (p.incarnation = 1 or case
+           ((p.trusted and (p.incarnation = 1 or case
       when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
       else not exists (
         select from classroom.room_event f
         where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
-          and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and s.source is null as fresh
+          and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+                         filter (where s.source is not null) over (partition by e.room_uuid), false)) and s.source is null as fresh
     from event e
     join place p using (room_uuid)
     -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
@@ -64,9 +72,12 @@ with
            coalesce(d.started_at, case when not sequence = any ('{}'::bigint[]) then c.started_at end) as started_at,
            case when c.at is null or sequence = any ('{}'::bigint[]) then d.at else c.at end as at, c.at is null as fresh
     from (
-      select c.room_uuid, c.sequence, c.state, c.started_at, c.at from place p
-      join classroom.room_state_change c
-        on c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+      select c.* from place p
+      cross join lateral (
+        select c.room_uuid, c.sequence, c.state, c.started_at, c.at from classroom.room_state_change c
+        where c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+        offset 0
+      ) c
       where exists (select from json_to_recordset(:rows_room_state_change::json) as d(room_uuid text, sequence bigint, at timestamptz, extra jsonb, state int, started_at timestamptz) where d.room_uuid = p.room_uuid)
     ) c
     full join (

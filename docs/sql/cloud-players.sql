@@ -3,7 +3,7 @@
 -- commit_cloud_players
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   moved as (
@@ -15,10 +15,10 @@ with
     returning p.version
   ),
   stored_cloud_player as (
-    insert into players.cloud_player as t (app_id, region, player_id, name, uid, account, channel_name, stream_url, status, created_at, last_seen_at, destroyed_at, extra)
+    insert into players.cloud_player as t (app_id, region, first_seen_at, player_id, name, uid, account, channel_name, stream_url, status, created_at, last_seen_at, destroyed_at, extra)
     select :app, (
   select i.region from ingest.intent i where i.app_id = :app and i.player_id = d.player_id
-  order by i.updated_at desc limit 1), d.player_id, d.name, d.uid, d.account, d.channel_name, d.stream_url, d.status, d.created_at, d.last_seen_at, d.destroyed_at, d.extra
+  order by i.updated_at desc limit 1), coalesce(d.last_seen_at, ingest.clock()), d.player_id, d.name, d.uid, d.account, d.channel_name, d.stream_url, d.status, d.created_at, d.last_seen_at, d.destroyed_at, d.extra
     from json_to_recordset(:rows_cloud_player::json) as d(player_id text, name text, uid text, account text, channel_name text, stream_url text, status text, created_at timestamptz, last_seen_at timestamptz, destroyed_at timestamptz, extra jsonb) where exists (select from moved)
     on conflict (app_id, player_id) do update set name = coalesce(excluded.name, t.name),
         uid = coalesce(excluded.uid, t.uid),

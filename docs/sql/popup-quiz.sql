@@ -3,7 +3,7 @@
 -- commit_popup_quiz
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   verified as materialized (
@@ -76,9 +76,14 @@ with
     insert into ingest.divergence (app_id, stream, series, key, kept, other)
     select :app, :stream, :series, :incarnation::text || '/' || d.position, s.data, d.data
     from json_to_recordset(:rows_widget_event::json) as d(room_uuid text, widget text, position bigint, content_hash text, data jsonb, received_at timestamptz)
-    join classroom.widget_event s on s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
-      and s.widget = d.widget and s.position = d.position and s.content_hash <> d.content_hash
-    where exists (select from moved)
+    -- "offset 0" makes one look-up of each item: a join would read all items of the app.
+    cross join lateral (
+      select s.data, s.content_hash from classroom.widget_event s
+      where s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
+        and s.widget = d.widget and s.position = d.position
+      offset 0
+    ) s
+    where s.content_hash <> d.content_hash and exists (select from moved)
     on conflict do nothing
     returning 1
   ),

@@ -3,7 +3,7 @@
 -- commit_resources
 with 
   fence as materialized (
-    select null from ingest.ownership o
+    select null, ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   verified as materialized (

@@ -3,7 +3,7 @@
 -- commit_room_events
 with 
   fence as materialized (
-    select pg_advisory_xact_lock_shared(hashtextextended('penstock rooms of ' || :app, 0)) from ingest.ownership o
+    select pg_advisory_xact_lock_shared(hashtextextended('penstock rooms of ' || :app, 0)), ingest.hold_forgotten(:app, :forgotten::bigint) from ingest.ownership o
     where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share
   ),
   moved as (
@@ -48,9 +48,12 @@ with
            coalesce(d.started_at, case when not sequence = any (array(select x.sequence from replaced x where x.other)) then c.started_at end) as started_at,
            case when c.at is null or sequence = any (array(select x.sequence from replaced x where x.other)) then d.at else c.at end as at, c.at is null as fresh
     from (
-      select c.room_uuid, c.sequence, c.state, c.started_at, c.at from place p
-      join classroom.room_state_change c
-        on c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+      select c.* from place p
+      cross join lateral (
+        select c.room_uuid, c.sequence, c.state, c.started_at, c.at from classroom.room_state_change c
+        where c.app_id = :app and c.room_uuid = p.room_uuid and c.incarnation = p.incarnation
+        offset 0
+      ) c
       where exists (select from json_to_recordset(:rows_room_state_change::json) as d(room_uuid text, sequence bigint, at timestamptz, extra jsonb, state int, started_at timestamptz) where d.room_uuid = p.room_uuid) or exists (select from replaced where other)
     ) c
     full join (

@@ -240,6 +240,38 @@ describe('a room that is used again', () => {
     ])
   })
 
+  it('gives nothing to the former one that fits where nothing was told of it, until its own log tells it', async () => {
+    const stored =
+      'select incarnation, sequence::int, source from classroom.room_event where room_uuid = $1 order by 1, 2'
+    const over = { state: 3, stateSequence: 9, first: 0, last: 9 }
+    for (const sequences of [[2], [1, 2]]) {
+      const room = await freshRoom(db)
+      const former = [1, 9].map(sequence => event(room, sequence))
+      await db.store.commit(logPage(room, 0, { rows: eventRows(former, [roomRow(room, over)]) }))
+      const told = sequences.map(sequence => event(room, sequence, { own: 40 + sequence }))
+      await feed(db, { rows: eventRows(told) })
+      expect(await db.rows(stored, [room])).toEqual(
+        [1, 9].map(sequence => ({ incarnation: 1, sequence, source: 'log' })),
+      )
+      const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+      const present = eventRows([1, 2].map(sequence => event(room, sequence, { own: 40 + sequence })))
+      await db.store.commit(logPage(room, 1, { room: opens, rows: present }))
+      const open = 'select 1 from ingest.divergence where series = $1 and resolved_at is null'
+      expect(await db.rows(open, [room])).toEqual([])
+    }
+  })
+
+  it('waits for its log with all of an answer that tells another event at a known place', async () => {
+    const room = await freshRoom(db)
+    const former = eventRows([1, 9].map(sequence => event(room, sequence)))
+    await db.store.commit(logPage(room, 0, { rows: former }))
+    await feed(db, {
+      rows: eventRows([1, 2, 10].map(sequence => event(room, sequence, { own: 40 + sequence }))),
+    })
+    const stored = 'select sequence::int from classroom.room_event where room_uuid = $1 order by 1'
+    expect(await db.rows(stored, [room])).toEqual([{ sequence: 1 }, { sequence: 9 }])
+  })
+
   it('takes nothing that the feed tells late of the former one, until its own log tells the same', async () => {
     const room = await freshRoom(db)
     const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const

@@ -95,10 +95,12 @@ it('a database that takes the connection and says nothing is named by the limit 
 
 it('an answer that does not come is named by the limit of the driver', async () => {
   const claiming = await session(db.url)
-  await claiming.query(`begin; select pg_advisory_xact_lock(hashtext('penstock.claim'))`)
-  const ownership = createOwnership({ ...db.connection, owner: 'first', shards: 1, ttl: 600 })
+  await claiming.query(`begin; lock table ingest.replica`)
+  const ownership = createOwnership({
+    ...{ ...db.connection, owner: 'first', knows: [1], clock: systemClock, queryTimeout: 200 },
+  })
   expect(lineOf(await failure(ownership.claim()))).toMatchObject({
-    ...{ statement: 'select ingest.claim', timeout: 'query' },
+    ...{ statement: 'select ingest.attend', timeout: 'query' },
   })
   await claiming.query('rollback')
   await ownership.close()

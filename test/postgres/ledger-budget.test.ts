@@ -90,7 +90,6 @@ describe('a debit', () => {
   it('is shared by all apps of a credential, whichever shard they are in', async () => {
     const group = freshGroup()
     await db.rows(`insert into ingest.ownership values (7, 'you', 3)`)
-    await db.rows(`insert into ingest.lease values (7, '2030-01-01')`)
     const limit = { scope: 'key:0123', rates: [perDay(2)] }
     await granted(db.ledger, debit(group, 1, 1, limit))
     const neighbour = { ...limit, app: 'college', fence: { shard: 7, owner: 'you', epoch: 3 } }

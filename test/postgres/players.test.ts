@@ -78,6 +78,14 @@ describe('a page of the list of players', () => {
     })
   })
 
+  it('was seen first when the answer that named it was heard, however long its commit took', async () => {
+    await list([player('late', { last_seen_at: time(-3) })])
+    await list([player('late', { last_seen_at: time(0) })])
+    expect(await stored('late')).toMatchObject({
+      ...{ first_seen_at: new Date(time(-3)), last_seen_at: new Date(time(0)) },
+    })
+  })
+
   it.each(['before', 'after'])(
     'knows the region of a player that was made here %s it was listed',
     async when => {

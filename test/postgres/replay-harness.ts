@@ -4,6 +4,7 @@ import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import type { CommitResult, PageCommit } from '../../src/engine/ports.ts'
 import { rebuildable } from '../../src/postgres/replay/rebuilt.ts'
 import { openReplay, type Replay } from '../../src/postgres/replay.ts'
+import type { StoreSettings } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { Page, ReadingSettings } from '../../src/streams/page.ts'
 import type { Stream } from '../../src/streams/stream.ts'
@@ -35,8 +36,8 @@ export interface ReplayHarness {
 const roomColumns =
   'app_id, room_uuid, incarnation, state, state_sequence, started_at, ended_at, valid_from, valid_to'
 
-export async function openReplayHarness(): Promise<ReplayHarness> {
-  const db = await openStore()
+export async function openReplayHarness(overrides: Partial<StoreSettings> = {}): Promise<ReplayHarness> {
+  const db = await openStore(overrides)
   const limits = { lock: 300, total: 20_000 }
   const replay = await openReplay(db.pool, {
     streams: Object.values(streams),

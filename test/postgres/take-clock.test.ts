@@ -6,7 +6,6 @@ import { app, feedPage, me, openStore, start, type TestStore } from './harness.t
 let db: TestStore
 beforeAll(async () => {
   db = await openStore()
-  await db.rows(`update ingest.lease set expires_at = '2040-01-01'`)
   await db.store.follow(me, app, 'app-events', '')
 })
 afterAll(() => db.close())

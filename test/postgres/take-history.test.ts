@@ -25,7 +25,7 @@ async function changeHistory(): Promise<void> {
 }
 
 /** An owner comes by, as every few seconds. */
-const comeBy = () => db.rows(`select ingest.claim('me', '{0}', '1 year')`)
+const comeBy = () => db.rows(`select ingest.attend('me', '{1}', '1 year')`)
 
 const assumed = async (group: string) =>
   Number(

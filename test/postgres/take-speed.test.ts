@@ -19,7 +19,6 @@ beforeAll(async () => {
     insert into ingest.yardstick values (1, 0);
     grant select, update on ingest.yardstick to penstock_runtime;
     insert into ingest.ownership values (0, 'me', 1);
-    insert into ingest.lease values (0, 'infinity');
     insert into ingest.history select ingest.history_mark(), now(), now();
     insert into ingest.budget (scope, limit_group, last_n, last_sent_at, clock_at, history)
       select '${app}', g, 10000, now(), now(), ingest.history_mark() from unnest(array['busy', 'full']) g;
