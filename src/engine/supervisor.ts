@@ -8,7 +8,7 @@ import { RunningApp } from './app.ts'
 import { createStoreHealth, type StoreHealth } from './health.ts'
 import { confirmedTime, runOnSchedule } from './housekeeping.ts'
 import { shardOf } from './ports/ledger.ts'
-import { type Fence, type Ports, StoreUnavailable } from './ports.ts'
+import { type Claim, type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import { createPacers, type Pacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
 import { createWakeup, type Wakeup, within } from './waiting.ts'
@@ -49,8 +49,10 @@ export class Engine {
   readonly #health: StoreHealth
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Running>()
-  /** Apps that have not ended yet, those that were told to stop included. */
-  readonly #alive = new Set<Promise<void>>()
+  /** Apps that have not ended yet, those that were told to stop included, with their shards. */
+  readonly #alive = new Map<Promise<void>, number>()
+  /** Shards that are being handed over. */
+  readonly #leaving = new Set<number>()
   #shards = 0
   #isPrepared = false
   /** Resolves when the engine has stopped. */
@@ -103,7 +105,7 @@ export class Engine {
     log.warn('nothing that is too old was taken away: the provider does not confirm the time of the database')
   }
 
-  #adopt(fences: readonly Fence[]): void {
+  #adopt({ fences, surplus }: Claim): void {
     const { settings, meter } = this.#context
     this.#shards = fences.length
     meter.owned(this.#shards)
@@ -115,6 +117,23 @@ export class Engine {
       if (held) this.#release(app, held)
       if (fence) this.#start(app, fence)
     }
+    this.#handOver(surplus.filter(shard => !this.#leaving.has(shard)))
+  }
+
+  /** Gives shards back as soon as the pages in hand of their apps are stored: what is under way would be lost. */
+  #handOver(shards: readonly number[]): void {
+    const { settings, ownership, clock, log } = this.#context
+    if (shards.length === 0) return
+    for (const shard of shards) this.#leaving.add(shard)
+    const ending = [...this.#alive].filter(([, shard]) => shards.includes(shard)).map(([ended]) => ended)
+    void within(clock, settings.drainDeadline, Promise.all(ending))
+      .catch(() => log.warn('some pages of apps that move to another process are given up'))
+      .then(() => ownership.release(shards))
+      // It is still ours, and is handed over when ownership was claimed the next time.
+      .catch(() => {})
+      .finally(() => {
+        for (const shard of shards) this.#leaving.delete(shard)
+      })
   }
 
   #start(app: AppSettings, fence: Fence): void {
@@ -141,7 +160,7 @@ export class Engine {
         if (this.#running.get(app.id)?.drained === drained) this.#running.delete(app.id)
       })
       .finally(() => this.#alive.delete(ended))
-    this.#alive.add(ended)
+    this.#alive.set(ended, fence.shard)
   }
 
   #release(app: AppSettings, { controller }: Running): void {
@@ -167,9 +186,9 @@ export class Engine {
     const { settings, ownership, clock, random, log } = this.#context
     for (let failures = 0; !this.#stopping.signal.aborted; ) {
       try {
-        const fences = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), this.#stopping.signal)
-        if (fences.length > 0) await this.#prepare()
-        this.#adopt(fences)
+        const claim = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), this.#stopping.signal)
+        if (claim.fences.length > 0) await this.#prepare()
+        this.#adopt(claim)
         failures = 0
         const wasDown = this.#health.state() === 'down'
         this.#health.answered()
@@ -193,13 +212,13 @@ export class Engine {
   async #shutDown(): Promise<void> {
     const { settings, ownership, clock, log } = this.#context
     for (const { controller } of this.#running.values()) controller.abort()
-    await within(clock, settings.drainDeadline, Promise.all(this.#alive)).catch(() =>
+    await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys())).catch(() =>
       log.warn('some pages in hand were not finished in time and are given up'),
     )
     this.#running.clear()
     await ownership
       .release()
-      .catch(() => log.warn('the shards could not be given back; they expire by themselves'))
+      .catch(() => log.warn('the shards could not be given back; the others take them within seconds'))
   }
 
   async #run(): Promise<void> {

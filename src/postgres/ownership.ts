@@ -1,42 +1,197 @@
 import type pg from 'pg'
-import type { Fence, Ownership } from '../engine/ports.ts'
+import type { Clock } from '../clock/clock.ts'
+import type { Claim, Fence, Ownership } from '../engine/ports.ts'
+import { fairShares } from '../planning/fair-shares.ts'
 import { type ConnectOptions, connectOnce } from './connect.ts'
 import { storeError } from './errors.ts'
+import { createShardJobs, HEARTBEAT_MS, type ShardJobs, type Turn } from './shard-jobs.ts'
 
 export interface OwnershipOptions extends ConnectOptions {
   /** Name of this process: unique each time it starts. */
   readonly owner: string
-  readonly shards: number
-  /** How long a shard stays ours without a renewal, ms. */
-  readonly ttl: number
+  /** Of how many apps of each shard it knows. */
+  readonly knows: readonly number[]
+  readonly clock: Clock
+  /** ms after which a statement is given up: a connection may be only half there. */
+  readonly queryTimeout?: number
+  /** Stands for pg-boss. */
+  readonly jobs?: ShardJobs | undefined
 }
 
 export interface OwnershipSession extends Ownership {
-  /** The same for some of the shards alone. */
-  readonly claim: (wanted?: readonly number[]) => Promise<readonly Fence[]>
+  /** Takes one shard for the moment, without being a replica; undefined where somebody holds it. */
+  readonly borrow: (shard: number) => Promise<Fence | undefined>
   readonly close: () => Promise<void>
 }
 
+const QUERY_TIMEOUT_MS = 4_000
+
+interface Attendance extends pg.QueryResultRow {
+  readonly replicas: readonly { readonly owner: string; readonly knows: readonly number[] }[]
+  /** What the database is fenced by of this process. */
+  readonly mine: readonly Turn[]
+  /** Shards whose owners' sessions are gone. */
+  readonly orphans: readonly Turn[]
+}
+
+const attend = 'select * from ingest.attend($1, $2, $3)'
+const own = 'select shard, owner, epoch::float8 as epoch from ingest.own($1, $2, $3)'
+const leave = 'delete from ingest.replica where owner = $1'
+
 /**
- * Ownership by lease and by session. The lease holds as long as it is renewed; besides, its connection keeps an
- * advisory lock on the owner's name, which the database drops the moment the process dies, so that the next one
- * need not wait for the lease. Needs a direct connection: a pooler that shares sessions would drop the lock.
+ * Ownership by pg-boss, by fence and by session. The queue decides who works on a shard; whoever takes one raises its
+ * epoch, by which every commit and every debit is fenced. Besides, the connection keeps an advisory lock on the owner's
+ * name, which the database drops the moment the process dies, so that nobody need wait until its silence was noticed.
+ * Needs a direct connection: a pooler that shares sessions would drop the lock.
  */
 export function createOwnership(options: OwnershipOptions): OwnershipSession {
-  const everyShard = [...Array(options.shards).keys()]
+  const { owner, knows } = options
+  const session = createSession(options)
+  const jobs = options.jobs ?? createShardJobs(session.ask, knows.length)
+  const held = new Map<number, Turn>()
+  /** What others should have, until it is given back. */
+  const surplus = new Set<number>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** One thing at a time: what is taken and what is given back must not overtake each other. */
+  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const next = last.then(work, work)
+    last = next.catch(() => {})
+    return next
+  }
+
+  function hold(turns: readonly Turn[]): void {
+    for (const turn of turns) held.set(turn.shard, turn)
+  }
+
+  function forget(shards: Iterable<number>): void {
+    for (const shard of shards) {
+      held.delete(shard)
+      surplus.delete(shard)
+    }
+  }
+
+  async function look(known: readonly number[] | null): Promise<Attendance> {
+    if (await session.open()) await jobs.prepare()
+    const silence = `${HEARTBEAT_MS} milliseconds`
+    const [seen] = (await session.ask(attend, [owner, known, silence])).rows as Attendance[]
+    const mine = [...held.values()]
+    const kept = new Set((await jobs.renew(mine)).map(({ shard }) => shard))
+    forget(mine.flatMap(({ shard }) => (kept.has(shard) ? [] : [shard])))
+    // After an outage everybody was silent, and has to come back before anybody may be taken for dead.
+    if (!session.isRecovering()) {
+      await jobs.free(seen!.orphans)
+      await jobs.expire()
+    }
+    return seen!
+  }
+
+  async function balance(replicas: Attendance['replicas']): Promise<void> {
+    const me = replicas.findIndex(replica => replica.owner === owner)
+    for (const { shards, share } of fairShares(
+      replicas.map(replica => replica.knows),
+      me,
+    )) {
+      const kept = shards.filter(shard => held.has(shard) && !surplus.has(shard))
+      for (const shard of kept.slice(share)) surplus.add(shard)
+      if (kept.length < share) hold(await jobs.take(shards, share - kept.length))
+    }
+  }
+
+  /** Has the fence say what the queue says. Answers what it says so of. */
+  async function raise(fenced: readonly Turn[]): Promise<readonly Turn[]> {
+    const known = new Map(fenced.map(turn => [turn.shard, turn.epoch]))
+    const missing = [...held.values()].filter(({ shard, epoch }) => known.get(shard) !== epoch)
+    if (missing.length > 0) {
+      const values = [owner, missing.map(({ shard }) => shard), missing.map(({ epoch }) => epoch)]
+      const rows = (await session.ask(own, values)).rows as (Turn & { readonly owner: string })[]
+      const passed = rows.filter(row => row.epoch >= held.get(row.shard)!.epoch)
+      const raised = passed.filter(row => row.owner === owner && row.epoch === held.get(row.shard)!.epoch)
+      for (const { shard, epoch } of raised) known.set(shard, epoch)
+      // A turn that comes after a later one is of no use; the next one is higher.
+      const late = passed.filter(row => !raised.includes(row)).map(({ shard }) => held.get(shard)!)
+      await jobs.free(late)
+      forget(late.map(({ shard }) => shard))
+    }
+    return [...held.values()].filter(({ shard, epoch }) => known.get(shard) === epoch)
+  }
+
+  async function giveBack(shards: readonly number[]): Promise<void> {
+    const turns = shards.flatMap(shard => held.get(shard) ?? [])
+    if (turns.length > 0) await jobs.free(turns)
+    forget(shards)
+  }
+
+  const fenceOf = ({ shard, epoch }: Turn): Fence => ({ shard, owner, epoch })
+
+  return {
+    claim: () =>
+      inOrder(async (): Promise<Claim> => {
+        const { replicas, mine } = await look(knows)
+        await balance(replicas)
+        const fenced = await raise(mine)
+        return {
+          fences: fenced.filter(({ shard }) => !surplus.has(shard)).map(fenceOf),
+          surplus: [...surplus],
+        }
+      }),
+    release: shards =>
+      inOrder(async () => {
+        if (shards === undefined) await session.ask(leave, [owner])
+        await giveBack(shards ?? [...held.keys()])
+      }),
+    borrow: shard =>
+      inOrder(async () => {
+        const { mine } = await look(null)
+        if (!held.has(shard)) hold(await jobs.take([shard], 1))
+        const turn = (await raise(mine)).find(each => each.shard === shard)
+        if (turn) return fenceOf(turn)
+        await giveBack([shard])
+        return undefined
+      }),
+    close: async () => {
+      await last
+      await session.close()
+    },
+  }
+}
+
+/** Whether some process, this or another, owns apps at this moment. */
+export async function isAnyShardOwned(pool: pg.Pool): Promise<boolean> {
+  const text = `
+    select exists (select from ingest.ownership join ingest.replica using (owner)
+                   where seen_at > ingest.clock() - $1::interval) as owned`
+  const { rows } = await pool.query<{ owned: boolean }>(text, [`${HEARTBEAT_MS} milliseconds`])
+  return rows[0]!.owned
+}
+
+interface Session {
+  /** Whether there is a session that was not there before. */
+  readonly open: () => Promise<boolean>
+  readonly ask: (text: string, values?: unknown[]) => Promise<pg.QueryResult>
+  /** Whether one broke so lately that others may not be back yet. */
+  readonly isRecovering: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** A connection with the lock on the owner's name, made anew when it broke. */
+function createSession(options: OwnershipOptions): Session {
+  const { owner, clock } = options
   let session: Promise<pg.Client> | undefined
+  let recoveringUntil = Number.NEGATIVE_INFINITY
 
   function forget(broken: Promise<pg.Client>): void {
-    if (session === broken) session = undefined
+    if (session !== broken) return
+    session = undefined
+    recoveringUntil = clock.monotonic() + HEARTBEAT_MS
   }
 
   /** The lock is shared, so that a new session need not wait until the database has noticed that the old one died. */
-  async function open(): Promise<pg.Client> {
-    // A connection that is only half there must be noticed while there is time left for another.
-    const client = connectOnce({ ...options, queryTimeout: options.ttl / 3 })
+  async function connect(): Promise<pg.Client> {
+    const client = connectOnce({ queryTimeout: QUERY_TIMEOUT_MS, ...options })
     try {
       await client.connect()
-      await client.query('select pg_advisory_lock_shared(hashtextextended($1, 0))', [options.owner])
+      await client.query('select pg_advisory_lock_shared(hashtextextended($1, 0))', [owner])
       return client
     } catch (error) {
       abandon(client)
@@ -46,7 +201,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
 
   function current(): Promise<pg.Client> {
     if (session) return session
-    const opened = open()
+    const opened = connect()
     session = opened
     opened.then(
       client => client.on('end', () => forget(opened)),
@@ -55,44 +210,31 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
     return opened
   }
 
-  async function ask<Row extends pg.QueryResultRow>(
-    text: string,
-    values: unknown[],
-  ): Promise<readonly Row[]> {
-    const asked = current()
-    try {
-      return (await (await asked).query<Row>(text, values)).rows
-    } catch (error) {
-      forget(asked)
-      asked.then(abandon, () => {})
-      throw storeError(error, { text })
-    }
-  }
-
   return {
-    claim: async (wanted = everyShard) => {
-      const rows = await ask<{ shard: number; epoch: string }>(
-        'select * from ingest.claim($1, $2::int[], $3::interval)',
-        [options.owner, wanted, `${options.ttl} milliseconds`],
-      )
-      return rows.map(({ shard, epoch }): Fence => ({ shard, owner: options.owner, epoch: Number(epoch) }))
+    open: async () => {
+      const isNew = session === undefined
+      await current().catch((error: unknown) => {
+        throw storeError(error)
+      })
+      return isNew
     },
-    release: async () => {
-      await ask('select ingest.release($1)', [options.owner])
+    ask: async (text, values) => {
+      const asked = current()
+      try {
+        return await (await asked).query(text, values)
+      } catch (error) {
+        forget(asked)
+        asked.then(abandon, () => {})
+        throw storeError(error, { text })
+      }
     },
+    isRecovering: () => clock.monotonic() < recoveringUntil,
     close: async () => {
-      const last = session
+      const open = session
       session = undefined
-      await last?.then(client => client.end()).catch(() => {})
+      await open?.then(client => client.end()).catch(() => {})
     },
   }
-}
-
-/** Whether some process, this or another, owns apps at this moment. */
-export async function isAnyShardOwned(pool: pg.Pool): Promise<boolean> {
-  const text = 'select exists (select from ingest.lease where expires_at > ingest.clock()) as owned'
-  const { rows } = await pool.query<{ owned: boolean }>(text)
-  return rows[0]!.owned
 }
 
 /** Ends a connection that may never answer; nobody waits for it. */

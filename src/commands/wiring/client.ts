@@ -63,7 +63,7 @@ async function openStored(config: Config): Promise<StoredPorts> {
   try {
     const away = database.isEmbedded
       ? await migrateUp({ url: database.url }).then(() => undefined)
-      : await assertMigrated(database.url)
+      : await assertMigrated(database.url, config.database.role)
     if (away) throw new CommandError(away)
   } catch (error) {
     await database.stop()

@@ -8,6 +8,7 @@ import {
   findConnectionProblem,
 } from '../../postgres/connect.ts'
 import { migrationStates } from '../../postgres/migrate.ts'
+import { whoMayNotShare } from '../../postgres/shard-jobs.ts'
 import { CommandError } from '../cli/exit.ts'
 import { loadConfiguredPostgres } from './installation.ts'
 
@@ -35,6 +36,9 @@ interface DatabaseUse {
   /** Only a database with every migration is of use. */
   readonly isPrepared?: boolean
   readonly poolSize?: number
+  /** Instead of those of the configuration, ms. */
+  readonly statementTimeout?: number
+  readonly lockTimeout?: number
   /** Instead of the role of the configuration; empty keeps the login role. */
   readonly role?: string
 }
@@ -69,19 +73,25 @@ export function connectOptions(config: Config, url: string): ConnectOptions {
 }
 
 /**
- * Throws CommandError unless the database has every migration of this release. Of a database that is away for the
- * moment it answers why: a daemon outlives that.
+ * Throws CommandError unless the database has every migration of this release and the daemon may share the work in it.
+ * Of a database that is away for the moment it answers why: a daemon outlives that.
  */
-export async function assertMigrated(url: string): Promise<string | undefined> {
+export async function assertMigrated(url: string, role: string): Promise<string | undefined> {
   const options = { url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
   return await withPool(options, async pool => {
     const problem = await findConnectionProblem(pool)
     if (problem?.mayPass) return problem.text
     if (problem) throw new CommandError(problem.text)
     const missing = await missingMigrations(pool)
-    if (missing.length === 0) return undefined
+    if (missing.length > 0)
+      throw new CommandError(
+        `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
+      )
+    const unable = await whoMayNotShare(pool, role)
+    if (unable === undefined) return undefined
     throw new CommandError(
-      `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
+      `${unable} may not write in the schema ingest_jobs, by which processes share the work: ` +
+        `grant penstock_runtime to ${unable}`,
     )
   })
 }

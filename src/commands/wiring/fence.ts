@@ -1,16 +1,17 @@
 import type pg from 'pg'
 import type { Fences } from '../../client/ports.ts'
-import { systemRandom } from '../../clock/system.ts'
-import { shardOf } from '../../engine/ports/ledger.ts'
+import { systemClock, systemRandom } from '../../clock/system.ts'
+import { appsOfShards, shardOf } from '../../engine/ports/ledger.ts'
 import type { Fence } from '../../engine/ports.ts'
 import { type ConnectOptions, connect } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
 import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
-import { ownershipTtl, shards } from '../engine-settings.ts'
+import { HEARTBEAT_MS } from '../../postgres/shard-jobs.ts'
+import { shards } from '../engine-settings.ts'
 
 const owners = `
-  select shard, owner, epoch::float8 as epoch from ingest.ownership join ingest.lease using (shard)
-  where shard = $1 and expires_at > ingest.clock()`
+  select shard, owner, epoch::float8 as epoch from ingest.ownership join ingest.replica using (owner)
+  where shard = $1 and seen_at > ingest.clock() - $2::interval`
 
 /**
  * The right of a command to debit requests. Its debits count as those of the daemon that owns the shard of an app. A
@@ -52,16 +53,20 @@ export class CommandFences implements Fences {
   }
 
   async #fenceOf(shard: number): Promise<Fence | undefined> {
-    const { rows } = await this.#pool.query<Fence>(owners, [shard]).catch((error: unknown) => {
-      throw storeError(error, { text: owners })
-    })
+    const { rows } = await this.#pool
+      .query<Fence>(owners, [shard, `${HEARTBEAT_MS} milliseconds`])
+      .catch((error: unknown) => {
+        throw storeError(error, { text: owners })
+      })
     return rows[0]
   }
 
   async #take(shard: number): Promise<Fence | undefined> {
-    this.#own ??= createOwnership({ ...this.#connection, owner: this.#owner, shards, ttl: ownershipTtl })
-    const [fence] = await this.#own.claim([shard])
-    return fence
+    this.#own ??= createOwnership({
+      ...{ ...this.#connection, owner: this.#owner, clock: systemClock },
+      knows: appsOfShards([], shards),
+    })
+    return await this.#own.borrow(shard)
   }
 
   async #giveBack(): Promise<void> {

@@ -5,16 +5,18 @@ import type { Clock, Random } from '../../clock/clock.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
 import { knownSecrets } from '../../config/known-secrets.ts'
-import { createLoad } from '../../engine/admission/load.ts'
+import { type AnswerRoom, createLoad, MOST_ROOM } from '../../engine/admission/load.ts'
 import { createQueue, type Queue } from '../../engine/admission/queue.ts'
-import { type Ownership, StoreUnavailable } from '../../engine/ports.ts'
+import { appsOfShards, type Ownership, StoreUnavailable } from '../../engine/ports.ts'
 import type { AppSettings } from '../../engine/settings.ts'
 import type { Agency } from '../../http/exchange.ts'
 import { noticeOutcomes } from '../../http/notifications.ts'
+import type { Grouping } from '../../postgres/commit/group-commits.ts'
 import { connect, type Driver } from '../../postgres/connect.ts'
 import { storeError } from '../../postgres/errors.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
+import type { ShardJobs } from '../../postgres/shard-jobs.ts'
 import { readStoreGauges } from '../../postgres/status.ts'
 import { createStore } from '../../postgres/store.ts'
 import { called } from '../../provider/operation.ts'
@@ -25,7 +27,7 @@ import type { QualityQuestion } from '../../telemetry/gauges.ts'
 import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { turnedAway } from '../../telemetry/notifications.ts'
-import { deploymentOf, engineSettings, ownershipTtl, shards } from '../engine-settings.ts'
+import { deploymentOf, engineSettings, shards } from '../engine-settings.ts'
 import { connectOptions, missingMigrations } from './database.ts'
 import { version } from './installation.ts'
 import { credentialsOf, databasePassword, openTransport, signersIn } from './services.ts'
@@ -46,6 +48,11 @@ export interface Machine {
   readonly queue: Queue
   readonly agent?: Agency | undefined
   readonly driver?: Driver | undefined
+  readonly grouping?: Grouping | undefined
+  /** Stands for the queue of shards. */
+  readonly jobs?: ShardJobs | undefined
+  /** How often ownership is renewed instead, ms. */
+  readonly renewEvery?: number
   /** Tells processes apart, also on one machine and after a restart. */
   readonly owner: string
 }
@@ -85,12 +92,13 @@ export async function openParts(
   { config, databaseUrl, machine = thisMachine(), ...options }: DaemonOptions,
   owned: () => readonly string[],
 ) {
-  const { clock, random, queue, agent, driver, owner } = machine
+  const { clock, random, queue, agent, driver, grouping, jobs, owner } = machine
   const credentials = await credentialsOf(config, clock)
   const signers = await signersIn(config, clock)
   const secrets = () => [...credentials.known(), ...knownSecrets(config)]
   const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
-  const settings = engineSettings(config)
+  const { renewEvery, ...usual } = engineSettings(config)
+  const settings = { ...usual, renewEvery: machine.renewEvery ?? renewEvery }
   const streams = configuredStreams(deploymentOf(config), config.streams)
   const password = await databasePassword(config, clock)
   const connection = { ...connectOptions(config, databaseUrl), password, driver }
@@ -103,6 +111,8 @@ export async function openParts(
     region: app => settings.apps.find(each => each.id === app)?.region ?? '',
     sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
+    keeping: config.store,
+    grouping,
   })
   const meter = new PrometheusMeter({
     clock,
@@ -115,7 +125,11 @@ export async function openParts(
     qualityAsked: () => qualityAsked(streams, settings.apps, owned()),
     storeGauges: () => readStoreGauges(readings),
   })
-  const ownership = onceMigrated(createOwnership({ ...connection, owner, shards, ttl: ownershipTtl }), pool)
+  const knows = appsOfShards(
+    settings.apps.map(({ id }) => id),
+    shards,
+  )
+  const ownership = onceMigrated(createOwnership({ ...connection, owner, knows, clock, jobs }), pool)
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },
     deadline: settings.deadline,
@@ -126,7 +140,7 @@ export async function openParts(
   })
   return {
     ...{ config, log, signers, pool, readings, store, meter, ownership, transport, settings, streams },
-    ...{ clock, random, queue, ledger: createLedger(pool), load: createLoad(roomForAnswers()) },
+    ...{ clock, random, queue, owner, ledger: createLedger(pool), load: createLoad(roomForAnswers()) },
   }
 }
 
@@ -155,7 +169,9 @@ const COPIES = 18
 /** Share of the heap that may be pages; the rest is the program, and what has not been collected yet. */
 const SHARE = 0.5
 
-/** Bytes of answers that may be under way and being worked on together, as the heap of this process allows. */
-function roomForAnswers(): number {
-  return Math.floor((getHeapStatistics().heap_size_limit * SHARE) / COPIES)
+/** Bytes of answers that may be under way and being worked on together, less where the heap of this process is small. */
+function roomForAnswers(): AnswerRoom {
+  const { heavy, light } = MOST_ROOM
+  const share = Math.min(1, (getHeapStatistics().heap_size_limit * SHARE) / COPIES / (heavy + light))
+  return { heavy: Math.floor(heavy * share), light: Math.floor(light * share) }
 }
