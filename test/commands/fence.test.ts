@@ -8,12 +8,17 @@ let db: TestStore
 beforeAll(async () => {
   db = await openStore()
 })
-beforeEach(() => db.rows('truncate ingest.ownership, ingest.lease'))
+beforeEach(() => db.rows('truncate ingest.ownership, ingest_jobs.job'))
 afterAll(() => db.close())
 
 const app = 'school'
 const shard = shardOf(app, shards)
-const held = async () => (await db.rows('select shard from ingest.lease order by 1')).map(row => row.shard)
+const held = async () => {
+  const rows = await db.rows(
+    `select singleton_key::int as shard from ingest_jobs.job where state = 'active' order by 1`,
+  )
+  return rows.map(row => row.shard)
+}
 
 function borrow() {
   const fences = new CommandFences(db.connection)
@@ -41,5 +46,5 @@ it('keeps nothing where the shard changes hands', async () => {
   expect(await fences.acquire(app)).toBeUndefined()
   expect(await held()).toEqual([])
   await commit.query('rollback')
-  expect((await fences.acquire(app))!.fence).toMatchObject({ shard, epoch: 4 })
+  expect((await fences.acquire(app))!.fence).toMatchObject({ shard, epoch: 5 })
 })

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
-import { type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
+import { type Claim, type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
 import { Engine } from '../../src/engine/supervisor.ts'
 import { feed, roomLog } from './fake-streams.ts'
 import { appOf, createHarness, minute, second, settingsOf } from './harness.ts'
 
 class FakeOwnership implements Ownership {
   fences: readonly Fence[]
+  surplus: readonly number[] = []
+  released: (readonly number[])[] = []
   claims = 0
   releases = 0
   error: Error | undefined
@@ -16,15 +18,16 @@ class FakeOwnership implements Ownership {
     this.fences = fences
   }
 
-  async claim(): Promise<readonly Fence[]> {
+  async claim(): Promise<Claim> {
     this.claims += 1
     if (this.hangs) await new Promise(() => {})
     if (this.error) throw this.error
-    return this.fences
+    return { fences: this.fences, surplus: this.surplus }
   }
 
-  async release(): Promise<void> {
-    this.releases += 1
+  async release(shards?: readonly number[]): Promise<void> {
+    if (shards) this.released.push(shards)
+    else this.releases += 1
     if (this.error) throw this.error
   }
 }
@@ -133,6 +136,58 @@ describe('ownership', () => {
   })
 })
 
+describe('a shard that another process should have', () => {
+  const shard = shardOf('a1', shardCount)
+
+  function handedOver(ownership: FakeOwnership): void {
+    ownership.fences = allShards(1).filter(fence => fence.shard !== shard)
+    ownership.surplus = [shard]
+  }
+
+  it('is given back when the page in hand of its app is stored, once', async () => {
+    const { clock, transport, store, ownership, engine, stop } = started(['a1', 'a2', 'a3', 'a4', 'a5'])
+    const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
+    transport.answers = () => page.promise
+    await clock.advance(second)
+    handedOver(ownership)
+    await clock.advance(4 * second)
+    expect(engine.owned().apps).not.toContain('a1')
+    expect(ownership.released).toEqual([])
+    const stored = store.stored.size
+    page.resolve({ items: [{ id: 1 }] })
+    await clock.advance(0)
+    expect(store.stored.size).toBeGreaterThan(stored)
+    expect(ownership.released).toEqual([[shard]])
+    await stop()
+  })
+
+  it('is given back at once where it has no apps, and again where that failed', async () => {
+    const { clock, ownership, stop } = started([])
+    await clock.advance(second)
+    handedOver(ownership)
+    ownership.release = async shards => {
+      ownership.released.push(shards!)
+      throw new StoreUnavailable(undefined)
+    }
+    await clock.advance(6 * second)
+    expect(ownership.released).toEqual([[shard], [shard]])
+    await stop()
+  })
+
+  it('is given back although a page in hand does not end in time', async () => {
+    const { clock, transport, ownership, said, stop } = started(['a1'])
+    transport.answers = () => new Promise(() => {})
+    await clock.advance(second)
+    handedOver(ownership)
+    await clock.advance(7.9 * second)
+    expect(ownership.released).toEqual([])
+    await clock.advance(4 * second)
+    expect(ownership.released).toEqual([[shard]])
+    expect(said).toContain('some pages of apps that move to another process are given up')
+    await stop()
+  })
+})
+
 describe('an outage of the database', () => {
   it('stops every app at once, and ends for all of them within five seconds', async () => {
     const apps = Array.from({ length: 50 }, (_, i) => `app-${i}`)
@@ -222,7 +277,7 @@ describe('stopping', () => {
     const stopped = engine.stop()
     await clock.advance(second)
     await stopped
-    expect(said).toContain('the shards could not be given back; they expire by themselves')
+    expect(said).toContain('the shards could not be given back; the others take them within seconds')
   })
 })
 

@@ -1,8 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { systemRandom } from '../../src/clock/system.ts'
+import { systemClock, systemRandom } from '../../src/clock/system.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { migrateUp, migrationStates } from '../../src/postgres/migrate.ts'
+import { createOwnership } from '../../src/postgres/ownership.ts'
+import { whoMayNotShare } from '../../src/postgres/shard-jobs.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
 import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
@@ -17,6 +19,7 @@ const names = [
   '0004-analytics',
   '0005-players',
   '0006-classes-and-completeness',
+  '0007-jobs',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
@@ -126,7 +129,10 @@ describe('migrations', () => {
     expect(await migrateUp({ url: migrator.url })).toEqual(names)
     expect(await migrateUp({ url: migrator.url })).toEqual([])
 
-    await execute(prepared, `insert into ingest.ownership values (0, 'me', 1)`)
+    const ownership = createOwnership({
+      ...{ ...defaultConnection, url: daemon.url, owner: me.owner, knows: [1], clock: systemClock },
+    })
+    expect((await ownership.claim()).fences).toEqual([me])
     const pool = connect({ ...defaultConnection, url: daemon.url })
     const store = createStore(pool, {
       roomMemory: hour,
@@ -137,7 +143,12 @@ describe('migrations', () => {
     await store.discoverRooms(me, app, ['r'])
     const page = logPage('r', 0, { rows: eventRows([event('r', 1)]) })
     expect(await store.commit(page)).toMatchObject({ outcome: 'committed' })
+    expect(await whoMayNotShare(pool, '')).toBeUndefined()
+    expect(await whoMayNotShare(pool, migrator.login)).toBeUndefined()
+    expect(await whoMayNotShare(pool, 'penstock_read')).toBe('penstock_read')
     expect((await migrationStates(pool)).every(({ appliedAt }) => appliedAt)).toBe(true)
+    await ownership.release()
+    await ownership.close()
     await pool.end()
   })
 })

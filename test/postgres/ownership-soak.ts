@@ -8,8 +8,8 @@
  */
 import { parseArgs } from 'node:util'
 import { systemClock, systemRandom } from '../../src/clock/system.ts'
-import { ownershipTtl, shards } from '../../src/commands/engine-settings.ts'
-import type { Fence, ItemCommit, OpenItem } from '../../src/engine/ports.ts'
+import { shards } from '../../src/commands/engine-settings.ts'
+import { appsOfShards, type Fence, type ItemCommit, type OpenItem } from '../../src/engine/ports.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createOwnership, isAnyShardOwned } from '../../src/postgres/ownership.ts'
 import { createStore } from '../../src/postgres/store.ts'
@@ -28,7 +28,7 @@ if (![minutes, size, writers].every(amount => amount! > 0)) throw new TypeError(
 
 const app = 'school'
 const second = 1_000
-const renewEvery = 3 * second
+const renewEvery = second
 const lookEvery = second / 4
 /** A page asks for so many sessions at once. */
 const sessions = 20
@@ -41,10 +41,13 @@ const store = createStore(pool, {
   ...{ roomMemory: 3_600 * second, streams: Object.values(streams), region: () => 'ap' },
   ...{ sequenceScope: 'room' },
 })
-const ownership = createOwnership({ ...connection, owner: systemRandom.uuid(), shards, ttl: ownershipTtl })
+const ownership = createOwnership({
+  ...{ ...connection, owner: systemRandom.uuid(), clock: systemClock },
+  knows: appsOfShards([app], shards),
+})
 const figures = { commits: 0, longestCommit: 0, renewals: 0, failedRenewals: 0, lapses: 0, failedCommits: 0 }
 
-const [fence] = await ownership.claim()
+const [fence] = (await ownership.claim()).fences
 const end = systemClock.monotonic() + minutes! * 60 * second
 const isOn = () => systemClock.monotonic() < end
 await Promise.all([renew(), watch(), write(fence!)])
@@ -57,7 +60,7 @@ if (figures.lapses > 0) process.exitCode = 1
 async function renew(): Promise<void> {
   while (isOn()) {
     const isRenewed = await ownership.claim().then(
-      held => held.length === shards,
+      ({ fences }) => fences.length === shards,
       () => false,
     )
     figures[isRenewed ? 'renewals' : 'failedRenewals'] += 1
@@ -89,7 +92,7 @@ async function write(fence: Fence): Promise<void> {
   for (let round = 0; isOn(); round++) {
     const keys = Array.from({ length: writers! }, (_, index) => String(index + 1))
     await Promise.all(keys.map(key => commit(page(fence, key, round))))
-    await admin.query('truncate analytics.session_metric')
+    await admin.query('truncate analytics.session_series')
     await admin.query(`update ingest.work_item set version = $1`, [round + 1])
   }
   await admin.end()
@@ -119,6 +122,6 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
     ...{ call_id: key, sid: String(session), peer_uid: '0', mid: 20005 },
     ...{ at, value: at.map(time => time % 97) },
   }))
-  const rowSet = { 'analytics.session_metric': rows }
+  const rowSet = { 'analytics.session_series': rows }
   return { app, fence, item, nextPage: 2, streamState: null, rows: rowSet, rejects: [], again: 0, work: [] }
 }

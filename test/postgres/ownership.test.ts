@@ -1,22 +1,35 @@
+import { PgBoss } from 'pg-boss'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createOwnership } from '../../src/postgres/ownership.ts'
+import { cloneDatabase } from '../support/postgres.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 import { logPage, openStore, session, start, type TestStore } from './harness.ts'
 
-const ttl = 12_000
+const aSecond = 1_000
+/** Whoever was silent for so long has lost its shards, by the contract of the queue. */
+const silence = 10 * aSecond
+
 let db: TestStore
 beforeAll(async () => {
   db = await openStore()
 })
 beforeEach(async () => {
-  await db.rows('truncate ingest.ownership, ingest.lease')
+  await db.rows('truncate ingest.ownership, ingest.replica, ingest_jobs.job')
+  await db.rows('update ingest_jobs.queue set monitor_claim_on = null, monitor_on = null')
   await db.setTime(start)
 })
 afterAll(() => db.close())
 
-function owner(name: string, shards = 4) {
-  const ownership = createOwnership({ ...db.connection, owner: name, shards, ttl })
+function owner(name: string, knows: readonly number[] = [1, 1, 1, 1]) {
+  const clock = new VirtualClock()
+  const ownership = createOwnership({ ...db.connection, owner: name, knows, clock })
   onTestFinished(() => ownership.close())
-  return ownership
+  /** Gives back at once what others should have. */
+  const settle = async () => {
+    const { surplus } = await ownership.claim()
+    if (surplus.length > 0) await ownership.release(surplus)
+  }
+  return { ...ownership, clock, settle, epochs: async () => epochs((await ownership.claim()).fences) }
 }
 
 /** Breaks the session that holds a name, as a kill -9 of its process does, and waits until the database knows. */
@@ -36,145 +49,236 @@ async function holdFence(shard: number) {
 }
 
 const epochs = (fences: readonly { readonly shard: number; readonly epoch: number }[]) =>
-  fences.map(({ shard, epoch }) => [shard, epoch])
+  fences.map(({ shard, epoch }) => [shard, epoch]).toSorted(([a], [b]) => a! - b!)
+
+const all = (epoch: number) => [0, 1, 2, 3].map(shard => [shard, epoch])
 
 describe('ownership', () => {
-  it('is of every shard for the first, and of none for the second while the first lives', async () => {
+  it('is of every shard for the first, at once, and renewed without another epoch', async () => {
+    const first = owner('first')
+    expect(await first.epochs()).toEqual(all(1))
+    await db.advance(silence - 1)
+    expect(await first.epochs()).toEqual(all(1))
+    await db.advance(silence - 1)
+    expect(await first.epochs()).toEqual(all(1))
+  })
+
+  it('goes to the next at once, under another epoch, when the session of the first dies', async () => {
     const [first, second] = [owner('first'), owner('second')]
-    expect(epochs(await first.claim())).toEqual([
-      [0, 1],
-      [1, 1],
-      [2, 1],
-      [3, 1],
-    ])
-    expect(await second.claim()).toEqual([])
-    expect(await first.claim()).toContainEqual({ shard: 2, owner: 'first', epoch: 1 })
-  })
-
-  it('is renewed without a new epoch', async () => {
-    const first = owner('first', 1)
-    await first.claim()
-    await db.advance(ttl - 1)
-    expect(epochs(await first.claim())).toEqual([[0, 1]])
-    expect(await db.value('select expires_at from ingest.lease')).toEqual(
-      new Date(Date.parse(start) + ttl - 1 + ttl),
-    )
-  })
-
-  it('goes to the next at once, with a new epoch, when the session of the first dies', async () => {
-    const [first, second] = [owner('first', 2), owner('second', 2)]
     await first.claim()
     await breakSession('first')
-    expect(epochs(await second.claim())).toEqual([
-      [0, 2],
-      [1, 2],
-    ])
-    expect(await first.claim().catch(() => first.claim())).toEqual([])
+    expect(await second.epochs()).toEqual(all(2))
   })
 
-  it('goes to the next when it has expired, although the session of the first lives', async () => {
-    const [first, second] = [owner('first', 1), owner('second', 1)]
+  it('goes to the next when the first was silent, although its session lives', async () => {
+    const [first, second] = [owner('first'), owner('second')]
     await first.claim()
-    await db.advance(ttl - 1)
-    expect(await second.claim()).toEqual([])
-    await db.advance(1)
-    expect(epochs(await second.claim())).toEqual([[0, 2]])
-    expect(await first.claim()).toEqual([])
+    await db.advance(silence - 1)
+    expect(await second.epochs()).toEqual([])
+    await db.advance(2 * aSecond)
+    expect(await second.epochs()).toEqual(all(2))
+    expect((await first.claim()).fences).toEqual([])
   })
 
-  it('is taken up again on a new connection when nobody took it meanwhile', async () => {
-    const first = owner('first', 1)
+  it('is taken up again on another connection when nobody took it meanwhile', async () => {
+    const first = owner('first')
     await first.claim()
     await breakSession('first')
-    const again = await first.claim().catch(() => first.claim())
-    expect(epochs(again)).toEqual([[0, 1]])
-    expect(await owner('second', 1).claim()).toEqual([])
+    expect(await first.epochs().catch(() => first.epochs())).toEqual(all(1))
+  })
+
+  it('leaves those alone who may not be back yet after an outage that it had a part in', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    await first.claim()
+    await second.claim()
+    await db.advance(silence + aSecond)
+    await breakSession('first')
+    await breakSession('second')
+    expect(await second.epochs().catch(() => second.epochs())).toEqual([])
+    const kept = await first.claim().catch(() => first.claim())
+    expect([...kept.fences.map(({ epoch }) => epoch), ...kept.surplus]).toEqual([1, 1, 2, 3])
+    await breakSession('first')
+    await second.clock.advance(silence)
+    await db.advance(aSecond)
+    expect(await second.epochs()).toEqual(all(2))
   })
 
   it('that is given back can be taken at once', async () => {
-    const [first, second] = [owner('first', 2), owner('second', 2)]
+    const [first, second] = [owner('first'), owner('second')]
     await first.claim()
     await first.release()
-    expect(epochs(await second.claim())).toEqual([
-      [0, 2],
-      [1, 2],
-    ])
+    expect(await second.epochs()).toEqual(all(2))
   })
 
-  it('is shared out when there are more shards later', async () => {
-    await owner('first', 2).claim()
-    expect(epochs(await owner('second', 4).claim())).toEqual([
-      [2, 1],
-      [3, 1],
-    ])
-  })
-
-  it('never makes a claim wait for the commits of others', async () => {
-    await owner('first', 2).claim()
-    const commit = await holdFence(0)
-    expect(await owner('second', 2).claim()).toEqual([])
-    await commit.query('rollback')
-  })
-
-  it('is given back in turn with the claims of others, so that neither waits for rows of the other', async () => {
-    const first = owner('first', 2)
-    await first.claim()
-    const claiming = await session(db.url)
-    await claiming.query(`begin; select pg_advisory_xact_lock(hashtext('penstock.claim'))`)
-    const released = first.release()
-    const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted`
-    while ((await db.value(waiting)) === 0) await Promise.resolve()
-    expect(await db.value('select count(*)::int from ingest.lease')).toBe(2)
-    await claiming.query('commit')
-    await released
-    expect(await db.value('select count(*)::int from ingest.lease')).toBe(0)
-  })
-
-  it('is renewed and given back at once while a commit holds the fence', async () => {
-    const [first, second] = [owner('first', 2), owner('second', 2)]
-    await first.claim()
-    const commit = await holdFence(0)
-    expect(epochs(await first.claim())).toEqual([
+  it('is of the wanted shard alone where it is borrowed, and of none where it is not to be had', async () => {
+    const [first, second, daemon] = [owner('first'), owner('second'), owner('daemon')]
+    expect(await first.borrow(2)).toEqual({ shard: 2, owner: 'first', epoch: 1 })
+    expect(await second.borrow(2)).toBeUndefined()
+    expect(await daemon.epochs()).toEqual([
       [0, 1],
       [1, 1],
+      [3, 1],
     ])
     await first.release()
-    expect(await db.value('select count(*)::int from ingest.lease')).toBe(0)
-    await commit.query('rollback')
-    expect(epochs(await second.claim())).toEqual([
-      [0, 2],
-      [1, 2],
-    ])
+    expect(await daemon.epochs()).toContainEqual([2, 2])
   })
 
-  it('goes to the next when the last commit of the former owner is over, who is fenced then', async () => {
-    const [first, second] = [owner('first', 2), owner('second', 2)]
-    const [fence] = await first.claim()
-    const commit = await holdFence(0)
-    await db.advance(ttl)
-    expect(epochs(await second.claim())).toEqual([[1, 2]])
-    await commit.query('rollback')
-    expect(epochs(await second.claim())).toEqual([
-      [0, 2],
-      [1, 2],
-    ])
-    expect(await db.store.commit(logPage('r', 0, { fence: fence! }))).toEqual({ outcome: 'fenced' })
-    expect(await first.claim()).toEqual([])
+  it('goes on above the epochs of before when the queue was emptied', async () => {
+    const first = owner('first')
+    await first.claim()
+    await first.close()
+    await db.rows('update ingest.ownership set epoch = 7')
+    await db.rows('truncate ingest_jobs.job')
+    expect(await owner('second').epochs()).toEqual(all(8))
   })
 
-  it('is of the wanted shards alone, or of none where they are not to be had', async () => {
-    const [first, second] = [owner('first'), owner('second')]
-    expect(epochs(await first.claim([2]))).toEqual([[2, 1]])
-    expect(await second.claim([2])).toEqual([])
-    expect(await db.rows('select shard, owner from ingest.ownership')).toEqual([{ shard: 2, owner: 'first' }])
-    expect(await db.rows('select shard from ingest.lease')).toEqual([{ shard: 2 }])
+  it('comes back where the fence says less than the queue, as after a failover', async () => {
+    const first = owner('first')
+    await first.claim()
+    await first.release()
+    expect(await first.epochs()).toEqual(all(2))
+    await db.rows(`update ingest.ownership set owner = 'other', epoch = 1`)
+    expect(await first.epochs()).toEqual(all(2))
+  })
+
+  it('is given up where a later one was there, and taken again above it', async () => {
+    const first = owner('first')
+    await first.claim()
+    await db.rows(`update ingest.ownership set owner = 'other', epoch = 3 where shard = 2`)
+    expect(await first.epochs()).not.toContainEqual([2, 3])
+    const seen: unknown[] = []
+    for (let n = 0; n < 4; n++) seen.push((await first.epochs()).find(([shard]) => shard === 2)?.[1])
+    expect(seen.filter(Boolean)).not.toContain(3)
+    expect(seen.at(-1)).toBe(4)
   })
 
   it('tells an outage from a refusal', async () => {
     const url = new URL(db.url)
     url.port = '1'
-    const lost = createOwnership({ ...db.connection, url: url.href, owner: 'lost', shards: 1, ttl })
+    const lost = createOwnership({
+      ...{ ...db.connection, url: url.href, owner: 'lost', knows: [1], clock: new VirtualClock() },
+    })
     await expect(lost.claim()).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'ECONNREFUSED' })
     await lost.close()
+  })
+})
+
+describe('shards among several', () => {
+  it('are shared as equally as can be, when each has given back what is too much', async () => {
+    const [first, second, third] = [owner('first'), owner('second'), owner('third')]
+    await first.claim()
+    await second.claim()
+    expect((await first.claim()).surplus).toHaveLength(2)
+    expect((await first.claim()).fences).toHaveLength(2)
+    expect(await second.epochs()).toEqual([])
+    await first.settle()
+    expect(await second.epochs()).toHaveLength(2)
+    await third.claim()
+    for (const each of [first, second, third, first, second, third]) await each.settle()
+    const shares = await Promise.all(
+      [first, second, third].map(async each => (await each.claim()).fences.length),
+    )
+    expect(shares.toSorted()).toEqual([1, 1, 2])
+  })
+
+  it('go back to those who stay', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    await first.claim()
+    await second.claim()
+    await first.settle()
+    expect(await second.epochs()).toHaveLength(2)
+    await second.release()
+    const again = await first.epochs()
+    expect(again).toHaveLength(4)
+    expect(again.filter(([, epoch]) => epoch === 3)).toHaveLength(2)
+  })
+
+  it('stay held, under the same epoch, until they are released', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    await first.claim()
+    await second.claim()
+    const { surplus } = await first.claim()
+    await db.advance(silence - 1)
+    expect((await first.claim()).surplus).toEqual(surplus)
+    await db.advance(silence - 1)
+    expect(await second.epochs()).toEqual([])
+  })
+
+  it('go to those who know their apps, and nobody else takes them meanwhile', async () => {
+    const former = owner('former', [1, 1, 1, 1])
+    await former.claim()
+    const newer = owner('newer', [1, 2, 1, 1])
+    expect(await newer.epochs()).toEqual([])
+    const { surplus } = await former.claim()
+    expect(surplus).toContain(1)
+    await former.release(surplus)
+    expect((await former.claim()).fences.map(({ shard }) => shard)).not.toContain(1)
+    expect(await newer.epochs()).toContainEqual([1, 2])
+  })
+
+  it('are for those who know less again when nobody else is left', async () => {
+    const [former, newer] = [owner('former', [1, 1]), owner('newer', [2, 2])]
+    expect(await newer.epochs()).toHaveLength(2)
+    expect(await former.epochs()).toEqual([])
+    await newer.release()
+    expect(await former.epochs()).toEqual([
+      [0, 2],
+      [1, 2],
+    ])
+  })
+})
+
+describe('the fence', () => {
+  it('never makes a claim wait for the commits of others', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    await first.claim()
+    const commit = await holdFence(0)
+    await first.release()
+    expect(await second.epochs()).toEqual(all(2).slice(1))
+    await commit.query('rollback')
+    expect(await second.epochs()).toEqual(all(2))
+  })
+
+  it('is not in the way of renewing, nor of giving back', async () => {
+    const first = owner('first')
+    await first.claim()
+    const commit = await holdFence(0)
+    expect(await first.epochs()).toEqual(all(1))
+    await first.release()
+    await commit.query('rollback')
+  })
+
+  it('refuses the former owner when the next one has raised it', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    const fence = (await first.claim()).fences.find(({ shard }) => shard === 0)!
+    await first.release()
+    await second.claim()
+    expect(await db.store.commit(logPage('r', 0, { fence }))).toEqual({ outcome: 'fenced' })
+  })
+
+  it('stays where somebody was held up between the queue and the fence', async () => {
+    await db.rows(`insert into ingest.ownership values (0, 'second', 5)`)
+    expect(await db.rows(`select * from ingest.own('first', '{0}', '{4}')`)).toEqual([
+      { shard: 0, owner: 'second', epoch: '5' },
+    ])
+  })
+})
+
+describe('the schema of pg-boss', () => {
+  it('is the one that this version of it would make', async () => {
+    // Nobody has set its clock.
+    const untouched = await cloneDatabase()
+    const boss = new PgBoss({
+      connectionString: untouched.url,
+      schema: 'ingest_jobs',
+      migrate: false,
+      supervise: false,
+    })
+    boss.on('error', () => {})
+    await boss.start()
+    const drift = await boss.detectSchemaDrift()
+    await boss.stop()
+    await untouched.drop()
+    expect(drift).toMatchObject({ ok: true })
   })
 })
