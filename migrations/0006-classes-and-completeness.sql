@@ -4,74 +4,25 @@ set local role penstock_migrate;
 
 -- === Calls and players of a class ===
 
-create view analytics.class_call as
-  select c.app_id, c.cname as room_uuid, r.incarnation, c.call_id, c.created_at, c.destroyed_at, c.finished
-  from analytics.call c
-  cross join lateral (
-    select r.incarnation, r.valid_from - interval '15 minutes' as since,
-           coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity')
-             + interval '1 hour' as until
-    from classroom.room r
-    where r.app_id = c.app_id and r.room_uuid = c.cname
-      and c.created_at < coalesce(r.valid_to, 'infinity') - interval '1 minute'
-    order by r.incarnation limit 1
-  ) r
-  where c.created_at >= r.since and c.created_at < r.until;
-comment on view analytics.class_call is 'Which calls belong to which class; a call in whose channel no class was seen then is not here';
-
 -- A call belongs to the first incarnation of its room that was not over when it began. One that began less than a
 -- minute before the next incarnation belongs to that one: calls are dated in whole seconds and may begin a little
 -- before the room shows its first event, and a room is used again only long after its last call. Calls of classes that
 -- nobody saw belong to none: those that began more than a quarter of an hour before the first event of the room, as the
 -- calls of all days before the daemon was there, and those that began more than an hour after the class ended, when the
 -- room is forgotten. Where nobody saw the end of a room that is gone, it is the room's last event.
-create view analytics.class_quality as
-  select r.app_id, r.room_uuid, r.incarnation, r.started_at, r.ended_at, c.calls, c.first_call_at, c.last_call_end,
-         s.users, s.sessions, s.user_minutes, q.*, p.cloud_players
-  from classroom.room r
-  cross join lateral (
-    select coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity') as at
-  ) e
-  cross join lateral (
-    select greatest(max(b.valid_to) - interval '1 minute', r.valid_from - interval '15 minutes') as since,
-           least(r.valid_to - interval '1 minute', e.at + interval '1 hour') as until
-    from classroom.room b
-    where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation < r.incarnation
-  ) b
-  cross join lateral (
-    select count(*)::int as calls, array_agg(c.call_id) as ids, min(c.created_at) as first_call_at,
-           max(greatest(c.destroyed_at, c.created_at)) as last_call_end
-    from analytics.call c
-    where c.app_id = r.app_id and c.cname = r.room_uuid and c.created_at >= b.since and c.created_at < b.until
-  ) c
-  cross join lateral (
-    select count(distinct coalesce(s.uid, s.sid))::int as users, count(*)::int as sessions,
-           coalesce(sum(extract(epoch from greatest(coalesce(s.left_at, k.destroyed_at) - s.joined_at, interval '0'))), 0)::double precision / 60
-             as user_minutes
-    from analytics.call_session s
-    join analytics.call k on k.app_id = s.app_id and k.call_id = s.call_id
-    where s.app_id = r.app_id and s.call_id = any (c.ids)
-  ) s
-  cross join lateral analytics.quality_of(r.app_id, c.ids) q
-  cross join lateral (
-    select count(*)::int as cloud_players from players.cloud_player p
-    where p.app_id = r.app_id and p.channel_name = r.room_uuid
-      and coalesce(p.created_at, p.first_seen_at) >= b.since and coalesce(p.created_at, p.first_seen_at) < b.until
-  ) p
-  where c.calls > 0;
-comment on view analytics.class_quality is 'Every class that had calls: the room, its calls by channel name, and their quality together';
-comment on column analytics.class_quality.incarnation is 'Of the room_uuid: the room whose calls these are';
-comment on column analytics.class_quality.users is 'Different users; sessions counts their stays';
-comment on column analytics.class_quality.user_minutes is 'Lengths of all stays together';
-comment on column analytics.class_quality.samples is 'Values of freeze, loss and round trip that the rest is made of';
-comment on column analytics.class_quality.bad_share is 'Share of the samples with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
-comment on column analytics.class_quality.audio_freeze_avg_ms is 'Mean of the freeze time in rendering audio (mid 20005)';
-comment on column analytics.class_quality.audio_freeze_p95_ms is '95 of 100 values are at most this; likewise the others';
-comment on column analytics.class_quality.video_freeze_avg_ms is 'Mean of the freeze time in rendering video (mid 20011)';
-comment on column analytics.class_quality.audio_loss_avg_pct is 'Mean of the end-to-end audio packet loss rate (mid 20016)';
-comment on column analytics.class_quality.video_loss_avg_pct is 'Mean of the end-to-end video packet loss rate (mid 20018)';
-comment on column analytics.class_quality.rtt_avg_ms is 'Mean of the round trip from client to local router (mid 20022)';
-comment on column analytics.class_quality.cloud_players is 'Cloud players that were created in the room''s channel while it was this room';
+create view analytics.class_call as
+  select c.app_id, r.room_uuid, r.incarnation, c.call_id, c.created_at, c.destroyed_at, c.finished,
+         r.started_at as class_started_at, r.ended_at as class_ended_at
+  from analytics.call c
+  join classroom.room r on r.app_id = c.app_id and r.room_uuid = c.cname
+    and c.created_at >= r.valid_from - interval '15 minutes'
+    and c.created_at < coalesce(r.valid_to, 'infinity') - interval '1 minute'
+    and c.created_at < coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity')
+                       + interval '1 hour'
+  where not exists (select from classroom.room b
+                    where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation < r.incarnation
+                      and c.created_at < coalesce(b.valid_to, 'infinity') - interval '1 minute');
+comment on view analytics.class_call is 'Which calls belong to which class; a call in whose channel no class was seen then is not here';
 
 -- The class that a player played in is told like that of a call.
 create view players.class_player as
@@ -90,6 +41,52 @@ create view players.class_player as
   where coalesce(p.created_at, p.first_seen_at) >= r.since and coalesce(p.created_at, p.first_seen_at) < r.until;
 comment on view players.class_player is 'Which cloud players were created in which class; one in whose channel no class was seen then is not here';
 
+create view analytics.class_quality as
+  select c.app_id, c.room_uuid, c.incarnation, c.started_at, c.ended_at, c.calls, c.first_call_at, c.last_call_end,
+         s.users, s.sessions, s.user_minutes, c.samples, c.bad_share, c.audio_freeze_avg_ms, c.audio_freeze_p95_ms,
+         c.video_freeze_avg_ms, c.video_freeze_p95_ms, c.audio_loss_avg_pct, c.audio_loss_p95_pct, c.video_loss_avg_pct, c.video_loss_p95_pct,
+         c.rtt_avg_ms, c.rtt_p95_ms, p.cloud_players, c.partial
+  from (
+    select k.app_id, k.room_uuid, k.incarnation, k.class_started_at as started_at, k.class_ended_at as ended_at, count(*)::int as calls, array_agg(k.call_id) as ids,
+         min(k.created_at) as first_call_at, max(greatest(k.destroyed_at, k.created_at)) as last_call_end,
+         coalesce(sum(q.samples), 0)::bigint as samples, sum(q.bad_samples)::double precision / nullif(sum(q.samples), 0) as bad_share,
+         sum(q.audio_freeze_avg_ms * q.audio_freeze_samples) / sum(q.audio_freeze_samples) as audio_freeze_avg_ms, max(q.audio_freeze_p95_ms) as audio_freeze_p95_ms,
+         sum(q.video_freeze_avg_ms * q.video_freeze_samples) / sum(q.video_freeze_samples) as video_freeze_avg_ms, max(q.video_freeze_p95_ms) as video_freeze_p95_ms,
+         sum(q.audio_loss_avg_pct * q.audio_loss_samples) / sum(q.audio_loss_samples) as audio_loss_avg_pct, max(q.audio_loss_p95_pct) as audio_loss_p95_pct,
+         sum(q.video_loss_avg_pct * q.video_loss_samples) / sum(q.video_loss_samples) as video_loss_avg_pct, max(q.video_loss_p95_pct) as video_loss_p95_pct,
+         sum(q.rtt_avg_ms * q.rtt_samples) / sum(q.rtt_samples) as rtt_avg_ms, max(q.rtt_p95_ms) as rtt_p95_ms,
+         bool_or(coalesce(q.partial, true)) as partial
+    from analytics.class_call k
+    left join analytics.call_summary q on q.app_id = k.app_id and q.call_id = k.call_id
+    group by 1, 2, 3, 4, 5
+  ) c
+  left join lateral (
+    select count(distinct coalesce(s.uid, s.sid))::int as users, count(*)::int as sessions,
+           coalesce(sum(extract(epoch from greatest(coalesce(s.left_at, k.destroyed_at) - s.joined_at, interval '0'))), 0)::double precision / 60
+             as user_minutes
+    from analytics.call_session s
+    join analytics.call k on k.app_id = s.app_id and k.call_id = s.call_id
+    where s.app_id = c.app_id and s.call_id = any (c.ids)
+  ) s on true
+  left join lateral (
+    select count(*)::int as cloud_players from players.class_player p
+    where p.app_id = c.app_id and p.room_uuid = c.room_uuid and p.incarnation = c.incarnation
+  ) p on true;
+comment on view analytics.class_quality is 'Every class that had calls: the room, its calls by channel name, and their quality together';
+comment on column analytics.class_quality.incarnation is 'Of the room_uuid: the room whose calls these are';
+comment on column analytics.class_quality.users is 'Different users; sessions counts their stays';
+comment on column analytics.class_quality.user_minutes is 'Lengths of all stays together';
+comment on column analytics.class_quality.samples is 'Values of freeze, loss and round trip that the rest is made of';
+comment on column analytics.class_quality.bad_share is 'Share of the samples with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
+comment on column analytics.class_quality.audio_freeze_avg_ms is 'Mean of the freeze time in rendering audio (mid 20005)';
+comment on column analytics.class_quality.audio_freeze_p95_ms is '95 of 100 values are at most this, of several calls in the worst of them; likewise the others';
+comment on column analytics.class_quality.video_freeze_avg_ms is 'Mean of the freeze time in rendering video (mid 20011)';
+comment on column analytics.class_quality.audio_loss_avg_pct is 'Mean of the end-to-end audio packet loss rate (mid 20016)';
+comment on column analytics.class_quality.video_loss_avg_pct is 'Mean of the end-to-end video packet loss rate (mid 20018)';
+comment on column analytics.class_quality.rtt_avg_ms is 'Mean of the round trip from client to local router (mid 20022)';
+comment on column analytics.class_quality.partial is 'Something of its calls is still to be read or was given up, or one goes on';
+comment on column analytics.class_quality.cloud_players is 'Cloud players that were created in the room''s channel while it was this room';
+
 -- === What is complete ===
 
 create view ingest.room_log as
@@ -98,9 +95,14 @@ create view ingest.room_log as
   from ingest.progress p
   join lateral (select * from classroom.room r where r.app_id = p.app_id and r.room_uuid = p.series
                 order by r.incarnation desc limit 1) r on true
-  cross join lateral (select count(*) as events, count(*) filter (where e.source = 'feed') as unconfirmed
+  -- Of a room that retention has emptied, what it was then; one that was read since is as it was read.
+  cross join lateral (select (r.emptied ->> 'events')::bigint as events, (r.emptied ->> 'unconfirmed')::bigint as unconfirmed
+                      where r.verified_at <= r.emptied_at
+                      union all
+                      select count(*) as events, count(*) filter (where e.source = 'feed') as unconfirmed
                       from classroom.room_event e
-                      where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation) e
+                      where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
+                      having r.emptied_at is null or r.verified_at > r.emptied_at) e
   cross join lateral (select coalesce(sum(coalesce(g.stands_for, 1)), 0)::bigint as holes from ingest.gap g
                       where g.app_id = p.app_id and g.stream = p.stream and g.series = p.series
                         and g.incarnation = r.incarnation and g.state in ('open', 'lost')) g
@@ -112,13 +114,17 @@ comment on column ingest.room_log.whole is 'The log was read to its end and noth
 
 create function ingest.unfinished_recordings(p_app text, p_room text, p_incarnation int) returns text
 language sql stable parallel safe as $$
-  select string_agg(distinct case when c.status = 1 then 'still_recording' else 'files_missing' end, ', ')
+  select r.emptied ->> 'recordings' from classroom.room r
+  where r.app_id = p_app and r.room_uuid = p_room and r.incarnation = p_incarnation and r.verified_at <= r.emptied_at
+  union all
+  (select string_agg(distinct case when c.status = 1 then 'still_recording' else 'files_missing' end, ', ')
   from classroom.recording c
   where c.app_id = p_app and c.room_uuid = p_room and c.incarnation = p_incarnation
     and (c.status = 1 or (c.status = 2 or c.ended_at is not null) and coalesce(c.url, '') = ''
       and not exists (select from classroom.recording_file f
                       where f.app_id = c.app_id and f.room_uuid = c.room_uuid and f.incarnation = c.incarnation
-                        and f.record_id = c.record_id))
+                        and f.record_id = c.record_id)))
+  limit 1
 $$;
 comment on function ingest.unfinished_recordings is
   'What a class''s recordings lack: files_missing, of one that ended without an address and without files; still_recording, of one that nobody saw ending. Null where nothing is lacking';
@@ -277,7 +283,7 @@ create view ingest.complete_day as
     left join ingest.stream_off_time o on o.app_id = a.app_id and o.stream = s.stream
     cross join lateral (
       select coalesce(bool_and(
-               (r.started_at is null or r.ended_at is not null and coalesce(e.source = 'log', false))
+               (r.started_at is null or r.ended_at is not null and coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false))
                and (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false))
                and u.reason is null
              ), true) as whole, string_agg(distinct u.reason, ', ') as reasons
@@ -327,5 +333,220 @@ comment on column ingest.complete_day.expected is
   'Values that the provider promises for the day, one for each step of each series; null where it promises no number, as for calls and for single users. Channels that are asked for only while something goes on in them are not counted';
 comment on column ingest.complete_day.received is
   'Those of them that are stored and can no longer change; fewer than expected on a complete day there are never: what was not served is absent in ingest.gap and makes no day complete';
+
+-- === Readers of less ===
+
+-- Columns that hold the name of a person, what was written in a chat, or what came as it was told, which may hold both.
+create function ingest.tells_names(p_column name) returns boolean language sql immutable parallel safe as $$
+  select p_column in ('user_name', 'operator_name', 'message', 'data', 'extra', 'payload', 'url', 'stream_url', 'task_progress')
+$$;
+comment on function ingest.tells_names is 'Whether a column may hold the name of a person or the text of a chat';
+
+-- Makes a role, and a schema of the same name with a view of each table and view of classrooms, calls and players, and of what
+-- was lost. A view is read with the rights of its owner, so the role needs none on what lies below. Made again, it is as new.
+create function ingest.make_reader(p_role text, p_app text default null, p_names boolean default true) returns int
+language plpgsql volatile as $$
+declare
+  v_table record;
+  v_views int := 0;
+begin
+  if to_regrole(quote_ident(p_role)) is null then
+    execute format('create role %I nologin', p_role);
+  end if;
+  execute format('drop schema if exists %I cascade', p_role);
+  execute format('create schema %I', p_role);
+  for v_table in
+    select c.oid::regclass::text as source, c.relname as name,
+           string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns, bool_or(a.attname = 'app_id') as of_app
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where (n.nspname in ('classroom', 'analytics', 'players') or c.oid in ('ingest.gap'::regclass, 'ingest.loss'::regclass))
+      and c.relkind in ('r', 'p', 'v') and not c.relispartition
+      and (p_names or not ingest.tells_names(a.attname))
+    group by c.oid, c.relname
+  loop
+    -- What is of no app is the list of metrics.
+    continue when p_app is not null and not v_table.of_app and v_table.name <> 'metric';
+    execute format('create view %I.%I with (security_barrier) as select %s from %s %s', p_role, v_table.name, v_table.columns,
+      v_table.source, case when p_app is not null and v_table.of_app then format('where app_id = %L', p_app) else '' end);
+    v_views := v_views + 1;
+  end loop;
+  -- Functions inside of views are called with the rights of whoever reads.
+  execute format('grant usage on schema %I, ingest, classroom, analytics, players to %I', p_role, p_role);
+  execute format('grant select on all tables in schema %I to %I', p_role, p_role);
+  return v_views;
+end
+$$;
+comment on function ingest.make_reader is
+  'Makes a role that reads less than penstock_read, in a schema of its own name: of one app alone, or without names and chats. For whoever migrates';
+revoke execute on function ingest.make_reader from public;
+
+-- === What columns say ===
+
+-- Every column says what it is: those of the described tables are written by penstock migrate up, these are the others of one
+-- meaning in several places. What a column says already stays; a full name goes before a name alone.
+do $$
+declare
+  v_column record;
+begin
+  for v_column in
+    select c.oid::regclass::text as of_table, quote_ident(a.attname) as name, said.comment
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    cross join lateral (select s.comment from (values
+      ('analytics.metric.name', 'Name of the metric, as the provider documents it'),
+      ('analytics.call_series.at', 'Begin of the day that the values are of'),
+      ('analytics.call_series.value', 'The values, in the unit of the metric'),
+      ('analytics.call_series.gaps', 'Seconds from the begin of the day to the first value, and from each value to the next'),
+      ('analytics.session_quality.minutes', 'Length of the stay'),
+      ('analytics.session_digest.samples', 'Values of each metric'),
+      ('analytics.call_minute.samples', 'Values of freeze, loss and round trip'),
+      ('analytics.class_quality.ended_at', 'When the class ended; null while it goes on'),
+      ('analytics.class_quality.started_at', 'When the class started'),
+      ('analytics.class_call.incarnation', 'Counts from 1 how often this room_uuid has been used for a new room: the one whose class it was'),
+      ('classroom.head_count.at', 'When somebody came or left'),
+      ('classroom.head_count.students', 'From at on, those who are neither teacher nor assistant'),
+      ('classroom.poll_result.state', 'running or ended'),
+      ('classroom.quiz_result.state', 'running or ended'),
+      ('classroom.quiz_result.started_at', 'When students got it'),
+      ('classroom.quiz_accuracy.answered', 'Times that a student did'),
+      ('classroom.quiz_accuracy.correct', 'Times that the last answer was right'),
+      ('classroom.quiz_accuracy.quizzes', 'How many there were'),
+      ('classroom.attendance_interval.entered_at', 'When the person came'),
+      ('classroom.participation.entered_at', 'When the person came first'),
+      ('classroom.participation.messages', 'Chat messages that the person wrote'),
+      ('ingest.migration.name', 'File of the migration'),
+      ('ingest.migration.timestamp', 'When it was applied'),
+      ('ingest.migration_lock.id', 'One row alone'),
+      ('ingest.migration_lock.is_locked', '1 while somebody migrates'),
+      ('ingest.intent.created_at', 'When it was written first'),
+      ('ingest.work_item.created_at', 'When it was put on the work list'),
+      ('ingest.intent.channel_name', 'Channel in which the player was to play'),
+      ('ingest.loss.reason', 'A word of a closed set, which why says in a sentence'),
+      ('ingest.dead_letter_count.reason', 'A word of a closed set, the label of the metric too'),
+      ('ingest.unkept_letter.reason', 'A word of a closed set, the label of the metric too'),
+      ('ingest.work_item.updated_at', 'When it changed last, our clock'),
+      ('ingest.room_log.closed_at', 'When visits ended because the room is over; null while it is followed'),
+      ('ingest.room_complete.closed_at', 'When visits ended because the room is over; null while it is followed'),
+      ('players.class_player.created_at', 'When the player was created, by the provider''s clock'),
+      ('players.orphan_player.created_at', 'When the player was created, by the provider''s clock'),
+      ('players.class_player.destroyed_at', 'When it was gone; null while it lives'),
+      ('players.channel.running', 'Those of them that play'),
+      ('players.class_player.started_at', 'When the class started'),
+      ('players.class_player.ended_at', 'When the class ended; null while it goes on'),
+      ('%.app_id', 'App ID of the project'),
+      ('%.call_id', 'The provider''s ID of the call'),
+      ('%.sid', 'The provider''s ID of the stay of a user in a call'),
+      ('%.room_uuid', 'The provider''s classroom ID, also the channel name of its calls'),
+      ('%.incarnation', 'Counts from 1 how often this room_uuid has been used for a new room'),
+      ('%.stream', 'Stream that it is of'),
+      ('%.series', 'Series of the stream, as in ingest.progress'),
+      ('%.cname', 'Channel name; of a class it is the room_uuid'),
+      ('%.channel_name', 'Channel in which it plays; of a class it is the room_uuid'),
+      ('%.created_at', 'Start of the call'),
+      ('%.destroyed_at', 'End of the call; of one that goes on, as far as the provider says'),
+      ('%.finished', 'False while the call goes on'),
+      ('%.user_uuid', 'User ID; null or empty of one who is told without'),
+      ('%.user_name', 'Name as it was told with it'),
+      ('%.role', 'As the provider says it: a number or a word'),
+      ('%.uid', 'User ID in calls; the same user may stay more than once'),
+      ('%.peer_uid', 'The remote user that the values are about; 0: the session''s own user; empty: the provider did not say'),
+      ('%.joined_at', 'When the stay began'),
+      ('%.left_at', 'When it ended; of one that goes on, as far as the provider says'),
+      ('%.network', 'Kind of network, as the provider names it'),
+      ('%.platform', 'Operating system, as the provider names it'),
+      ('%.device_type', 'Device, as the provider names it'),
+      ('%.sdk_version', 'Version of the SDK that the user''s app holds'),
+      ('%.speaker', 'Whether the user speaks in the call'),
+      ('%.extra', 'Fields that have no column here, as they came'),
+      ('%.mid', 'Metric; analytics.metric has its name and unit'),
+      ('%.users', 'Different users; sessions counts their stays'),
+      ('%.sessions', 'Stays of users; who leaves and comes back has another one'),
+      ('%.stays', 'Stays of users; who leaves and comes back has another one'),
+      ('%.minutes', 'Length of the call; null while its end is not known'),
+      ('%.user_minutes', 'Lengths of all stays together'),
+      ('%.samples', 'Values of freeze, loss and round trip that were measured'),
+      ('%.partial', 'Something is still to be read or was given up, or the call goes on'),
+      ('%.freezes', 'Values with a freeze of at least 200 ms'),
+      ('%.freeze_samples', 'Values of the freeze time, of audio and video'),
+      ('%.audio_freeze_samples', 'Values that the freeze of audio is made of'),
+      ('%.video_freeze_samples', 'Values that the freeze of video is made of'),
+      ('%.audio_loss_samples', 'Values that the loss of audio is made of'),
+      ('%.video_loss_samples', 'Values that the loss of video is made of'),
+      ('%.rtt_samples', 'Values that the round trip is made of'),
+      ('%.audio_freeze_avg_ms', 'Mean of the freeze time in rendering audio (mid 20005)'),
+      ('%.video_freeze_avg_ms', 'Mean of the freeze time in rendering video (mid 20011)'),
+      ('%.audio_loss_avg_pct', 'Mean of the end-to-end audio packet loss rate (mid 20016)'),
+      ('%.video_loss_avg_pct', 'Mean of the end-to-end video packet loss rate (mid 20018)'),
+      ('%.rtt_avg_ms', 'Mean of the round trip from client to local router (mid 20022)'),
+      ('%.audio_freeze_p95_ms', '95 of 100 values of the freeze of audio are at most this'),
+      ('%.video_freeze_p95_ms', '95 of 100 values of the freeze of video are at most this'),
+      ('%.audio_loss_p95_pct', '95 of 100 values of the loss of audio are at most this'),
+      ('%.video_loss_p95_pct', '95 of 100 values of the loss of video are at most this'),
+      ('%.rtt_p95_ms', '95 of 100 values of the round trip are at most this'),
+      ('%.least', 'Least value of each metric'),
+      ('%.most', 'Greatest value of each metric'),
+      ('%.average', 'Mean of each metric'),
+      ('%.p50', 'Half of the values are at most this'),
+      ('%.p95', '95 of 100 values are at most this'),
+      ('%.min', 'Least value'),
+      ('%.max', 'Greatest value'),
+      ('%.avg', 'Mean of the values'),
+      ('%.value', 'As the provider gives it'),
+      ('%.class_started_at', 'When the class started'),
+      ('%.class_ended_at', 'When the class ended; null while it goes on'),
+      ('%.started_at', 'When it started'),
+      ('%.ended_at', 'When it ended; null while it goes on'),
+      ('%.calls', 'How many calls there were'),
+      ('%.call_minutes', 'Lengths of all calls together'),
+      ('%.first_call_at', 'Start of the first of its calls'),
+      ('%.last_call_end', 'End of the last of its calls'),
+      ('%.students_second_half', 'Students who were there on average over the time of that half'),
+      ('%.acts_second_half', 'Messages of students and hands that were raised'),
+      ('%.messages', 'Chat messages that were written'),
+      ('%.quizzes', 'Quizzes that were held'),
+      ('%.polls', 'Polls that were held'),
+      ('%.recordings', 'Recordings that were made'),
+      ('%.minutes_late', 'How long after the start of the class the first coming was'),
+      ('%.is_student', 'Neither a teacher nor an assistant in any of the stays'),
+      ('%.quizzes_answered', 'Quizzes that the person answered'),
+      ('%.polls_voted', 'Polls in which the person voted'),
+      ('%.votes', 'Votes for the option'),
+      ('%.quiz_id', 'The provider''s ID of the quiz'),
+      ('%.poll_id', 'The provider''s ID of the poll'),
+      ('%.option_index', 'Place of the option in the poll''s items, from 0'),
+      ('%.mode', 'single choice or multiple choice'),
+      ('%.day', 'The day, UTC'),
+      ('%.first_at', 'When the first of them came'),
+      ('%.last_at', 'When the last of them came'),
+      ('%.occurrences', 'How often they came'),
+      ('%.reason', 'A word of a closed set'),
+      ('%.why', 'The reason as a sentence'),
+      ('%.events', 'Events that are stored of the room'),
+      ('%.off', 'When the stream was off'),
+      ('%.caught_up_at', 'When it was last read to its end'),
+      ('%.closed_at', 'When visits ended; null while it is followed'),
+      ('%.range_from', 'Begin of a range of time'),
+      ('%.range_to', 'Its end'),
+      ('%.sequence_from', 'First sequence of a range of events'),
+      ('%.sequence_to', 'Its last'),
+      ('%.state', '0 not started, 1 started, 2 ended, 3 closed; null while no state change has been seen'),
+      ('%.player_id', 'The provider''s ID of the player'),
+      ('%.name', 'Name of the player; null of one without'),
+      ('%.status', 'idle, connecting, running or failed, as the list says; destroyed once it is gone'),
+      ('%.stream_url', 'Address of what it plays, without secrets'),
+      ('%.region', 'Region in which it was made'),
+      ('%.last_seen_at', 'When a list named it last, our clock')
+    ) s(name, comment)
+      where s.name in (n.nspname || '.' || c.relname || '.' || a.attname, '%.' || a.attname) order by s.name like '\%%' limit 1) said
+    where n.nspname in ('ingest', 'classroom', 'analytics', 'players') and c.relkind in ('r', 'p', 'v') and not c.relispartition
+      and col_description(c.oid, a.attnum) is null and pg_has_role(c.relowner, 'usage')
+  loop
+    execute format('comment on column %s.%s is %L', v_column.of_table, v_column.name, v_column.comment);
+  end loop;
+end
+$$;
 
 reset role;

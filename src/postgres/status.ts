@@ -1,68 +1,10 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { BacklogFigure, StoreGauges } from '../engine/ports.ts'
+import type { BacklogFigure, BacklogStatus, StoreGauges, StoreStatus, StreamStatus } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { readLeftBehind } from './housekeeping.ts'
+import { HEARTBEAT_MS } from './shard-jobs.ts'
 import { clock, db, isoText, isoTime, rowsOf, whole } from './typed.ts'
-
-/** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
-export interface StoreStatus {
-  readonly now: string
-  readonly streams: readonly StreamStatus[]
-  readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
-  readonly gaps: readonly GapStatus[]
-  readonly backlog: readonly BacklogStatus[]
-  readonly deadLetters: readonly DeadLetterStatus[]
-  readonly divergences: number
-  readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
-}
-
-export interface StreamStatus {
-  readonly app: string
-  readonly stream: string
-  /** Series that are still followed; of a stream that reads details, items that are pending. */
-  readonly open: number
-  readonly closed: number
-  /** Open series that have never been read to their end; of a stream that reads details, items that are pending. */
-  readonly backlog: number
-  readonly lastCommit: string | null
-  /** Since the last commit of the series that was committed longest ago; null before the first. */
-  readonly oldestSeconds: number | null
-}
-
-/** The backlog of streams whose progress is time, and of those that read details of calls. */
-export interface BacklogStatus {
-  readonly app: string
-  readonly stream: string
-  /** Not final up to now, what is still too young to be asked for included. */
-  readonly seconds: number
-  /** Those of them that were never read, or that someone asked for once more. */
-  readonly unreadSeconds: number
-  /** Items of the work queue; 0 of a stream whose progress is time. */
-  readonly items: number
-  /** Begin of the oldest of it. */
-  readonly oldest: string | null
-  readonly lostSeconds: number
-  readonly lostItems: number
-}
-
-export interface GapStatus {
-  readonly app: string
-  readonly stream: string
-  readonly state: string
-  readonly reason: string
-  readonly gaps: number
-  /** Of those that are open; null of all others. */
-  readonly recoverableUntil: string | null
-}
-
-export interface DeadLetterStatus {
-  readonly app: string
-  readonly stream: string
-  readonly reason: string
-  readonly letters: number
-  readonly lastSeen: string
-}
 
 const streams = `
   select coalesce(o.app_id, c.app_id) as app, coalesce(o.stream, c.stream) as stream, coalesce(o.open, 0) as open,
@@ -108,6 +50,10 @@ const gaps = db
       .$castTo<string | null>()
       .as('recoverableUntil'),
   )
+  .select(
+    whole(`coalesce(sum(coalesce(stands_for, 1)) filter (
+      where state = 'lost' and updated_at > (select ingest.clock()) - interval '1 day'), 0)`).as('lostToday'),
+  )
   .groupBy(['app_id', 'stream', 'state', 'reason'])
   .orderBy('app')
   .orderBy('stream')
@@ -123,13 +69,17 @@ const letters = db
   .orderBy('stream')
   .orderBy('reason')
 
+/** Whoever was silent for longer owns nothing. */
+const silence = `interval '${HEARTBEAT_MS} milliseconds'`
+
 const owners = db
   .selectFrom('ingest.ownership')
-  .innerJoin('ingest.lease', 'ingest.lease.shard', 'ingest.ownership.shard')
-  .select(['owner', whole('count(*)').as('shards'), isoTime('min(expires_at)').as('expiresAt')])
-  .where('expires_at', '>', clock)
-  .groupBy('owner')
-  .orderBy('owner')
+  .innerJoin('ingest.replica', 'ingest.replica.owner', 'ingest.ownership.owner')
+  .select(['ingest.ownership.owner', whole('count(*)').as('shards')])
+  .select(isoTime(`(min(seen_at) + ${silence})`).as('expiresAt'))
+  .where('seen_at', '>', sql<Date>`${clock} - ${sql.raw(silence)}`)
+  .groupBy('ingest.ownership.owner')
+  .orderBy('ingest.ownership.owner')
 
 const divergences = db
   .selectFrom('ingest.divergence')
@@ -157,11 +107,16 @@ const roomStates = db
   .where('state', '<>', 'forgotten')
   .groupBy(['app_id', 'state'])
   .having(sql`sum(things)`, '>', 0)
+  .orderBy('app')
+  .orderBy('state')
 
 const gapStates = db
   .selectFrom('ingest.gap')
   .select(['app_id as app', 'stream', 'state', whole('sum(coalesce(stands_for, 1))').as('count')])
   .groupBy(['app_id', 'stream', 'state'])
+  .orderBy('app')
+  .orderBy('stream')
+  .orderBy('state')
 
 const recentLosses = db
   .selectFrom('ingest.gap')
@@ -172,22 +127,23 @@ const recentLosses = db
   .where('state', '=', 'lost')
   .where('updated_at', '>', sql<Date>`(select ingest.clock()) - interval '1 day'`)
   .groupBy('stream')
+  .orderBy('stream')
 
 /** Players that live; those that are gone only ever get more. */
 const playerStates = `
   select app_id as app, coalesce(status, 'unknown') as status, count(*)::int as count
-  from players.cloud_player where destroyed_at is null group by 1, 2`
+  from players.cloud_player where destroyed_at is null group by 1, 2 order by 1, 2`
 
 /** Of every app whose players are listed, also where there are none. */
 const orphans = `
   select p.app_id as app, count(o.player_id)::int as count
   from ingest.progress p left join players.orphan_player o using (app_id)
-  where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1`
+  where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1 order by 1`
 
 const backlogByStream = `
   select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
          extract(epoch from min(oldest))::double precision * 1000 as oldest
-  from ingest.backlog group by 1, 2`
+  from ingest.backlog group by 1, 2 order by 1, 2`
 
 /** Reads what the metrics tell of the database. Throws StoreUnavailable. */
 export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {

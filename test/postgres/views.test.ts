@@ -171,6 +171,9 @@ describe('the status and the figures', () => {
     const other = await openStore()
     await other.store.follow(me, app, 'app-events', '')
     await other.store.discoverRooms(me, app, ['a', 'b', 'c'])
+    await other.rows(
+      `insert into ingest.replica (owner, since, seen_at, knows) values ('me', ingest.clock(), '2026-01-05T08:01:25Z', '{1}')`,
+    )
     const started = {
       ...eventRows([event('a', 1)]),
       'classroom.room': [
@@ -200,15 +203,23 @@ describe('the status and the figures', () => {
       { app, state: 'started', rooms: 1 },
     ])
     expect(status.gaps).toEqual([
-      { app, stream: 'room-events', state: 'open', reason: 'hole', gaps: 1, recoverableUntil: null },
+      {
+        app,
+        stream: 'room-events',
+        state: 'open',
+        reason: 'hole',
+        gaps: 1,
+        recoverableUntil: null,
+        lostToday: 0,
+      },
     ])
     expect(status.deadLetters).toEqual([
       { app, stream: 'room-events', reason: 'wrong_type', letters: 1, lastSeen: '2026-01-05T08:01:30Z' },
     ])
-    expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2030-01-01T00:00:00Z' }])
+    expect(status.owners).toEqual([{ owner: 'me', shards: 1, expiresAt: '2026-01-05T08:01:35Z' }])
     expect(await readStoreGauges(other.pool)).toEqual({
       gaps: [{ app, stream: 'room-events', state: 'open', count: 1 }],
-      leftBehind: ['session_metric', 'usage_realtime', 'quality_realtime'].map(name => {
+      leftBehind: ['session_series', 'usage_realtime', 'quality_realtime'].map(name => {
         return { table: `analytics.${name}`, rows: 0 }
       }),
       losses: [],
