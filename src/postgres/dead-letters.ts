@@ -1,11 +1,12 @@
 import type pg from 'pg'
-import { sessionMetric } from '../tables/analytics.ts'
+import { sessionSeries } from '../tables/analytics.ts'
 import { roomEvent, widgetEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import { encodeRows, incoming, insertion, parameterName, storeOfApp } from './commit/ctes.ts'
 import { encodeSamples, storedSamples } from './commit/samples.ts'
 import { query } from './connect.ts'
 import { decodeText, encodeText } from './encode.ts'
+import type { Masks } from './masks.ts'
 import { bind, statement } from './statement.ts'
 import { LONGEST_LETTER } from './store.ts'
 
@@ -66,7 +67,7 @@ const raw: ReadonlyMap<Table, string> = new Map<Table, string>([
 ])
 
 function storing(table: Table): string {
-  if (table === sessionMetric) return storedSamples
+  if (table === sessionSeries) return storedSamples
   if (table.within === 'app') return storeOfApp(table)
   const place = ['incarnation', incarnation] as const
   const extra = table === roomEvent ? [place, ['source', ':source'] as const] : [place]
@@ -82,15 +83,18 @@ function storing(table: Table): string {
 export async function storeDeadLetter(
   pool: pg.Pool,
   letter: StoredDeadLetter,
-  { rows, writes }: { readonly rows: RowSet; readonly writes: readonly Table[] },
+  page: { readonly rows: RowSet; readonly writes: readonly Table[] },
   hasPlace: boolean,
+  masks: Masks,
 ): Promise<boolean> {
+  const { writes } = page
+  const { rows } = await masks.run(letter.app, async mask => mask.page({ ...page, rejects: [] }, writes))
   const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
   let isThere = true
   for (const table of writes) {
     const list = byTable[table.name] ?? []
     if (list.length === 0) continue
-    const encoded = table === sessionMetric ? encodeSamples(rows[sessionMetric.name]) : encodeRows(list)
+    const encoded = table === sessionSeries ? encodeSamples(rows[sessionSeries.name]) : encodeRows(list)
     const values = {
       app: letter.app,
       received_at: letter.receivedAt,
@@ -102,10 +106,16 @@ export async function storeDeadLetter(
       `with moved as (select 1), ${storing(table)} select 1`,
     )
     if (hasPlace) await query(pool, bind(store, values))
+    if (hasPlace && table === sessionSeries) {
+      await query(pool, bind(summed, { app: letter.app, call: encodeText(letter.series) }))
+    }
     if (raw.has(table)) isThere &&= await isStored(pool, table, values)
   }
   return isThere
 }
+
+/** What was read of a call later counts in its summary. */
+const summed = statement('letter_summed', 'select analytics.summarize(:app, array[:call::text])')
 
 async function isStored(pool: pg.Pool, table: Table, values: Readonly<Record<string, unknown>>) {
   const check = statement(

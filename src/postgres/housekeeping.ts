@@ -6,7 +6,6 @@ import {
   inTurn,
   partitionedTables,
   type Retention,
-  summarizePartitions,
   type Task,
 } from './partitions.ts'
 import { pruneIntents } from './players.ts'
@@ -52,7 +51,7 @@ export async function keepHouse(
         ...dropPartitions(pool, retention, now),
         ...pruneTables(pool, retention, now),
       ]
-  await inTurn([...fillPartitions(pool, retention, now), ...ageing, ...summarizePartitions(pool, now)])
+  await inTurn([...fillPartitions(pool, retention, now), ...ageing])
   return isDoubtful ? 'in doubt' : 'done'
 }
 

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { classroomTables, room } from '../tables/classroom.ts'
 import { query } from './connect.ts'
 import type { Task } from './partitions.ts'
 
@@ -120,12 +121,11 @@ const foldRooms = `
     )
   select 5 * (select count(*) from log)::int as gone, (select count(*) from counted) as counted`
 
-/** Tables of rows that nobody asks for any more when they are old, and how long they are kept. */
-export const agingTables = ['dead_letter', 'notification', 'cloud_player_change'] as const
-export type AgingTable = (typeof agingTables)[number]
+/** What ages: all that happened in rooms, who was in calls, and tables of rows that nobody asks for when they are old. */
+type Aging = 'classroom' | 'calls' | 'dead_letter' | 'notification' | 'cloud_player_change'
 
-/** How long rows are kept, ms; a table that is not named is kept forever. */
-export type Ages = { readonly [T in AgingTable]?: number | 'forever' }
+/** How long rows are kept, ms; what is not named is kept forever. */
+export type Ages = { readonly [T in Aging]?: number | 'forever' }
 
 /** Rows of one statement, and statements of one run, for each table. */
 const BATCH = 5_000
@@ -147,6 +147,12 @@ const removal = (table: string, column: string, condition = 'true') => `
     gone as (delete from ${table} t using old where t.ctid = old.ctid returning 1)
   select count(*)::int as gone from gone`
 
+/** Tables of what happened in rooms, and of who was in calls and what was made of it. */
+const contents = classroomTables.filter(table => table !== room).map(({ name }) => name)
+const ofCalls = ['call_session', 'session_digest', 'session_summary', 'call_summary', 'call_minute'].map(
+  name => `analytics.${name}`,
+)
+
 /** By what a room could not be read it is judged as long as there is the room. */
 const letters = `
   with old as (select t.id from ingest.dead_letter t where t.last_seen_at < $1 order by t.last_seen_at limit $2 for update skip locked),
@@ -163,10 +169,53 @@ const letters = `
     )
   select count(*)::int as gone from gone`
 
+const ofRoom = '(t.app_id, t.room_uuid, t.incarnation) = (o.app_id, o.room_uuid, o.incarnation)'
+
+/**
+ * The room stays, with what it is judged by and known again by: nothing of it becomes incomplete, or another room. As many rooms
+ * go together as have some 20,000 events. A room that is never over is left alone.
+ */
+const emptyRooms = `
+  with found as materialized (
+      select r.app_id, r.room_uuid, r.incarnation, r.state_sequence, greatest(r.last_event_at, r.ended_at, r.verified_at) as last_at
+      from classroom.room r
+      where greatest(r.last_event_at, r.ended_at, r.verified_at) < $1 and (r.emptied_at is null or r.verified_at > r.emptied_at)
+      order by 5 limit $2 / 50 for update skip locked
+    ), weighed as (
+      select f.*, e.events, e.unconfirmed, sum(e.events) over (order by f.last_at, f.app_id, f.room_uuid, f.incarnation) - e.events as before
+      from found f
+      cross join lateral (select count(*) as events, count(*) filter (where e.source = 'feed') as unconfirmed from classroom.room_event e
+                          where (e.app_id, e.room_uuid, e.incarnation) = (f.app_id, f.room_uuid, f.incarnation)) e
+    ), old as materialized (
+      select w.*, coalesce((select e.source = 'log' from classroom.room_event e
+                            where (e.app_id, e.room_uuid, e.incarnation, e.sequence) = (w.app_id, w.room_uuid, w.incarnation, w.state_sequence)),
+                           false) as confirmed,
+             ingest.unfinished_recordings(w.app_id, w.room_uuid, w.incarnation) as recordings
+      from weighed w where w.before < 20000
+    ), emptied as (
+      update classroom.room t
+      set emptied_at = ingest.clock(), emptied = jsonb_build_object(
+        'events', o.events, 'unconfirmed', o.unconfirmed, 'confirmed', o.confirmed, 'recordings', o.recordings)
+      from old o where ${ofRoom}
+    ), ${contents.map((name, n) => `gone_${n} as (delete from ${name} t using old o where ${ofRoom})`).join(', ')}
+  select case when exists (select from old) then $2 else 0 end as gone`
+
+/** The call stays, and what is known of what was read of it; nobody reads its values any more. */
+const emptyCalls = `
+  with old as materialized (
+      select c.app_id, c.call_id from analytics.call c where c.created_at < $1 and c.emptied_at is null
+      order by c.created_at limit $2 / 10 for update skip locked
+    ), emptied as (
+      update analytics.call t set emptied_at = ingest.clock(), extra = null from old o where (t.app_id, t.call_id) = (o.app_id, o.call_id)
+    ), ${ofCalls.map((name, n) => `gone_${n} as (delete from ${name} t using old o where (t.app_id, t.call_id) = (o.app_id, o.call_id))`).join(', ')}
+  select 10 * (select count(*) from old)::int as gone`
+
 /** Takes away what is older than its table keeps, a batch at a time: a task for each table. */
 export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task[] {
   const tasks = [
     [letters, ages.dead_letter],
+    [emptyRooms, ages.classroom],
+    [emptyCalls, ages.calls],
     [removal('players.notification', 'received_at'), ages.notification],
     [removal('players.cloud_player_change', 'changed_at'), ages.cloud_player_change],
     [removal('ingest.gap', 'updated_at', `t.state = 'repaired'`), SETTLED_MS],

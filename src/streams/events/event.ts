@@ -1,10 +1,12 @@
 import { isoTime } from '../../planning/time.ts'
+import { cmds } from '../../provider/classroom/index.ts'
 import type { AtSource } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import type { Page, Reject } from '../page.ts'
 import type { Sequence } from '../parts/holes.ts'
 import type { JsonObject } from '../parts/items.ts'
+import type { StreamName } from '../stream.ts'
 
 /** One event as it came, without its secrets, and what its data says. */
 export interface RoomEvent {
@@ -47,6 +49,18 @@ export function lastOf(placed: readonly PlacedEvent[]): number {
   let last = ''
   for (const { at } of placed) if (at > last) last = at
   return Date.parse(last)
+}
+
+/** Types of event that are news for one stream more than the log. */
+const announced: ReadonlyMap<number, StreamName> = new Map([
+  [cmds.resources, 'resources'],
+  [cmds.recordingState, 'recordings'],
+])
+
+/** The streams for which some events are news. */
+export function announcedBy(placed: readonly PlacedEvent[]): readonly StreamName[] {
+  const names = placed.flatMap(({ event }) => announced.get(event.cmd) ?? [])
+  return [...new Set(names)]
 }
 
 /** What every row of an event begins with. */

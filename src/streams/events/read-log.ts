@@ -15,7 +15,7 @@ import {
 } from '../parts/holes.ts'
 import type { ToRowsWith } from '../parts/stream-state.ts'
 import { latestBelieved, notAfter } from '../parts/values.ts'
-import { answerTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
+import { announcedBy, answerTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
 import { eventRows } from './event-rows.ts'
 import type { EventPage, EventPlace } from './read-events.ts'
 import { assignStops } from './recording-state.ts'
@@ -127,10 +127,11 @@ function hintsOf(
 ): readonly Hint[] {
   const fresh = placed.filter(({ event }) => isAfter(event.sequence, seen))
   if (fresh.length === 0) return []
-  const hint = { room: page.series, change: 'news', at: lastOf(fresh), streams: 'all' } as const
+  const hint = { room: page.series, change: 'news', at: lastOf(fresh), streams: announcedBy(fresh) } as const
   const [room] = rows['classroom.room'] ?? []
   const state = toldState(room, rows['classroom.room_state_change'] ?? [], hint.at)
-  return state && isAfter(state.sequence, seen) ? [{ ...hint, state }] : [hint]
+  // What a class came to is read by all when it is over.
+  return state && isAfter(state.sequence, seen) ? [{ ...hint, streams: 'all', state }] : [hint]
 }
 
 function isAfter(sequence: Sequence, seen: Sequence | null): boolean {

@@ -1,0 +1,312 @@
+import type pg from 'pg'
+import { type Table, tables } from '../tables/index.ts'
+import type { Json } from '../tables/json.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
+import { sqlState, storeError } from './errors.ts'
+import { type Identity, type Keeping, Mask, markOf, shortest } from './mask.ts'
+import { forgottenOf } from './masks.ts'
+
+/** Who is to be forgotten. */
+export interface Person {
+  readonly app: string
+  readonly kind: Identity
+  readonly id: string
+}
+
+/** How many rows of each table tell of someone. */
+export type Found = Readonly<Record<string, number>>
+
+/** What may tell of people in one table, and how a row of it is masked. */
+interface Holding {
+  readonly table: string
+  /** Columns that are read, with their types. */
+  readonly columns: Readonly<Record<string, string>>
+  /** SQL that tells whether a row is of the room $2; undefined of what is of no room. */
+  readonly ofRoom?: string | undefined
+  readonly mask: (row: Values, mask: Mask, everyone: boolean, streams: ReadonlySet<string>) => Values
+}
+
+type Values = Readonly<Record<string, Json | Buffer>>
+
+/** Where a row lies at the moment: the partition, and the place in it. */
+interface Place {
+  readonly part: string
+  readonly place: string
+}
+
+/** Rows that are changed in one transaction. */
+const BATCH = 500
+
+const ofCalls = 't.call_id in (select c.call_id from analytics.call c where c.app_id = $1 and c.cname = $2)'
+
+function holdingOf(table: Table): readonly Holding[] {
+  const columns = Object.entries(table.columns).filter(([name, { type, tells }]) => {
+    if (table.given.includes(name)) return false
+    return tells !== undefined || type === 'jsonb' || type === 'text' || name === 'cmd'
+  })
+  if (columns.length === 0) return []
+  const names = columns.map(([name]) => name)
+  const room = ['room_uuid', 'cname'].find(name => names.includes(name))
+  return [
+    {
+      table: table.name,
+      columns: Object.fromEntries(columns.map(([name, { type }]) => [name, type])),
+      ofRoom: room ? `t.${room} = $2` : 'call_id' in table.columns ? ofCalls : undefined,
+      mask: (row, mask, everyone) => mask.row(table, row, everyone),
+    },
+  ]
+}
+
+/** Tables that no stream fills, and that tell of people all the same. */
+const others: readonly Holding[] = [
+  {
+    table: 'analytics.call_summary',
+    columns: { persons: 'text[]' },
+    ofRoom: ofCalls,
+    mask: ({ persons }, mask, everyone) => ({
+      persons: (persons as readonly string[]).map(uid => mask.id(uid, 'uid', everyone)),
+    }),
+  },
+  {
+    table: 'players.notification',
+    columns: { payload: 'jsonb' },
+    mask: ({ payload }, mask) => ({ payload: mask.json(payload as Json, false, false) }),
+  },
+  {
+    table: 'ingest.progress',
+    columns: { stream: 'text', series: 'text' },
+    mask: (row, mask) => withSeries(row, mask),
+  },
+  {
+    table: 'ingest.gap',
+    columns: { stream: 'text', series: 'text' },
+    mask: (row, mask) => withSeries(row, mask),
+  },
+  {
+    table: 'ingest.dead_letter',
+    columns: { stream: 'text', series: 'text', body: 'bytea' },
+    ofRoom: 't.series = $2',
+    mask: (row, mask, everyone, inClass) => {
+      const { stream, series, body } = row
+      const masked = mask.letter(body as Buffer, String(series), inClass.has(String(stream)), everyone)
+      return { ...withSeries(row, mask), body: Buffer.from(masked) }
+    },
+  },
+  // The last of all: what two answers contradict each other in is the same once both are masked.
+  {
+    table: 'ingest.divergence',
+    columns: { stream: 'text', series: 'text', kept: 'jsonb', other: 'jsonb' },
+    ofRoom: 't.series = $2',
+    mask: ({ stream, kept, other }, mask, everyone, inClass) => {
+      const json = (value: Json) => mask.json(value, inClass.has(String(stream)), everyone)
+      return { kept: json(kept as Json), other: json(other as Json) }
+    },
+  },
+]
+
+/** The questions that are asked of single users name them. */
+function withSeries({ stream, series }: Values, mask: Mask): Values {
+  if (stream !== 'realtime-quality') return {}
+  return { series: String(series).replaceAll(/[^\s,/]+/g, uid => mask.id(uid, 'uid', false)) }
+}
+
+const holdings = [...tables.flatMap(holdingOf), ...others]
+
+/** Takes people out of what is stored. */
+export class Forgetting {
+  readonly #pool: pg.Pool
+  readonly #keeping: Keeping
+  readonly #inClass: ReadonlySet<string>
+
+  /** `inClass`: streams that tell of classrooms. */
+  constructor(pool: pg.Pool, keeping: Keeping, inClass: ReadonlySet<string>) {
+    this.#pool = pool
+    this.#keeping = keeping
+    this.#inClass = inClass
+  }
+
+  /** Whether someone was forgotten before, and how many rows tell of them now. Changes nothing. */
+  async look(person: Person): Promise<{ readonly isForgotten: boolean; readonly found: Found }> {
+    const forgotten = await forgottenOf(this.#pool, person.app)
+    const mark = markOf(forgotten.key, person.app, person.kind, person.id)
+    const marks = new Set([...forgotten.marks, mark])
+    const mask = new Mask(person.app, this.#keeping, { ...forgotten, marks })
+    return { isForgotten: forgotten.marks.has(mark), found: await this.#sweep(person, mask, 'look') }
+  }
+
+  /** Masks all that is stored, and has the daemon mask whatever comes. Answers how many rows changed. */
+  async forget(person: Person): Promise<Found> {
+    const { key } = await forgottenOf(this.#pool, person.app)
+    const mark = markOf(key, person.app, person.kind, person.id).split(' ')[1]
+    await this.#query('select ingest.remember_forgotten($1, $2, $3)', [
+      person.app,
+      person.kind,
+      Buffer.from(mark!, 'hex'),
+    ])
+    const mask = new Mask(person.app, this.#keeping, await forgottenOf(this.#pool, person.app))
+    const changed = await this.#sweep(person, mask, 'write')
+    await this.#query(
+      `update ingest.forgotten f set rows = (
+         select coalesce(jsonb_object_agg(name, n), '{}') from (
+           select key as name, sum(value::bigint) as n
+           from (select * from jsonb_each_text(f.rows) union all select * from jsonb_each_text($4::jsonb)) each
+           group by key) summed)
+       where f.app_id = $1 and f.kind = $2 and f.mark = $3`,
+      [person.app, person.kind, Buffer.from(mark!, 'hex'), JSON.stringify(changed)],
+    )
+    return changed
+  }
+
+  async #sweep(person: Person, mask: Mask, how: 'look' | 'write'): Promise<Found> {
+    const found: Record<string, number> = {}
+    for (const holding of holdings) {
+      if (person.kind === 'room' && !holding.ofRoom) continue
+      const rows = await this.#sweepTable(holding, person, mask, how)
+      if (rows > 0) found[holding.table] = rows
+    }
+    // What differed in the person alone is no contradiction.
+    if (how === 'write')
+      await this.#query('delete from ingest.divergence d where d.app_id = $1 and d.kept = d.other', [
+        person.app,
+      ])
+    return found
+  }
+
+  /** One look finds where the rows are; what moves before they are changed is found by the next. */
+  async #sweepTable(holding: Holding, person: Person, mask: Mask, how: 'look' | 'write'): Promise<number> {
+    let changed = 0
+    for (;;) {
+      const places = await this.#places(holding, person)
+      let now = 0
+      for (let first = 0; first < places.length; first += BATCH)
+        now += await this.#batch(holding, person, mask, how, places.slice(first, first + BATCH))
+      changed += now
+      if (how === 'look' || now === 0) return changed
+    }
+  }
+
+  async #places({ table, columns, ofRoom }: Holding, { app, kind, id }: Person): Promise<readonly Place[]> {
+    const texts = Object.entries(columns).map(([name, type]) => {
+      if (type === 'text[]') return `array_to_json(t.${name})::text`
+      return type === 'text' ? `'"' || t.${name} || '"'` : type === 'jsonb' ? `t.${name}::text` : `''`
+    })
+    const bytes = Object.keys(columns).filter(name => columns[name] === 'bytea')
+    const hits = [
+      `strpos(concat_ws(' ', ${texts.join(', ')}), n) > 0`,
+      ...bytes.map(name => `position(convert_to(n, 'UTF8') in t.${name}) > 0`),
+    ]
+    const where =
+      kind === 'room' ? ofRoom : `exists (select from unnest($2::text[]) n where ${hits.join(' or ')})`
+    return this.#query<Place>(
+      `select t.tableoid::regclass::text as part, t.ctid::text as place from ${table} t where t.app_id = $1 and ${where}`,
+      [app, kind === 'room' ? encodeText(id) : needlesOf(id)],
+    )
+  }
+
+  async #batch(
+    { columns, mask: masked }: Holding,
+    { kind }: Person,
+    mask: Mask,
+    how: 'look' | 'write',
+    places: readonly Place[],
+  ): Promise<number> {
+    const client = await this.#pool.connect().catch(error => Promise.reject(storeError(error)))
+    const names = Object.keys(columns)
+    const list = names.map(name => (columns[name] === 'jsonb' ? `t.${name}::text` : `t.${name}`)).join(', ')
+    let changed = 0
+    try {
+      await client.query('begin')
+      for (const part of new Set(places.map(({ part }) => part))) {
+        const there = places.filter(each => each.part === part).map(({ place }) => place)
+        const { rows } = await client.query<Record<string, unknown>>(
+          `select t.ctid::text as place, ${list} from ${part} t where t.ctid = any($1::tid[])${how === 'write' ? ' for update' : ''}`,
+          [there],
+        )
+        for (const { place, ...row } of rows) {
+          const before = decoded(row, columns)
+          const after = masked(before, mask, kind === 'room', this.#inClass)
+          const changes = Object.entries(after).filter(
+            ([name, value]) =>
+              name in columns && encoded(value, columns[name]!) !== encoded(before[name]!, columns[name]!),
+          )
+          if (changes.length === 0) continue
+          changed += 1
+          if (how === 'write') await change(client, part, String(place), changes, columns)
+        }
+      }
+      await client.query('commit')
+      return changed
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      throw storeError(error)
+    } finally {
+      client.release()
+    }
+  }
+
+  async #query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<readonly Row[]> {
+    try {
+      return (await this.#pool.query<Row>(text, values)).rows
+    } catch (error) {
+      throw storeError(error)
+    }
+  }
+}
+
+/** Where an ID of its length is looked for: a short one only where it stands by itself. */
+function needlesOf(id: string): readonly string[] {
+  const text = JSON.stringify(encodeText(id)).slice(1, -1)
+  const ascii = text.replaceAll(
+    /[^\0-\x7f]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  if (id.length >= shortest) return [encodeText(id), text, ascii]
+  const alone = [text, ascii].flatMap(each => [
+    `"${each}"`,
+    `/${each}"`,
+    `/${each},`,
+    `,${each},`,
+    `,${each}"`,
+  ])
+  const asNumber = [': ', ':', '[', ', ', ','].flatMap(before =>
+    [',', '}', ']'].map(after => before + id + after),
+  )
+  return [...alone, ...(/^\d+$/.test(id) ? asNumber : [])]
+}
+
+function decoded(row: Readonly<Record<string, unknown>>, columns: Holding['columns']): Values {
+  const values = Object.entries(row).map(([name, value]): [string, Json | Buffer] => {
+    if (typeof value !== 'string') return [name, value as Json | Buffer]
+    return [name, columns[name] === 'jsonb' ? (decodeJson(value) as Json) : decodeText(value)]
+  })
+  return Object.fromEntries(values)
+}
+
+function encoded(value: Json | Buffer | undefined, type: string): unknown {
+  if (value === null || value === undefined) return null
+  if (type === 'jsonb') return encodeJson(value)
+  if (Buffer.isBuffer(value)) return type === 'bytea' ? value.toString('hex') : value
+  return typeof value === 'string' ? encodeText(value) : JSON.stringify(value)
+}
+
+/** A row whose place is taken was read again meanwhile: the other one is it. */
+async function change(
+  client: pg.PoolClient,
+  part: string,
+  place: string,
+  changes: readonly (readonly [string, Json | Buffer])[],
+  columns: Holding['columns'],
+): Promise<void> {
+  const sets = changes.map(([name], n) => `${name} = $${n + 2}::${columns[name]}`)
+  const values = changes.map(([name, value]) =>
+    columns[name] === 'bytea' || columns[name] === 'text[]' ? value : encoded(value, columns[name]!),
+  )
+  await client.query('savepoint one')
+  try {
+    await client.query(`update ${part} t set ${sets.join(', ')} where t.ctid = $1::tid`, [place, ...values])
+  } catch (error) {
+    if (sqlState(error) !== '23505') throw error
+    await client.query('rollback to savepoint one')
+    await client.query(`delete from ${part} t where t.ctid = $1::tid`, [place])
+  }
+}

@@ -1,0 +1,309 @@
+import { createHmac } from 'node:crypto'
+import type { Reject } from '../streams/page.ts'
+import { roomEvent } from '../tables/classroom.ts'
+import type { RowSet, Table } from '../tables/index.ts'
+import type { Json } from '../tables/json.ts'
+import { readJson, writeJson } from './encode.ts'
+
+/** What is kept of people in classrooms; what is `off` is never written. */
+export interface Keeping {
+  readonly chat: 'on' | 'off'
+  readonly names: 'on' | 'off'
+}
+
+/** By what a person is forgotten: everywhere in classrooms, everywhere in calls, or all who were in a room. */
+export type Identity = 'user' | 'uid' | 'room'
+
+/** Who is forgotten of an app: keyed hashes, which tell nothing to whoever lacks the key. */
+export interface Forgotten {
+  readonly key: Buffer
+  /** As `markOf` makes them. */
+  readonly marks: ReadonlySet<string>
+}
+
+/** The keyed hash by which someone who is forgotten is known again. */
+export function markOf(key: Buffer, app: string, kind: Identity, id: string): string {
+  return `${kind} ${hashed(key, [app, kind, id])}`
+}
+
+function hashed(key: Buffer, value: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(value)).digest('hex')
+}
+
+const pseudonym = /^forgotten-[0-9a-f]{16}$/
+
+/** Fields that hold who a person is, and of these the ones that hold the ID of calls. */
+const idField = /(?:user|account|peer|operator|sender|author|owner|stream)(?:_?u?u?ids?|s)?$|^uids?$/i
+const uidField = /^uids?$|stream|peer/i
+
+/** Fields that hold what a person is called, also where nobody says of whom they speak. */
+const nameField = /name$/i
+const plainName = /^(?:user|nick|display|real|full|first|last)_?name$/i
+
+/** Fields that never hold anything of a person, and by which rows belong together. */
+const otherField =
+  /(?:role|type|state|status|action|kind|mode|cmd|version|ext|source|platform|network|region|(?:^c|channel_?|room_?)name|id)$/i
+const otherName = /(?:resource|file|room|channel|app|class|stream|event|device|^c)_?name$/i
+
+/** A shorter ID is looked for only where IDs stand: as a word of other texts it may mean anything. */
+export const shortest = 6
+
+/** What may be an ID inside a text, with and without what an address of mail has. */
+const words = [/[\p{L}\p{N}_.@+-]+/gu, /[\p{L}\p{N}_-]+/gu]
+
+/** IDs that were looked up, and are remembered for one app at most. */
+const mostRemembered = 20_000
+
+/** The command of the events that tell chat messages. */
+const chatCmd = 3
+
+/** Where a value stands. */
+interface Place {
+  /** Its field, or that of the list that it is in. */
+  readonly field: string
+  /** Everyone is masked who is told there. */
+  readonly everyone: boolean
+  /** It tells of a classroom. */
+  readonly inClass: boolean
+  /** It is what else was told of a person, and the person's pseudonym where that one is masked. */
+  readonly isPerson?: boolean
+  readonly person?: string | undefined
+  /** It is a chat message, and its text is not kept. */
+  readonly isChat?: boolean
+}
+
+type JsonObject = { readonly [key: string]: Json }
+
+/** Takes out of what one app brings whoever is forgotten, and what is not kept of anybody. */
+export class Mask {
+  /** How many are forgotten: whoever commits with fewer than there are must begin again. */
+  readonly count: number
+  readonly #app: string
+  readonly #keeping: Keeping
+  readonly #forgotten: Forgotten
+  readonly #remembered = new Map<string, string | undefined>()
+
+  constructor(app: string, keeping: Keeping, forgotten: Forgotten) {
+    this.#app = app
+    this.#keeping = keeping
+    this.#forgotten = forgotten
+    this.count = forgotten.marks.size
+  }
+
+  get #isIdle(): boolean {
+    return this.count === 0 && this.#keeping.chat === 'on' && this.#keeping.names === 'on'
+  }
+
+  /** What a page brings, without the people who are not kept of it. Keys, counts and digests stay as they are. */
+  page<P extends { readonly rows: RowSet; readonly rejects: readonly Reject[]; readonly series?: string }>(
+    page: P,
+    writes: readonly Table[],
+    isOfRoom = false,
+  ): P {
+    if (this.#isIdle) return page
+    const rows = Object.entries(page.rows).map(([name, rows]) => {
+      const table = writes.find(each => each.name === name)
+      return [name, table ? (rows as readonly object[]).map(row => this.row(table, row, isOfRoom)) : rows]
+    })
+    const inClass = writes.some(({ within }) => within === 'room')
+    const rejects = page.rejects.map(({ item, ...why }) => ({
+      ...why,
+      item: this.#item((item ?? null) as Json, page.series ?? '', inClass),
+    }))
+    return { ...page, rows: Object.fromEntries(rows), rejects }
+  }
+
+  /** `isOfRoom`: it is of a room that is forgotten, whatever it says itself. */
+  row<Row extends object>(table: Table, row: Row, isOfRoom = false): Row {
+    if (this.#isIdle) return row
+    const values = row as Readonly<Record<string, Json>>
+    const everyone = isOfRoom || this.isForgottenRoom(values.room_uuid ?? values.cname)
+    const inClass = table.within === 'room'
+    const columns = Object.entries(table.columns).filter(([column]) => values[column] !== undefined)
+    const masked: Record<string, Json> = { ...values }
+    let person: string | undefined
+    for (const [column, { tells }] of columns) {
+      const value = values[column]!
+      if ((tells !== 'user' && tells !== 'uid') || typeof value !== 'string') continue
+      masked[column] = this.id(value, tells, everyone)
+      if (tells === 'user') person = asPseudonym(masked[column])
+    }
+    const place = { field: '', everyone, inClass, person }
+    for (const [column, { tells, type }] of columns) {
+      const value = values[column]!
+      const isKey = table.key.includes(column)
+      if (tells === 'name') masked[column] = this.#name(value, place)
+      else if (tells === 'chat' && type === 'text') masked[column] = this.#chatText(value, place)
+      else if (type === 'text' && !tells && !isKey)
+        masked[column] = this.#value(value, { ...place, field: column, everyone: false })
+      else if (type === 'jsonb') {
+        const tellsChat =
+          tells === 'chat' || (table === roomEvent && column === 'data' && values.cmd === chatCmd)
+        const isChat = tellsChat && this.#isUnkeptChat(place)
+        const json = this.#value(value, { ...place, isPerson: tells === 'person', isChat })
+        masked[column] = tells === 'chat' && isEmpty(json) ? null : json
+      }
+    }
+    return masked as Row
+  }
+
+  /** Any JSON that is kept beside the tables. */
+  json(value: Json, inClass: boolean, everyone: boolean): Json {
+    return this.#isIdle ? value : this.#value(value, { field: '', everyone, inClass })
+  }
+
+  /** Bytes that could not be used: of what nobody can read nobody can tell whether it names someone. */
+  letter(body: Uint8Array, series: string, inClass: boolean, isOfRoom = false): Uint8Array {
+    if (this.#isIdle) return body
+    const text = Buffer.from(body).toString()
+    const everyone = isOfRoom || this.isForgottenRoom(series)
+    try {
+      const item = readJson(text) as Json
+      const before = writeJson(item)
+      const after = writeJson(this.#item(item, series, inClass))
+      return after === before ? body : Buffer.from(after)
+    } catch {
+      const isUnkept = inClass && (this.#keeping.chat === 'off' || this.#keeping.names === 'off')
+      if (!isUnkept && !everyone && this.#text(text, { field: '', everyone, inClass }) === text) return body
+      return Buffer.from(`[withheld: ${body.length} bytes that cannot be read may tell of people]`)
+    }
+  }
+
+  /** An item that was set aside, which may be a whole event or a page of them. */
+  #item(item: Json, series: string, inClass: boolean): Json {
+    if (Array.isArray(item)) return item.map(each => this.#item(each as Json, series, inClass))
+    const room = isObject(item) ? (item.roomUuid ?? series) : series
+    const place = { field: '', everyone: this.isForgottenRoom(room), inClass }
+    if (!isObject(item) || item.cmd !== chatCmd) return this.#value(item, place)
+    const { data = null, ...record } = item
+    const told = this.#value(data, { ...place, isChat: this.#isUnkeptChat(place) })
+    return { ...(this.#value(record, place) as JsonObject), data: told }
+  }
+
+  #value(value: Json, place: Place): Json {
+    if (typeof value === 'string') return this.#text(value, place)
+    if (typeof value === 'number' || typeof value === 'bigint') return this.#number(value, place)
+    if (Array.isArray(value)) return value.map(each => this.#value(each as Json, place))
+    return isObject(value) ? this.#object(value, place) : value
+  }
+
+  #object(object: JsonObject, place: Place): Json {
+    const inside = (field: string): Place => ({ field, everyone: place.everyone, inClass: place.inClass })
+    const entries = Object.entries(object)
+    const ids = entries.filter(([key, value]) => idField.test(key) && isScalar(value))
+    const masked = ids.flatMap(([key, value]) => asPseudonym(this.#value(value, inside(key))) ?? [])
+    const author = isObject(object.fromUser) ? this.#personOf(object.fromUser, inside('fromUser')) : undefined
+    const person = masked[0] ?? place.person
+    const isPerson = place.isPerson || ids.length > 0
+    const isChat =
+      place.isChat ||
+      (isObject(object.fromUser) && 'message' in object && this.#isUnkeptChat({ ...place, person: author }))
+    const kept = isChat ? entries.filter(([key]) => /^(?:fromUser|message|type)$/.test(key)) : entries
+    const told = kept.map(([key, value]): [string, Json] => {
+      const name = this.#text(key, { ...place, field: '' })
+      if (key === 'message' && isChat) return [name, typeof value === 'string' ? '' : null]
+      if (key === 'message')
+        return [name, this.#chatText(value, { ...place, everyone: false, person: undefined })]
+      const isName = nameField.test(key) && !otherName.test(key) && (isPerson || plainName.test(key))
+      if (isName) return [name, this.#name(value, { ...place, person })]
+      return [name, this.#value(value, inside(key))]
+    })
+    return Object.fromEntries(told)
+  }
+
+  /** The pseudonym of the person whom an object tells, where that one is masked. */
+  #personOf(object: JsonObject, place: Place): string | undefined {
+    const own = Object.entries(object).find(([key, value]) => idField.test(key) && isScalar(value))
+    if (!own) return undefined
+    return asPseudonym(this.#value(own[1], { ...place, field: own[0] }))
+  }
+
+  #isUnkeptChat({ everyone, inClass, person }: Place): boolean {
+    return everyone || person !== undefined || (inClass && this.#keeping.chat === 'off')
+  }
+
+  #chatText(value: Json, place: Place): Json {
+    if (typeof value === 'string' && this.#isUnkeptChat(place)) return ''
+    return this.#value(value, { ...place, field: 'message' })
+  }
+
+  /** What is no text was not taken for a name by whoever read it, and must not become one. */
+  #name(value: Json, place: Place): Json {
+    const { everyone, inClass, person } = place
+    const isOff = inClass && this.#keeping.names === 'off'
+    if (value === null) return value
+    if (!isOff && !everyone && person === undefined) return this.#value(value, { ...place, field: 'name' })
+    if (typeof value !== 'string') return false
+    return isOff ? null : (person ?? null)
+  }
+
+  /** What was a number stays one: whoever read it did not take it for an ID. */
+  #number(value: number | bigint, { field, everyone, inClass }: Place): Json {
+    const text = String(value)
+    if (!idField.test(field)) return value
+    const masked = this.id(text, kindOf(field, inClass), everyone)
+    return masked === text ? value : -Number.parseInt(masked.slice(-12), 16)
+  }
+
+  #text(text: string, { field, everyone, inClass }: Place): string {
+    if (idField.test(field)) return this.id(text, kindOf(field, inClass), everyone)
+    if (this.count === 0 || text.length < shortest || otherField.test(field)) return text
+    const masked = (each: string) =>
+      each.length < shortest ? each : (this.#known('user', each) ?? this.#known('uid', each) ?? each)
+    return words.reduce((told, word) => told.replace(word, masked), masked(text))
+  }
+
+  /** Empty is nobody, and 0 the user of the session that a value was measured in. */
+  id(text: string, kind: 'user' | 'uid', everyone: boolean): string {
+    if (text === '' || text === '0' || pseudonym.test(text)) return text
+    return this.#known(kind, text) ?? (everyone ? this.#pseudonymOf(text) : text)
+  }
+
+  #known(kind: 'user' | 'uid', text: string): string | undefined {
+    if (this.count === 0) return undefined
+    const name = `${kind} ${text}`
+    if (this.#remembered.has(name)) return this.#remembered.get(name)
+    const { key, marks } = this.#forgotten
+    const found = marks.has(markOf(key, this.#app, kind, text)) ? this.#pseudonymOf(text) : undefined
+    if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
+    this.#remembered.set(name, found)
+    return found
+  }
+
+  /** Whether any room is. */
+  get hasRooms(): boolean {
+    return [...this.#forgotten.marks].some(mark => mark.startsWith('room '))
+  }
+
+  isForgottenRoom(room: Json | undefined): boolean {
+    if (this.count === 0 || typeof room !== 'string' || room === '') return false
+    const { key, marks } = this.#forgotten
+    return marks.has(markOf(key, this.#app, 'room', room))
+  }
+
+  /** One for each person of an app, whatever they were forgotten by. */
+  #pseudonymOf(id: string): string {
+    return `forgotten-${hashed(this.#forgotten.key, [this.#app, id]).slice(0, 16)}`
+  }
+}
+
+function kindOf(field: string, inClass: boolean): 'user' | 'uid' {
+  return uidField.test(field) || (!inClass && !/account/i.test(field)) ? 'uid' : 'user'
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What was masked before is told like what is masked now. */
+function asPseudonym(id: Json | undefined): string | undefined {
+  return typeof id === 'string' && pseudonym.test(id) ? id : undefined
+}
+
+function isScalar(value: Json): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return isObject(value) && Object.keys(value).length === 0
+}

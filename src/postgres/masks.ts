@@ -1,0 +1,53 @@
+import type pg from 'pg'
+import { StoreUnavailable } from '../engine/ports.ts'
+import { query } from './connect.ts'
+import { type Forgotten, type Keeping, Mask } from './mask.ts'
+import { bind, statement } from './statement.ts'
+
+/** SQLSTATE of a commit that knew fewer to be forgotten than there are. */
+const FORGOTTEN_MEANWHILE = 'PF001'
+
+const readForgotten = statement(
+  'forgotten',
+  `select k.key, array(select f.kind || ' ' || encode(f.mark, 'hex') from ingest.forgotten f where f.app_id = :app) as marks
+   from ingest.forget_key k`,
+)
+
+/** Who is forgotten of an app, as the database has it now. */
+export async function forgottenOf(pool: pg.Pool, app: string): Promise<Forgotten> {
+  const [row] = await query<{ key: Buffer; marks: readonly string[] }>(pool, bind(readForgotten, { app }))
+  return { key: row!.key, marks: new Set(row!.marks) }
+}
+
+/** The masks of all apps, read once; whoever was forgotten since is told by the commit that comes too early. */
+export class Masks {
+  readonly #pool: pg.Pool
+  readonly #keeping: Keeping
+  readonly #masks = new Map<string, Promise<Mask>>()
+
+  constructor(pool: pg.Pool, keeping: Keeping = { chat: 'on', names: 'on' }) {
+    this.#pool = pool
+    this.#keeping = keeping
+  }
+
+  /** Lets `use` write with the app's mask, and once more where someone was forgotten meanwhile: then nothing was written. */
+  async run<T>(app: string, use: (mask: Mask) => Promise<T>): Promise<T> {
+    for (;;) {
+      const mask = this.#masks.get(app) ?? this.#read(app)
+      try {
+        return await use(await mask)
+      } catch (error) {
+        const isLate = error instanceof StoreUnavailable && error.code === FORGOTTEN_MEANWHILE
+        if (!isLate) throw error
+        if (this.#masks.get(app) === mask) this.#masks.delete(app)
+      }
+    }
+  }
+
+  #read(app: string): Promise<Mask> {
+    const mask = forgottenOf(this.#pool, app).then(forgotten => new Mask(app, this.#keeping, forgotten))
+    this.#masks.set(app, mask)
+    mask.catch(() => this.#masks.delete(app))
+    return mask
+  }
+}
