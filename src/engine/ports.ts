@@ -6,8 +6,10 @@ import type { Transport } from './ports/wire.ts'
 
 export * from './ports/ledger.ts'
 export * from './ports/ranges.ts'
+export * from './ports/status.ts'
 export * from './ports/store.ts'
 export * from './ports/telemetry.ts'
+export * from './ports/timeline.ts'
 export * from './ports/wire.ts'
 
 /** Every method throws StoreUnavailable when the database cannot be reached. */

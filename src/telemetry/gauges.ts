@@ -16,8 +16,16 @@ class Latest<T> {
     this.#groups.get(group)?.delete(member)
   }
 
+  get(group: string, member: string): T | undefined {
+    return this.#groups.get(group)?.get(member)
+  }
+
   of(group: string): readonly T[] {
     return [...(this.#groups.get(group)?.values() ?? [])]
+  }
+
+  entriesOf(group: string): readonly (readonly [member: string, told: T])[] {
+    return [...(this.#groups.get(group) ?? [])]
   }
 
   get groups(): readonly string[] {
@@ -41,7 +49,12 @@ interface Backlog {
   readonly seconds: number
   /** When the oldest of them can no longer be had, on the monotonic clock, ms. */
   readonly expiresAt: number
+  /** Since when the oldest of them has been the oldest, on the monotonic clock, ms. */
+  readonly oldestSince: number
 }
+
+/** The estimate of the provider's clock moves by less than this, ms; data that were read move the oldest by more. */
+const clockNoise = 5_000
 
 interface Spent extends BudgetReading {
   /** On the monotonic clock, ms. */
@@ -73,8 +86,13 @@ export class FleetGauges {
     app: string,
     { seconds, expiresIn }: { readonly seconds: number; readonly expiresIn: number | null },
   ): void {
-    const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + expiresIn
-    this.#backlog.note(stream, app, { seconds, expiresAt })
+    const now = this.#clock.monotonic()
+    const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : now + expiresIn
+    const before = this.#backlog.get(stream, app)
+    const isSame = before && Math.abs(before.expiresAt - expiresAt) < clockNoise
+    // Against the first that was told of it, so that small moves do not add up.
+    const oldest = isSame ? before : { expiresAt, oldestSince: now }
+    this.#backlog.note(stream, app, { seconds, expiresAt: oldest.expiresAt, oldestSince: oldest.oldestSince })
   }
 
   /** Of one credential. */
@@ -91,11 +109,35 @@ export class FleetGauges {
     const now = this.#clock.monotonic()
     this.#writeLag(streams)
     this.#writeBacklog(now)
-    this.#writeBudgets(now)
+    this.#writeBudgets()
     this.#metrics.expectedLoss.reset()
     for (const group of this.#losses.groups) {
       this.#metrics.expectedLoss.set({ group }, Math.max(...this.#losses.of(group)))
     }
+  }
+
+  /** How late a stream of an app is, ms, and its backlog, as they were told last. */
+  of(stream: string, app: string): { readonly lateBy: number; readonly backlog: Backlog | undefined } {
+    return { lateBy: this.#late.get(stream, app)?.lateBy ?? 0, backlog: this.#backlog.get(stream, app) }
+  }
+
+  /** Of each limit group the credential that is worst off. */
+  budgets(): readonly { readonly group: string; readonly used: number; readonly pace: number }[] {
+    const now = this.#clock.monotonic()
+    return this.#budgets.groups.map(group => {
+      const scopes = this.#budgets.of(group)
+      const used = Math.max(...scopes.map(each => each.used))
+      // Nobody counted since, so a budget that nothing is asked of looks quieter and quieter.
+      const pace = Math.max(...scopes.map(({ pace, over, at }) => pace * (over / (over + now - at))))
+      return { group, used, pace }
+    })
+  }
+
+  /** What cannot be had of the details of an app's calls, as a share. */
+  lossesAhead(): readonly { readonly app: string; readonly group: string; readonly share: number }[] {
+    return this.#losses.groups.flatMap(group =>
+      this.#losses.entriesOf(group).map(([app, share]) => ({ app, group, share })),
+    )
   }
 
   clear(): void {
@@ -124,15 +166,10 @@ export class FleetGauges {
     }
   }
 
-  /** Of each limit group the credential that is worst off. */
-  #writeBudgets(now: number): void {
+  #writeBudgets(): void {
     this.#metrics.budgetUsed.reset()
     this.#metrics.budgetPace.reset()
-    for (const group of this.#budgets.groups) {
-      const scopes = this.#budgets.of(group)
-      const used = Math.max(...scopes.map(each => each.used))
-      // Nobody counted since, so a budget that nothing is asked of looks quieter and quieter.
-      const pace = Math.max(...scopes.map(({ pace, over, at }) => pace * (over / (over + now - at))))
+    for (const { group, used, pace } of this.budgets()) {
       this.#metrics.budgetUsed.set({ group, window: 'day' }, used)
       this.#metrics.budgetPace.set({ group }, pace)
     }

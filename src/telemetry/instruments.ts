@@ -73,7 +73,7 @@ function ofRequests({ counter, histogram }: Make) {
 function ofPages({ counter, histogram }: Make) {
   return {
     pages: counter('pages_total', 'Pages, by what became of them', ['stream', 'outcome']),
-    rows: counter('rows_total', 'Rows written', ['table']),
+    rows: counter('rows_total', 'Rows written; of analytics.session_series each value', ['table']),
     commitSeconds: histogram(
       'commit_seconds',
       'Time that the commit of a page took, in seconds',
@@ -199,6 +199,11 @@ function ofStore({ gauge }: Make) {
 
 function ofProcess({ gauge }: Make) {
   return {
+    verdict: gauge(
+      'verdict',
+      'How it goes, as the page and penstock status say: 1 for the state that holds (well, starting, behind, losing, stopped), 0 for the others',
+      ['state'],
+    ),
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
     eventLoopLag: gauge(

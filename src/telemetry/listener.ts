@@ -8,6 +8,8 @@ export interface Answer {
   readonly status: number
   readonly type: string
   readonly body: string
+  /** Beside those that every answer has, or instead of them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Route {
@@ -40,7 +42,7 @@ const closePatience = 1_000
 const safetyHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 }
@@ -118,9 +120,10 @@ async function respond(
 ): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0]!
   const route = routes.get(path)
-  const { status, type, body } = await answer(route, { log, path, request })
+  const { status, type, body, headers } = await answer(route, { log, path, request })
   response.writeHead(status, {
     ...safetyHeaders,
+    ...headers,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     ...(status === 405 && route ? { allow: route.methods } : {}),

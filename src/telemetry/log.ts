@@ -20,6 +20,8 @@ interface LogOptions {
 export interface FlushableLog extends Log {
   /** Says now what was left out. For the end of the process. */
   readonly flush: () => void
+  /** The least level that is written from now on. */
+  readonly setLevel: (level: LogLevel) => void
 }
 
 const defaultPerMinute = 20
@@ -32,7 +34,8 @@ const ownNames: ReadonlySet<string> = new Set(['time', 'level', 'msg'])
  * ASCII and holds no known secret. Messages that repeat are written a few times a minute and then counted.
  */
 export function createLog(options: LogOptions): FlushableLog {
-  const { level, clock, destination = process.stdout, perMinute = defaultPerMinute } = options
+  let { level } = options
+  const { clock, destination = process.stdout, perMinute = defaultPerMinute } = options
   const sink = { write: (line: string) => void destination.write(`${asciiLine(line.trimEnd())}\n`) }
   const out = pino(
     {
@@ -68,6 +71,10 @@ export function createLog(options: LogOptions): FlushableLog {
     warn: logAt('warn'),
     error: logAt('error'),
     flush: () => tell(repeats.all()),
+    setLevel: next => {
+      level = next
+      out.level = next
+    },
   }
 }
 

@@ -14,8 +14,11 @@ import type { Family, Operation } from '../provider/operation.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { FleetGauges, QualityGauge, type QualityQuestion } from './gauges.ts'
 import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
+import { isoTime, Outages } from './outages.ts'
+import type { ProcessStatus, StreamReading } from './process-status.ts'
 import { createReading, type Reading } from './reading.ts'
 import { setStoreGauges } from './store-gauges.ts'
+import { type VerdictState, verdictStates } from './verdict.ts'
 
 type StreamName = StreamLabels['stream']
 
@@ -68,6 +71,7 @@ export class PrometheusMeter implements Meter {
   readonly #registry = new Registry()
   readonly #metrics = createInstruments(this.#registry)
   readonly #fleet: FleetGauges
+  readonly #outages: Outages
   readonly #quality = new QualityGauge(this.#metrics)
   readonly #loop = watchEventLoop()
   readonly #storeGauges: () => Promise<Reading<StoreGauges>>
@@ -83,6 +87,7 @@ export class PrometheusMeter implements Meter {
     const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
     this.#options = options
     this.#fleet = new FleetGauges(clock, this.#metrics)
+    this.#outages = new Outages(clock)
     this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
     this.#app = cappedLabel(options.maxApps ?? defaultMaxApps)
     this.#operation = closedLabel(options.operations)
@@ -95,12 +100,15 @@ export class PrometheusMeter implements Meter {
   }
 
   request(app: string, family: Family, name: string, outcome: 'ok' | FailureKind, { elapsed }: Timing): void {
+    this.#outages.request(app, family, outcome)
     const labels = { family, operation: this.#operation(name) }
     this.#metrics.requests.inc({ ...labels, app: this.#app(app), outcome })
     this.#metrics.requestSeconds.observe(labels, elapsed / 1_000)
   }
 
-  page({ stream }: StreamLabels, outcome: PageOutcome): void {
+  page(labels: StreamLabels, outcome: PageOutcome): void {
+    const { stream } = labels
+    this.#outages.page(labels, outcome)
     this.#metrics.pages.inc({ stream, outcome })
     if (outcome !== 'committed' && outcome !== 'empty') return
     this.#metrics.lastSuccess.set({ stream }, this.#options.clock.now() / 1_000)
@@ -143,6 +151,7 @@ export class PrometheusMeter implements Meter {
     if (shards > 0) return
     this.#fleet.clear()
     this.#quality.clear()
+    this.#outages.clear()
   }
 
   backlog({ stream, app }: StreamLabels, state: Parameters<Meter['backlog']>[1]): void {
@@ -179,6 +188,41 @@ export class PrometheusMeter implements Meter {
   /** A listener closed a connection because it had as many as it takes. */
   connectionRefused(listener: Listener): void {
     this.#metrics.connectionsRefused.inc({ listener })
+  }
+
+  /** The verdict on the whole, as the daemon reached it last. */
+  verdict(reached: VerdictState): void {
+    for (const state of verdictStates) this.#metrics.verdict.set({ state }, state === reached ? 1 : 0)
+  }
+
+  /** How the reading of apps goes, as this process saw it. */
+  reading(apps: readonly string[]): Pick<ProcessStatus, 'providers' | 'reading' | 'budgets' | 'lossAhead'> {
+    return {
+      providers: apps.flatMap(app => this.#outages.providersOf(app)),
+      reading: apps.flatMap(app => this.#options.streams.flatMap(stream => this.#readingOf(app, stream))),
+      budgets: this.#fleet.budgets().map(({ group, used, pace }) => ({ group, usedRatio: used, pace })),
+      lossAhead: this.#fleet.lossesAhead(),
+    }
+  }
+
+  /** Nothing of a stream that this process never met. */
+  #readingOf(app: string, stream: StreamName): readonly StreamReading[] {
+    const { clock } = this.#options
+    const { lateBy, backlog } = this.#fleet.of(stream, app)
+    const course = this.#outages.streamOf(app, stream)
+    if (lateBy === 0 && !backlog && course.readAt === null && !course.failing) return []
+    const ahead = clock.now() - clock.monotonic()
+    const oldest = backlog && Number.isFinite(backlog.expiresAt) ? backlog : undefined
+    return [
+      {
+        ...{ app, stream, ...course },
+        lateSeconds: Math.round(lateBy / 1_000),
+        backlogSeconds: backlog?.seconds ?? 0,
+        oldest: oldest
+          ? { expiresAt: isoTime(oldest.expiresAt + ahead), since: isoTime(oldest.oldestSince + ahead) }
+          : null,
+      },
+    ]
   }
 
   get contentType(): string {

@@ -1,4 +1,5 @@
 import { within } from '../clock/clock.ts'
+import type { Access } from './access.ts'
 import {
   type Answer,
   type ListenerOptions,
@@ -8,7 +9,7 @@ import {
   say,
   startListener,
 } from './listener.ts'
-import { statusPage, toJson } from './status.ts'
+import { toJson } from './status.ts'
 
 interface Health {
   /** Whether the process works at all: a false here is a reason to kill it. */
@@ -20,12 +21,15 @@ interface Health {
 export interface ServerOptions extends ListenerOptions {
   readonly meter: { readonly scrape: () => Promise<string>; readonly contentType: string }
   readonly health: Health
-  /** What /status tells as JSON and the first page as a page. */
+  /** What /status tells as JSON. */
   readonly status: () => Promise<object>
+  /** The same as a page for people, as the query chooses. */
+  readonly page: (query: URLSearchParams) => Promise<Answer>
+  /** Who may see page, status and metrics; everyone where it is left out. Probes may ask anyway. */
+  readonly access?: Access | undefined
 }
 
 const json = 'application/json; charset=utf-8'
-const html = 'text/html; charset=utf-8'
 
 const readinessPatience = 2_000
 
@@ -37,8 +41,18 @@ export function startServer(options: ServerOptions): Promise<RunningServer> {
   return startListener(createRoutes(options), options)
 }
 
-function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
-  const shown = (answer: () => Promise<Answer>): Route => ({ methods: 'GET, HEAD', answer })
+const unknown: Answer = {
+  ...say(401, 'a user and a password are asked for'),
+  headers: { 'www-authenticate': 'Basic realm="penstock", charset="UTF-8"' },
+}
+
+function createRoutes({ meter, health, status, page, clock, access }: ServerOptions): Routes {
+  const shown = (answer: Route['answer']): Route => ({ methods: 'GET, HEAD', answer })
+  const guarded = (answer: Route['answer']): Route =>
+    shown(async request => {
+      const isAllowed = !access || (await access(request.headers.authorization))
+      return isAllowed ? await answer(request) : unknown
+    })
   const ready = async () => {
     const reasons = await within(clock, readinessPatience, health.notReady(), ['no answer in time']).catch(
       () => ['readiness cannot be told'],
@@ -47,9 +61,9 @@ function createRoutes({ meter, health, status, clock }: ServerOptions): Routes {
     return { status: body.ready ? 200 : 503, type: json, body: `${toJson(body)}\n` }
   }
   return new Map<string, Route>([
-    ['/', shown(async () => ({ status: 200, type: html, body: statusPage(await status()) }))],
-    ['/status', shown(async () => ({ status: 200, type: json, body: `${toJson(await status())}\n` }))],
-    ['/metrics', shown(async () => ({ status: 200, type: meter.contentType, body: await meter.scrape() }))],
+    ['/', guarded(({ url = '' }) => page(new URL(url, 'http://here').searchParams))],
+    ['/status', guarded(async () => ({ status: 200, type: json, body: `${toJson(await status())}\n` }))],
+    ['/metrics', guarded(async () => ({ status: 200, type: meter.contentType, body: await meter.scrape() }))],
     [
       '/healthz',
       shown(async () => (health.alive() ? say(200, 'alive') : say(503, 'the event loop stands still'))),

@@ -8,11 +8,18 @@ export interface Fence {
   readonly epoch: number
 }
 
+export interface Claim {
+  /** What this process owns, and may drain. */
+  readonly fences: readonly Fence[]
+  /** Shards that another process should have: to be released when nothing of their apps is under way any more. */
+  readonly surplus: readonly number[]
+}
+
 export interface Ownership {
-  /** Takes every shard that is free or whose owner is dead, renews what is held, and answers all that is held. */
-  readonly claim: () => Promise<readonly Fence[]>
-  /** Gives everything back, so that another process may begin at once. */
-  readonly release: () => Promise<void>
+  /** Renews what is held and takes what is free, as far as it is this process's share. */
+  readonly claim: () => Promise<Claim>
+  /** Gives some shards back, or everything, so that another process may begin at once. */
+  readonly release: (shards?: readonly number[]) => Promise<void>
 }
 
 /** Shard of an app, 0 to `shards` - 1: the same in every process and every release (FNV-1a over UTF-16 units). */
@@ -20,6 +27,13 @@ export function shardOf(app: string, shards: number): number {
   let sum = 0x811c9dc5
   for (let i = 0; i < app.length; i++) sum = Math.imul(sum ^ app.charCodeAt(i), 0x01000193)
   return (sum >>> 0) % shards
+}
+
+/** How many apps each shard has, from shard 0 on. */
+export function appsOfShards(apps: readonly string[], shards: number): readonly number[] {
+  const counts = Array<number>(shards).fill(0)
+  for (const app of apps) counts[shardOf(app, shards)]! += 1
+  return counts
 }
 
 export interface Debit {

@@ -1,0 +1,60 @@
+/** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
+export interface StoreStatus {
+  readonly now: string
+  readonly streams: readonly StreamStatus[]
+  readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
+  readonly gaps: readonly GapStatus[]
+  readonly backlog: readonly BacklogStatus[]
+  readonly deadLetters: readonly DeadLetterStatus[]
+  readonly divergences: number
+  readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
+}
+
+export interface StreamStatus {
+  readonly app: string
+  readonly stream: string
+  /** Series that are still followed; of a stream that reads details, items that are pending. */
+  readonly open: number
+  readonly closed: number
+  /** Open series that have never been read to their end; of a stream that reads details, items that are pending. */
+  readonly backlog: number
+  readonly lastCommit: string | null
+  /** Since the last commit of the series that was committed longest ago; null before the first. */
+  readonly oldestSeconds: number | null
+}
+
+/** The backlog of streams whose progress is time, and of those that read details of calls. */
+export interface BacklogStatus {
+  readonly app: string
+  readonly stream: string
+  /** Not final up to now, what is still too young to be asked for included. */
+  readonly seconds: number
+  /** Those of them that were never read, or that someone asked for once more. */
+  readonly unreadSeconds: number
+  /** Items of the work queue; 0 of a stream whose progress is time. */
+  readonly items: number
+  /** Begin of the oldest of it. */
+  readonly oldest: string | null
+  readonly lostSeconds: number
+  readonly lostItems: number
+}
+
+export interface GapStatus {
+  readonly app: string
+  readonly stream: string
+  readonly state: string
+  readonly reason: string
+  readonly gaps: number
+  /** Of those that are open; null of all others. */
+  readonly recoverableUntil: string | null
+  /** Of those that are lost, how many were given up, or have grown since, within the last 24 hours. */
+  readonly lostToday: number
+}
+
+export interface DeadLetterStatus {
+  readonly app: string
+  readonly stream: string
+  readonly reason: string
+  readonly letters: number
+  readonly lastSeen: string
+}

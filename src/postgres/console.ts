@@ -1,0 +1,79 @@
+import type pg from 'pg'
+
+/** What one statement of a person answered. */
+export interface Answered {
+  /** What it was, as Postgres says: SELECT, UPDATE. */
+  readonly command: string
+  /** Rows that it touched or answered. */
+  readonly count: number
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  /** Values as Postgres writes them; null where there is none. */
+  readonly rows: readonly (readonly (string | null)[])[]
+}
+
+/** What Postgres says of a statement that it refuses; for the one who wrote it. */
+export class StatementRefused extends Error {
+  override readonly name = 'StatementRefused'
+}
+
+/** Types of numbers: int8, int2, int4, oid, float4, float8, numeric. */
+const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700])
+
+/** As psql would be: what suits the few statements of the daemon suits no others. */
+const asUsual = 'set enable_seqscan = on; set plan_cache_mode = auto; set jit = on'
+
+/**
+ * Runs what a person wrote, one statement or several, and answers the last that answered anything. `isReadOnly`: in a
+ * transaction that writes nothing. Throws StatementRefused.
+ */
+export async function runStatement(
+  pool: pg.Pool,
+  text: string,
+  { isReadOnly }: { readonly isReadOnly: boolean },
+): Promise<Answered> {
+  const client = await pool.connect().catch(refuse)
+  try {
+    await client.query(`${asUsual}; set default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
+    const types = { getTypeParser: () => String } as unknown as pg.CustomTypesConfig
+    const result = await client.query<(string | null)[]>({ text, rowMode: 'array', types }).catch(refuse)
+    const all: pg.QueryArrayResult<(string | null)[]>[] = Array.isArray(result) ? result : [result]
+    const { command, rowCount, fields, rows } = all.findLast(each => each.fields.length > 0) ?? all.at(-1)!
+    return {
+      ...{ command: command ?? '', count: rowCount ?? 0, rows },
+      columns: fields.map(({ name, dataTypeID }) => ({ name, isNumber: numbers.has(dataTypeID) })),
+    }
+  } finally {
+    client.release()
+  }
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof Error)) throw error
+  const { hint, detail } = error as Partial<pg.DatabaseError>
+  throw new StatementRefused([error.message, detail, hint].filter(Boolean).join('; '), { cause: error })
+}
+
+/** Whether the login may take on a role. */
+export async function mayTakeRole(pool: pg.Pool, role: string): Promise<boolean> {
+  const { rows } = await pool.query<{ may: boolean | null }>(
+    `select pg_has_role(session_user, oid, 'member') as may from pg_roles where rolname = $1`,
+    [role],
+  )
+  return rows[0]?.may ?? false
+}
+
+const tables = `
+  select n.nspname || '.' || c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
+         obj_description(c.oid) as "what it holds"
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('classroom', 'analytics', 'players', 'ingest') and c.relkind in ('r', 'p', 'v') and not c.relispartition
+  order by 1`
+
+const columns = (name: string) => `
+  select a.attname as column, format_type(a.atttypid, a.atttypmod) as type, col_description(a.attrelid, a.attnum) as "what it holds"
+  from pg_attribute a where a.attrelid = to_regclass('${name}') and a.attnum > 0 and not a.attisdropped order by a.attnum`
+
+/** What \\d of psql tells: all tables and views, or the columns of one. */
+export function describing(name: string | undefined): string {
+  return name === undefined ? tables : columns(name.replaceAll("'", "''"))
+}

@@ -1,0 +1,76 @@
+import type { FailureKind } from '../provider/errors.ts'
+import type { Family } from '../provider/operation.ts'
+
+/* How a status is put into words that a newcomer understands. */
+
+export const familyTexts: Readonly<Record<Family, string>> = {
+  classroom: 'classrooms',
+  analytics: 'call analytics',
+  players: 'cloud players',
+}
+
+/** What a provider does that fails every request; of kinds that are missing here it was reached and answered. */
+const faults = {
+  network: 'cannot be reached',
+  timeout: 'does not answer in time',
+  gateway_timeout: 'does not answer in time',
+  unauthorized: 'refuses the credentials',
+  forbidden: 'refuses the credentials',
+  no_access: 'says that the plan does not include the service',
+  rate_limited: 'says that it is asked too often',
+  server_error: 'answers with errors',
+  unavailable: 'answers that it is not available',
+  redirect: 'answers what cannot be read',
+  malformed: 'answers what cannot be read',
+  unexpected_status: 'answers what cannot be read',
+  unexpected_code: 'answers what cannot be read',
+} as const satisfies Partial<Record<FailureKind, string>>
+
+export const faultTexts: Partial<Readonly<Record<FailureKind, string>>> = faults
+
+export function isFault(kind: FailureKind): boolean {
+  return kind in faults
+}
+
+/** Why a range is missing, by the reason in the gap ledger. */
+export const lossTexts: Readonly<Record<string, string>> = {
+  hole: 'skipped between neighbours of a log',
+  room_forgotten: 'the provider forgot the room before it was read',
+  room_reused: 'the room was used again before it was read',
+  unread_answer: 'an answer was asked for and never stored',
+  pause: 'nobody asked for longer than the provider remembers',
+  expired: 'not read in time',
+  unconfirmed: 'read once, and not again when it was final',
+  overflow: 'more in one second than the provider lists',
+  refused: 'the provider refuses the question',
+  too_large: 'the answer is too large in every size',
+  vanished: 'the provider does not know the call',
+  unreadable: 'served in no shape that can be read',
+  not_served: 'values that the provider did not serve',
+}
+
+const numberFormat = new Intl.NumberFormat('en-US')
+
+/** A count with its noun, which takes an s where there are several. */
+export function countOf(count: number, noun: string): string {
+  return `${numberFormat.format(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const units = [
+  [2 * 86_400, 86_400, 'days'],
+  [2 * 3_600, 3_600, 'h'],
+  [120, 60, 'min'],
+] as const
+
+/** A length of time, in the largest unit of which there are at least two. */
+export function duration(seconds: number): string {
+  const [, size, unit] = units.find(([least]) => seconds >= least) ?? [0, 1, 's']
+  return `${numberFormat.format(Math.floor(Math.max(0, seconds) / size))} ${unit}`
+}
+
+/** A moment in UTC as people write it, with its date where that is another than that of `at`. */
+export function moment(iso: string, at: string): string {
+  const text = new Date(iso).toISOString()
+  const time = `${text.slice(11, 16)} UTC`
+  return text.slice(0, 10) === new Date(at).toISOString().slice(0, 10) ? time : `${text.slice(0, 10)} ${time}`
+}
