@@ -31,6 +31,17 @@ describe('a line of the log', () => {
     expect(records().map(({ msg }) => msg)).toEqual(['c', 'd'])
   })
 
+  it('is written from another level on when someone says so', () => {
+    const { log, records } = setUp()
+    log.debug('a')
+    log.setLevel('debug')
+    log.debug('b')
+    log.setLevel('error')
+    log.warn('c')
+    log.error('d')
+    expect(records().map(({ msg }) => msg)).toEqual(['b', 'd'])
+  })
+
   it('keeps its own names apart from fields of the same name', () => {
     const { log, records } = setUp()
     log.info('100 % static', { msg: 'other', level: 3, time: 'late' })

@@ -46,6 +46,7 @@ describe('the metrics', () => {
       'penstock_rows_total counter',
       'penstock_shards_owned gauge',
       'penstock_unframed_answers_total counter',
+      'penstock_verdict gauge',
     ])
   })
 
@@ -294,4 +295,16 @@ describe('figures of the database', () => {
     await clock.advance(2_000)
     expect(await scrape).toContain('penstock_database_up 0')
   })
+})
+
+it('the verdict is a metric of which one state holds', async () => {
+  const { meter } = setUp()
+  meter.verdict('well')
+  meter.verdict('behind')
+  const told = (await meter.scrape()).match(/^penstock_verdict.*$/gm)
+  expect(told).toEqual([
+    ...['penstock_verdict{state="well"} 0', 'penstock_verdict{state="starting"} 0'],
+    ...['penstock_verdict{state="behind"} 1', 'penstock_verdict{state="losing"} 0'],
+    'penstock_verdict{state="stopped"} 0',
+  ])
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { accessLine, readAccess } from '../../src/telemetry/access.ts'
 import { parseListen } from '../../src/telemetry/listener.ts'
 import { type ServerOptions, startServer } from '../../src/telemetry/server.ts'
 import { handClock } from './hand-clock.ts'
@@ -18,6 +19,7 @@ async function setUp(options: Partial<ServerOptions> = {}) {
     meter: { scrape: async () => 'up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
     health: { alive: () => true, notReady: async () => [] },
     status: async () => ({ state: 'running', sequence: 2n ** 60n }),
+    page: async query => ({ status: 200, type: 'text/html; charset=utf-8', body: `app ${query.get('app')}` }),
     clock,
     log: { debug: quiet, info: quiet, error: quiet, warn: (_, fields = {}) => void warnings.push(fields) },
     ...options,
@@ -29,6 +31,32 @@ async function setUp(options: Partial<ServerOptions> = {}) {
   }
   return { server, clock, get, warnings, refused }
 }
+
+describe('a password', () => {
+  const as = (user: string, password: string) => ({
+    authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+  })
+
+  it('is asked for by page, status and metrics, and not by probes', async () => {
+    const { server } = await setUp({ access: readAccess(await accessLine('ops', 'correct: horse')) })
+    const statusOf = async (path: string, headers = {}) =>
+      (await fetch(`${server.url}${path}`, { headers })).status
+    for (const path of ['/', '/status', '/metrics']) {
+      expect(await statusOf(path), path).toBe(401)
+      expect(await statusOf(path, as('ops', 'wrong')), path).toBe(401)
+      expect(await statusOf(path, as('root', 'correct: horse')), path).toBe(401)
+      expect(await statusOf(path, { authorization: 'Basic ???' }), path).toBe(401)
+      expect(await statusOf(path, as('ops', 'correct: horse')), path).toBe(200)
+    }
+    for (const path of ['/healthz', '/readyz']) expect(await statusOf(path), path).toBe(200)
+    const refused = await fetch(`${server.url}/`)
+    expect(refused.headers.get('www-authenticate')).toBe('Basic realm="penstock", charset="UTF-8"')
+  })
+
+  it.each(['', 'ops', 'ops:plain', 'ops:scrypt:00:11', 'a b:scrypt:00:11'])('is not read from %j', line => {
+    expect(readAccess(line)).toBeUndefined()
+  })
+})
 
 describe('an endpoint', () => {
   it.each([
@@ -50,6 +78,11 @@ describe('an endpoint', () => {
   it('gives no query a meaning', async () => {
     const { get } = await setUp()
     expect((await get('/metrics?target=http://169.254.169.254/')).body).toBe('up 1\n')
+  })
+
+  it('hands the query to the page alone', async () => {
+    const { get } = await setUp()
+    expect((await get('/?app=a%201')).body).toBe('app a 1')
   })
 
   it('answers HEAD without a body', async () => {

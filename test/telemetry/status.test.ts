@@ -1,109 +1,103 @@
-import fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
-import { createStatus, statusPage } from '../../src/telemetry/status.ts'
+import { expect, test } from 'vitest'
+import type { StoreStatus } from '../../src/engine/ports.ts'
+import type { ProcessStatus } from '../../src/telemetry/process-status.ts'
+import { createStatus, watchVerdict } from '../../src/telemetry/status.ts'
 import { handClock } from './hand-clock.ts'
 
-function setUp(read: () => Promise<object>) {
+const at = '2026-01-01T00:00:00.000Z'
+const process: ProcessStatus = {
+  ...{ owner: 'me', startedAt: '2025-12-31T00:00:00.000Z', isDraining: false, apps: ['a1'] },
+  ...{ acceptedLosses: [], providers: [], reading: [], budgets: [], lossAhead: [] },
+}
+const own = { version: '1', shards: 4, apps: ['a1'], process }
+
+function store(of: Partial<StoreStatus> = {}): StoreStatus {
+  return {
+    ...{ now: at, streams: [], rooms: [], gaps: [], backlog: [], deadLetters: [], divergences: 0 },
+    ...{ owners: [{ owner: 'me', shards: 4, expiresAt: at }], ...of },
+  }
+}
+
+function setUp(read: () => Promise<StoreStatus>) {
   const clock = handClock()
-  const warnings: object[] = []
+  const lines: unknown[] = []
   const quiet = () => {}
   const log = {
-    ...{ debug: quiet, info: quiet, error: quiet },
-    warn: (_: string, fields = {}) => void warnings.push(fields),
+    ...{ debug: quiet, info: (_: string, { state }: { state?: string } = {}) => void lines.push(state) },
+    warn: (_: string, fields = {}) => void lines.push(fields),
+    error: (_: string, { state }: { state?: string } = {}) => void lines.push(state),
   }
-  return { clock, warnings, status: createStatus({ clock, log, own: () => ({ shards: 4 }), read }) }
+  return { clock, log, lines, status: createStatus({ clock, log, own: () => own, read }) }
 }
 
 test('many who ask are told of one reading, and those who ask within two seconds of the same', async () => {
   let readings = 0
-  const { status, clock } = setUp(async () => ({ reading: ++readings }))
+  const { status, clock } = setUp(async () => store({ divergences: ++readings }))
   const answers = await Promise.all(Array.from({ length: 40 }, () => status()))
-  expect(answers).toEqual(Array(40).fill({ shards: 4, databaseAnswers: true, readSecondsAgo: 0, reading: 1 }))
+  const sentence = 'Draining normally: nothing was due yet, nothing in the backlog is at risk.'
+  const verdict = { state: 'well', sentence, since: at }
+  const told = { ...own, at, databaseAwaySince: null, databaseAnswers: true, readSecondsAgo: 0 }
+  expect(answers).toEqual(Array(40).fill({ verdict, ...told, ...store({ divergences: 1 }) }))
   await clock.advance(1_999)
-  expect(await status()).toMatchObject({ readSecondsAgo: 1, reading: 1 })
+  expect(await status()).toMatchObject({ readSecondsAgo: 1, divergences: 1 })
   await clock.advance(1)
-  expect(await status()).toMatchObject({ readSecondsAgo: 0, reading: 2 })
+  expect(await status()).toMatchObject({ readSecondsAgo: 0, divergences: 2 })
 })
 
 test('a database that is away is told with what it said last, how old that is, and why in the log', async () => {
   const away = new Error('away')
-  const answers = [async () => ({ rooms: 3 }), () => Promise.reject(away)]
-  const { status, clock, warnings } = setUp(() => answers.shift()!())
+  const answers = [
+    async () => store({ divergences: 3 }),
+    () => Promise.reject(away),
+    () => Promise.reject(away),
+  ]
+  const { status, clock, lines } = setUp(() => answers.shift()!())
   await status()
   await clock.advance(65_000)
-  expect(await status()).toEqual({ shards: 4, databaseAnswers: false, readSecondsAgo: 65, rooms: 3 })
-  expect(warnings).toEqual([{ error: away }])
+  expect(await status()).toMatchObject({
+    ...{ databaseAnswers: false, databaseAwaySince: '2026-01-01T00:01:05.000Z', readSecondsAgo: 65 },
+    ...{ divergences: 3, verdict: { state: 'well' } },
+  })
+  expect(lines).toEqual([{ error: away }])
+  await clock.advance(10_000)
+  const since = '2026-01-01T00:01:15.000Z'
+  expect((await status()).verdict).toMatchObject({ state: 'stopped', since })
 })
 
 test('a database that is slow is waited for a second, and asked by nobody else meanwhile', async () => {
-  const slow = Promise.withResolvers<object>()
+  const slow = Promise.withResolvers<StoreStatus>()
   let asked = 0
-  const answers = [async () => ({ rooms: 3 }), () => slow.promise]
+  const answers = [async () => store({ divergences: 3 }), () => slow.promise]
   const { status, clock } = setUp(() => answers[asked++]!())
   await status()
   await clock.advance(10_000)
   const waiting = [status(), status()]
   await clock.advance(1_000)
-  const old = { databaseAnswers: false, readSecondsAgo: 11, rooms: 3 }
+  const old = { databaseAnswers: false, readSecondsAgo: 11, divergences: 3 }
   expect(await Promise.all(waiting)).toMatchObject([old, old])
-  slow.resolve({ rooms: 4 })
-  expect(await status()).toMatchObject({ databaseAnswers: true, readSecondsAgo: 0, rooms: 4 })
+  slow.resolve(store({ divergences: 4 }))
+  expect(await status()).toMatchObject({ databaseAnswers: true, readSecondsAgo: 0, divergences: 4 })
   expect(asked).toBe(2)
 })
 
-test('one that has told nothing yet has no status', async () => {
+test('where the database has told nothing yet, the process tells what it sees by itself', async () => {
   const { status } = setUp(() => Promise.reject(new Error('away')))
-  await expect(status()).rejects.toThrow('not told its status yet')
+  expect(await status()).toMatchObject({ ...own, databaseAnswers: false, readSecondsAgo: null })
 })
 
-describe('the status page', () => {
-  it('makes lines of fields, tables of lists and sections of objects', () => {
-    const page = statusPage({
-      state: 'running',
-      lagSeconds: 1_234.5,
-      database: { up: true, error: null },
-      streams: [
-        { stream: 'room-events', lag_seconds: 2 },
-        { stream: 'poll', lag_seconds: 12_345 },
-      ],
-      gaps: [],
-      apps: ['a', 'b'],
-    })
-    expect(page).toContain('<dt>State</dt><dd>running</dd>')
-    expect(page).toContain('<dt>Lag seconds</dt><dd>1,234.5</dd>')
-    expect(page).toContain('<h2>Database</h2><dl><div><dt>Up</dt><dd>yes</dd></div>')
-    expect(page).toContain('<th scope="col">Stream</th><th scope="col" class="n">Lag seconds</th>')
-    expect(page).toContain('<tr><td>poll</td><td class="n">12,345</td></tr>')
-    expect(page).toContain('<h2>Gaps</h2><p class="none">none</p>')
-    expect(page).toContain('<tr><td>a</td></tr><tr><td>b</td></tr>')
-  })
-
-  it('shows the beginning of a long list and how much is left', () => {
-    const page = statusPage({ rooms: Array.from({ length: 1_000 }, (_, i) => ({ i })) })
-    expect(page.match(/<tr><td/g)).toHaveLength(200)
-    expect(page).toContain('and 800 more')
-  })
-
-  it('makes no element of a name or a value, whatever it holds', () => {
-    const frame = tags(statusPage({ name: 'x', list: [{ name: 'x' }], part: { name: 'x' } }))
-    const hostile = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1 }),
-      fc.constantFrom('<img src=x onerror=alert(1)>', '"><script>', "'&lt;", '</style>'),
-    )
-    fc.assert(
-      fc.property(hostile, text => {
-        expect(tags(statusPage({ name: text, list: [{ name: text }], part: { name: text } }))).toEqual(frame)
-      }),
-    )
-    expect(statusPage({ '<b>': [{ '<i>': 1 }] })).not.toMatch(/<b>|<i>/)
-  })
-
-  it('loads nothing and runs nothing', () => {
-    const page = statusPage({ state: 'running' })
-    expect(page).not.toMatch(/<script|src=|@import|url\(|https?:/)
-  })
+test('the log says when the verdict changes, and once', async () => {
+  let owners = store().owners
+  const { status, clock, log, lines } = setUp(async () => store({ owners }))
+  const told: string[] = []
+  const end = new AbortController()
+  const watching = watchVerdict({ clock, log, status, told: state => told.push(state), signal: end.signal })
+  await clock.advance(0)
+  await clock.advance(10_000)
+  owners = []
+  await clock.advance(10_000)
+  await clock.advance(10_000)
+  end.abort()
+  await watching
+  expect(told).toEqual(['well', 'well', 'stopped', 'stopped'])
+  expect(lines).toEqual(['well', 'stopped'])
 })
-
-function tags(page: string): readonly string[] {
-  return page.match(/<[^>]*>/g) ?? []
-}

@@ -1,0 +1,252 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import type { GapStatus } from '../../src/engine/ports.ts'
+import type { ProcessStatus, ProviderStatus, StreamReading } from '../../src/telemetry/process-status.ts'
+import { type Facts, judge, thresholds } from '../../src/telemetry/verdict.ts'
+
+const at = '2026-03-02T05:44:44Z'
+
+function reading(of: Partial<StreamReading> = {}): StreamReading {
+  return {
+    ...{ app: 'a1', stream: 'app-events', lateSeconds: 0, readAt: '2026-03-02T05:44:42Z', failing: null },
+    ...{ backlogSeconds: 0, oldest: null, ...of },
+  }
+}
+
+function provider(of: Partial<ProviderStatus> = {}): ProviderStatus {
+  return { app: 'a1', family: 'classroom', answeredAt: '2026-03-02T05:44:42Z', failing: null, ...of }
+}
+
+function processOf(of: Partial<ProcessStatus> = {}): ProcessStatus {
+  return {
+    ...{ owner: 'host/7/x', startedAt: '2026-03-01T00:00:00Z', isDraining: false, apps: ['a1'] },
+    ...{
+      acceptedLosses: [],
+      providers: [provider()],
+      reading: [reading()],
+      budgets: [],
+      lossAhead: [],
+      ...of,
+    },
+  }
+}
+
+function facts({
+  process,
+  ...of
+}: Partial<Omit<Facts, 'process'>> & { process?: Partial<ProcessStatus> } = {}): Facts {
+  return {
+    ...{ at, databaseAwaySince: null, process: processOf(process) },
+    ...{ now: at, streams: [], rooms: [], gaps: [], backlog: [], deadLetters: [], divergences: 0 },
+    ...{ owners: [{ owner: 'host/7/x', shards: 64, expiresAt: '2026-03-02T05:44:55Z' }], ...of },
+  }
+}
+
+function gap(of: Partial<GapStatus> = {}): GapStatus {
+  return {
+    ...{ app: 'a1', stream: 'app-events', state: 'lost', reason: 'pause', gaps: 2 },
+    ...{ recoverableUntil: null, lostToday: 2, ...of },
+  }
+}
+
+const refused = { since: '2026-03-02T05:43:00Z', kind: 'network' } as const
+
+describe('the verdict', () => {
+  it('says of a healthy daemon when it read last', () => {
+    expect(judge(facts())).toEqual({
+      state: 'well',
+      sentence: 'Draining normally: last read 2 s ago, nothing in the backlog is at risk.',
+    })
+  })
+
+  it('says of one that starts what it waits for', () => {
+    const startedAt = '2026-03-02T05:44:40Z'
+    const early = { startedAt, apps: [], providers: [], reading: [] }
+    expect(judge(facts({ owners: [], process: early }))).toEqual({
+      state: 'starting',
+      sentence: 'Starting: the apps are being taken over.',
+    })
+    expect(judge(facts({ process: { ...early, apps: ['a1'] } }))).toEqual({
+      state: 'starting',
+      sentence: 'Starting: the first pages are being read.',
+    })
+  })
+
+  it('says of a provider that is away since when, what is behind and what expires first', () => {
+    const process = {
+      providers: [provider({ failing: refused }), provider({ family: 'players', failing: refused })],
+      reading: [
+        reading({ failing: { since: refused.since, reason: 'network' } }),
+        reading({
+          ...{ stream: 'realtime-usage', backlogSeconds: 400 },
+          oldest: { expiresAt: '2026-03-02T06:30:00Z', since: '2026-03-02T05:40:00Z' },
+        }),
+      ],
+    }
+    expect(judge(facts({ process }))).toEqual({
+      state: 'stopped',
+      sentence:
+        'The provider cannot be reached since 05:43 UTC; app-events 104 s behind; nothing lost yet; the first data expires at 06:30 UTC.',
+    })
+  })
+
+  it('lets the provider fail for half a minute', () => {
+    const failing = { ...refused, since: '2026-03-02T05:44:20Z' }
+    expect(judge(facts({ process: { providers: [provider({ failing })] } })).state).toBe('well')
+  })
+
+  it('says of a database that is away since when, also where it has never answered', () => {
+    const databaseAwaySince = '2026-03-02T05:30:00Z'
+    const stopped = {
+      state: 'stopped',
+      sentence:
+        'The database does not answer since 05:30 UTC, so nothing is asked of the provider; nothing lost yet.',
+    }
+    const silent = { reading: [reading({ readAt: '2026-03-02T05:29:58Z' })] }
+    expect(judge(facts({ databaseAwaySince, process: silent }))).toEqual(stopped)
+    expect(judge({ at, databaseAwaySince, process: processOf({ apps: [], reading: [] }) })).toEqual(stopped)
+    expect(judge(facts({ databaseAwaySince: '2026-03-02T05:44:40Z' })).state).toBe('well')
+  })
+
+  it('does not call a database away that tells no status and stores pages all the same', () => {
+    expect(judge(facts({ databaseAwaySince: '2026-03-02T05:30:00Z' })).state).toBe('well')
+  })
+
+  it('says of data that were lost within the day what and why', () => {
+    const gaps = [gap(), gap({ stream: 'calls', reason: 'expired', lostToday: 1 })]
+    expect(judge(facts({ gaps }))).toEqual({
+      state: 'losing',
+      sentence:
+        'Data was lost within the last 24 hours: 2 ranges of app-events (nobody asked for longer than the provider remembers); 1 more range of other streams or for other reasons.',
+    })
+    expect(judge(facts({ gaps: [gap({ lostToday: 0 })] })).state).toBe('well')
+  })
+
+  it('says of details that the budget cannot bring how many will be lost', () => {
+    const process = { lossAhead: [{ app: 'a1', group: 'call-details', share: 0.123 }] }
+    expect(judge(facts({ process }))).toEqual({
+      state: 'losing',
+      sentence:
+        "12 % of the details of calls will be lost at today's pace: the budget call-details is too small for them; nothing lost yet.",
+    })
+  })
+
+  it('calls data as good as lost that wait for longer than they can still be had', () => {
+    const oldest = { expiresAt: '2026-03-02T06:04:44Z', since: '2026-03-02T05:14:44Z' }
+    const process = {
+      reading: [reading(), reading({ stream: 'realtime-usage', backlogSeconds: 60, oldest })],
+    }
+    expect(judge(facts({ process }))).toEqual({
+      state: 'losing',
+      sentence:
+        'The oldest data of realtime-usage that waits to be read expires at 06:04 UTC, and none of it was read for 30 min; nothing lost yet.',
+    })
+    const moving = { ...oldest, since: '2026-03-02T05:44:00Z' }
+    expect(
+      judge(facts({ process: { reading: [reading({ stream: 'realtime-usage', oldest: moving })] } })).state,
+    ).toBe('well')
+  })
+
+  it('does not count losses that the configuration accepts', () => {
+    const acceptedLosses = [{ app: 'a1', stream: 'realtime-usage' }]
+    const gaps = [gap({ stream: 'realtime-usage', reason: 'expired' })]
+    expect(judge(facts({ gaps, process: { acceptedLosses } })).state).toBe('well')
+    expect(judge(facts({ gaps })).state).toBe('losing')
+    const lossAhead = [{ app: 'a1', group: 'call-details', share: 0.1 }]
+    const accepted = [{ app: 'a1', stream: 'call-metrics' }]
+    expect(judge(facts({ process: { lossAhead, acceptedLosses: accepted } })).state).toBe('well')
+  })
+
+  const thousand = Array.from({ length: 1_000 }, (_, n) => `a${n}`)
+
+  it('names the one app of many that is behind, and says that the others are not', () => {
+    const late = { app: 'a7', stream: 'room-events', lateSeconds: 725 }
+    const all = thousand.map(app => reading({ app, ...(app === late.app && late) }))
+    const providers = thousand.map(app => provider({ app }))
+    expect(judge(facts({ process: { apps: thousand, providers, reading: all } }))).toEqual({
+      state: 'behind',
+      sentence:
+        'room-events of app a7 is 12 min late (5 min is allowed); 1 of 1,000 apps behind, the others drain normally; nothing lost yet.',
+    })
+  })
+
+  it('names the one app of many whose credentials are refused', () => {
+    const failing = { since: refused.since, kind: 'unauthorized' } as const
+    const providers = thousand.map(app => provider({ app, failing: app === 'a7' ? failing : null }))
+    const reading_ = thousand.map(app => reading({ app }))
+    expect(judge(facts({ process: { apps: thousand, providers, reading: reading_ } }))).toEqual({
+      state: 'behind',
+      sentence:
+        'The provider refuses the credentials for classrooms of app a7 since 05:43 UTC; 1 of 1,000 apps behind, the others drain normally; nothing lost yet.',
+    })
+  })
+
+  it('lets each stream be as late as its alert does', () => {
+    const stateOf = (stream: string, lateSeconds: number) =>
+      judge(facts({ process: { reading: [reading({ stream, lateSeconds })] } })).state
+    expect([stateOf('poll', 300), stateOf('poll', 301)]).toEqual(['well', 'behind'])
+    expect([stateOf('calls', 3_600), stateOf('calls', 3_601)]).toEqual(['well', 'behind'])
+    expect([stateOf('usage-insight', 86_400), stateOf('usage-insight', 86_401)]).toEqual(['well', 'behind'])
+  })
+
+  it('says of a stream whose pages all fail since when', () => {
+    const failing = { since: '2026-03-02T05:30:00Z', reason: 'malformed' }
+    expect(judge(facts({ process: { reading: [reading({ stream: 'poll', failing })] } }))).toEqual({
+      state: 'behind',
+      sentence: 'Every page of poll fails since 05:30 UTC (malformed); nothing lost yet.',
+    })
+  })
+
+  it('tells by the database alone who drains it, and of what nothing was stored', () => {
+    const streams = [
+      {
+        ...{ app: 'a1', stream: 'app-events', open: 1, closed: 0, backlog: 0 },
+        ...{ lastCommit: '2026-03-02T05:43:44Z', oldestSeconds: 60 },
+      },
+    ]
+    const { process: _, ...store } = facts({ streams })
+    expect(judge(store)).toEqual({
+      state: 'well',
+      sentence: 'Draining normally: last read 60 s ago, nothing in the backlog is at risk.',
+    })
+    expect(judge({ ...store, at: '2026-03-02T05:53:44Z' })).toEqual({
+      state: 'behind',
+      sentence: 'Nothing of app-events was stored for 10 min (5 min is allowed); nothing lost yet.',
+    })
+    expect(judge({ ...store, owners: [] })).toEqual({
+      state: 'stopped',
+      sentence: 'No daemon drains this database; the last page was stored at 05:43 UTC.',
+    })
+  })
+
+  it('of one that waits beside the owner is told by what the database says of the owner', () => {
+    const standby = {
+      owner: 'other/8/y',
+      apps: [],
+      providers: [],
+      reading: [],
+      startedAt: '2026-03-02T05:44:40Z',
+    }
+    expect(judge(facts({ process: standby })).state).toBe('well')
+  })
+
+  it('takes the worst: data lost and the database away is stopped', () => {
+    const { state, sentence } = judge(
+      facts({ gaps: [gap()], databaseAwaySince: '2026-03-02T05:30:00Z', process: { reading: [] } }),
+    )
+    expect([state, sentence]).toEqual(['stopped', expect.stringContaining('2 ranges lost within 24 hours')])
+  })
+
+  it('of a daemon that drains before its end says so', () => {
+    expect(judge(facts({ process: { isDraining: true } })).state).toBe('stopped')
+  })
+})
+
+it('compares with the numbers that the alerts compare with', () => {
+  const rules = parse(readFileSync('helm/penstock/rules/thresholds.yaml', 'utf8')) as {
+    groups: { rules: { labels: { name: string }; expr: string }[] }[]
+  }
+  const named = new Map(rules.groups[0]!.rules.map(({ labels, expr }) => [labels.name, expr]))
+  for (const [name, seconds] of Object.entries(thresholds)) expect(named.get(name)).toBe(`vector(${seconds})`)
+})
