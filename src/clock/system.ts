@@ -28,3 +28,10 @@ function timer(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', done, { once: true })
   })
 }
+
+const none = () => undefined
+/** The time, with timers that never fire: for a package that is to do nothing by itself. */
+export const timerless = {
+  now: systemClock.now,
+  ...{ setTimeout: none, setInterval: none, clearTimeout: none, clearInterval: none },
+}

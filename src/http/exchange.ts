@@ -166,7 +166,8 @@ export function startDeadline(clock: Clock, ms: number, outer: AbortSignal | und
     signal: controller.signal,
     givenUp: () => givenUp,
     clear() {
-      over.abort()
+      // A reason of its own spares the making of an error with its stack.
+      over.abort('over')
       outer?.removeEventListener('abort', cancel)
     },
   }

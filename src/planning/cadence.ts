@@ -13,6 +13,8 @@ export interface SeriesState {
   readonly quiet: number
   /** When the room ended, ms since the epoch; undefined while it is open. */
   readonly endedAt: number | undefined
+  /** `log`: the log of the room itself; `told`: events say when there is something new; `untold`: nothing does. */
+  readonly news: 'log' | 'told' | 'untold'
 }
 
 export interface Finding {
@@ -28,13 +30,16 @@ export type NextSync =
 /** An unfinished list is read again at least this many times as often as an idle one. */
 const UNFINISHED_QUIET = 3
 
+/** After so many syncs in a row that found nothing new a class that is over has told everything, but for its log. */
+const SETTLED_QUIET = 2
+
 /** Share of the provider's memory after which the last sync to an ended room is made. */
 const LAST_SYNC = 0.9
 
 /**
  * When to sync next. An open room is synced at growing intervals that start over with every news; an ended one
- * likewise, with one last sync shortly before the provider forgets it, and then no more. `chance` in [0, 1)
- * spreads the syncs by a tenth.
+ * likewise, with one last sync shortly before the provider forgets it, and then no more. What events tell of needs no more
+ * than a rare look, and what is over is left to its log once it is settled. `chance` in [0, 1) spreads the syncs by a tenth.
  */
 export function nextSync(
   cadence: Cadence,
@@ -44,12 +49,27 @@ export function nextSync(
   chance: number,
 ): NextSync {
   const quiet = nextQuiet(state, finding)
-  const interval =
-    Math.min(cadence.idleEvery, cadence.activeEvery * 2 ** Math.min(quiet, 30)) * (0.95 + chance / 10)
+  const isRare = state.news === 'told' && !finding.unfinished
+  const interval = (isRare ? cadence.idleEvery : growingInterval(cadence, quiet)) * (0.95 + chance / 10)
   if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
   const left = state.endedAt + cadence.memory * LAST_SYNC - now
   if (left <= 0) return { kind: 'close' }
-  return { kind: 'sync', after: Math.min(interval, left), quiet }
+  const isSettled = state.news !== 'log' && !finding.unfinished && quiet >= SETTLED_QUIET
+  return { kind: 'sync', after: isSettled ? left : Math.min(interval, left), quiet }
+}
+
+/** ms to the next sync after so many in a row that found nothing new. */
+function growingInterval({ activeEvery, idleEvery }: Cadence, quiet: number): number {
+  return Math.min(idleEvery, activeEvery * 2 ** Math.min(quiet, 30))
+}
+
+/** No feed is silent to us for longer than this share of the provider's memory of a room. */
+const FEED_SHARE = 1 / 10
+
+/** When a feed that told all there was is asked next: ever later while it tells nothing, at its usual pace once it does. */
+export function nextFeed(cadence: Cadence, quiet: number): number {
+  const idleEvery = Math.min(cadence.idleEvery, cadence.memory * FEED_SHARE)
+  return growingInterval({ ...cadence, idleEvery: Math.max(cadence.activeEvery, idleEvery) }, quiet)
 }
 
 function nextQuiet(state: SeriesState, finding: Finding): number {

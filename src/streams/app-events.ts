@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
-import { cmds, eventBatch, appEvents as operation } from '../provider/classroom/index.ts'
-import { duration } from '../settings/values.ts'
+import { eventBatch, appEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import type { Json, Timestamp } from '../tables/json.ts'
-import { answerTime, type EventTime, lastOf, type PlacedEvent, type RoomEvent } from './events/event.ts'
+import {
+  announcedBy,
+  answerTime,
+  type EventTime,
+  lastOf,
+  type PlacedEvent,
+  type RoomEvent,
+} from './events/event.ts'
 import { eventRows } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
 import { toldState } from './events/room-rows.ts'
 import type { Hint, Page, PageResult, Reject, ToldState } from './page.ts'
-import { appCadence } from './parts/cadence.ts'
+import { feedCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'
 import { canonicalJson } from './parts/items.ts'
 import { latestBelieved, notAfter } from './parts/values.ts'
@@ -29,19 +35,9 @@ export const appEvents: FeedStream = {
   source: 'feed',
   scope: 'app',
   needs: ['room-events'],
-  ...appCadence(
-    duration('500ms', '1m')
-      .prefault('2s')
-      .describe('How often the app is asked what is new in all its rooms.'),
-  ),
+  ...feedCadence('2s'),
   toRows,
 }
-
-/** Types of event that are news for one stream more than the log. */
-const told: ReadonlyMap<number, StreamName> = new Map([
-  [cmds.resources, 'resources'],
-  [cmds.recordingState, 'recordings'],
-])
 
 function toRows(page: Page): PageResult {
   const { events, places, rejects } = readEvents(page.items)
@@ -77,8 +73,7 @@ function place(event: RoomEvent, answered: EventTime, latest: Timestamp): Placed
 }
 
 function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: ToldState | undefined): Hint {
-  const certain = events.map(({ event }) => told.get(event.cmd)).filter(name => name !== undefined)
-  const streams = [...new Set<StreamName>(['room-events', ...certain])]
+  const streams: readonly StreamName[] = ['room-events', ...announcedBy(events)]
   const hint = { room: events[0]!.event.room_uuid, change, at: lastOf(events), streams }
   return state ? { ...hint, state } : hint
 }

@@ -28,6 +28,7 @@ export const recordings: SnapshotStream = {
   scope: 'room',
   needs: ['room-events'],
   ...roomCadence('1m'),
+  isAnnounced: true,
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
   toRows: withState(z.object({ incarnation: z.int().min(1).default(1) }), toRows),
 }

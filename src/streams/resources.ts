@@ -35,6 +35,7 @@ export const resources: SnapshotStream = {
   scope: 'room',
   needs: ['room-events'],
   ...roomCadence('1m'),
+  isAnnounced: true,
   request: () => ({}),
   toRows: withState(State, toRows),
 }

@@ -93,8 +93,8 @@ interface CursorStreamBase extends StreamBase {
   readonly share?: number
   /** Its log decides what a room is: the other streams of a room wait for it. */
   readonly isParent?: true
-  /** No event announces what it brings, so every sign of life in a room counts for it. */
-  readonly isUnannounced?: true
+  /** Events say when there is something new, and so no other sign of life in a room does. */
+  readonly isAnnounced?: true
 }
 
 /** A call without parameters that answers what is new, possibly only once. */

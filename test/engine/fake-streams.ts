@@ -65,7 +65,7 @@ export const feed: FeedStream = {
   toRows,
 }
 export const roomLog: LogStream = { ...queue, name: 'room-events', isParent: true, operation: roomEvents }
-export const quiz: LogStream = { ...queue, name: 'popup-quiz', isUnannounced: true, operation: popupQuiz }
+export const quiz: LogStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
 
 export function news(room: string, change: Hint['change'], at: number): Hint {
   return { room, change, at, streams: ['room-events'] }

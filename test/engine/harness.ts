@@ -1,4 +1,4 @@
-import type { Queue } from '../../src/engine/admission/queue.ts'
+import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import type {
   BudgetState,
   Fence,
@@ -114,30 +114,6 @@ export class FakeLedger implements Ledger {
   }
 }
 
-/** Runs what waits in order of their purposes, without a timer. */
-function plainQueue(): Queue {
-  const running = new Map<string, number>()
-  const waiting: { readonly group: string; readonly rank: number; readonly go: () => void }[] = []
-  const ranks = { live: 0, repair: 1, revisit: 2, backfill: 3 }
-  return {
-    run: async (group, concurrency, purpose, job) => {
-      if ((running.get(group) ?? 0) >= concurrency) {
-        await new Promise<void>(go => {
-          waiting.push({ group, rank: ranks[purpose], go })
-          waiting.sort((a, b) => a.rank - b.rank)
-        })
-      } else running.set(group, (running.get(group) ?? 0) + 1)
-      try {
-        return await job()
-      } finally {
-        const next = waiting.findIndex(each => each.group === group)
-        if (next >= 0) waiting.splice(next, 1)[0]!.go()
-        else running.set(group, running.get(group)! - 1)
-      }
-    },
-  }
-}
-
 export interface Counts {
   readonly pages: string[]
   readonly letters: string[]
@@ -180,6 +156,9 @@ export const cadence: StreamSettings = {
   concurrency: 2,
 }
 
+/** A feed asks at one pace unless it is told otherwise. */
+export const feedCadence: StreamSettings = { ...cadence, idleEvery: cadence.activeEvery }
+
 export function appOf(
   id: string,
   streams: readonly StreamName[],
@@ -195,7 +174,7 @@ export function appOf(
     region: 'ap',
     regions: regions.map(name => ({ name, limits: limits(`${id}/${name}`) })),
     rooms,
-    streams: Object.fromEntries(streams.map(name => [name, cadence])),
+    streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feedCadence : cadence])),
     windows: {},
     details: {},
     limits: limits(id),
@@ -241,7 +220,7 @@ export function createHarness(roomStreams: readonly StreamName[]) {
     store: new FakeStore(roomStreams),
     transport: new FakeTransport(clock),
     ledger: new FakeLedger(),
-    queue: plainQueue(),
+    queue: createPlainQueue(),
     meter: fakeMeter(counts),
     log: fakeLog(said),
   }

@@ -1,9 +1,9 @@
 import { Admission } from '../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { Poller } from '../../src/engine/series/poller.ts'
-import type { EngineSettings } from '../../src/engine/settings.ts'
+import type { EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
-import { appOf, createHarness, fence, settingsOf } from './harness.ts'
+import { appOf, createHarness, feedCadence, fence, settingsOf } from './harness.ts'
 
 const everything = [feed, roomLog, quiz]
 
@@ -13,14 +13,22 @@ export function startApp(
   streams: readonly (typeof everything)[number][] = everything,
   more: Partial<EngineSettings> = {},
   regions: readonly string[] = [],
+  feedEvery: Partial<StreamSettings> = {},
 ) {
   const harness = createHarness(['room-events', 'popup-quiz'])
-  const app = appOf(
+  const blank = appOf(
     'a1',
     streams.map(({ name }) => name),
     rooms,
     regions,
   )
+  const app = {
+    ...blank,
+    streams: {
+      ...blank.streams,
+      ...(blank.streams['app-events'] && { 'app-events': { ...feedCadence, ...feedEvery } }),
+    },
+  }
   const settings = { ...settingsOf([app]), ...more }
   const controller = new AbortController()
   const outages: string[] = []

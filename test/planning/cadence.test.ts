@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { hintedDelay, nextSync, quietSince } from '../../src/planning/cadence.ts'
+import { hintedDelay, nextFeed, nextSync, quietSince } from '../../src/planning/cadence.ts'
 
 const minute = 60_000
 const cadence = { activeEvery: 10_000, idleEvery: 80_000, memory: 60 * minute }
-const open = { quiet: 0, endedAt: undefined }
+const open = { quiet: 0, endedAt: undefined, news: 'log' } as const
 const nothing = { news: false, unfinished: false }
 
 /** `chance` of a half leaves the intervals as they are. */
@@ -43,11 +43,34 @@ describe('an open room', () => {
 describe('a room that has ended', () => {
   it('is visited a last time while the provider still knows it', () => {
     const endedAt = 1_000 * minute
-    const ended = { quiet: 20, endedAt }
+    const ended = { quiet: 20, endedAt, news: 'log' } as const
     const visitAfter = (minutes: number) => nextSync(cadence, ended, nothing, endedAt + minutes * minute, 0.5)
     expect(visitAfter(10)).toMatchObject({ kind: 'sync', after: 80_000 })
     expect(visitAfter(53.5)).toMatchObject({ kind: 'sync', after: 0.5 * minute })
     expect(visitAfter(54)).toEqual({ kind: 'close' })
+  })
+})
+
+describe('a list of a room', () => {
+  const finding = { news: true, unfinished: false }
+
+  it('of which events tell is looked at rarely, unless something of it is still to come', () => {
+    const told = { ...open, news: 'told' } as const
+    expect(nextSync(cadence, told, finding, 0, 0.5)).toMatchObject({ after: 80_000 })
+    expect(nextSync(cadence, told, { ...finding, unfinished: true }, 0, 0.5)).toMatchObject({ after: 10_000 })
+  })
+
+  it('of a class that is over is read until nothing is new, and at last', () => {
+    const over = { quiet: 0, endedAt: 0, news: 'untold' } as const
+    const last = 54 * minute
+    expect(nextSync(cadence, over, finding, 0, 0.5)).toMatchObject({ after: 10_000 })
+    expect(nextSync(cadence, over, nothing, 0, 0.5)).toMatchObject({ after: 20_000, quiet: 1 })
+    expect(nextSync(cadence, { ...over, quiet: 1 }, nothing, minute, 0.5)).toMatchObject({
+      after: last - minute,
+    })
+    const unfinished = { news: false, unfinished: true }
+    expect(nextSync(cadence, { ...over, quiet: 1 }, unfinished, minute, 0.5)).toMatchObject({ after: 40_000 })
+    expect(nextSync(cadence, { ...over, quiet: 2 }, nothing, last, 0.5)).toEqual({ kind: 'close' })
   })
 })
 
@@ -60,6 +83,16 @@ describe('a hint', () => {
   it.each(['news', 'ended'] as const)('of %s in a known room waits one short interval', change => {
     expect(hintedDelay(cadence, change, 'known')).toBe(10_000)
   })
+})
+
+it('a feed that tells nothing is asked ever later, up to a tenth of what the provider remembers', () => {
+  const feed = { activeEvery: 2_000, idleEvery: 30_000, memory: 60 * minute }
+  expect([0, 1, 2, 3, 4, 5, 2_000].map(quiet => nextFeed(feed, quiet))).toEqual([
+    2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
+  ])
+  expect(nextFeed({ ...feed, memory: minute }, 9)).toBe(6_000)
+  expect(nextFeed({ ...feed, memory: 10_000 }, 9)).toBe(2_000)
+  expect(nextFeed({ ...feed, idleEvery: 2_000 }, 9)).toBe(2_000)
 })
 
 it('after a restart a quiet room goes on at the interval that it had reached', () => {

@@ -133,7 +133,7 @@ export class Admission {
       const permits = await pass(group.breaker, appBreaker, waiting.signal)
       try {
         if (waiting.signal.aborted) return ended(attempt, group)
-        const sent = await this.#ports.queue.run(key, limit.concurrency, purpose, () =>
+        const sent = await this.#ports.queue.run(key, limit, purpose, () =>
           this.#inTurn(group, permits, attempt, waiting),
         )
         if (sent !== 'shut') return sent

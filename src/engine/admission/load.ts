@@ -10,8 +10,12 @@ export interface Load {
    * and no log waiting. Whoever holds a share must not wait for another.
    */
   readonly take: (kind: string, signal: AbortSignal) => Promise<Share | undefined>
-  /** Bytes of answers that there is room for. */
-  readonly room: number
+}
+
+/** Bytes of answers that there is room for: of heavy ones, and of light ones, which have theirs for themselves. */
+export interface AnswerRoom {
+  readonly heavy: number
+  readonly light: number
 }
 
 export interface Share {
@@ -24,13 +28,19 @@ export interface Share {
 /** An answer of so many bytes is worth some care: it may take long, or be more than a process can hold. */
 export const LARGE_ANSWER = 1_048_576
 
-/** Light is what is expected to weigh no more than this share of the room. */
+/**
+ * However much memory a machine has: so much keeps both writers of a database busy, and whatever is made of it fits a small
+ * container.
+ */
+export const MOST_ROOM: AnswerRoom = { heavy: 2_621_440, light: 1_572_864 }
+
+/** Whatever an answer weighs, its request takes some memory too. */
+const LEAST_WEIGHT = 4_096
+
+/** Light is what is expected to weigh no more than this share of the whole room. */
 const LIGHT_SHARE = 1 / 32
 
-/** Share of the room that light answers have for themselves. */
-const ROOM_OF_LIGHT = 1 / 8
-
-/** An answer of a kind that has never been seen is taken for this share of the room. */
+/** An answer of a kind that has never been seen is taken for this share of the whole room. */
 const UNKNOWN_SHARE = 1 / 16
 
 /** So many of a kind that has never been seen are under way: two may weigh much, many would be too much. */
@@ -40,7 +50,8 @@ const MOST_UNKNOWN = 2
 const FADING = 0.9
 
 interface Waiting {
-  readonly kind: string
+  /** Grows with each that comes. */
+  readonly turn: number
   readonly enter: () => void
 }
 
@@ -50,14 +61,16 @@ interface Lane {
   taken: number
 }
 
-export function createLoad(room: number): Load {
+export function createLoad(rooms: AnswerRoom): Load {
+  const room = rooms.heavy + rooms.light
   const expected = new Map<string, number>()
   /** How many answers are under way of each kind of which nothing was known. */
   const exploring = new Map<string, number>()
-  /** In the order in which they came. */
-  const waiting = new Set<Waiting>()
-  const light: Lane = { room: room * ROOM_OF_LIGHT, taken: 0 }
-  const heavy: Lane = { room: room - light.room, taken: 0 }
+  /** By kind, in the order in which they came: there may be many of a few kinds. */
+  const waiting = new Map<string, Set<Waiting>>()
+  let turns = 0
+  const light: Lane = { room: rooms.light, taken: 0 }
+  const heavy: Lane = { room: rooms.heavy, taken: 0 }
 
   function weightOf(kind: string): number {
     return expected.get(kind) ?? room * UNKNOWN_SHARE
@@ -80,20 +93,23 @@ export function createLoad(room: number): Load {
     exploring.set(kind, (exploring.get(kind) ?? 0) + more)
   }
 
-  /** Those that may enter now, in the order in which they came. */
+  /** Those that may enter now, in the order in which they came; who does not fit keeps all of his lane waiting. */
   function admit(): void {
     const full = new Set<Lane>()
-    for (const next of waiting) {
-      if (full.size === 2) return
-      const lane = laneOf(next.kind)
-      if (full.has(lane) || isExplored(next.kind)) continue
-      if (!fits(next.kind)) {
-        full.add(lane)
-        continue
-      }
-      waiting.delete(next)
-      next.enter()
+    for (let next = first(full); next; next = first(full)) {
+      if (fits(next.kind)) next.enter()
+      else full.add(laneOf(next.kind))
     }
+  }
+
+  /** Who waits longest of those that no lane keeps waiting. */
+  function first(full: ReadonlySet<Lane>) {
+    let longest: (Waiting & { readonly kind: string }) | undefined
+    for (const [kind, [one]] of waiting) {
+      if (!one || full.has(laneOf(kind)) || isExplored(kind)) continue
+      if (!longest || one.turn < longest.turn) longest = { ...one, kind }
+    }
+    return longest
   }
 
   function hold(kind: string): Share {
@@ -111,8 +127,9 @@ export function createLoad(room: number): Load {
     return {
       weigh: bytes => {
         if (isOver) return
-        expected.set(kind, Math.max(bytes, (expected.get(kind) ?? 0) * FADING))
-        change(bytes)
+        const weight = Math.max(bytes, LEAST_WEIGHT)
+        expected.set(kind, Math.max(weight, (expected.get(kind) ?? 0) * FADING))
+        change(weight)
       },
       release: () => {
         if (isOver) return
@@ -124,24 +141,26 @@ export function createLoad(room: number): Load {
   }
 
   return {
-    room,
     take: (kind, signal) => {
       if (signal.aborted) return Promise.resolve(undefined)
       return new Promise<Share | undefined>(resolve => {
+        const ofKind = waiting.get(kind) ?? new Set()
+        waiting.set(kind, ofKind)
         const leave = () => {
-          waiting.delete(one)
+          ofKind.delete(one)
           resolve(undefined)
           admit()
         }
         const one: Waiting = {
-          kind,
+          turn: turns++,
           enter: () => {
             signal.removeEventListener('abort', leave)
+            ofKind.delete(one)
             resolve(hold(kind))
           },
         }
         signal.addEventListener('abort', leave, { once: true })
-        waiting.add(one)
+        ofKind.add(one)
         admit()
       })
     },

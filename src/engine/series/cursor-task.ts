@@ -10,6 +10,8 @@ import type { Heard } from './feed.ts'
 export interface PollContext extends PageContext {
   readonly stream: CursorStream
   readonly series: string
+  /** Hears when a page is being stored, and when it is no more: another series may ask meanwhile. */
+  readonly storing?: (isStoring: boolean) => void
 }
 
 /** Where in a series to read. */
@@ -61,7 +63,14 @@ export function cursorTask(
       const pageResult = stream.toRows(page, place.progress.streamState)
       return { ...pageResult, holdsBack: holdsBack(pageResult) }
     },
-    commit: (page, pageResult, grant) => store.commit(pageCommit(context, place, page, pageResult, grant)),
+    commit: async (page, pageResult, grant) => {
+      context.storing?.(true)
+      try {
+        return await store.commit(pageCommit(context, place, page, pageResult, grant))
+      } finally {
+        context.storing?.(false)
+      }
+    },
     dryRun: (page, pageResult, grant) => store.dryRun(pageCommit(context, place, page, pageResult, grant)),
   }
 }

@@ -9,7 +9,7 @@ import { Discovery } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed.ts'
 import { Rescheduler } from './rescheduler.ts'
 import { type PollerContext, Rooms } from './rooms.ts'
-import { createStreamSchedule, type StreamSchedule } from './stream-schedule.ts'
+import { createStreamSchedule, type Places, type StreamSchedule } from './stream-schedule.ts'
 import { type SyncResult, syncSeries } from './sync.ts'
 import { feedSeries, inRegion } from './whereabouts.ts'
 
@@ -18,6 +18,9 @@ const LONGEST_NAP_MS = 10_000
 
 /** Share of what the limits allow that is spent, at most, on what others want. */
 const SHARE_FOR_WISHES = 0.5
+
+/** Syncs of a stream, in each region, whose page is being stored while others ask: as many as go together. */
+const MOST_STORING = 64
 
 /** The gauges of the schedule are not set more often than this, ms. */
 const GAUGE_EVERY_MS = 1_000
@@ -95,9 +98,10 @@ export class Poller {
   }
 
   /** While it is uncertain whether the database is well, one sync of each stream tries it. */
-  #concurrencyOf({ stream }: StreamSchedule): number {
+  #placesOf({ stream }: StreamSchedule): Places {
     const { health } = this.#context
-    return health.state() === 'up' ? this.#rooms.settings(stream.name).concurrency : 1
+    if (health.state() !== 'up') return { asking: 1, storing: 0 }
+    return { asking: this.#rooms.settings(stream.name).concurrency, storing: MOST_STORING }
   }
 
   #startDue(): void {
@@ -110,7 +114,7 @@ export class Poller {
   }
 
   #take(schedule: StreamSchedule): string | undefined {
-    return schedule.take(this.#concurrencyOf(schedule))
+    return schedule.take(this.#placesOf(schedule))
   }
 
   #start(schedule: StreamSchedule, series: string): void {
@@ -171,6 +175,10 @@ export class Poller {
     return syncSeries(
       {
         ...this.#context,
+        storing: isStoring => {
+          schedule.stores(series, isStoring)
+          if (isStoring) this.#wakeup.notify()
+        },
         app: inRegion(app, this.#regionOf(stream)(series)),
         fence: this.#context.fence(),
         stream,
@@ -251,7 +259,7 @@ export class Poller {
       this.#startDue()
       this.#gauge()
       const due = Math.min(
-        ...this.#schedules.values().map(schedule => schedule.next(this.#concurrencyOf(schedule))),
+        ...this.#schedules.values().map(schedule => schedule.next(this.#placesOf(schedule))),
       )
       const nap = health.state() === 'down' ? LONGEST_NAP_MS : Math.max(0, due - clock.monotonic())
       await this.#wakeup.wait(Math.min(nap, LONGEST_NAP_MS))

@@ -1,4 +1,4 @@
-import { nextSync } from '../../planning/cadence.ts'
+import { nextFeed, nextSync } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
@@ -39,6 +39,8 @@ export class Rescheduler {
   readonly #poller: Plans
   /** Of each region. */
   readonly #absences: ReadonlyMap<string, Absences>
+  /** How often in a row each feed told nothing. */
+  readonly #quietFeeds = new Map<string, number>()
 
   constructor(context: PollerContext, rooms: Rooms, poller: Plans) {
     this.#context = context
@@ -145,10 +147,15 @@ export class Rescheduler {
   }
 
   /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */
-  #afterWhole({ kind, name }: CursorStream, series: string, { end }: SyncResult): number {
+  #afterWhole({ kind, name }: CursorStream, series: string, { end, hints }: SyncResult): number {
     const { feedGaps } = this.#poller
+    const cadence = this.#rooms.settings(name)
     if (kind === 'feed') feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
-    return end === 'more' ? 0 : this.#rooms.settings(name).activeEvery
+    if (end === 'more') return 0
+    if (kind !== 'feed') return cadence.activeEvery
+    const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1
+    this.#quietFeeds.set(series, quiet)
+    return nextFeed(cadence, quiet)
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */
@@ -195,7 +202,8 @@ export class Rescheduler {
     if (stream.isParent && !undecided) this.#letOthersIn(name)
     if (end === 'more') return 0
     const cadence = this.#rooms.settings(stream.name)
-    const state = { quiet: memory.quiet, endedAt: room.life?.endedAt }
+    const news = stream.isParent ? 'log' : stream.isAnnounced ? 'told' : 'untold'
+    const state = { quiet: memory.quiet, endedAt: room.life?.endedAt, news } as const
     const next = nextSync(cadence, state, { news: fresh > 0, unfinished }, clock.now(), random.next())
     if (next.kind === 'sync') {
       memory.quiet = next.quiet
@@ -216,7 +224,7 @@ export class Rescheduler {
     room.verifiedAt = clock.monotonic()
     for (const stream of this.#rooms.streams) {
       if (stream === this.#rooms.parent) continue
-      const isNew = !room.series.has(stream)
+      const isNew = !room.series[stream]
       const memory = this.#rooms.seriesOf(room, stream)
       if (!isNew && !memory.held) continue
       memory.held = false

@@ -38,7 +38,8 @@ export interface RoomMemory {
   /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
   readonly from: 'store' | 'hint' | 'name'
   readonly whereabouts: Whereabouts
-  readonly series: Map<StreamName, SeriesMemory>
+  /** An object, since there are many rooms: a Map takes several times as much. */
+  readonly series: Partial<Record<StreamName, SeriesMemory>>
 }
 
 /** A sync that a hint asks for. */
@@ -68,7 +69,8 @@ export class Rooms {
   readonly #most: number
   readonly #parent: StreamName | undefined
   readonly #streams: readonly StreamName[]
-  readonly #unannounced: ReadonlySet<StreamName>
+  /** Streams of which hints say when there is something new; of the others every sign of life does in a class. */
+  readonly #announced: ReadonlySet<StreamName>
   #isCrowded = false
   readonly #rooms = new Map<string, RoomMemory>()
   /** When rooms were last met that are not followed, on the monotonic clock, ms; the latest at the end. */
@@ -81,7 +83,8 @@ export class Rooms {
     this.#most = settings.mostRooms
     const ofRooms = streams.filter(isOfRooms)
     this.#parent = ofRooms.find(({ isParent }) => isParent)?.name
-    this.#unannounced = new Set(ofRooms.filter(each => each.isUnannounced).map(({ name }) => name))
+    const announced = ofRooms.filter(each => each.isAnnounced || each.isParent)
+    this.#announced = new Set(announced.map(({ name }) => name))
     const others = ofRooms.map(({ name }) => name).filter(name => name !== this.#parent)
     this.#streams = this.#parent ? [this.#parent, ...others] : []
   }
@@ -135,7 +138,7 @@ export class Rooms {
       verifiedAt: undefined,
       from,
       whereabouts: new Whereabouts(this.#app),
-      series: new Map(),
+      series: {},
     }
     this.#rooms.set(room, made)
     return made
@@ -207,12 +210,13 @@ export class Rooms {
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
+    const isOn = room.life?.endedAt === undefined
     const concerned = this.#streams.filter(
-      stream => stream !== from && (all || names(hint, stream) || this.#unannounced.has(stream)),
+      stream => stream !== from && (all || names(hint, stream) || (isOn && !this.#announced.has(stream))),
     )
     return concerned.map(stream => {
       const change = stream === this.#parent ? hint.change : 'news'
-      const within = hintedDelay(this.settings(stream), change, room.series.has(stream) ? 'known' : 'new')
+      const within = hintedDelay(this.settings(stream), change, room.series[stream] ? 'known' : 'new')
       Object.assign(this.seriesOf(room, stream), { quiet: 0, closed: false })
       return { stream, within }
     })
@@ -220,16 +224,14 @@ export class Rooms {
 
   /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */
   seriesOf({ series }: RoomMemory, stream: StreamName): SeriesMemory {
-    const known = series.get(stream)
-    if (known) return known
-    const made: SeriesMemory = { quiet: series.get(this.parent)?.quiet ?? 0, closed: false, held: false }
-    series.set(stream, made)
-    return made
+    const quiet = series[this.parent]?.quiet ?? 0
+    series[stream] ??= { quiet, closed: false, held: false }
+    return series[stream]
   }
 
   /** Whether every other stream of the room has had its last sync. */
   haveOthersClosed({ series }: RoomMemory): boolean {
-    return [...series].every(([stream, memory]) => stream === this.#parent || memory.closed)
+    return this.#streams.every(stream => stream === this.#parent || series[stream]?.closed !== false)
   }
 
   settings(stream: StreamName): StreamSettings {

@@ -17,8 +17,10 @@ export interface StreamSchedule {
   readonly scheduleDebounced: (series: string, gap: number) => void
   /** Plans a sync at once, unless one is under way. */
   readonly scheduleIfIdle: (series: string) => void
-  /** Begins the sync that is due first where fewer than `concurrency` are under way; undefined when there is none. */
-  readonly take: (concurrency: number) => string | undefined
+  /** Begins the sync that is due first where there is a place for it; undefined when there is none. */
+  readonly take: (places: Places) => string | undefined
+  /** A page of the series is being stored from now on, and its place is free for another sync; or is so no more. */
+  readonly stores: (series: string, isStoring: boolean) => void
   /** Ends a sync; `within` ms the next one is due, unless something asked for an earlier one meanwhile. */
   readonly end: (series: string, within: number | undefined) => void
   /** Whether the series is neither under sync nor due. */
@@ -26,7 +28,7 @@ export interface StreamSchedule {
   /** Nothing is planned for the series any more. */
   readonly drop: (series: string) => void
   /** When a sync is due and has a free place, on the monotonic clock, ms; Infinity without one. */
-  readonly next: (concurrency: number) => number
+  readonly next: (places: Places) => number
   /** How many series are due and wait for a place, and how late the first of them is, ms. */
   readonly lateness: () => { readonly series: number; readonly lateBy: number }
   /** Counts one more failed sync in a row, and answers how many there were. */
@@ -36,17 +38,31 @@ export interface StreamSchedule {
   readonly asked: (series: string) => Set<string | null>
 }
 
+/** How many syncs of a stream may be under way at one time, in each region. */
+export interface Places {
+  /** Those that ask. */
+  readonly asking: number
+  /** Those whose page is being stored meanwhile. */
+  readonly storing: number
+}
+
 /** What is asked in one region; what waits there takes nothing from the others. */
 interface Place {
   readonly delayQueue: DelayQueue<string>
-  /** How many syncs are under way. */
+  /** How many syncs are under way, and of how many of these a page is being stored. */
   syncs: number
+  storing: number
 }
 
 interface Underway {
   readonly place: Place
   /** When the series is due again by what was heard meanwhile. */
   again: number
+  isStoring: boolean
+}
+
+function hasRoom({ syncs, storing }: Place, most: Places): boolean {
+  return syncs - storing < most.asking && syncs < most.asking + most.storing
 }
 
 /** `regionOf`: where a series is asked for by now. */
@@ -71,7 +87,7 @@ export function createStreamSchedule(
 
   function placeOf(series: string): Place {
     const region = regionOf(series)
-    const known = places.get(region) ?? { delayQueue: createDelayQueue(), syncs: 0 }
+    const known = places.get(region) ?? { delayQueue: createDelayQueue(), syncs: 0, storing: 0 }
     places.set(region, known)
     return known
   }
@@ -99,8 +115,8 @@ export function createStreamSchedule(
   }
 
   /** Where a sync may begin whose turn it is, and where one will be due. */
-  function firstFree(concurrency: number): Place | undefined {
-    const free = [...places.values()].filter(({ syncs }) => syncs < concurrency)
+  function firstFree(room: Places): Place | undefined {
+    const free = [...places.values()].filter(place => hasRoom(place, room))
     return free.sort((a, b) => (a.delayQueue.next() ?? Infinity) - (b.delayQueue.next() ?? Infinity))[0]
   }
 
@@ -119,13 +135,19 @@ export function createStreamSchedule(
     scheduleIfIdle: series => {
       if (!syncing.has(series)) plan(series, clock.monotonic())
     },
-    take: concurrency => {
-      const place = firstFree(concurrency)
+    take: free => {
+      const place = firstFree(free)
       const series = place?.delayQueue.take(clock.monotonic())
       if (!place || series === undefined) return undefined
       place.syncs += 1
-      syncing.set(series, { place, again: Infinity })
+      syncing.set(series, { place, again: Infinity, isStoring: false })
       return series
+    },
+    stores: (series, isStoring) => {
+      const sync = syncing.get(series)
+      if (!sync || sync.isStoring === isStoring) return
+      sync.isStoring = isStoring
+      sync.place.storing += isStoring ? 1 : -1
     },
     end: (series, within) => {
       const sync = syncing.get(series)
@@ -144,7 +166,7 @@ export function createStreamSchedule(
       debounced.delete(series)
       readings.delete(series)
     },
-    next: concurrency => firstFree(concurrency)?.delayQueue.next() ?? Infinity,
+    next: free => firstFree(free)?.delayQueue.next() ?? Infinity,
     lateness: () => {
       const now = clock.monotonic()
       const series = agendas().reduce((sum, delayQueue) => sum + delayQueue.countDue(now), 0)

@@ -15,11 +15,13 @@ export function inRegion(app: AppSettings, region: string): AppSettings {
   return there ? { ...app, region, limits: { ...app.limits, ...there.limits } } : app
 }
 
+const none: readonly never[] = []
+
 /** Where one room is looked for: no feed tells of every room, and a room may be made anew in another region. */
 export class Whereabouts {
-  readonly #regions: readonly string[]
-  /** Regions that do not know the room. */
-  readonly #gone = new Set<string>()
+  readonly #regions: NonNullable<AppSettings['regions']>
+  /** Regions that do not know the room. There are many rooms, and nearly always none of these. */
+  #gone: readonly string[] = none
   #region: string
   /** Where it was found last. */
   #home: string | undefined
@@ -28,8 +30,8 @@ export class Whereabouts {
   #rumour: string | undefined
   #hasFollowed = false
 
-  constructor({ region, regions = [] }: AppSettings) {
-    this.#regions = regions.map(({ name }) => name)
+  constructor({ region, regions = none }: AppSettings) {
+    this.#regions = regions
     this.#region = region
   }
 
@@ -44,14 +46,14 @@ export class Whereabouts {
 
   /** Somewhere else it is not known any more: here it may be another room. */
   get hasMoved(): boolean {
-    return this.#gone.size > 0 || this.#hasFollowed
+    return this.#gone.length > 0 || this.#hasFollowed
   }
 
   /** The feed of the region, or the database, names the room; a log that is being read there is not left for it. */
   named(region: string): void {
-    if (!this.#regions.includes(region)) return
-    this.#gone.delete(region)
-    if (!this.#isFound || this.#gone.has(this.#region)) this.#settle(region)
+    if (!this.#regions.some(({ name }) => name === region)) return
+    this.#gone = this.#gone.filter(each => each !== region)
+    if (!this.#isFound || this.#gone.includes(this.#region)) this.#settle(region)
     else if (region !== this.#region) this.#rumour = region
   }
 
@@ -65,7 +67,7 @@ export class Whereabouts {
 
   /** Its log was read there. */
   found(region: string): void {
-    this.#gone.clear()
+    this.#gone = none
     this.#hasFollowed = false
     this.#settle(region)
   }
@@ -89,17 +91,17 @@ export class Whereabouts {
 
   /** The region does not know the room. Answers whether another one may. */
   isElsewhere(region: string): boolean {
-    this.#gone.add(region)
+    if (!this.#gone.includes(region)) this.#gone = [...this.#gone, region]
     if (region !== this.#region) return true
     this.#isFound = false
     return this.#turn()
   }
 
   #turn(): boolean {
-    const at = this.#regions.indexOf(this.#region)
+    const at = this.#regions.findIndex(({ name }) => name === this.#region)
     const inTurn = [...this.#regions.slice(at + 1), ...this.#regions.slice(0, at)]
-    const next = inTurn.find(region => !this.#gone.has(region))
-    this.#region = next ?? this.#region
+    const next = inTurn.find(({ name }) => !this.#gone.includes(name))
+    this.#region = next?.name ?? this.#region
     return next !== undefined
   }
 }

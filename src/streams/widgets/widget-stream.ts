@@ -27,7 +27,6 @@ export function widgetStream<T>(
     scope: 'room',
     needs: ['room-events'],
     ...roomCadence('15s'),
-    isUnannounced: true,
     configured: ({ widgetPath }) =>
       widgetPath === 'without-region' ? stream : { ...stream, operation: withRegion(named.operation) },
     request: cursor => (cursor === null ? {} : { nextId: cursor }),

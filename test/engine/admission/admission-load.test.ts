@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Admission, type Attempt, type Sent } from '../../../src/engine/admission/admission.ts'
-import { createLoad } from '../../../src/engine/admission/load.ts'
+import { type AnswerRoom, createLoad, MOST_ROOM } from '../../../src/engine/admission/load.ts'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { requestLine } from '../../../src/provider/operation.ts'
@@ -9,11 +9,15 @@ import { createHarness, fence, minute, second } from '../harness.ts'
 
 const counted: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrency: 8, counted: 'ledger' }
 
+const kibibyte = 1_024
+
+const roomForTwo: AnswerRoom = { heavy: 105 * kibibyte, light: 15 * kibibyte }
+
 /** Room for two answers, beside what light ones have for themselves. */
-function crowded() {
+function crowded(room = roomForTwo, size = 50 * kibibyte) {
   const harness = createHarness([])
-  harness.transport.size = 50
-  const admission = new Admission({ ...harness, load: createLoad(120) }, 30 * second)
+  harness.transport.size = size
+  const admission = new Admission({ ...harness, load: createLoad(room) }, 30 * second)
   const controller = new AbortController()
   const request = requestLine(feed.operation, { region: 'ap', appId: 'a1' })
   const sent: Sent[] = []
@@ -66,4 +70,27 @@ it('what waited for room until it is too late is planned anew, and never debited
   await late
   expect(sent).toEqual([{ outcome: 'late' }])
   expect(ledger.taken).toHaveLength(2)
+})
+
+describe('what is fetched and not yet committed', () => {
+  const perApp = (app: number): GroupLimit => ({ ...counted, scope: `${app}`, counted: 'process' })
+
+  it.each([
+    ['10,000 apps, and little of each', 10_000, 50, MOST_ROOM.light / (4 * kibibyte)],
+    ['1,000 apps, with pages of events', 1_000, 27 * kibibyte, MOST_ROOM.light / (27 * kibibyte)],
+    ['1,000 apps, with large pages', 1_000, 900 * kibibyte, MOST_ROOM.heavy / (900 * kibibyte)],
+    ['the largest body of all', 2, 16_384 * kibibyte, 1],
+  ])('has its bound whatever comes: %s', async (_, apps, size, most) => {
+    const { clock, transport, send, release } = crowded(MOST_ROOM, size)
+    // The first ones tell how much an answer weighs.
+    void send({ limit: perApp(0) })
+    await clock.advance(second)
+    release()
+    transport.asked.length = 0
+    for (let app = 1; app <= apps; app++) void send({ app: `a${app}`, limit: perApp(app) })
+    await clock.advance(second)
+    expect(transport.asked.length).toBeLessThanOrEqual(most)
+    expect(transport.asked.length).toBeGreaterThanOrEqual(Math.floor(most / 2))
+    expect(transport.asked.length).toBeGreaterThan(0)
+  })
 })

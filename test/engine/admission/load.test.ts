@@ -6,7 +6,7 @@ const kibibyte = 1_024
 
 /** A load of one mebibyte in which answers named by their weight in KiB have been seen before. */
 async function loaded(...weights: readonly number[]) {
-  const load = createLoad(1_024 * kibibyte)
+  const load = createLoad({ heavy: 896 * kibibyte, light: 128 * kibibyte })
   for (const weight of weights) {
     const share = await load.take(`${weight}`, never)
     share!.weigh(weight * kibibyte)

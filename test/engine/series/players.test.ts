@@ -52,7 +52,7 @@ function started(others: readonly ('app-events' | 'room-events')[] = []) {
   ]
   const settings = settingsOf(apps)
   const ownership = {
-    claim: async () => [0, 1, 2, 3].map(shard => ({ ...fence, shard })),
+    claim: async () => ({ fences: [0, 1, 2, 3].map(shard => ({ ...fence, shard })), surplus: [] }),
     release: async () => {},
   }
   const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog, players] })

@@ -7,6 +7,25 @@ import { hour, minute, second } from '../harness.ts'
 import { startApp } from '../start-app.ts'
 
 describe('what is synced when', () => {
+  it('the feed of a silent app ever later, and at its usual pace from the first event on', async () => {
+    const { clock, transport, stop } = startApp([], [feed, roomLog], {}, [], { idleEvery: 40 * second })
+    const begins = 5 * minute
+    transport.answers = ({ operation, at }) =>
+      operation === 'appEvents' && at >= begins && at < begins + minute
+        ? { items: [{ id: at, hint: news('r1', 'news', at) }] }
+        : { items: [] }
+    await clock.advance(8 * minute)
+    const times = transport.of('appEvents').map(({ at }) => at)
+    const between = (from: number, to: number) =>
+      times.flatMap((at, n) => (at >= from && at < to && n > 0 ? [at - times[n - 1]!] : []))
+    expect(between(0, 2 * minute)).toEqual([20, 40, 40].map(each => each * second))
+    const first = times.find(at => at >= begins)!
+    expect(first - begins).toBeLessThanOrEqual(40 * second)
+    expect(Math.max(...between(first + 1, begins + minute))).toBe(10 * second)
+    expect(between(begins + 2 * minute + 30 * second, 8 * minute).at(-1)).toBe(40 * second)
+    await stop()
+  })
+
   it('a hint of the feed makes an unknown room synced at once', async () => {
     const { clock, transport, stop } = startApp()
     transport.answers = ({ operation, at }) =>
