@@ -2,6 +2,7 @@ import type { Region } from '../provider/classroom/fields.ts'
 import { mapValues } from '../settings/leaf.ts'
 import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
+import { tables } from '../tables/index.ts'
 import { defaultLimits, type GroupLimit, type GroupLimits } from './limits.ts'
 import type { Path } from './problem.ts'
 import type { Settings } from './schema.ts'
@@ -10,10 +11,12 @@ import { defaultDatabaseUrl } from './sections.ts'
 import { type Environment, substitute } from './syntax.ts'
 
 /** The configuration as the program uses it: checked, complete, all durations in milliseconds. */
-export interface Config extends Pick<Settings, 'http' | 'notifications' | 'log' | 'schedule' | 'retention'> {
+export interface Config extends Pick<Settings, 'http' | 'notifications' | 'log' | 'schedule' | 'store'> {
   readonly database: DatabaseConfig
   readonly provider: ProviderConfig
   readonly apps: readonly AppConfig[]
+  /** How long rows are kept, ms: by table, of classrooms and calls altogether. */
+  readonly retention: Readonly<Record<string, number | 'forever'>>
   /** The streams that it may speak of. */
   readonly streams: Streams
   /** What should be mended but does not prevent a start; one line each, fit for people. */
@@ -55,10 +58,10 @@ export function resolveConfig(
   collector: SecretCollector,
   env: Environment,
 ): Omit<Config, 'warnings'> {
-  const { database, provider, http, notifications, log, schedule, retention } = settings
+  const { database, provider, http, notifications, log, schedule, retention, store } = settings
   const defaults = mapValues(streams, ({ settings }): object => settings.parse({}))
   return {
-    ...{ http, notifications, log, schedule, retention },
+    ...{ http, notifications, log, schedule, store, retention: byTable(retention) },
     database: databaseConfig(database, collector, env),
     provider: {
       classroom: provider.classroom,
@@ -83,6 +86,14 @@ export function resolveConfig(
     }),
     streams,
   }
+}
+
+function byTable({ classroom, calls, players, notifications, deadLetters, ...kept }: Settings['retention']) {
+  const partitioned = tables.flatMap(({ name, partitioned }) =>
+    partitioned ? [[name.slice(name.indexOf('.') + 1), kept[partitioned.keptAs]] as const] : [],
+  )
+  const aging = { dead_letter: deadLetters, notification: notifications, cloud_player_change: players }
+  return { ...Object.fromEntries(partitioned), ...aging, classroom, calls }
 }
 
 function databaseConfig(

@@ -6,7 +6,7 @@ import { count, identifier, oneOf, oneOrMoreOf, text } from '../settings/values.
 import { layerOf } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
 import { limitLayer } from './limits.ts'
-import { database, http, log, notifications, retention, schedule } from './sections.ts'
+import { database, http, log, notifications, retention, schedule, store } from './sections.ts'
 import { provider } from './services.ts'
 import { givenOnce, secretCommand, secretOrFile } from './values.ts'
 
@@ -121,7 +121,10 @@ export function configSchema(streams: Streams = shipped) {
     limits: limitLayer(streams).prefault({}).describe('How fast the provider may be asked, by limit group.'),
     retention: retention
       .prefault({})
-      .describe('How long rows are kept, by table; tables that are not named here are kept for ever.'),
+      .describe('How long rows are kept; what is not named here is kept for ever.'),
+    store: store
+      .prefault({})
+      .describe('What is kept of people in classrooms; raw events and dead letters are no exception.'),
     apps: appsOf(streams).describe('The projects that are drained.'),
   })
 }

@@ -1,6 +1,5 @@
 import { section } from '../settings/leaf.ts'
 import { count, duration, oneOf, text } from '../settings/values.ts'
-import { tables } from '../tables/index.ts'
 import { usualListen } from './listen.ts'
 import { cron, listen, path, retentionTime, secret, secretFile } from './values.ts'
 
@@ -53,6 +52,11 @@ export const http = section({
   listen: listen()
     .prefault(usualListen)
     .describe('Where /metrics, /healthz, /readyz and /status are served. A container needs 0.0.0.0:9464.'),
+  accessFile: path()
+    .optional()
+    .describe(
+      'File with the one user who may see the page, /status and /metrics, as `penstock password` prints it; left out, everyone may. Probes and notifications ask for none.',
+    ),
 })
 
 export const notifications = section({
@@ -75,25 +79,35 @@ export const schedule = section({
     .describe('When counts are refreshed and old bookkeeping is removed, as a cron expression in UTC.'),
 })
 
-const partitioned = Object.fromEntries(
-  tables.flatMap(({ name, partitioned }) => {
-    if (!partitioned) return []
-    const kept = retentionTime().prefault(partitioned.keptFor).describe(`How long rows of ${name} are kept.`)
-    return [[name.slice(name.indexOf('.') + 1), kept] as const]
-  }),
-)
+const onOrOff = ['on', 'off'] as const
 
-/** Only tables that grow without end are ever emptied. */
-export const retention = section(
-  {
-    ...partitioned,
-    dead_letter: retentionTime()
-      .prefault('90d')
-      .describe('How long rows of ingest.dead_letter are kept after they last came.'),
-    notification: retentionTime().prefault('90d').describe('How long rows of players.notification are kept.'),
-    cloud_player_change: retentionTime()
-      .prefault('400d')
-      .describe('How long rows of players.cloud_player_change are kept.'),
-  },
-  { noun: 'table' },
-)
+export const store = section({
+  chat: oneOf(onOrOff)
+    .prefault('on')
+    .describe('The text of chat messages. Off, it is never written: who wrote and when stays.'),
+  names: oneOf(onOrOff)
+    .prefault('on')
+    .describe('Names of people in classrooms. Off, they are never written: IDs stay.'),
+})
+
+export const retention = section({
+  classroom: retentionTime()
+    .prefault('400d')
+    .describe(
+      'What happened in classrooms, raw events and chat included, after the last sign of life of the room. The room itself stays.',
+    ),
+  calls: retentionTime()
+    .prefault('400d')
+    .describe('Who was in a call, and how well they heard and saw. The call itself stays.'),
+  samples: retentionTime()
+    .prefault('90d')
+    .describe('Every single value that was measured in calls (analytics.session_series).'),
+  realtime: retentionTime()
+    .prefault('400d')
+    .describe('Values of 20 seconds (analytics.usage_realtime, analytics.quality_realtime).'),
+  players: retentionTime().prefault('400d').describe('How the status of cloud players changed.'),
+  notifications: retentionTime().prefault('90d').describe('What the provider told of players by itself.'),
+  deadLetters: retentionTime()
+    .prefault('90d')
+    .describe('Bytes that could not be used, after they last came (ingest.dead_letter).'),
+})

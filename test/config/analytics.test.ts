@@ -95,12 +95,14 @@ describe('streams of call analytics', () => {
 
   it('keep their rows as long as the file says, or for ever', () => {
     expect(retention).toEqual({
-      session_metric: 30 * 86_400_000,
-      usage_realtime: 400 * 86_400_000,
+      session_series: 30 * 86_400_000,
+      usage_realtime: 'forever',
       quality_realtime: 'forever',
       dead_letter: 90 * 86_400_000,
       notification: 90 * 86_400_000,
       cloud_player_change: 400 * 86_400_000,
+      classroom: 400 * 86_400_000,
+      calls: 400 * 86_400_000,
     })
   })
 })
