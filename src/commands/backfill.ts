@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { systemClock } from '../clock/system.ts'
 import { streamsOn, whyOff, whyUnreachable } from '../config/availability.ts'
 import type { AppConfig, Config } from '../config/config.ts'
@@ -7,15 +8,16 @@ import { createRangeRules } from '../engine/ranges/range-rules.ts'
 import { formatDuration } from '../planning/forecast-format.ts'
 import type { Range } from '../planning/ranges.ts'
 import { frameOf, longestWindow } from '../planning/windows.ts'
-import { markRoom, markWanted } from '../postgres/backfill.ts'
+import { markRoom, markWanted, readMarkedRoom, readWanted } from '../postgres/backfill.ts'
 import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
 import { type Streams, streams } from '../streams/index.ts'
 import { isOfRooms, type StreamName } from '../streams/stream.ts'
 import { appSettings } from './app-settings.ts'
 import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
-import { CommandError, exitUsage } from './cli/exit.ts'
-import { countText, printLines } from './cli/output.ts'
+import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
+import { countText, leftLine, printLines } from './cli/output.ts'
+import { openScreen } from './demo/screen.ts'
 import { withDatabase } from './wiring/database.ts'
 
 export interface BackfillOptions {
@@ -27,14 +29,24 @@ export interface BackfillOptions {
   /** Unix seconds. */
   readonly from?: number
   readonly to?: number
+  /** Goes on until the running daemon has fetched it. */
+  readonly watch?: boolean
 }
 
 /** Marks a room, or a range of time, to be fetched once more. */
-export async function backfill({ config, app, room, stream, from, to }: BackfillOptions): Promise<void> {
-  if (room !== undefined) return await backfillRoom({ config, app, room })
+export async function backfill({
+  config,
+  app,
+  room,
+  stream,
+  from,
+  to,
+  watch,
+}: BackfillOptions): Promise<void> {
+  if (room !== undefined) return await backfillRoom({ config, app, room, watch })
   if (stream === undefined || from === undefined || to === undefined)
     throw new CommandError('give --stream, --from and --to, or --room', exitUsage)
-  await backfillRange({ config, app, stream, from, to })
+  await backfillRange({ config, app, stream, from, to, watch })
 }
 
 /** The daemon must not be asked for what it would not do. */
@@ -42,6 +54,7 @@ async function backfillRoom(options: {
   readonly config: string
   readonly app: string
   readonly room: string
+  readonly watch: boolean | undefined
 }): Promise<void> {
   const parsed = roomUuid.safeParse(options.room)
   if (!parsed.success) throw new CommandError(`--room ${parsed.error.issues[0]!.message}`, exitUsage)
@@ -58,12 +71,35 @@ async function backfillRoom(options: {
   await withDatabase(config, {}, pool => markRoom(pool, room))
   printLines([`marked: room ${room.room} of app ${app.id}, ${streams.length} streams`])
   printLines(['the running daemon sees it within a minute and reads the room from its beginning'])
+  if (options.watch) await untilFetched(config, pool => readMarkedRoom(pool, room))
+}
+
+/** Draws how much is left until nothing is, or until it is told to stop; the daemon goes on all the same. */
+async function untilFetched(config: Config, read: (pool: pg.Pool) => Promise<number>): Promise<void> {
+  const ended = new AbortController()
+  void untilToldToStop(ended.signal).then(() => ended.abort())
+  const screen = openScreen('text')
+  const begun = systemClock.monotonic()
+  await withDatabase(config, {}, async pool => {
+    let most = 0
+    for (;;) {
+      const left = await read(pool)
+      most = Math.max(most, left)
+      if (left === 0) break
+      screen.progress(leftLine(left, most, systemClock.monotonic() - begun))
+      await systemClock.sleep(screen.every, ended.signal)
+      if (ended.signal.aborted) return
+    }
+    screen.say('all of it was fetched')
+  })
+  ended.abort()
 }
 
 interface RangeOptions extends Range {
   readonly config: string
   readonly stream: StreamName
   readonly app: string
+  readonly watch: boolean | undefined
 }
 
 /**
@@ -93,6 +129,8 @@ async function backfillRange(options: RangeOptions): Promise<void> {
   if (config.streams[stream]!.kind === 'substream')
     tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
   else tellWindows(`${stream} of app ${app.id}`, marked, limits)
+  const { from, to } = options
+  if (options.watch) await untilFetched(config, pool => readWanted(pool, { app: app.id, stream, from, to }))
 }
 
 /** Series whose values stand for the same time, and what of the range can be had of them. */

@@ -6,12 +6,13 @@ import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
-import { printLines } from './cli/output.ts'
+import { leftLine, printLines } from './cli/output.ts'
 import {
   head,
   type LogFile,
   openLogFile,
   openScreen,
+  progressColour,
   progressLine,
   type Screen,
   summaryLines,
@@ -81,7 +82,10 @@ export async function demo(options: DemoOptions): Promise<void> {
   })
   stack.defer(() => pool.end())
 
-  for (const line of head({ ...wordsOf(options), url: daemon.url, databaseUrl, logPath: log.path }))
+  for (const line of head({
+    ...{ ...wordsOf(options), url: daemon.url },
+    ...{ databaseUrl, dataDir: options.dataDir, logPath: log.path },
+  }))
     screen.say(line)
   const ended = new AbortController()
   if (options.for !== undefined) void systemClock.sleep(options.for, ended.signal).then(() => timeUp.abort())
@@ -185,9 +189,12 @@ async function tellProgress(scene: Scene & { readonly daemon: Daemon; readonly s
       last = { rows: figures.rows, at }
       const lag = await judge.readLag(pool, world, recently(world))
       const { violations } = world.sandbox.status()
-      screen.progress(progressLine(figures, { rowsPerSecond, lag, violations }))
+      screen.progress(
+        progressLine(figures, { rowsPerSecond, lag, violations }),
+        progressColour(figures, violations),
+      )
     } catch {
-      screen.progress('the daemon or its database does not answer; see the log')
+      screen.progress('the daemon or its database does not answer; see the log', 'red')
     }
   }
 }
@@ -215,12 +222,18 @@ async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
     return judge.addDifferences(await compare(), players)
   }
   let difference: Difference = await check()
-  let giveUp = systemClock.monotonic() + timeoutMs
+  const [most, begun] = [difference.lost, systemClock.monotonic()]
+  let giveUp = begun + timeoutMs
+  let told = begun
   while (difference.lost > 0 && systemClock.monotonic() < giveUp && !outputLost.aborted) {
     await systemClock.sleep(250)
     const { lost } = difference
     difference = await check()
-    if (difference.lost < lost) giveUp = systemClock.monotonic() + timeoutMs
+    const now = systemClock.monotonic()
+    if (difference.lost < lost) giveUp = now + timeoutMs
+    if (now - told < screen.every) continue
+    told = now
+    screen.progress(leftLine(difference.lost, most, now - begun))
   }
   const lag = await judge.readLag(pool, world, origin)
   const { requests, violations } = sandbox.status()

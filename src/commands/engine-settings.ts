@@ -7,9 +7,8 @@ import { livePlaces } from './forecast/outlook.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */
 export const shards = 64
-/** How long a shard stays ours without a renewal, and how often it is renewed, ms. */
-export const ownershipTtl = 12_000
-const renewEvery = 3_000
+/** How often ownership is renewed, ms: what another process gives back waits no longer. */
+const renewEvery = 1_000
 /** A stopping daemon waits this long for the pages in hand, ms. */
 const drainDeadline = 8_000
 

@@ -6,6 +6,7 @@ import { findingsOf, formatDuration, formatShare } from '../planning/forecast-fo
 import { CommandError } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { type Outlook, outlooksOf } from './forecast/outlook.ts'
+import { storageRows } from './forecast/storage.ts'
 import { mixedPlans } from './wiring/counters.ts'
 
 interface ForecastOptions {
@@ -72,10 +73,10 @@ function forecastJson(config: Config, outlooks: readonly Outlook[]) {
     ok: !outlooks.some(isLosing),
     off: offTexts(config),
     mixed: mixedPlans(config),
-    forecasts: outlooks.map(({ apps, groups, losses }) => ({
+    forecasts: outlooks.map(({ apps, groups, losses, storage }) => ({
       apps: apps.map(({ id }) => id),
       plan: apps[0]!.plan,
-      losses,
+      ...{ losses, storage },
       groups: groups.map(group => ({ ...group, findings: findingsOf(group) })),
     })),
   }
@@ -83,8 +84,10 @@ function forecastJson(config: Config, outlooks: readonly Outlook[]) {
 
 const header = ['stream', 'series', 'needed a day', 'allowed', 'asked every', 'stored within', 'lost']
 
+const storageHeader = ['table', 'rows a day', 'size a day', 'kept for', 'in all']
+
 /** The forecast for people. */
-export function forecastLines({ apps, groups, losses }: Outlook): readonly string[] {
+export function forecastLines({ apps, groups, losses, storage }: Outlook): readonly string[] {
   const { plan } = apps[0]!
   if (groups.length === 0)
     return [`${appsText(apps.map(({ id }) => id))}, plan ${plan}: no stream of call analytics is on`]
@@ -94,6 +97,8 @@ export function forecastLines({ apps, groups, losses }: Outlook): readonly strin
     ...textTable(header, groups.flatMap(groupRows)),
     '',
     ...groups.flatMap(remarks),
+    '',
+    ...textTable(storageHeader, storageRows(storage)),
     ...(accepted.length > 0 ? [`Accepted by acceptLoss: ${accepted.join(', ')}.`] : []),
   ]
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../clock/system.ts'
-import { loadListen } from '../config/listen.ts'
+import { type Listen, loadListen } from '../config/listen.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 
 interface HealthcheckOptions {
@@ -57,6 +57,11 @@ async function listeningAddress(path: string): Promise<string> {
   if (listen.port === 0) {
     throw new CommandError('http.listen has port 0, so nobody knows where the daemon answers: give it a port')
   }
+  return addressOf(listen)
+}
+
+/** Where what listens there is reached from the same machine. */
+export function addressOf(listen: Listen): string {
   const host = anyAddress[listen.host] ?? listen.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }
@@ -64,7 +69,8 @@ async function listeningAddress(path: string): Promise<string> {
 /** What listens on all addresses is asked on the loopback one. */
 const anyAddress: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-async function ask(address: string): Promise<string> {
+/** The body of an answer of 200. Throws CommandError for any other, and where none comes in time. */
+export async function ask(address: string): Promise<string> {
   const answered = new AbortController()
   const tooLong = new AbortController()
   void systemClock.sleep(timeout, answered.signal).then(() => tooLong.abort())

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { offTexts } from '../config/availability.ts'
 import { loadConfig } from '../config/load.ts'
@@ -9,13 +10,17 @@ import { migrateUp } from '../postgres/migrate.ts'
 import { isAnyShardOwned } from '../postgres/ownership.ts'
 import { createNotificationStore } from '../postgres/players.ts'
 import { readStatus } from '../postgres/status.ts'
+import { readTimelines } from '../postgres/timeline.ts'
 import { cloudPlayers } from '../streams/cloud-players.ts'
+import { type Access, readAccess } from '../telemetry/access.ts'
 import { startHeartbeat } from '../telemetry/event-loop.ts'
-import type { FlushableLog } from '../telemetry/log.ts'
+import type { FlushableLog, LogLevel } from '../telemetry/log.ts'
 import { type Notifications, startNotifications } from '../telemetry/notifications.ts'
+import { createPage } from '../telemetry/page/page.ts'
+import type { ProcessStatus } from '../telemetry/process-status.ts'
 import { startServer } from '../telemetry/server.ts'
-import { createStatus } from '../telemetry/status.ts'
-import { type Ending, untilToldToStop } from './cli/exit.ts'
+import { createStatus, type Status, watchVerdict } from '../telemetry/status.ts'
+import { CommandError, type Ending, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
 import { Endpoints } from './wiring/endpoints.ts'
@@ -34,14 +39,25 @@ export async function run({ config: path }: { readonly config: string }): Promis
   const database = await openDatabase(config, 'refuse')
   try {
     if (database.isEmbedded) await migrateUp({ url: database.url })
-    const away = database.isEmbedded ? undefined : await assertMigrated(database.url)
+    const away = database.isEmbedded ? undefined : await assertMigrated(database.url, config.database.role)
     const daemon = await startDaemon({ config, databaseUrl: database.url })
     if (away) daemon.log.warn('waiting for the database', { reason: away })
+    followLevel(daemon.log, config.log.level)
     for (const warning of [...config.warnings, ...forecastWarnings(config)]) daemon.log.warn(warning)
     await daemon.stop(await stopped)
   } finally {
     await database.stop()
   }
+}
+
+/** SIGUSR2 has everything logged, and once more what the configuration says. */
+function followLevel(log: FlushableLog, configured: LogLevel): void {
+  let level = configured
+  process.on('SIGUSR2', () => {
+    level = level === 'debug' && configured !== 'debug' ? configured : 'debug'
+    log.setLevel(level)
+    log.warn('the log level was changed', { to: level })
+  })
 }
 
 /** Connects everything to everything and begins to drain. Rejects when the endpoints cannot be served. */
@@ -68,6 +84,9 @@ export class Daemon {
   readonly #heartbeat: ReturnType<typeof startHeartbeat>
   /** Takes what the provider tells of cloud players; undefined where no app has a secret for it. */
   readonly notifications: Notifications | undefined
+  readonly #startedAt: string
+  readonly #status: () => Promise<Status>
+  readonly #watching = new AbortController()
   #url = ''
   #isDraining = false
   #stopping: Promise<void> | undefined
@@ -76,7 +95,12 @@ export class Daemon {
     const { config, log, meter } = parts
     this.#parts = parts
     this.log = log
+    this.#startedAt = new Date(parts.clock.now()).toISOString()
     this.#heartbeat = startHeartbeat(parts.clock)
+    this.#status = createStatus({
+      ...{ clock: parts.clock, log, own: () => this.#own() },
+      read: () => readStatus(parts.readings),
+    })
     this.notifications = notificationsOf(parts)
     this.#endpoints = new Endpoints(config, log, section => meter.connectionRefused(section))
   }
@@ -84,6 +108,11 @@ export class Daemon {
   /** Address of the endpoints. */
   get url(): string {
     return this.#url
+  }
+
+  /** All metrics, as /metrics shows them. */
+  scrape(): Promise<string> {
+    return this.#parts.meter.scrape()
   }
 
   /** Gives everything back where the endpoints cannot be served. */
@@ -97,6 +126,7 @@ export class Daemon {
           startNotifications(notifications, listening),
         ))
       this.#url = await this.#serveHttp()
+      this.#watchVerdict()
       for (const text of offTexts(config)) log.info('streams are off', { reason: text })
       log.info('draining', {
         ...{ url: this.#url, apps: config.apps.length, version },
@@ -114,18 +144,42 @@ export class Daemon {
     return this.#stopping
   }
 
-  #serveHttp(): Promise<string> {
-    const { log, meter, engine, pool, readings } = this.#parts
-    const status = createStatus({
-      ...{ clock: this.#parts.clock, log, own: () => ({ version, ...engine.owned() }) },
-      read: () => readStatus(readings),
-    })
+  async #serveHttp(): Promise<string> {
+    const { config, clock, log, meter, pool, readings, streams } = this.#parts
+    const status = this.#status
+    const page = createPage({ clock, log, status, streams, readTimelines: () => readTimelines(readings) })
+    const access = await accessOf(config.http.accessFile)
     const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
-    return this.#endpoints.serve('http', listening => startServer({ ...listening, meter, health, status }))
+    return await this.#endpoints.serve('http', listening =>
+      startServer({ ...listening, meter, health, status, page, access }),
+    )
+  }
+
+  #watchVerdict(): void {
+    const { clock, log, meter } = this.#parts
+    void watchVerdict({
+      ...{ clock, log, status: this.#status, signal: this.#watching.signal },
+      told: state => meter.verdict(state),
+    })
+  }
+
+  /** What this process knows without asking the database. */
+  #own() {
+    const { config, engine, meter, owner } = this.#parts
+    const owned = engine.owned()
+    const process: ProcessStatus = {
+      ...{ owner, startedAt: this.#startedAt, isDraining: this.#isDraining, apps: owned.apps },
+      acceptedLosses: config.apps.flatMap(({ id, acceptLoss }) =>
+        acceptLoss.map(stream => ({ app: id, stream })),
+      ),
+      ...meter.reading(owned.apps),
+    }
+    return { version, ...owned, process }
   }
 
   async #stop(why: Ending | undefined): Promise<void> {
     this.#isDraining = true
+    this.#watching.abort()
     this.log.info('stopping: pages in hand are finished first', why && { why })
     await this.#release()
     this.log.info('stopped')
@@ -142,6 +196,17 @@ export class Daemon {
     meter.close()
     await this.#endpoints.close()
   }
+}
+
+/** Who may see page, status and metrics. Throws CommandError where the file does not say. */
+async function accessOf(file: string | undefined): Promise<Access | undefined> {
+  if (file === undefined) return undefined
+  const line = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CommandError(`http.accessFile cannot be read (${error.code ?? 'unknown'})`)
+  })
+  const access = readAccess(line)
+  if (!access) throw new CommandError('http.accessFile does not hold a line that `penstock password` prints')
+  return access
 }
 
 /** What answers POST /notifications; undefined where no app has a secret for them. */

@@ -29,6 +29,38 @@ export async function markWanted(pool: pg.Pool, wanted: Wanted): Promise<number>
   return row!.marked
 }
 
+const unread = `select (
+    select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0) from ingest.progress p,
+      unnest(p.wanted * tstzmultirange(tstzrange(to_timestamp($3::double precision), to_timestamp($4::double precision)))) r
+    where p.app_id = $2 and p.stream = $1 and p.closed_at is null)::float8
+  + (select count(*) from ingest.work_item w join analytics.call c on c.app_id = w.app_id and c.call_id = w.item
+     where w.app_id = $2 and w.stream = $1 and w.state = 'pending'
+       and c.created_at >= to_timestamp($3::double precision) and c.created_at < to_timestamp($4::double precision)) as left`
+
+/** What of a range is marked and not fetched yet: seconds over all series, or items. Throws StoreUnavailable. */
+export async function readWanted(
+  pool: pg.Pool,
+  { app, stream, from, to }: Omit<Wanted, 'series'>,
+): Promise<number> {
+  const [row] = await query<{ left: number }>(pool, { text: unread, values: [stream, app, from, to] })
+  return Number(row!.left)
+}
+
+/** How many of a room's streams are marked and not read from the beginning yet. Throws StoreUnavailable. */
+export async function readMarkedRoom(
+  pool: pg.Pool,
+  {
+    app,
+    room,
+    streams,
+  }: { readonly app: string; readonly room: string; readonly streams: readonly string[] },
+): Promise<number> {
+  const text = `select count(*)::int as left from ingest.progress
+    where app_id = $1 and series = $2 and stream = any ($3) and wanted <> '{}'`
+  const [row] = await query<{ left: number }>(pool, { text, values: [app, encodeText(room), streams] })
+  return row!.left
+}
+
 const marking = statement(
   'mark_room',
   `insert into ingest.progress as p (app_id, stream, series, wanted)

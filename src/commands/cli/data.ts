@@ -6,8 +6,10 @@ import { configOption, timeOption } from './options.ts'
 export function addData(program: Command): void {
   addMigrate(program)
   addReadings(program)
+  addSql(program)
   addBackfill(program)
   addReplay(program)
+  addForget(program)
   addApi(program)
 }
 
@@ -37,14 +39,20 @@ Examples:
 function addReadings(program: Command): void {
   program
     .command('status')
-    .description('the backlog, how late it is, gaps and dead letters; from the database')
+    .description('how it goes: the verdict, the backlog, how late it is, gaps and dead letters')
     .addOption(configOption())
     .option('--json', 'print JSON')
+    .option('--watch', 'go on: draw it anew on a terminal, else print the verdict whenever its state changes')
+    .option('--check', 'print the verdict alone; end with 1 when it is behind, losing or stopped')
     .addHelpText(
       'after',
       `
+Reads the database, and asks the daemon at http.listen what it sees by itself; either is enough.
+
 Examples:
   penstock status --config penstock.yaml
+  penstock status --config penstock.yaml --check
+  penstock status --config penstock.yaml --watch
   penstock status --config penstock.yaml --json | jq '.gaps'`,
     )
     .action(async options => (await import('../status.ts')).status(options))
@@ -70,6 +78,30 @@ Examples:
     .action(async options => (await import('../audit.ts')).audit(options))
 }
 
+function addSql(program: Command): void {
+  program
+    .command('sql')
+    .description('runs a query, or opens a prompt; needs no psql, and changes nothing unless --write says so')
+    .argument('[query]', 'what to ask; statements are typed, or come on standard input, without it')
+    .addOption(configOption())
+    .option('--demo', 'ask the database of the demo, whether or not it runs')
+    .option('--data-dir <folder>', 'where the Postgres of the demo lives', '.penstock')
+    .option('--url <address>', 'ask another database')
+    .option('--write', "let it write, with the rights of the daemon's role")
+    .option('--json', 'print rows as JSON')
+    .addHelpText(
+      'after',
+      `
+Asks as a member of penstock_read where the login may, and in read-only transactions.
+
+Examples:
+  penstock sql --demo "select * from classroom.class limit 5"
+  penstock sql --config penstock.yaml "select * from ingest.complete_day where day = current_date - 1"
+  penstock sql --config penstock.yaml < questions.sql`,
+    )
+    .action(async (query, options) => (await import('../sql.ts')).sql(query, options))
+}
+
 function addBackfill(program: Command): void {
   program
     .command('backfill')
@@ -85,6 +117,7 @@ function addBackfill(program: Command): void {
         ...['stream', 'from', 'to'],
       ]),
     )
+    .option('--watch', 'go on until the daemon has fetched it, and draw how much is left')
     .addOption(configOption())
     .addHelpText(
       'after',
@@ -140,6 +173,36 @@ Examples:
   penstock replay --config penstock.yaml --dead-letters`,
     )
     .action(async options => (await import('../replay.ts')).replay(options))
+}
+
+function addForget(program: Command): void {
+  program
+    .command('forget')
+    .description(
+      'replaces a person everywhere by a pseudonym, also in what comes later; lists the rows first',
+    )
+    .requiredOption('--app <id>', 'App ID of the project')
+    .option('--user <id>', 'user_uuid of classrooms')
+    .option('--uid <id>', 'user ID of calls')
+    .option('--room <uuid>', 'everyone who was in a room, and what they wrote there')
+    .addOption(configOption())
+    .option('--write', 'do it; without it the rows are counted alone')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Takes the ID, the name, and what the person wrote in chats out of every table, raw events and dead letters included. Rows,
+keys, sequences, digests and counts stay, so nothing becomes incomplete. A keyed hash in ingest.forgotten has the daemon mask
+the same ID in whatever is read later. It cannot be undone, and may be run again at any time.
+An ID of calls is another than that of classrooms: forget both. Backups of the database know what they know.
+
+Examples:
+  penstock forget --app 0a1b2c --user 4f7a          how many rows tell of this user?
+  penstock forget --app 0a1b2c --user 4f7a --write
+  penstock forget --app 0a1b2c --uid 1204 --write
+  penstock forget --app 0a1b2c --room algebra-7b --write`,
+    )
+    .action(async options => (await import('../forget.ts')).forget(options))
 }
 
 /** Each operation has parameters of its own: the command reads its words by itself. */

@@ -3,6 +3,38 @@ export function printLines(lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${line}\n`)
 }
 
+const barLength = 20
+
+/** A share of 0 to 1 as a bar. */
+export function bar(share: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * barLength)
+  return '#'.repeat(full) + '.'.repeat(barLength - full)
+}
+
+/** Colours of a terminal, as like those of the status page as it has them. */
+const colours = { green: '1;32', blue: '1;34', yellow: '1;33', magenta: '1;35', red: '1;31' } as const
+export type Colour = keyof typeof colours
+
+export function paint(colour: Colour, text: string, colourful: boolean): string {
+  return colourful ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text
+}
+
+/** Only where a person looks, and has not said otherwise (no-color.org). */
+export function isColourful(output: { readonly isTTY?: boolean } = process.stdout): boolean {
+  return output.isTTY === true && !process.env.NO_COLOR
+}
+
+/**
+ * Tells of what is left how much was done and how long the rest takes at the pace so far; `elapsed` in ms since `most`
+ * was left.
+ */
+export function leftLine(left: number, most: number, elapsed: number): string {
+  const done = most - left
+  const seconds = Math.ceil((elapsed * left) / Math.max(done, 1) / 1_000)
+  const about = done > 0 ? `, about ${seconds} s` : ''
+  return `${bar(most > 0 ? done / most : 1)}  ${countText(left)} left${about}`
+}
+
 type Cell = string | number | null | undefined
 
 const numberFormat = new Intl.NumberFormat('en-US')

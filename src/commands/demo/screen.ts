@@ -2,14 +2,14 @@ import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Figures, Summary } from '../../../sandbox/src/index.ts'
 import { CommandError } from '../cli/exit.ts'
-import { countText, textTable } from '../cli/output.ts'
+import { type Colour, countText, isColourful, paint, textTable } from '../cli/output.ts'
 
 /** Where a demo tells how it goes. */
 export interface Screen {
   /** A line that stays. */
   readonly say: (line: string) => void
-  /** How it goes now: replaces the last such line on a terminal. */
-  readonly progress: (line: string) => void
+  /** How it goes now: replaces the last such line on a terminal, in a colour. */
+  readonly progress: (line: string, colour?: Colour) => void
   /** How often progress is worth telling, ms. */
   readonly every: number
 }
@@ -33,7 +33,7 @@ const eraseLine = '\r\u001b[2K'
 function screenOn(output: Output): Screen {
   if (!output.isTTY) {
     const say = (line: string) => void output.write(`${line}\n`)
-    return { say, progress: say, every: 2_000 }
+    return { say, progress: line => say(line), every: 2_000 }
   }
   let open = false
   return {
@@ -41,9 +41,10 @@ function screenOn(output: Output): Screen {
       output.write(`${open ? eraseLine : ''}${line}\n`)
       open = false
     },
-    progress: line => {
+    progress: (line, colour = 'blue') => {
       // A line that wraps cannot be replaced.
-      output.write(`${eraseLine}${line.slice(0, (output.columns ?? 80) - 1)}`)
+      const fitting = line.slice(0, (output.columns ?? 80) - 1)
+      output.write(`${eraseLine}${paint(colour, fitting, isColourful(output))}`)
       open = true
     },
     every: 500,
@@ -55,11 +56,13 @@ export function head(running: {
   readonly classes: string
   readonly url: string
   readonly databaseUrl: string
+  readonly dataDir: string
   readonly logPath: string
   /** When it ends, as a sentence. */
   readonly ends: string
 }): readonly string[] {
-  const { url, databaseUrl, logPath } = running
+  const { url, databaseUrl, dataDir, logPath } = running
+  const elsewhere = dataDir === '.penstock' ? '' : ` --data-dir ${dataDir}`
   return [
     '',
     running.classes,
@@ -67,6 +70,7 @@ export function head(running: {
     `  page     ${url}/`,
     `  status   ${url}/status`,
     `  metrics  ${url}/metrics`,
+    `  sql      npx penstock sql --demo${elsewhere}`,
     `  psql     psql ${databaseUrl}`,
     `  log      ${logPath}`,
     '',
@@ -99,6 +103,12 @@ export function progressLine(
   const counts = [roomsOpen, roomsEnded, gaps, deadLetters, beside.violations].map(countText)
   const cells = [countText(Math.round(beside.rowsPerSecond)), countText(rows), lag, ...counts]
   return columns.map(([, width], column) => cells[column]!.padStart(width)).join('')
+}
+
+/** What a look at the line should find first: a rule that was broken, then what is missing. */
+export function progressColour({ gaps, deadLetters }: Figures, violations: number): Colour {
+  if (violations > 0) return 'red'
+  return gaps > 0 || deadLetters > 0 ? 'yellow' : 'green'
 }
 
 /** The end of a demo, for people. */

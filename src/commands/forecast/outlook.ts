@@ -5,6 +5,7 @@ import type { AppSettings } from '../../engine/settings.ts'
 import { forecastGroup, type GroupForecast } from '../../planning/forecast.ts'
 import type { GroupFacts, GroupLimits, StreamFacts } from '../../planning/forecast-facts.ts'
 import { liveInWords } from '../../planning/forecast-format.ts'
+import type { StoredTable } from '../../planning/forecast-storage.ts'
 import { forecastLive } from '../../planning/live-channels.ts'
 import {
   type AnalyticsGroup,
@@ -17,6 +18,7 @@ import { mapValues } from '../../settings/leaf.ts'
 import type { Stream, WindowSettings, WindowStream } from '../../streams/stream.ts'
 import { appSettings, createFollowing } from '../app-settings.ts'
 import { analyticsScope, sharedRates } from '../wiring/counters.ts'
+import { storageOf } from './storage.ts'
 
 /** What becomes of apps that are alike in everything that the forecast reckons with. */
 export interface Outlook {
@@ -24,6 +26,8 @@ export interface Outlook {
   readonly groups: readonly GroupForecast[]
   /** Streams of which data would be lost, and how much of them. */
   readonly losses: readonly Loss[]
+  /** What comes into the tables of call analytics, of each of the apps. */
+  readonly storage: readonly StoredTable[]
 }
 
 export interface Loss {
@@ -38,14 +42,15 @@ export interface Loss {
 export function outlooksOf(config: Config): readonly Outlook[] {
   const alike = new Map<string, { readonly apps: AppConfig[]; readonly facts: readonly GroupFacts[] }>()
   for (const [app, facts] of factsOf(config)) {
-    const key = JSON.stringify([facts, app.plan, app.acceptLoss])
+    const key = JSON.stringify([facts, app.plan, app.acceptLoss, app.streams['call-metrics']])
     const known = alike.get(key)
     if (known) known.apps.push(app)
     else alike.set(key, { apps: [app], facts })
   }
   return [...alike.values()].map(({ apps, facts }) => {
     const groups = facts.map(forecastGroup)
-    return { apps, groups, losses: lossesOf(groups, apps[0]!) }
+    const storage = storageOf(config, apps[0]!, facts, groups)
+    return { apps, groups, losses: lossesOf(groups, apps[0]!), storage }
   })
 }
 

@@ -11,6 +11,7 @@ import {
   type StoredDeadLetter,
   storeDeadLetter,
 } from '../../postgres/dead-letters.ts'
+import { Masks } from '../../postgres/masks.ts'
 import { isOfRooms, type Stream } from '../../streams/stream.ts'
 import { isItem, isPage, LetterReader, partOf } from './letter-reader.ts'
 
@@ -39,6 +40,7 @@ type RebuildAll = () => Promise<ReadonlySet<string> | undefined>
 export class DeadLetterReplay {
   readonly #pool: pg.Pool
   readonly #reader: LetterReader
+  readonly #masks: Masks
   readonly #counts = { stored: 0, read: 0, asked: 0, unread: 0, gone: 0 }
   /** Letters that are stored raw now. */
   readonly #raw: string[] = []
@@ -48,6 +50,7 @@ export class DeadLetterReplay {
   constructor(pool: pg.Pool, config: Config) {
     this.#pool = pool
     this.#reader = new LetterReader(config)
+    this.#masks = new Masks(pool, config.store)
   }
 
   /** Tries the letters of some apps, or of one room of theirs. */
@@ -111,7 +114,8 @@ export class DeadLetterReplay {
     const writes = this.#reader.streamOf(letter)?.writes ?? []
     try {
       for (const { rows, hasPlace } of items) {
-        if (!(await storeDeadLetter(this.#pool, letter, { rows, writes }, hasPlace))) return false
+        const isStored = await storeDeadLetter(this.#pool, letter, { rows, writes }, hasPlace, this.#masks)
+        if (!isStored) return false
       }
       return true
     } catch (error) {
