@@ -35,7 +35,7 @@ afterAll(async () => {
 
 beforeEach(() =>
   pool.query(
-    'truncate ingest.debit, ingest.budget, ingest.ownership, ingest.lease, ingest.progress, ingest.work_item',
+    'truncate ingest.debit, ingest.budget, ingest.ownership, ingest.replica, ingest.progress, ingest.work_item',
   ),
 )
 
@@ -86,14 +86,14 @@ describe('check', () => {
 
   test('leaves no shard owned, so that a daemon may begin at once', async () => {
     await checked(await config())
-    const { rows } = await pool.query('select from ingest.lease where expires_at > ingest.clock()')
+    const { rows } = await pool.query(`select from ingest_jobs.job where state = 'active'`)
     expect(rows).toEqual([])
   })
 
   test('takes nothing away from the daemon that runs', async () => {
     await pool.query(
-      `with owned as (insert into ingest.ownership select shard, 'host/1/abc', 7 from generate_series(0, 63) shard returning shard)
-       insert into ingest.lease select shard, ingest.clock() + interval '1 hour' from owned`,
+      `with owned as (insert into ingest.ownership select shard, 'host/1/abc', 7 from generate_series(0, 63) shard)
+       insert into ingest.replica values ('host/1/abc', ingest.clock(), ingest.clock() + interval '1 hour', '{1}')`,
     )
     expect(await checked(await config())).toMatchObject({ code: 0, last: { result: 'ok' } })
     const { rows } = await pool.query('select distinct owner, epoch::int from ingest.ownership')

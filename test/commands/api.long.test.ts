@@ -175,14 +175,14 @@ describe('an answer', () => {
         settled: true,
       },
     ])
-    const owned = await pool.query('select from ingest.lease where expires_at > ingest.clock()')
+    const owned = await pool.query(`select from ingest_jobs.job where state = 'active'`)
     expect(owned.rows).toEqual([])
   })
 
   test('is asked for in the name of the daemon that runs', async () => {
     await pool.query(
-      `with owned as (insert into ingest.ownership select shard, 'host/1/abc', 7 from generate_series(0, 63) shard returning shard)
-       insert into ingest.lease select shard, ingest.clock() + interval '1 hour' from owned`,
+      `with owned as (insert into ingest.ownership select shard, 'host/1/abc', 7 from generate_series(0, 63) shard)
+       insert into ingest.replica values ('host/1/abc', ingest.clock(), ingest.clock() + interval '1 hour', '{1}')`,
     )
     expect((await stage.api(['players.listPlayers'])).code).toBe(0)
     const { rows } = await pool.query(

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { execute } from '../support/databases.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
-import { penstock } from './penstock.ts'
+import { launch, penstock } from './penstock.ts'
 
 let database: TestDatabase
 let sandbox: Sandbox
@@ -38,6 +38,7 @@ async function config(
   const { token = demoApp.token, url = provider.url, role = 'penstock_runtime', region = ['ap'] } = overrides
   const settings = {
     database: { url: database.url, role },
+    http: { listen: '127.0.0.1:0' },
     provider: { classroom: { url } },
     apps: [{ id: demoApp.id, region, plan: 'premium', classroom: { uid: demoApp.uid, token } }],
   }
@@ -122,6 +123,10 @@ test('status of a database that nobody has drained into says so', async () => {
   expect(stdout).toContain('no daemon runs on this database')
   for (const line of ['nothing has been drained yet', 'no gaps', 'no dead letters'])
     expect(stdout).toContain(line)
+  const verdict = 'STOPPED   No daemon drains this database; nothing was stored yet.'
+  expect(stdout.split('\n')[0]).toBe(verdict)
+  const check = await penstock(['status', '--check', '--config', await config()])
+  expect(check).toEqual({ code: 1, stdout: `${verdict}\n`, stderr: '' })
 })
 
 test('status shows what is owed, gaps, dead letters and who owns, as tables and as JSON', async () => {
@@ -133,7 +138,7 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
        values ('demo', 'room-events', 'algebra', 'sequence', 4, 5, 'room_forgotten', 'lost');
      insert into ingest.dead_letter (app_id, stream, series, reason, body) values ('demo', 'poll', 'algebra', 'malformed', '{');
      insert into ingest.ownership values (0, 'host/1/abc', 1);
-     insert into ingest.lease values (0, ingest.clock() + interval '1 hour')`,
+     insert into ingest.replica values ('host/1/abc', ingest.clock(), ingest.clock() + interval '1 hour', '{1}')`,
   )
   const path = await config()
   const { stdout } = await penstock(['status', '--config', path])
@@ -143,6 +148,11 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
   expect(stdout).toMatch(/^demo +poll +malformed +1 +\d{4}-/m)
   const { stdout: json } = await penstock(['status', '--config', path, '--json'])
   expect(JSON.parse(json)).toMatchObject({
+    verdict: {
+      state: 'losing',
+      sentence:
+        'Data was lost within the last 24 hours: 1 range of room-events (the provider forgot the room before it was read).',
+    },
     running: true,
     streams: [{ app: 'demo', stream: 'room-events', open: 1, backlog: 1 }],
     gaps: [{ state: 'lost', reason: 'room_forgotten', gaps: 1 }],
@@ -150,8 +160,33 @@ test('status shows what is owed, gaps, dead letters and who owns, as tables and 
   })
 })
 
+test('status --check is well while pages come', async () => {
+  await execute(
+    database.url,
+    `delete from ingest.gap; update ingest.progress set updated_at = ingest.clock() - interval '3 seconds'`,
+  )
+  const { code, stdout } = await penstock(['status', '--check', '--config', await config()])
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^WELL {6}Draining normally: last read \d+ s ago, nothing in the backlog is at risk\.\n$/,
+    ),
+  ])
+})
+
+test('status --watch prints the verdict where there is no terminal when its state changes, until it is stopped', async () => {
+  const watching = launch(['status', '--watch', '--config', await config()])
+  onTestFinished(() => void watching.process.kill('SIGKILL'))
+  await watching.line(/^\d{4}-\S+Z {2}WELL {6}Draining normally/)
+  await execute(database.url, 'delete from ingest.replica')
+  await watching.line(/^\d{4}-\S+Z {2}STOPPED {3}No daemon drains this database/)
+  watching.process.kill('SIGINT')
+  expect(await watching.ended).toBe(0)
+  expect(watching.lines).toHaveLength(2)
+})
+
 test('an empty database is refused by run, status and check, and prepared by migrate up', async () => {
-  await execute(database.url, 'drop schema classroom, analytics, players, ingest cascade')
+  await execute(database.url, 'drop schema classroom, analytics, players, ingest, ingest_jobs cascade')
   const path = await config()
   const run = await penstock(['run', '--config', path])
   expect(run.code).toBe(1)

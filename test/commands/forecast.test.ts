@@ -52,6 +52,17 @@ describe('a forecast', () => {
     expect(text).toContain('The cheapest change: ask for 12 series instead of 14.')
   })
 
+  it('tells how many rows and how much room a day takes, and what retention keeps of it', async () => {
+    const more = ', expect: { callsPerDay: 100, usersPerCall: 40, callMinutes: 30 }'
+    const streams = 'call-metrics: { mids: [20005, 20011] }'
+    const [outlook] = outlooksOf(await configOf(streams, [{ more }]))
+    const text = forecastLines(outlook!).join('\n')
+    expect(text).toMatch(/^call_session +4,000 +1.4 MB +ever +\d+ MB a year$/m)
+    expect(text).toMatch(/^session_series +8,000 +18 MB +90 days +1.6 GB$/m)
+    expect(text).toMatch(/^quality_realtime +21,600 +4.5 MB +400 days +1.8 GB$/m)
+    expect(text).toMatch(/^all +[\d,]+ +\d+ MB +\d.*GB, and .* a year$/m)
+  })
+
   it('finds nothing lost with the defaults, in any plan that has access', async () => {
     for (const plan of ['starter', 'standard', 'premium', 'enterprise']) {
       const [outlook] = outlooksOf(await configOf('', [{ plan }]))

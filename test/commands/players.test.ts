@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-beforeEach(() => pool.query('truncate ingest.debit, ingest.budget, ingest.ownership, ingest.lease'))
+beforeEach(() => pool.query('truncate ingest.debit, ingest.budget, ingest.ownership, ingest.replica'))
 
 async function config(app: object = {}, players: object = {}) {
   const path = join(folder, 'penstock.yaml')

@@ -10,7 +10,6 @@ import { mostArrivals, play } from './wire.ts'
 let db: TestStore
 beforeAll(async () => {
   db = await openStore()
-  await db.rows(`update ingest.lease set expires_at = '2040-01-01'`)
 })
 afterAll(() => db.close())
 beforeEach(async () => {

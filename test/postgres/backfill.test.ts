@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
-import { markWanted, type Wanted } from '../../src/postgres/backfill.ts'
+import { markRoom, markWanted, readMarkedRoom, readWanted, type Wanted } from '../../src/postgres/backfill.ts'
 import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
 import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
 import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
@@ -47,6 +47,22 @@ describe('a range that someone asks for once more', () => {
       },
     ])
     expect(await db.value(`select wanted::text from ingest.progress where series = 'former'`)).toBe('{}')
+  })
+
+  it('is told by how many seconds of it are left, over all series', async () => {
+    const left = (from: number, to: number) =>
+      readWanted(db.pool, { app, stream: 'quality-insight', from: at(from), to: at(to) })
+    expect([await left(100, 200), await left(150, 300), await left(-50, 10)]).toEqual([200, 100, 60])
+    expect(await left(1_000, 2_000)).toBe(0)
+  })
+
+  it('of a room is told by how many of its streams are left', async () => {
+    const room = { app, room: 'asked-again', streams: ['room-events', 'poll'] }
+    expect(await readMarkedRoom(db.pool, room)).toBe(0)
+    await markRoom(db.pool, room)
+    expect(await readMarkedRoom(db.pool, room)).toBe(2)
+    await db.rows(`update ingest.progress set wanted = '{}' where series = 'asked-again' and stream = 'poll'`)
+    expect(await readMarkedRoom(db.pool, room)).toBe(1)
   })
 
   it('does not disturb a page that is being read', async () => {

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { bar, isColourful, leftLine, paint } from '../../src/commands/cli/output.ts'
+import { progressColour } from '../../src/commands/demo/screen.ts'
+
+test('a bar is as full as the share, and never longer', () => {
+  expect([0, 0.5, 1, 1.7, -1].map(bar)).toEqual([
+    '....................',
+    '##########..........',
+    '####################',
+    '####################',
+    '....................',
+  ])
+})
+
+test('what is left is told with an estimate, once there is a pace to reckon with', () => {
+  expect(leftLine(4_000, 4_000, 500)).toBe('....................  4,000 left')
+  expect(leftLine(1_000, 4_000, 6_000)).toBe('###############.....  1,000 left, about 2 s')
+  expect(leftLine(0, 4_000, 6_000)).toBe('####################  0 left, about 0 s')
+  expect(leftLine(0, 0, 10)).toBe('####################  0 left')
+})
+
+test('colours are for a terminal alone, and for nobody who said otherwise', () => {
+  expect(isColourful({ isTTY: false })).toBe(false)
+  expect(isColourful({})).toBe(false)
+  expect(paint('green', 'well', true)).toBe('\u001b[1;32mwell\u001b[0m')
+  expect(paint('green', 'well', false)).toBe('well')
+})
+
+test('the line of the demo is red where a rule was broken, yellow where something is missing, else green', () => {
+  const figures = { rows: 1, roomsOpen: 1, roomsEnded: 0, gaps: 0, deadLetters: 0 }
+  expect(progressColour(figures, 0)).toBe('green')
+  expect(progressColour({ ...figures, gaps: 1 }, 0)).toBe('yellow')
+  expect(progressColour({ ...figures, deadLetters: 2 }, 0)).toBe('yellow')
+  expect(progressColour({ ...figures, gaps: 1 }, 1)).toBe('red')
+})
