@@ -4,20 +4,24 @@ import './commands/wiring/node-version.ts'
 import type { Client } from './client/client.ts'
 import type { Note } from './client/ports.ts'
 import { openConfigured } from './commands/wiring/client.ts'
+import type { ConfigInput } from './config/input.ts'
 import { loadConfig, readConfig } from './config/load.ts'
 import { assertSafeEnvironment } from './http/egress.ts'
 
+export { type Batch, readBatch } from './client/batches.ts'
 export type { Client } from './client/client.ts'
 export { CallError, type CallErrorKind } from './client/errors.ts'
 export type { Note } from './client/ports.ts'
 export type { Answer, AppClient, Arguments, CallOptions, Created } from './client/types.ts'
+export type { ConfigInput } from './config/input.ts'
+export { ConfigError, type Problem } from './config/problem.ts'
 export type { FailureKind, Trace } from './provider/errors.ts'
 export type { Operations } from './provider/index.ts'
 export { ParameterError } from './provider/operation.ts'
 
 export interface ClientOptions {
   /** Path of the configuration, or what would stand in it as an object. */
-  readonly config: string | object
+  readonly config: string | ConfigInput
   /** Hears what happens on the way to an answer, such as an attempt whose answer was lost. */
   readonly onNote?: (note: Note) => void
 }

@@ -4,8 +4,10 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
+import { clientKinds } from '../src/client/errors.ts'
 
 /** The package as somebody else installs it: packed, and unpacked into a folder of packages. */
 
@@ -35,6 +37,22 @@ beforeAll(async () => {
 })
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What the compiler says of a file beside the package, strictly and its types included. */
+function compile(file: string, way: 'nodenext' | 'bundler') {
+  const modules =
+    way === 'nodenext' ? ['--module', 'nodenext'] : ['--module', 'esnext', '--moduleResolution', way]
+  const types = ['--types', 'node', '--typeRoots', join(clone, 'node_modules/@types')]
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [
+      ...[join(clone, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2024'],
+      ...[...modules, ...types, file],
+    ],
+    { cwd: folder, encoding: 'utf8' },
+  )
+  return { status, stdout }
+}
 
 const here = { env: { PATH: process.env.PATH ?? '' } }
 
@@ -115,23 +133,28 @@ describe('the package', () => {
       export type Listed = Answer<Operations['players']['listPlayers']>
       export const all = [code, first, adopted, id, total_size, has_more, users]`,
     )
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [
-        ...[
-          join(clone, 'node_modules/typescript/bin/tsc'),
-          '--noEmit',
-          '--strict',
-          '--module',
-          'nodenext',
-          '--target',
-          'es2024',
-        ],
-        ...['--types', 'node', '--typeRoots', join(clone, 'node_modules/@types'), 'use.ts'],
-      ],
-      { cwd: folder, encoding: 'utf8' },
-    )
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+    expect(compile('use.ts', 'nodenext')).toEqual({ status: 0, stdout: '' })
+  })
+
+  test.each(['nodenext', 'bundler'] as const)(
+    'lets the sample of its document be compiled for %s',
+    async way => {
+      const page = await readFile('docs/library.md', 'utf8')
+      const [, sample] = /^```ts\n([\s\S]*?)^```$/m.exec(page)!
+      await writeFile(join(folder, 'sample.ts'), sample!)
+      expect(compile('sample.ts', way)).toEqual({ status: 0, stdout: '' })
+    },
+  )
+
+  test('tells in its document every kind of error that the contract does not', async () => {
+    const page = await readFile('docs/library.md', 'utf8')
+    expect(clientKinds.filter(kind => !page.includes(`\`${kind}\``))).toEqual([])
+    expect(page).toMatch(/ConfigError[\s\S]*ParameterError[\s\S]*CallError/)
+  })
+
+  test('is described so that every tool finds its files and types', async () => {
+    const { messages } = await publint({ pkgDir: installed, pack: false, strict: true })
+    expect(messages).toEqual([])
   })
 
   test('brings the program, which finds its files from there', async () => {

@@ -1,8 +1,8 @@
 import type { Fences } from '../../src/client/ports.ts'
+import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import type { Ledger, Reply, TakeResult, Transport } from '../../src/engine/ports.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import type { RequestLine } from '../../src/provider/operation.ts'
-import { createPlainQueue } from '../simulation/queue.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 export interface Sent {

@@ -7,9 +7,12 @@ import {
   type Arguments,
   CallError,
   type Client,
+  ConfigError,
+  type ConfigInput,
   type Operations,
   openClient,
   ParameterError,
+  readBatch,
 } from '../../src/index.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
@@ -28,7 +31,7 @@ beforeAll(async () => {
   provider = await listen(sandbox)
   const { id, uid, token, plan, rest } = demoApp
   const { url } = provider
-  const config = {
+  const config: ConfigInput = {
     database: { url: database.url },
     provider: { classroom: { url }, analytics: { url }, players: { url } },
     apps: [
@@ -52,6 +55,23 @@ describe('the library', () => {
     const { code } = await client.app('demo').classroom.setRoomState({ ...ofRoom(), state: 2 })
     expect(code).toBe(0)
     expect(sandbox.room('demo', ofRoom().roomUuid)!.state).toBe(2)
+  })
+
+  test('hands on fields that the contract does not name, and reads items whichever way they come', async () => {
+    const { roomUuid } = ofRoom()
+    const answer = await client.app('demo').classroom.roomEvents({ roomUuid })
+    const { items, nextId } = readBatch('roomEvents', answer)
+    expect(items.length).toBeGreaterThan(0)
+    expect(items[0]).toMatchObject({ cmd: expect.any(Number), sequence: expect.any(Number) })
+    const event = { cmd: 1, sequence: 1, of: 'tomorrow' }
+    const head = { code: 0, msg: 'ok', beside: true }
+    expect(readBatch('roomEvents', { ...head, data: [event], nextId: 'n' })).toEqual({
+      items: [event],
+      nextId: 'n',
+    })
+    const nested = { list: [event], nextId: null }
+    expect(readBatch('roomEvents', { ...head, data: nested })).toEqual({ items: [event] })
+    expect(nextId === undefined || typeof nextId === 'string').toBe(true)
   })
 
   test('searches calls', async () => {
@@ -122,8 +142,10 @@ describe('the library', () => {
   })
 
   test('refuses a wrong configuration', async () => {
-    await expect(openClient({ config: { apps: [] } })).rejects.toMatchObject({ name: 'ConfigError' })
-    await expect(openClient({ config: '/no/such/file' })).rejects.toMatchObject({ name: 'ConfigError' })
+    const error = await openClient({ config: { provider: {}, apps: [] } }).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect((error as ConfigError).problems.map(({ path }) => path.join('.'))).toContain('apps')
+    await expect(openClient({ config: '/no/such/file' })).rejects.toBeInstanceOf(ConfigError)
   })
 
   test('counts nothing that the provider would count otherwise', () => {
@@ -170,4 +192,40 @@ test('answers have the fields that the contract names, and no others', () => {
     string | null | undefined
   >()
   expectTypeOf<Answer<Operations['classroom']['roomEvents']>>().not.toHaveProperty('foo')
+})
+
+test('items of classrooms have the types of the contract', () => {
+  type Items<N extends Parameters<typeof readBatch>[0]> = ReturnType<typeof readBatch<N>>['items'][number]
+  expectTypeOf<Items<'roomEvents'>['cmd']>().toEqualTypeOf<number>()
+  expectTypeOf<Items<'recordings'>>().toHaveProperty('recordId')
+  expectTypeOf<Items<'resources'>>().toHaveProperty('resourceUuid')
+  expectTypeOf<Items<'poll'>>().toHaveProperty('operator')
+  expectTypeOf<Items<'poll'>>().not.toHaveProperty('foo')
+})
+
+test('a configuration as an object is typed: its keys, its words and its lists', () => {
+  const app = { id: 'a', region: 'ap', plan: 'premium', classroom: { uid: 'u', tokenFile: '/t' } } as const
+  const right: ConfigInput = {
+    database: { url: 'postgres://db/x', poolSize: 4, statementTimeout: '5s' },
+    provider: { analytics: { url: 'https://a.example.com', counters: 'app' } },
+    streams: { poll: 'off', 'realtime-quality': { channels: 'live' } },
+    retention: { session_series: '30d' },
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own language
+    log: { level: '${LEVEL:-info}' },
+    apps: [app, { ...app, region: ['ap', 'eu'] }],
+  }
+  expect(right.apps).toHaveLength(2)
+  const wrong: readonly ConfigInput[] = [
+    // @ts-expect-error there is no such plan
+    { provider: {}, apps: [{ ...app, plan: 'gold' }] },
+    // @ts-expect-error there is no such key
+    { provider: {}, apps: [], retentions: {} },
+    // @ts-expect-error there is no such service
+    { provider: { classrom: {} }, apps: [] },
+    // @ts-expect-error there is no such stream
+    { provider: {}, apps: [], streams: { callz: 'off' } },
+    // @ts-expect-error the provider must be told
+    { apps: [app] },
+  ]
+  expect(wrong).toHaveLength(5)
 })
