@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { jsonSchemaText } from '../src/config/reference.ts'
+import { helmValues } from './helm-readme.ts'
 
 /** A JSON schema of draft-07, as far as it is looked into here. */
 interface Schema {
@@ -21,7 +22,8 @@ type Schemas = Readonly<Record<string, Schema>>
 /** Schema of the values of helm/penstock, as the text of its file: the configuration's own schema, and the chart's. */
 export async function helmValuesSchemaText(): Promise<string> {
   const { $schema, title: _, ...config } = JSON.parse(jsonSchemaText()) as Schema
-  const known = valueSchemas(inCluster(config), await thresholdSchemas())
+  const comments = new Map((await helmValues()).map(({ key, comment }) => [key, comment]))
+  const known = described(valueSchemas(inCluster(config), await thresholdSchemas()), comments)
   const values = { $schema, title: 'Values of the chart penstock', ...object(known) }
   return `${JSON.stringify(values, undefined, 2).replace(/\[[^[\]{}]+\]/g, oneLine)}\n`
 }
@@ -45,76 +47,148 @@ function oneLine(list: string): string {
   return list.replace(/\n\s*/g, ' ').replace('[ ', '[').replace(' ]', ']')
 }
 
+/** Keys of the chart, each with those below it; null where anything may stand, or the configuration's own schema says it. */
+interface Keys {
+  readonly [key: string]: Keys | null
+}
+
+/** Templates that know which keys there are: a schema of JSON refuses an unknown one and cannot say what was meant. */
+export async function helmKeysText(): Promise<string> {
+  const config = JSON.parse(jsonSchemaText()) as Schema
+  const schemas = valueSchemas({}, await thresholdSchemas())
+  const define = (name: string, value: unknown) =>
+    `{{- define "penstock.${name}" -}}\n${JSON.stringify(value)}\n{{- end }}\n`
+  return `{{- /* Made by npm run generate; edit scripts/helm-values.ts instead. */}}
+
+${define('knownKeys', keysOf(schemas))}
+${define('configKeys', Object.keys(config.properties ?? {}))}`
+}
+
+function keysOf(schemas: Schemas): Keys {
+  const below = ({ properties }: Schema) => (properties ? keysOf(properties) : null)
+  return Object.fromEntries(Object.entries(schemas).map(([key, schema]) => [key, below(schema)]))
+}
+
+/** Schemas with what the comments in values.yaml say of their keys. */
+function described(schemas: Schemas, comments: ReadonlyMap<string, string>, path = ''): Schemas {
+  const entries = Object.entries(schemas).map(([key, schema]) => {
+    const description = comments.get(`${path}${key}`) ?? schema.description
+    const properties = key === 'config' ? undefined : schema.properties
+    return [
+      key,
+      {
+        ...(description !== undefined && { description }),
+        ...schema,
+        ...(properties && { properties: described(properties, comments, `${path}${key}.`) }),
+      },
+    ] as const
+  })
+  return Object.fromEntries(entries)
+}
+
 function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
   return {
-    replicas: { ...integer(0), description: 'Processes; one works, the others wait.' },
+    replicaCount: integer(0),
     image: object({
       repository: text({ minLength: 1 }),
       tag: text({ pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$' }),
       digest: text({ pattern: '^(sha256:[0-9a-f]{64})?$' }),
       pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
     }),
-    imagePullSecrets: listOf(object({ name: text({ minLength: 1 }) }, ['name'])),
+    imagePullSecrets: listOf({
+      ...object({ name: text({ minLength: 1 }) }, ['name']),
+      additionalProperties: false,
+    }),
     nameOverride: text(),
     fullnameOverride: text(),
-    existingSecret: {
-      ...text({ minLength: 1, pattern: objectName }),
-      description: 'Secret whose keys are the files in /run/secrets/penstock; it holds database-url.',
-    },
-    config: { ...config, description: 'The configuration of Penstock, without secrets.' },
-    env: listOf({ type: 'object', required: ['name'] }),
+    existingSecret: text({ minLength: 1, pattern: objectName }),
+    config,
+    extraEnv: listOf(named),
+    envFrom: objects,
+    extraVolumes: listOf(named),
+    extraVolumeMounts: listOf({ ...named, required: ['name', 'mountPath'] }),
+    initContainers: listOf(named),
+    extraContainers: listOf(named),
     migration: object({
       enabled: boolean,
-      existingSecret: {
-        ...text({ pattern: `^$|${objectName}` }),
-        description: 'Secret with the role that may change tables; existingSecret where it is empty.',
-      },
+      existingSecret: text({ pattern: `^$|${objectName}` }),
       key: text({ pattern: secretKey }),
-      files: {
-        ...listOf(text({ pattern: secretKey })),
-        description: 'More keys of that Secret which the migration sees as files, such as ca.crt.',
-      },
+      files: listOf(text({ pattern: secretKey })),
       activeDeadlineSeconds: integer(1),
     }),
     resources: object({ requests: map(quantity), limits: map(quantity) }),
-    securityContext: object({ runAsUser: integer(1), runAsGroup: integer(1), fsGroup: integer(1) }),
-    terminationGracePeriodSeconds: {
-      ...integer(15),
-      description: 'Longer than the pages in hand may take.',
-    },
-    pod: object({
+    podSecurityContext: object({ runAsUser: integer(1), runAsGroup: integer(1), fsGroup: integer(1) }),
+    serviceAccount: object({
+      create: boolean,
       annotations: map(text()),
-      labels: map(text()),
-      nodeSelector: map(text()),
-      tolerations: listOf({ type: 'object' }),
-      affinity: { type: 'object' },
-      topologySpreadConstraints: listOf({ type: 'object' }),
-      priorityClassName: text(),
-      serviceAccountName: text(),
+      name: text({ pattern: `^$|${objectName}` }),
     }),
+    terminationGracePeriodSeconds: integer(15),
+    podAnnotations: map(text()),
+    podLabels: map(text()),
+    nodeSelector: map(text()),
+    tolerations: objects,
+    affinity: { type: 'object' },
+    topologySpreadConstraints: objects,
+    priorityClassName: text(),
     service: object({ annotations: map(text()) }),
-    podDisruptionBudget: object({ enabled: boolean }),
+    ingress: {
+      ...object({
+        enabled: boolean,
+        className: text(),
+        annotations: map(text()),
+        hosts: listOf({
+          ...object(
+            {
+              host: text({ minLength: 1 }),
+              paths: listOf({
+                ...object(
+                  {
+                    path: text({ pattern: '^/' }),
+                    pathType: { enum: ['Exact', 'Prefix', 'ImplementationSpecific'] },
+                  },
+                  ['path'],
+                ),
+                additionalProperties: false,
+              }),
+            },
+            ['host'],
+          ),
+          additionalProperties: false,
+        }),
+        tls: objects,
+      }),
+      if: { properties: { enabled: { const: true } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { hosts: { minItems: 1 } } },
+    },
+    podDisruptionBudget: object({
+      enabled: boolean,
+      maxUnavailable: podsOrShare,
+      minAvailable: { ...podsOrShare, type: ['integer', 'string', 'null'] },
+    }),
     networkPolicy: object({
       enabled: boolean,
-      ingressFrom: listOf({ type: 'object' }),
-      notificationsFrom: listOf({ type: 'object' }),
-      postgres: object({ port: integer(1, 65_535), to: listOf({ type: 'object' }) }),
-      egress: listOf({ type: 'object' }),
+      ingressFrom: objects,
+      notificationsFrom: objects,
+      postgres: object({ port: integer(1, 65_535), to: objects }),
+      egress: objects,
     }),
     serviceMonitor: object({
       enabled: boolean,
+      namespace: text({ pattern: `^$|${objectName}` }),
       labels: map(text()),
-      interval: text({ pattern: '^[0-9]+(ms|s|m|h)$' }),
+      interval: text({ pattern: promDuration }),
+      scrapeTimeout: text({ pattern: promDuration }),
+      relabelings: objects,
+      metricRelabelings: objects,
     }),
     alerts: {
       ...object({
         enabled: boolean,
         labels: map(text()),
         thresholds: object(thresholds),
-        runbookPrefix: {
-          ...text({ pattern: '^(https?://.*/)?$' }),
-          description: 'Address of the folder that holds docs/runbook.md; alerts want one.',
-        },
+        runbookPrefix: text({ pattern: '^(https?://.*/)?$' }),
       }),
       if: { properties: { enabled: { const: false } } },
       else: { properties: { runbookPrefix: { minLength: 1 } } },
@@ -126,11 +200,18 @@ function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
 
 const boolean: Schema = { type: 'boolean' }
 const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'
+const promDuration = '^[0-9]+(ms|s|m|h)$'
 const secretKey = '^[-._a-zA-Z0-9]+$'
 const quantity: Schema = {
   type: ['string', 'number'],
   pattern: '^[0-9]+([.][0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$',
 }
+
+/** Something of Kubernetes' own: its schema says what else there is. */
+const named: Schema = { type: 'object', required: ['name'] }
+const objects: Schema = listOf({ type: 'object' })
+/** A number of pods, or a percentage. */
+const podsOrShare: Schema = { type: ['integer', 'string'], minimum: 0, pattern: '^[0-9]{1,3}%$' }
 
 function text(more: Schema = {}): Schema {
   return { type: 'string', ...more }
@@ -148,8 +229,9 @@ function map(values: Schema): Schema {
   return { type: 'object', additionalProperties: values }
 }
 
+/** Keys besides are refused by the chart itself, which says what was meant. */
 function object(properties: Schemas, required: readonly string[] = []): Schema {
-  return { type: 'object', properties, additionalProperties: false, ...(required.length > 0 && { required }) }
+  return { type: 'object', properties, ...(required.length > 0 && { required }) }
 }
 
 /**

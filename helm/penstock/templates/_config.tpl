@@ -20,10 +20,10 @@ anything of, and no credential of the provider is in reach.
 {{- /* A certification authority in a file of the Secret must be named for the migration too: it sees no other file. */}}
 {{- define "penstock.authorityOfMigration" -}}
 {{- $files := append .Values.migration.files "database-url" }}
-{{- range .Values.env }}
+{{- range .Values.extraEnv }}
 {{- $file := trimPrefix "/run/secrets/penstock/" (.value | default "") }}
 {{- if and (eq .name "NODE_EXTRA_CA_CERTS") (ne $file (.value | default "")) (not (has $file $files)) }}
-{{- fail (printf "env: NODE_EXTRA_CA_CERTS names %s, which the migration does not see: put %q into its Secret, and into migration.files" .value $file) }}
+{{- fail (printf "extraEnv: NODE_EXTRA_CA_CERTS names %s, which the migration does not see: put %q into its Secret, and into migration.files" .value $file) }}
 {{- end }}
 {{- end }}
 {{- end }}

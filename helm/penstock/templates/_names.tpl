@@ -11,6 +11,18 @@
 {{- .Values.fullnameOverride | default $full | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
+{{- /* The account of a component's pods; empty for that of the namespace. The migration runs before the daemon's is made. */}}
+{{- define "penstock.serviceAccountName" -}}
+{{- $component := index . 1 }}
+{{- with index . 0 }}
+{{- if not .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name }}
+{{- else }}
+{{- .Values.serviceAccount.name | default (include "penstock.fullname" .) }}{{ eq $component "migration" | ternary "-migration" "" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* What an object is selected by; these never change during the life of a release. */}}
 {{- define "penstock.releaseLabels" -}}
 app.kubernetes.io/name: {{ include "penstock.name" . }}

@@ -8,11 +8,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* Fields of a pod: who it is, and that it needs nothing of the cluster. */}}
+{{- /* Fields of a pod, for the context and its component: who it is, and that it needs nothing of the cluster. */}}
 {{- define "penstock.podFields" -}}
+{{- $component := index . 1 }}
+{{- with index . 0 -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
-{{- with .Values.pod.serviceAccountName }}
+{{- with include "penstock.serviceAccountName" (list . $component) }}
 serviceAccountName: {{ . }}
 {{- end }}
 {{- with .Values.imagePullSecrets }}
@@ -21,21 +23,26 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   runAsNonRoot: true
-  {{- with .Values.securityContext }}
+  {{- with .Values.podSecurityContext }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
   seccompProfile:
     type: RuntimeDefault
-{{- with .Values.pod.nodeSelector }}
+{{- with .Values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.pod.tolerations }}
+{{- with .Values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.pod.priorityClassName }}
+{{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -43,8 +50,12 @@ priorityClassName: {{ . }}
 {{- define "penstock.containerFields" -}}
 image: {{ include "penstock.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
-{{- with .Values.env }}
+{{- with .Values.extraEnv }}
 env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.envFrom }}
+envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 resources:
@@ -56,7 +67,7 @@ securityContext:
   readOnlyRootFilesystem: true
 {{- end }}
 
-{{- /* The two files of every pod, under the names "config" and "secrets". */}}
+{{- /* The two folders of every pod, under the names "config" and "secrets", and what the values add. */}}
 {{- define "penstock.volumeMounts" -}}
 - name: config
   mountPath: /etc/penstock
@@ -64,6 +75,9 @@ securityContext:
 - name: secrets
   mountPath: /run/secrets/penstock
   readOnly: true
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "penstock.volumes" -}}
@@ -73,6 +87,9 @@ securityContext:
 - name: secrets
   secret:
     secretName: {{ .Values.existingSecret }}
-    # For the group of securityContext.fsGroup, and nobody else.
+    # For the group of podSecurityContext.fsGroup, and nobody else.
     defaultMode: 0440
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
