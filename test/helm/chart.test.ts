@@ -35,11 +35,11 @@ describe('the files of the chart', () => {
   })
 
   test('its user is that of the image', () => {
-    const { securityContext } = parse(read('values.yaml'))
+    const { podSecurityContext } = parse(read('values.yaml'))
     const [uid, gid] = textOf(stageOf(readDockerfile(join(repository, 'Dockerfile')), 'daemon'), 'USER')
       .split(':')
       .map(Number)
-    expect(securityContext).toEqual({ runAsUser: uid, runAsGroup: gid, fsGroup: gid })
+    expect(podSecurityContext).toEqual({ runAsUser: uid, runAsGroup: gid, fsGroup: gid })
   })
 })
 
@@ -66,14 +66,16 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
   })
 
   test.each([
-    ['default', 7],
-    ['smallest', 7],
-    ['production', 11],
-    ['everything', 11 + readdirSync(join(chart, 'dashboards')).filter(name => name.endsWith('.json')).length],
+    ['default', 9],
+    ['smallest', 9],
+    ['production', 13],
+    ['everything', 14 + readdirSync(join(chart, 'dashboards')).filter(name => name.endsWith('.json')).length],
   ])('the values %s make all that they ask for', (set, count) => {
     const kinds = releases.get(set)!.objects.map(({ kind }) => kind)
     expect(kinds, kinds.join(', ')).toHaveLength(count)
-    const always = ['ConfigMap', 'Deployment', 'Job', 'Pod', 'PodDisruptionBudget', 'Service']
+    const always = [
+      ...['ConfigMap', 'Deployment', 'Job', 'Pod', 'PodDisruptionBudget', 'Service', 'ServiceAccount'],
+    ]
     expect(kinds).toEqual(expect.arrayContaining(always))
     const asked = ['NetworkPolicy', 'PrometheusRule', 'ServiceMonitor'].filter(kind => kinds.includes(kind))
     expect(asked).toHaveLength(['production', 'everything'].includes(set) ? 3 : 0)
@@ -180,12 +182,14 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
       const maps = release.objects
         .filter(({ kind }) => kind === 'ConfigMap')
         .map(({ metadata }) => metadata.name)
-      for (const [name, { containers, volumes = [] }] of podsOf(release)) {
-        const mounted = containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(mount => mount.name))
+      for (const [name, { containers, initContainers = [], volumes = [] }] of podsOf(release)) {
+        const mounted = [...containers, ...initContainers].flatMap(({ volumeMounts = [] }) =>
+          volumeMounts.map(mount => mount.name),
+        )
         expect(new Set(mounted), name).toEqual(new Set(volumes.map(volume => volume.name)))
         for (const { configMap, secret } of volumes) {
-          if (configMap) expect(maps, name).toContain(configMap.name)
-          else expect(secret?.secretName, name).toMatch(/^(penstock|drain)/)
+          if (configMap) expect([...maps, 'company-authorities'], name).toContain(configMap.name)
+          else if (secret) expect(secret.secretName, name).toMatch(/^(penstock|drain)/)
         }
       }
     }
@@ -201,7 +205,7 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     const before = checksum(releases.get('smallest')!)
     expect(before).toMatch(/^[0-9a-f]{64}$/)
     expect(checksum(render('smallest', { config: { log: { level: 'debug' } } }))).not.toBe(before)
-    expect(checksum(render('smallest', { replicas: 3 }))).toBe(before)
+    expect(checksum(render('smallest', { replicaCount: 3 }))).toBe(before)
   })
 
   test('the configuration is what the values say, and the daemon understands it', async () => {

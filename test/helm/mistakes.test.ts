@@ -14,9 +14,17 @@ const withApp = (more: object) => ({ config: { apps: [{ ...app, ...more }] } })
 const rest = { keyFile: '/run/secrets/penstock/key', secretFile: '/run/secrets/penstock/secret' }
 
 const mistakes: readonly Mistake[] = [
-  ['a key that there is not', { replica: 2 }, /additional properties 'replica' not allowed/],
-  ['a key of the configuration outside of it', { apps: [app] }, /additional properties 'apps' not allowed/],
-  ['fewer than no processes', { replicas: -1 }, /at '\/replicas': minimum: got -1, want 0/],
+  [
+    'a key that there is not',
+    { colour: 'red' },
+    /there is no value colour: README\.md of the chart lists them/,
+  ],
+  [
+    'a key of the configuration outside of it',
+    { apps: [app] },
+    /no value apps: it belongs to the configuration, as config\.apps/,
+  ],
+  ['fewer than no processes', { replicaCount: -1 }, /at '\/replicaCount': minimum: got -1, want 0/],
   ['no Secret', { existingSecret: '' }, /at '\/existingSecret': minLength: got 0, want 1/],
   [
     'a Secret with capitals',
@@ -35,8 +43,8 @@ const mistakes: readonly Mistake[] = [
   ],
   [
     'a certification authority that the migration would not see',
-    { env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/run/secrets/penstock/ca.crt' }] },
-    /env: NODE_EXTRA_CA_CERTS names \/run\/secrets\/penstock\/ca\.crt, .* put "ca\.crt" into its Secret, and into migration\.files/,
+    { extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/run/secrets/penstock/ca.crt' }] },
+    /extraEnv: NODE_EXTRA_CA_CERTS names \/run\/secrets\/penstock\/ca\.crt, .* put "ca\.crt" into its Secret, and into migration\.files/,
   ],
   [
     'a digest that is none',
@@ -65,15 +73,40 @@ const mistakes: readonly Mistake[] = [
   ],
   [
     'the user root',
-    { securityContext: { runAsUser: 0 } },
-    /at '\/securityContext\/runAsUser': minimum: got 0, want 1/,
+    { podSecurityContext: { runAsUser: 0 } },
+    /at '\/podSecurityContext\/runAsUser': minimum: got 0, want 1/,
   ],
   [
     'more rights',
-    { securityContext: { privileged: true } },
-    /at '\/securityContext': additional properties 'privileged' not allowed/,
+    { podSecurityContext: { privileged: true } },
+    /there is no value podSecurityContext\.privileged/,
   ],
-  ['a list of variables as a mapping', { env: { A: 'b' } }, /at '\/env': got object, want array/],
+  ['a list of variables as a mapping', { extraEnv: { A: 'b' } }, /at '\/extraEnv': got object, want array/],
+  ['an old key', { replicas: 2 }, /there is no value replicas: write replicaCount/],
+  ['an old mapping', { pod: { labels: {} } }, /there is no value pod: write podAnnotations, podLabels, /],
+  ['a key of other charts', { sidecars: [] }, /there is no value sidecars: write extraContainers/],
+  ['letters that changed places', { replicaCuont: 2 }, /no value replicaCuont: did you mean replicaCount\?/],
+  ['capitals', { podlabels: {} }, /there is no value podlabels: did you mean podLabels\?/],
+  [
+    'a letter too many, further down',
+    { serviceMonitor: { intervall: '15s' } },
+    /there is no value serviceMonitor\.intervall: did you mean serviceMonitor\.interval\?/,
+  ],
+  [
+    'an Ingress where no app takes notifications',
+    { ingress: { enabled: true, hosts: [{ host: 'a.example.com' }] } },
+    /ingress: .* once an app has notifications\.secretFile/,
+  ],
+  [
+    'an Ingress without a host',
+    { ingress: { enabled: true } },
+    /at '\/ingress\/hosts': minItems: got 0, want 1/,
+  ],
+  [
+    'a share of pods without its sign',
+    { podDisruptionBudget: { minAvailable: 'half' } },
+    /at '\/podDisruptionBudget\/minAvailable': 'half' does not match pattern/,
+  ],
   [
     'a word for yes',
     { networkPolicy: { enabled: 'yes' } },
@@ -92,7 +125,7 @@ const mistakes: readonly Mistake[] = [
   [
     'a threshold that there is not',
     { alerts: { thresholds: { lag: 3 } } },
-    /at '\/alerts\/thresholds': additional properties 'lag' not allowed/,
+    /there is no value alerts\.thresholds\.lag: did you mean alerts\.thresholds\.lag_seconds\?/,
   ],
   [
     'a threshold in words',

@@ -172,7 +172,7 @@ async function settle({ sandbox, origin }: World, { databaseUrl }: Trial) {
 }
 
 async function rowsOf({ databaseUrl }: Trial): Promise<Readonly<Record<string, number>>> {
-  const tables = ['classroom.room', 'classroom.room_event', 'analytics.call', 'analytics.session_metric']
+  const tables = ['classroom.room', 'classroom.room_event', 'analytics.call', 'analytics.session_series']
   const counts = tables.map(async table => {
     const [row] = await ask(databaseUrl, `select count(*)::int as count from ${table}`)
     return [table, Number(row!.count)] as const
