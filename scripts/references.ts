@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
+import { platforms } from '../embedded-postgres/src/platforms.ts'
 import { configReference, jsonSchemaText } from '../src/config/reference.ts'
 import { commitStatements } from '../src/postgres/commit/commit.ts'
+import { groupStatements } from '../src/postgres/commit/group-statements.ts'
+import type { Statement } from '../src/postgres/statement.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
 import type { Rate } from '../src/provider/limits.ts'
 import { playerGroups, playerRates } from '../src/provider/players/index.ts'
@@ -10,7 +13,8 @@ import { streams } from '../src/streams/index.ts'
 import { descriptions } from '../src/tables/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
 import { dashboardTexts } from './dashboards/index.ts'
-import { helmValuesSchemaText } from './helm-values.ts'
+import { helmReadmeText } from './helm-readme.ts'
+import { helmKeysText, helmValuesSchemaText } from './helm-values.ts'
 
 /** Every generated file of the repository, by its path. */
 export async function references(): Promise<Readonly<Record<string, string>>> {
@@ -18,12 +22,31 @@ export async function references(): Promise<Readonly<Record<string, string>>> {
     'config/penstock.schema.json': jsonSchemaText(),
     'docs/configuration.md': page('Configuration', configurationText()),
     'docs/metrics.md': page('Metrics', await metricsText()),
+    'docs/platforms.md': page('Platforms', platformsText()),
     'docs/streams.md': page('Streams', streamsText()),
     'docs/tables.md': page('Tables', await tablesText()),
     ...commitTexts(),
     ...dashboardTexts(),
+    'helm/penstock/README.md': await helmReadmeText(),
+    'helm/penstock/templates/_keys.tpl': await helmKeysText(),
     'helm/penstock/values.schema.json': await helmValuesSchemaText(),
   }
+}
+
+function platformsText(): string {
+  const rows = platforms.map(
+    ({ name, postgres, node, isTried }) =>
+      `| ${name} | \`${postgres}\` | \`${node}\` | ${isTried ? 'tests run there' : 'untried: the packages are there, and nobody has run it'} |`,
+  )
+  return `\`npm start\` and \`npm test\` need npm alone where npm has a Postgres and a Node for the machine:
+
+| machine | Postgres | Node | |
+|---|---|---|---|
+${rows.join('\n')}
+
+Anywhere else the program runs on Node 22.19 or newer with a Postgres of your own (\`database.url\`); the demo needs the
+embedded one. The image is for Linux. On macOS the Node of the package is somewhat older than on Linux; where another is
+installed, \`node src/main.ts demo\` uses that.`
 }
 
 function page(title: string, text: string): string {
@@ -103,17 +126,22 @@ function rateText({ requests, window }: Rate): string {
 
 /** The statements that commit a page of each stream, as Postgres is given them, with the names of their parameters. */
 function commitTexts(): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.values(streams).map(stream => {
-      const { whole, slice } = commitStatements(stream)
-      const texts = [whole, ...(slice ? [slice] : [])].map(({ name, text, order }) => {
-        const named = text.replace(/\$(\d+)/g, (_, place: string) => `:${order[Number(place) - 1]}`)
-        return `-- ${name}\n${named.trim()};\n`
-      })
-      const head = `-- Made by npm run generate; edit the code instead. Commits a page of ${stream.name}.\n`
-      return [`docs/sql/${stream.name}.sql`, [head, ...texts].join('\n')]
-    }),
-  )
+  const file = (name: string, about: string, statements: readonly Statement[]) => {
+    const head = `-- Made by npm run generate; edit the code instead. ${about}\n`
+    return [`docs/sql/${name}.sql`, [head, ...statements.map(textOf)].join('\n')] as const
+  }
+  const ofStreams = Object.values(streams).map(stream => {
+    const { whole, slice } = commitStatements(stream)
+    return file(stream.name, `Commits a page of ${stream.name}.`, [whole, ...(slice ? [slice] : [])])
+  })
+  const about =
+    'Commits pages of many rooms together, one statement after the other in one transaction; what is new is copied.'
+  return Object.fromEntries([...ofStreams, file('group', about, groupStatements)])
+}
+
+function textOf({ name, text, order }: Statement): string {
+  const named = text.replace(/\$(\d+)/g, (_, place: string) => `:${order[Number(place) - 1]}`)
+  return `-- ${name}\n${named.trim()};\n`
 }
 
 const migrations = new URL('../migrations/', import.meta.url)

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectAs } from '../sql-cookbook/filled.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+import { writableSamples } from '../support/samples.ts'
 import { askSql, momentOf } from './ask.ts'
 import { panelsOf, readDashboards } from './files.ts'
 
@@ -16,6 +17,7 @@ describe('quality by network', () => {
   beforeAll(async () => {
     database = await cloneDatabase()
     client = await connectAs(database.url)
+    await client.query(writableSamples)
   })
   afterAll(async () => {
     await client?.end()
@@ -53,6 +55,11 @@ describe('quality by network', () => {
     ])
     await addStay('evening', 's3', 'u1', [[loss, 1, 10]])
     await addStay('evening', 's4', null, [[roundTrip, 100, 1]])
+    await client.query(`
+      insert into analytics.call (app_id, call_id, created_at, destroyed_at, finished)
+      select app_id, call_id, min(joined_at), max(left_at), true from analytics.call_session group by 1, 2;
+      insert into analytics.call_summary (app_id, call_id) select app_id, call_id from analytics.call;
+      select analytics.summarize(app_id, array[call_id]) from analytics.call`)
     const panel = panelsOf(dashboard).find(({ title }) => title === 'By network')!
     const values = { app: ['day', 'evening'] }
     const { columns, rows } = await askSql(

@@ -81,6 +81,8 @@ export interface Variable {
   readonly query: string | { readonly query: string }
   readonly datasource?: SourceRef
   readonly multi?: boolean
+  /** 2 where it is out of sight. */
+  readonly hide?: number
   readonly includeAll?: boolean
   readonly allValue?: string
   readonly current?: { readonly value: string | readonly string[] }
@@ -96,6 +98,8 @@ export interface Annotation {
 export interface Link {
   readonly title: string
   readonly url?: string
+  readonly keepTime?: boolean
+  readonly includeVars?: boolean
 }
 
 const folder = fileURLToPath(new URL('../../helm/penstock/dashboards/', import.meta.url))

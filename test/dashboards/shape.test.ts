@@ -27,6 +27,28 @@ describe('the dashboards', () => {
     }
   })
 
+  it('hand on the time and the variables: the app everywhere, the class and the database wherever there is one', () => {
+    for (const { uid, links = [], templating } of Object.values(readDashboards())) {
+      for (const { keepTime, includeVars } of links) {
+        expect({ keepTime, includeVars }, uid).toEqual({ keepTime: true, includeVars: true })
+      }
+      const names = templating.list.map(({ name }) => name)
+      const wanted = uid === 'penstock-operations' ? ['app'] : ['penstock', 'app', 'room', 'incarnation']
+      expect(names, uid).toEqual(expect.arrayContaining(wanted))
+    }
+  })
+
+  it('take every data source from a variable, so that they load anywhere', () => {
+    for (const dashboard of Object.values(readDashboards())) {
+      const [source] = dashboard.templating.list.filter(({ type }) => type === 'datasource')
+      const refs = [...JSON.stringify(dashboard).matchAll(/"datasource":\{"type":"([^"]+)","uid":"([^"]+)"/g)]
+      expect(refs.length).toBeGreaterThan(10)
+      for (const [, type, uid] of refs) {
+        expect({ type, uid }).toEqual({ type: source!.query, uid: `\${${source!.name}}` })
+      }
+    }
+  })
+
   it('ask the sources that compose.yaml provides, unless the reader chooses others', () => {
     const provided = readFileSync('deploy/compose/grafana/datasources/penstock.yaml', 'utf8')
     for (const { templating } of Object.values(readDashboards())) {
@@ -114,6 +136,11 @@ const mistakes: readonly (readonly [
     ({ class: one }) => rewrite(one!, "'$room'", "'$lesson'"),
   ],
   [
+    'a variable that is handed on to nobody',
+    /no other dashboard shows lesson, which it carries/,
+    ({ usage }) => (usage!.templating.list.find(({ name }) => name === 'room')!.name = 'lesson'),
+  ],
+  [
     'states that are merged',
     /make one state of several/,
     ({ class: one }) => {
@@ -147,6 +174,7 @@ describe('the search for faults', () => {
 interface Draft {
   uid: string
   panels: DraftPanel[]
+  templating: { list: { name: string }[] }
 }
 
 interface DraftPanel {

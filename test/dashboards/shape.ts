@@ -34,6 +34,7 @@ export function faultsOf(dashboards: Dashboards): readonly string[] {
     ...twice(all.map(({ uid }) => uid)).map(uid => `two dashboards have the UID ${uid}`),
     ...all.flatMap(dashboard => [
       ...faultsOfFrame(dashboard),
+      ...carriedInVain(dashboard, all),
       ...panelsOf(dashboard).flatMap(panel =>
         faultsOfPanel(panel).map(fault => `${nameOf(dashboard, panel)}: ${fault}`),
       ),
@@ -66,6 +67,7 @@ const ofGrafana = /^__/
 
 function unusedVariables({ panels, templating, annotations }: Dashboard): readonly string[] {
   const declared = templating.list.map(({ name }) => name)
+  const seen = templating.list.filter(({ hide }) => hide !== 2).map(({ name }) => name)
   const asking = JSON.stringify([
     panels,
     annotations,
@@ -75,9 +77,19 @@ function unusedVariables({ panels, templating, annotations }: Dashboard): readon
     .map(([, name]) => name!)
     .filter(name => !ofGrafana.test(name))
   return [
-    ...declared.filter(name => !used.includes(name)).map(name => `nothing uses its variable ${name}`),
+    ...seen.filter(name => !used.includes(name)).map(name => `nothing uses its variable ${name}`),
     ...[...new Set(used)].filter(name => !declared.includes(name)).map(name => `it has no variable ${name}`),
   ]
+}
+
+/** A variable out of sight is there for the dashboards that a reader goes on to. */
+function carriedInVain({ uid, templating }: Dashboard, all: readonly Dashboard[]): readonly string[] {
+  const shown = all.flatMap(other =>
+    other.uid === uid ? [] : other.templating.list.filter(({ hide }) => hide !== 2).map(({ name }) => name),
+  )
+  return templating.list
+    .filter(({ name, hide }) => hide === 2 && !shown.includes(name))
+    .map(({ name }) => `${uid}: no other dashboard shows ${name}, which it carries`)
 }
 
 function faultsOfPanel(panel: Panel): readonly string[] {

@@ -8,15 +8,9 @@ function byWhat(column: string, heading: string) {
 select coalesce(${column}, 'not known') as "${heading}", count(*) as "Stays", count(distinct (app_id, coalesce(uid, sid))) as "Users",
        sum(bad_samples)::double precision / nullif(sum(samples), 0) as "Bad",
        sum(freezes)::double precision / nullif(sum(freeze_samples), 0) as "Freezes",
-       sum(audio_loss_avg_pct * n.losses) / nullif(sum(n.losses), 0) as "Audio loss",
-       sum(rtt_avg_ms * n.trips) / nullif(sum(n.trips), 0) as "Round trip"
-from analytics.session_quality q
-cross join lateral (
-  select count(*) filter (where m.mid = 20016) as losses, count(*) filter (where m.mid = 20022) as trips
-  from analytics.session_metric m
-  where m.app_id = q.app_id and m.call_id = q.call_id and m.sid = q.sid and m.mid in (20016, 20022)
-    and m.at >= q.joined_at - interval '1 day' and m.at < coalesce(greatest(q.left_at, q.joined_at), 'infinity') + interval '1 day'
-) n
+       sum(audio_loss_avg_pct * audio_loss_samples) / nullif(sum(audio_loss_samples), 0) as "Audio loss",
+       sum(rtt_avg_ms * rtt_samples) / nullif(sum(rtt_samples), 0) as "Round trip"
+from analytics.session_quality
 where app_id in ($app) and samples > 0 and $__timeFilter(joined_at)
   and day >= (greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '7 days') at time zone 'UTC')::date
   and day <= ($__timeTo()::timestamptz at time zone 'UTC')::date

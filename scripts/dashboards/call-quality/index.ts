@@ -1,6 +1,6 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard'
 import { assemble } from '../frame.ts'
-import { appsVariable, gapAnnotation } from '../variables.ts'
+import { appsVariable, classVariables, gapAnnotation } from '../variables.ts'
 import { byEquipment } from './equipment.ts'
 import { measured, project } from './over-time.ts'
 import { overview } from './overview.ts'
@@ -16,7 +16,7 @@ export function callQuality(): Dashboard {
     from: 'now-24h',
     refresh: '5m',
     timezone: 'browser',
-    variables: [appsVariable()],
+    variables: [appsVariable(), ...classVariables('carried')],
     annotations: [
       gapAnnotation(['calls', 'call-sessions', 'call-metrics', 'quality-insight', 'realtime-quality']),
     ],

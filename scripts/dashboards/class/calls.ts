@@ -2,7 +2,7 @@ import { measures } from '../call-quality/worst.ts'
 import { series, timeline } from '../panels.ts'
 import { type Query, sqlSeries, sqlTable } from '../sources.ts'
 import { table } from '../tables.ts'
-import { chosen } from './queries.ts'
+import { chosen, chosenApp } from './queries.ts'
 
 const third = { width: 8, height: 8, min: 0, interval: '10s', none: 'nothing was measured in this time' }
 
@@ -14,7 +14,7 @@ function meansOf(lines: Readonly<Record<string, number>>): Query {
   return sqlSeries(`
 select $__timeGroupAlias(m.at, '$__interval'), ${values.join(', ')}
 from analytics.session_metric m
-where m.app_id = '$app' and m.call_id in (select c.call_id from analytics.class_call c where ${chosen('c')}) and $__timeFilter(m.at)
+where m.app_id = ${chosenApp} and m.call_id in (select c.call_id from analytics.class_call c where ${chosen('c')}) and $__timeFilter(m.at)
   and m.mid in (${Object.values(lines).join(', ')})
 group by 1 order by 1`)
 }

@@ -1,7 +1,11 @@
+/** The app whose room was chosen. Of several that have a room of this name it is the first, so that no two are mixed. */
+export const chosenApp = `(
+  select min(k.app_id) from classroom.room k where k.app_id in ($app) and k.room_uuid = '$room')`
+
 /** The chosen use of the chosen room, of a table or view by its name or alias. */
 export function chosen(alias = ''): string {
   const at = alias && `${alias}.`
-  return `${at}app_id = '$app' and ${at}room_uuid = '$room' and ${at}incarnation = nullif('$incarnation', '')::int`
+  return `${at}app_id = ${chosenApp} and ${at}room_uuid = '$room' and ${at}incarnation = nullif('$incarnation', '')::int`
 }
 
 /** When the class was over, as far as it is known. */

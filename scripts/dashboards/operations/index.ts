@@ -6,6 +6,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard'
 import { annotation, assemble } from '../frame.ts'
 import { promSeries, refTo } from '../sources.ts'
+import { carriedApp } from '../variables.ts'
 import { behind, missing } from './draining.ts'
 import { health } from './health.ts'
 import { process } from './process.ts'
@@ -66,6 +67,7 @@ export function operations(): Dashboard {
         .includeAll(true)
         .allValue(everything)
         .current({ text: ['All'], value: ['$__all'] }),
+      carriedApp(),
     ],
     annotations: [
       annotation('Starts', 'blue', promSeries(`${of('process_start_time_seconds')} * 1000`, ''))

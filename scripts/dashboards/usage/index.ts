@@ -1,6 +1,6 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard'
 import { assemble } from '../frame.ts'
-import { appsVariable, gapAnnotation } from '../variables.ts'
+import { appsVariable, classVariables, gapAnnotation } from '../variables.ts'
 import { byApp, byDay, concurrency, inAll } from './panels.ts'
 
 /** How much is used, by day, app and product; what a bill is compared with. */
@@ -13,7 +13,7 @@ export function usage(): Dashboard {
     from: 'now-30d',
     refresh: '15m',
     timezone: 'utc',
-    variables: [appsVariable()],
+    variables: [appsVariable(), ...classVariables('carried')],
     annotations: [gapAnnotation(['calls', 'call-sessions', 'usage-insight', 'realtime-usage'])],
     rows: [inAll, byDay, concurrency, byApp],
   })

@@ -12,12 +12,9 @@ const half = {
   interval: '1d',
 } as const
 
-/** Length of a stay in minutes; of one whose end is not known, until the call ended. */
-const stayMinutes =
-  "extract(epoch from greatest(coalesce(s.left_at, c.destroyed_at) - s.joined_at, interval '0')) / 60"
-
-const stays = `
-from analytics.call c join analytics.call_session s using (app_id, call_id)
+/** What calls came to when all of their stays had been read. */
+const summedUp = `
+from analytics.call c join analytics.call_summary s using (app_id, call_id)
 where c.app_id in ($app) and $__timeFilter(c.created_at)`
 
 const counted = 'A call counts on the day on which it began.'
@@ -33,7 +30,7 @@ export const inAll = {
         'Lengths of all stays in calls together, as counted from the sessions. Far less than usual is worth a question.',
       unit: 'short',
       decimals: 1,
-      queries: [sqlTable(`select sum(${stayMinutes}) as minutes ${stays}`)],
+      queries: [sqlTable(`select sum(s.user_minutes) as minutes ${summedUp}`)],
     }),
     stat({
       ...tile,
@@ -51,7 +48,11 @@ export const inAll = {
       title: 'Users',
       description: 'Different users in these calls; a user of two apps counts twice.',
       unit: 'short',
-      queries: [sqlTable(`select count(distinct (s.app_id, coalesce(s.uid, s.sid))) as users ${stays}`)],
+      queries: [
+        sqlTable(
+          `select count(*) as users from (select distinct app_id, unnest(s.persons) ${summedUp}) persons`,
+        ),
+      ],
     }),
     stat({
       ...tile,
@@ -101,8 +102,8 @@ export const byDay = {
       unit: 'short',
       queries: [
         sqlSeries(`
-select $__timeGroupAlias(c.created_at, '1d'), c.app_id as metric, sum(${stayMinutes}) as value
-${stays}
+select $__timeGroupAlias(c.created_at, '1d'), c.app_id as metric, sum(s.user_minutes) as value
+${summedUp}
 group by 1, 2 order by 1`),
       ],
     }),
@@ -143,8 +144,8 @@ order by 1`),
       unit: 'short',
       queries: [
         sqlSeries(`
-select $__timeGroupAlias(c.created_at, '1d'), c.app_id as metric, count(distinct coalesce(s.uid, s.sid)) as value
-${stays}
+select time, app_id as metric, count(*) as value
+from (select distinct $__timeGroupAlias(c.created_at, '1d'), app_id, unnest(s.persons) ${summedUp}) persons
 group by 1, 2 order by 1`),
       ],
     }),
@@ -241,14 +242,18 @@ export const byApp = {
       height: 7,
       queries: [
         sqlTable(`
-select a.app_id as "App", c.calls as "Calls", s.users as "Users", s.stays as "Stays", s.minutes as "User minutes", i.minutes as "Minutes reported",
+select a.app_id as "App", c.calls as "Calls", u.users as "Users", s.stays as "Stays", s.minutes as "User minutes", i.minutes as "Minutes reported",
        r.classes as "Classes", p.players as "Players"
 from (select distinct app_id from ingest.progress where stream in ('app-events', 'calls', 'cloud-players')) a
 cross join lateral (select count(*) as calls from analytics.call c
                     where c.app_id = a.app_id and $__timeFilter(c.created_at)) c
-cross join lateral (select count(distinct coalesce(s.uid, s.sid)) as users, count(*) as stays, sum(${stayMinutes}) as minutes
-                    from analytics.call c join analytics.call_session s using (app_id, call_id)
+cross join lateral (select sum(s.stays) as stays, sum(s.user_minutes) as minutes
+                    from analytics.call c join analytics.call_summary s using (app_id, call_id)
                     where c.app_id = a.app_id and $__timeFilter(c.created_at)) s
+cross join lateral (select count(*) as users
+                    from (select distinct unnest(s.persons)
+                          from analytics.call c join analytics.call_summary s using (app_id, call_id)
+                          where c.app_id = a.app_id and $__timeFilter(c.created_at)) persons) u
 cross join lateral (select sum(value) as minutes from analytics.usage_insight i
                     where i.app_id = a.app_id and i.metric = 'totalDuration' and i.granularity = 'day' and $__timeFilter(i.at)) i
 cross join lateral (select count(*) as classes from classroom.room r
