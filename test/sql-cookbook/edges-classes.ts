@@ -52,7 +52,7 @@ export const channels: Edge = {
       expected: counts,
     },
   ],
-  mutants: ['analytics.class_call', 'players.class_player', 'analytics.class_quality'].flatMap(view => [
+  mutants: ['analytics.class_call', 'players.class_player'].flatMap(view => [
     { view, mistake: 'a class has an hour before it', from: `'00:15:00'`, to: `'01:00:00'` },
     { view, mistake: 'a class has nothing before it', from: `'00:15:00'`, to: `'00:00:00'` },
     { view, mistake: 'a class has half an hour after it', from: `'01:00:00'`, to: `'00:30:00'` },

@@ -1,30 +1,17 @@
 import { seededRandom } from '../../src/clock/seeded.ts'
-import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
-import { readConfig } from '../../src/config/load.ts'
-import type { Store } from '../../src/engine/ports.ts'
-import type { EngineSettings } from '../../src/engine/settings.ts'
-import { createNotificationHandler, type NotificationHandler } from '../../src/http/notifications.ts'
-import { connect, defaultConnection } from '../../src/postgres/connect.ts'
-import { createNotificationStore } from '../../src/postgres/players.ts'
-import { createStore } from '../../src/postgres/store.ts'
-import { fixed } from '../http/harness.ts'
-import { bootDaemon, type Daemon } from '../simulation/daemon.ts'
-import { openVirtualDatabase, type VirtualDatabase } from '../simulation/database.ts'
+import { boot } from '../simulation/boot.ts'
 import type { Faults } from '../simulation/faults.ts'
 import { Kernel, type Process } from '../simulation/kernel.ts'
+import { SimulatedServer } from '../simulation/server.ts'
+import { ShardQueue } from '../simulation/shards.ts'
 import { createTrace } from '../simulation/trace.ts'
-import { createWatch } from '../simulation/watch.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { apps, end, openWorld, outage, start } from './world.ts'
 
 const minute = 60_000
-/** A shard is renewed seldom and kept for long: nobody else is there to take it. */
-const renewEvery = 10 * minute
-const ttl = 30 * minute
 
 /** One after the other, and each call takes a moment. */
 const calm: Faults = {
-  classes: ['latency'],
   draw: () => undefined,
   latency: kind => (kind === 'provider' ? 40 : 0),
   stall: () => 0,
@@ -33,121 +20,66 @@ const calm: Faults = {
 }
 
 /**
- * Lets the daemon's own engine drain both schools into a migrated database, in virtual time, and stops the database's
+ * Lets a whole daemon drain both schools into a migrated database, in virtual time, and stops the database's
  * clock at the end of it. Throws where something happened that never should.
  */
 export async function fillSchool(database: TestDatabase): Promise<void> {
-  const virtual = await openVirtualDatabase({ ...database, drop: async () => undefined })
+  const kernel: Kernel = new Kernel({
+    start,
+    random: seededRandom('order'),
+    faults: calm,
+    trace: createTrace(),
+    onKill: process => server.endOf(process.name),
+  })
+  const server = await SimulatedServer.open({ ...database, drop: async () => undefined }, start, () => kernel)
   try {
-    await drain(virtual)
-    await virtual.rows(stopClock)
-    await virtual.rows('vacuum analyze')
+    await drain(kernel, server)
+    await server.rows(stopClock)
+    await server.rows('vacuum analyze')
   } finally {
-    await virtual.drop()
+    await server.drop()
   }
 }
 
 const stopClock = `
   create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
     as $$ select timestamptz '${new Date(end).toISOString()}' $$;
-  drop sequence ingest.virtual_time;`
+  drop sequence ingest.virtual_time;
+  drop schema simulated cascade;`
 
-async function drain(database: VirtualDatabase): Promise<void> {
-  const config = await readConfig(JSON.stringify(settings), { name: 'school', env: {}, folder: '.' })
-  const watch = createWatch(() => kernel)
-  const kernel = new Kernel({
-    start,
-    random: seededRandom('order'),
-    faults: calm,
-    trace: createTrace(),
-    onKill: async process => {
-      await database.terminate(process.name)
-    },
-  })
-  let desk: NotificationHandler | undefined
+async function drain(kernel: Kernel, server: SimulatedServer): Promise<void> {
+  const breaches: string[] = []
+  const shards = new ShardQueue(kernel)
+  let daemon: Awaited<ReturnType<typeof boot>> | undefined
   const { sandbox, turn } = openWorld(kernel.clock, async (_, { headers, body }) => {
-    if (!desk) throw new Error('nobody is there')
-    const answer = await desk({
+    if (!daemon?.notifications) throw new Error('nobody is there')
+    const answer = await daemon.notifications.take({
       app: undefined,
       header: name => headers[name],
       body: Buffer.from(body),
     })
     return answer.status
   })
-
-  async function boot(name: string): Promise<() => Promise<void>> {
+  const liveUntil = async (name: string, moment: number) => {
     const process: Process = { name, isAlive: true, frozenUntil: 0 }
-    const url = database.urlFor(name)
-    const setTime = () => database.setTime(start + kernel.now)
-    const daemon: Daemon = bootDaemon({
-      ...{ process, url, kernel, sandbox, watch, setTime, ttl, mutant: undefined },
-      random: seededRandom(name),
-      scenario: { settings: seldom(engineSettings(config)) },
-      deployment: deploymentOf(config),
+    daemon = await boot({
+      ...{ process, kernel, server, sandbox: () => sandbox, random: seededRandom(name), shards },
+      config: JSON.stringify(settings),
+      accuse: sentence => void breaches.push(sentence),
     })
-    const pool = connect({ ...defaultConnection, url, poolSize: 1 })
-    const perform = <T>(what: string, work: () => Promise<T>) =>
-      kernel.perform(process, {
-        ...{ kind: 'database', name: what, broken: async () => new Error('cannot be') },
-        work: async () => {
-          await setTime()
-          return work()
-        },
-      })
-    const book = createNotificationStore(pool)
-    const store: Pick<Store, 'deadLetter'> = createStore(pool, {
-      ...{ streams: [], roomMemory: 0, region: () => 'eu', sequenceScope: 'room' },
-    })
-    const silent = () => {}
-    desk = createNotificationHandler({
-      stream: 'cloud-players',
-      signers: config.apps.map(({ id }) => ({
-        app: id,
-        secret: fixed(apps.find(app => app.id === id)!.notifications!.secret),
-      })),
-      headers: {
-        sha1: config.provider.players!.signatureHeader,
-        sha256: config.provider.players!.signatureHeaderV2,
-      },
-      notifications: { keep: notice => perform('keep', () => book.keep(notice)) },
-      store: { deadLetter: letter => perform('deadLetter', () => store.deadLetter(letter)) },
-      want: app => daemon.want(app),
-      meter: { notification: silent, deadLetters: silent },
-      log: { debug: silent, info: silent, warn: silent, error: silent },
-    })
-    return async () => {
-      desk = undefined
-      await kernel.kill(process)
-      await daemon.close()
-      await pool.end()
-    }
+    await kernel.runUntil(moment - start)
+    daemon = undefined
+    await kernel.kill(process)
   }
-
   const tick = () => {
     turn()
     kernel.after(minute, undefined, tick)
   }
   tick()
-  const stop = await boot('monday')
-  await kernel.runUntil(outage.from - start)
-  await stop()
+  await liveUntil('monday', outage.from)
   await kernel.runUntil(outage.to - start)
-  const stopAgain = await boot('tuesday')
-  await kernel.runUntil(end - start)
-  await stopAgain()
-  if (watch.breaches.length > 0) throw new Error(`the school was not drained well: ${watch.breaches[0]}`)
-}
-
-/** The feed is asked more seldom than a configuration may say: the sandbox remembers what is new for longer. */
-function seldom(settings: EngineSettings): EngineSettings {
-  const feed = { activeEvery: 3 * minute, idleEvery: 3 * minute }
-  return {
-    ...{ ...settings, renewEvery },
-    apps: settings.apps.map(app => ({
-      ...app,
-      streams: { ...app.streams, 'app-events': { ...app.streams['app-events']!, ...feed } },
-    })),
-  }
+  await liveUntil('tuesday', end)
+  if (breaches.length > 0) throw new Error(`the school was not drained well: ${breaches[0]}`)
 }
 
 const classrooms = {

@@ -80,15 +80,15 @@ export const mutants: readonly ViewMutant[] = [
   },
   {
     mistake: 'the calls of a class are those of the class before',
-    ...{ view: 'analytics.class_quality', from: `- '00:01:00'::interval`, to: '' },
+    ...{
+      view: 'analytics.class_quality',
+      from: 'c.incarnation,',
+      to: '(c.incarnation + 1) AS incarnation,',
+    },
   },
   {
     mistake: 'the calls of former days are of the first class that was seen',
-    ...{ view: 'analytics.class_call', from: '>= r.since', to: ">= r.since - interval '9 days'" },
-  },
-  {
-    mistake: 'the calls of former days are of the first class that was seen',
-    ...{ view: 'analytics.class_quality', from: `'00:15:00'::interval`, to: `'9 days'::interval` },
+    ...{ view: 'analytics.class_call', from: `'00:15:00'::interval`, to: `'9 days'::interval` },
   },
   {
     mistake: 'what plays since a former day is of the first class that was seen',
@@ -96,15 +96,23 @@ export const mutants: readonly ViewMutant[] = [
   },
   {
     mistake: 'the calls of a class that nobody saw are of the one before',
-    ...{ view: 'analytics.class_call', from: '< r.until', to: "< r.until + interval '6 hours'" },
+    ...{ view: 'analytics.class_call', from: `'01:00:00'::interval`, to: `'07:00:00'::interval` },
   },
   {
-    mistake: 'short freezes count too',
-    ...{ view: 'analytics.session_quality', from: '(200)::double precision', to: '(100)::double precision' },
+    mistake: 'every value is a freeze',
+    ...{
+      view: 'analytics.session_quality',
+      from: 'COALESCE(q.freezes, 0)',
+      to: 'COALESCE(q.freeze_samples, 0)',
+    },
   },
   {
-    mistake: 'the freezes of video are left out',
-    ...{ view: 'analytics.session_quality', from: 'ARRAY[20005, 20011]', to: 'ARRAY[20005, 20012]' },
+    mistake: 'half of the freezes are left out',
+    ...{
+      view: 'analytics.session_quality',
+      from: 'COALESCE(q.freezes, 0)',
+      to: 'COALESCE(q.freezes / 2, 0)',
+    },
   },
   {
     mistake: 'only a channel that had a class can have an orphan',

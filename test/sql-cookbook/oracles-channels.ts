@@ -33,10 +33,7 @@ const ofUnseenCalls: Oracle = {
   examine: async (client, sandbox) => {
     const stored = await idsIn(client, 'select call_id as id from analytics.call')
     const told = await rowsOf<OfClass & { call_id: string }>(client, withStart('analytics.class_call'))
-    const counts = await rowsOf<OfClass & { calls: number }>(
-      client,
-      'select *, started_at as began from analytics.class_quality',
-    )
+    const counts = await rowsOf<OfClass & { calls: number }>(client, withStart('analytics.class_quality'))
     const seen = (await seenClasses(client, sandbox)).map(({ app, roomUuid, startedAt, callIds }) => ({
       name: nameOf(app, roomUuid, startedAt),
       calls: callIds.filter(callId => stored.has(callId)),

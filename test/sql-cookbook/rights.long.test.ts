@@ -10,6 +10,7 @@ const ours = `select c.oid, n.nspname || '.' || c.relname as name, c.relkind
 /** What a reader does not see of the tables, column by column. */
 const withheld: Readonly<Record<string, readonly string[]>> = {
   'ingest.dead_letter': ['body', 'content_hash'],
+  'ingest.forget_key': ['key'],
 }
 
 let school: FilledSchool
@@ -47,7 +48,7 @@ describe('a member of penstock_read', () => {
   it('finds rows in every table and view that people ask', async () => {
     // Letters are not kept where a thousand came in a day, and of that no school should tell.
     const aside =
-      /^ingest\.(migration|history|worklist|intent|ownership|lease|unkept_letter)|^analytics\..*_(default|\d{8})$/
+      /^ingest\.(migration|history|worklist|intent|ownership|lease|unkept_letter|forgotten)|^analytics\..*_(default|\d{8})$/
     const empty: string[] = []
     for (const name of (await namesOf(['r', 'p', 'v'])).filter(one => !withheld[one] && !aside.test(one))) {
       const { rowCount } = await reader.query(`select from ${name} limit 1`)
@@ -67,6 +68,10 @@ describe('a member of penstock_read', () => {
       await expect(reader.query(`select ${column} from ingest.dead_letter`)).rejects.toMatchObject(denied)
     }
     await expect(reader.query('select d from ingest.dead_letter d')).rejects.toMatchObject(denied)
+  })
+
+  it('does not see the key by which it could be tried who was forgotten', async () => {
+    await expect(reader.query('select key from ingest.forget_key')).rejects.toMatchObject(denied)
   })
 
   it('may read what a later migration makes', async () => {
@@ -124,8 +129,9 @@ describe('a member of penstock_read', () => {
     'create schema mine',
     'select * from ingest.dead_letter for update',
     `select ingest.mark_wanted('calls', 'dayschool', null, '2026-01-05', '2026-01-06')`,
-    `select ingest.make_partition('session_metric', '2026-01-05')`,
-    `select ingest.release('me')`,
+    `select ingest.make_partition('session_series', '2026-01-05')`,
+    `select ingest.own('me', '{0}', '{9}')`,
+    'select * from ingest_jobs.job',
     'set role penstock_runtime',
     'set role penstock_migrate',
   ])('is kept from: %s', async text => {
