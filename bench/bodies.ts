@@ -77,7 +77,7 @@ function page(pairs: number): Readonly<Record<string, number>> {
   const harvest = () => callMetrics.toRows({ item, number: 1, asked: {}, items, receivedAt: 0 }, null)
   harvest()
   const began = cpu()
-  const rows = harvest().rows['analytics.session_metric']!
+  const rows = harvest().rows['analytics.session_series']!
   const harvested = cpu()
   const slice = slicesOf(rows)[0]!
   encodeSamples(slice)

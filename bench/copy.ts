@@ -7,11 +7,18 @@ import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { systemClock } from '../src/clock/system.ts'
 
+export interface Copied {
+  readonly rows: number
+  readonly seconds: number
+  /** CPU seconds of the server. */
+  readonly cpu: number
+}
+
 /**
  * Writes every table of schema classroom to a file, empties it, and measures how long COPY takes to bring all of it
- * back, indexes and commit included.
+ * back, indexes and commit included. `serverCpu` tells what the server has used so far, s.
  */
-export async function copyAgain(pool: pg.Pool): Promise<{ readonly rows: number; readonly seconds: number }> {
+export async function copyAgain(pool: pg.Pool, serverCpu: () => Promise<number>): Promise<Copied> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-copy-'))
   const client = await pool.connect()
   try {
@@ -28,6 +35,7 @@ export async function copyAgain(pool: pg.Pool): Promise<{ readonly rows: number;
     }
     await client.query(`truncate ${tables.map(({ name }) => name).join(', ')}`)
     await client.query('checkpoint')
+    const before = await serverCpu()
     const began = systemClock.monotonic()
     for (const { name } of tables) {
       await pipeline(
@@ -35,7 +43,8 @@ export async function copyAgain(pool: pg.Pool): Promise<{ readonly rows: number;
         client.query(copyFrom(`copy ${name} from stdin (format binary)`)),
       )
     }
-    return { rows, seconds: (systemClock.monotonic() - began) / 1_000 }
+    const seconds = (systemClock.monotonic() - began) / 1_000
+    return { rows, seconds, cpu: (await serverCpu()) - before }
   } finally {
     client.release()
     await rm(folder, { recursive: true, force: true })

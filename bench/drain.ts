@@ -6,78 +6,122 @@ import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.t
 import { systemClock } from '../src/clock/system.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
 import { copyAgain } from './copy.ts'
-import { type Child, cpuSeconds, peakMemory, startChild } from './process.ts'
+import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
+import { type Shares, sharesOf } from './shares.ts'
 
 export interface DrainOptions {
   readonly events: number
   readonly rooms: number
+  readonly rounds: number
+  /** One more round, in which the daemon notes what it spends its time on. */
+  readonly shares: boolean
   readonly say: (line: string) => void
 }
 
-export interface DrainFigures {
-  readonly events: number
-  readonly rooms: number
-  /** Rows of all tables that were filled. */
+/** One round: a drain and a COPY of what it brought. */
+interface Round {
   readonly rows: number
-  readonly drain_seconds: number
-  readonly copy_seconds: number
-  readonly drain_rows_per_second: number
-  readonly copy_rows_per_second: number
-  /** drain_rows_per_second / copy_rows_per_second. */
-  readonly ratio: number
-  readonly daemon_cpu_seconds_per_million_events: number
-  readonly daemon_peak_mebibytes: number
+  readonly startSeconds: number
+  readonly drainSeconds: number
+  readonly copySeconds: number
+  readonly daemonCpu: number
+  readonly serverCpu: number
+  readonly copyCpu: number
+  readonly peak: number
 }
 
 const mebibyte = 1_048_576
+const patience = 1_800_000
 
 /**
  * Drains a backlog over HTTP with the daemon as a process of its own, then copies the very same rows into the very
- * same tables and indexes. fsync is on for both.
+ * same tables and indexes, turn by turn. fsync is on for both. The clock runs from the first answer that has events until
+ * every series of every room has been read to its end.
  */
-export async function drain({ events, rooms, say }: DrainOptions): Promise<DrainFigures> {
+export async function drain({ events, rooms, rounds, shares, say }: DrainOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const database = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
-  const children: Child[] = []
+  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
+  const admin = new pg.Client({ connectionString: withDatabase(server.url, 'postgres') })
+  let provider: Child | undefined
   try {
-    await migrateUp({ url: database.url })
-    const sandbox = await startChild(['bench/sandbox.ts', String(rooms), String(Math.ceil(events / rooms))])
-    children.push(sandbox)
-    const config = join(folder, 'penstock.yaml')
-    await writeFile(config, configText(database.url, sandbox.firstLine), { mode: 0o600 })
-
-    say(`draining ${events} events in ${rooms} rooms`)
-    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
-    const began = systemClock.monotonic()
-    const daemon = await startChild(['src/main.ts', 'run', '--config', config])
-    children.push(daemon)
-    await untilStored(pool, daemon, events, say)
-    const drainSeconds = (systemClock.monotonic() - began) / 1_000
-    const cpu = await cpuSeconds(daemon.pid)
-    const memory = await peakMemory(daemon.pid)
-    await daemon.stop()
-
-    say('copying the same rows')
-    const { rows, seconds: copySeconds } = await copyAgain(pool)
-    await pool.end()
-    const drainRate = rows / drainSeconds
-    const copyRate = rows / copySeconds
-    return {
-      ...{ events, rooms, rows },
-      drain_seconds: round(drainSeconds),
-      copy_seconds: round(copySeconds),
-      drain_rows_per_second: Math.round(drainRate),
-      copy_rows_per_second: Math.round(copyRate),
-      ratio: round(drainRate / copyRate),
-      daemon_cpu_seconds_per_million_events: round((cpu / events) * 1_000_000),
-      daemon_peak_mebibytes: Math.round(memory / mebibyte),
+    await migrateUp({ url: server.url })
+    await admin.connect()
+    say(`rendering the answers of ${events} events in ${rooms} rooms`)
+    provider = await startChild(['bench/canned.ts', String(rooms), String(Math.ceil(events / rooms))])
+    const stage = { folder, server, admin, provider }
+    const all: Round[] = []
+    for (let round = 1; round <= rounds; round++) {
+      const one = await playRound(stage, round)
+      say(`round ${round}: ${one.drainSeconds.toFixed(1)} s, COPY ${one.copySeconds.toFixed(2)} s`)
+      all.push(one)
     }
+    const figures = figuresOf(all, events)
+    if (!shares) return { events, rooms, ...figures }
+    const profile = join(folder, 'profile')
+    await playRound(stage, rounds + 1, profile)
+    return { events, rooms, ...figures, ...((await sharesOf(profile)) satisfies Shares) }
   } finally {
-    await Promise.all(children.map(child => child.stop()))
-    await database.stop()
+    await provider?.stop()
+    await admin.end()
+    await server.stop()
     await destroyEmbedded(folder, systemClock)
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+interface Stage {
+  readonly folder: string
+  readonly server: { readonly url: string; readonly pid: number }
+  readonly admin: pg.Client
+  readonly provider: Child
+}
+
+async function playRound(
+  { folder, server, admin, provider }: Stage,
+  round: number,
+  profile?: string,
+): Promise<Round> {
+  const url = await freshDatabase(admin, server.url, `round_${round}`)
+  const config = join(folder, `penstock-${round}.yaml`)
+  await writeFile(config, configText(url, provider.firstLine), { mode: 0o600 })
+  await fetch(`${provider.firstLine}/round/${round}`)
+  const serverCpu = () => treeCpuSeconds(server.pid)
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  const begun = systemClock.monotonic()
+  const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
+  const daemon = await startChild([...flags, 'src/main.ts', 'run', '--config', config])
+  try {
+    await provider.says(`first ${round}`)
+    const startSeconds = since(begun)
+    const before = { daemon: await cpuSeconds(daemon.pid), server: await serverCpu() }
+    const first = systemClock.monotonic()
+    await provider.says(`all ${round}`)
+    await untilRead(pool, daemon)
+    const drained = {
+      ...{ startSeconds, drainSeconds: since(first) },
+      daemonCpu: (await cpuSeconds(daemon.pid)) - before.daemon,
+      serverCpu: (await serverCpu()) - before.server,
+      peak: await peakMemory(daemon.pid),
+    }
+    await daemon.stop()
+    const { rows, seconds, cpu } = await copyAgain(pool, serverCpu)
+    return { ...drained, rows, copySeconds: seconds, copyCpu: cpu }
+  } finally {
+    await daemon.stop()
+    await pool.end()
+  }
+}
+
+/** A database of its own for each round, as the first one was after its migrations. */
+async function freshDatabase(admin: pg.Client, template: string, name: string): Promise<string> {
+  await admin.query(`create database ${name} template ${new URL(template).pathname.slice(1)}`)
+  return withDatabase(template, name)
+}
+
+function withDatabase(address: string, name: string): string {
+  const url = new URL(address)
+  url.pathname = `/${name}`
+  return url.href
 }
 
 /** Nothing limits the daemon but its own work: rates are far above what two cores can do. */
@@ -91,32 +135,45 @@ apps: [{ id: demo, region: ap, plan: premium, classroom: { uid: penstock, token:
 `
 }
 
-const patience = 900_000
-
-async function untilStored(
-  pool: pg.Pool,
-  daemon: Child,
-  events: number,
-  say: (line: string) => void,
-): Promise<void> {
+async function untilRead(pool: pg.Pool, daemon: Child): Promise<void> {
   const end = systemClock.monotonic() + patience
-  let said = systemClock.monotonic()
   for (;;) {
-    const { rows } = await pool.query<{ stored: number }>(
-      `select count(*)::int as stored from classroom.room_event where source = 'log'`,
+    const { rows } = await pool.query<{ open: boolean }>(
+      `select exists (select from ingest.progress where series <> '' and caught_up_at is null) as open`,
     )
-    const { stored } = rows[0]!
-    if (stored >= events) return
+    if (!rows[0]!.open) return
     if (!daemon.alive()) throw new Error('the daemon ended before everything was drained')
-    if (systemClock.monotonic() > end) throw new Error(`only ${stored} of ${events} events arrived in time`)
-    if (systemClock.monotonic() - said > 5_000) {
-      said = systemClock.monotonic()
-      say(`${stored} of ${events} events stored`)
-    }
-    await systemClock.sleep(250)
+    if (systemClock.monotonic() > end) throw new Error('not every series was read in time')
+    await systemClock.sleep(100)
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000
+function figuresOf(rounds: readonly Round[], events: number) {
+  const of = (figure: (round: Round) => number) => spread(rounds.map(figure))
+  const million = events / 1_000_000
+  return {
+    rows: rounds[0]!.rows,
+    rounds: rounds.length,
+    start_seconds: of(round => round.startSeconds),
+    drain_seconds: of(round => round.drainSeconds),
+    copy_seconds: of(round => round.copySeconds),
+    ratio: of(round => round.copySeconds / round.drainSeconds),
+    events_per_second: of(round => events / round.drainSeconds),
+    server_cpu_ratio: of(round => round.serverCpu / round.copyCpu),
+    daemon_cpu_ratio: of(round => round.daemonCpu / round.copyCpu),
+    server_cpu_seconds_per_million_events: of(round => round.serverCpu / million),
+    copy_cpu_seconds_per_million_events: of(round => round.copyCpu / million),
+    daemon_cpu_seconds_per_million_events: of(round => round.daemonCpu / million),
+    daemon_peak_mebibytes: of(round => round.peak / mebibyte),
+  }
+}
+
+/** The middle one of the rounds, the least and the most. */
+function spread(values: readonly number[]): readonly [middle: number, least: number, most: number] {
+  const sorted = values.map(value => Number(value.toPrecision(3))).sort((a, b) => a - b)
+  return [sorted[sorted.length >> 1]!, sorted[0]!, sorted.at(-1)!]
+}
+
+function since(moment: number): number {
+  return (systemClock.monotonic() - moment) / 1_000
 }

@@ -5,23 +5,32 @@
 import { parseArgs } from 'node:util'
 import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
+import { reads } from './reads.ts'
+import { samples } from './samples.ts'
 import { status } from './status.ts'
 
-const benches = { drain, status, bodies: readBodies } as const
+const benches = { drain, samples, reads, status, bodies: readBodies } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'boolean', default: false },
     events: { type: 'string', default: '200000' },
-    rooms: { type: 'string', default: '2000' },
+    rooms: { type: 'string', default: '200' },
+    rounds: { type: 'string', default: '3' },
+    shares: { type: 'boolean', default: false },
+    values: { type: 'string', default: '6000000' },
+    length: { type: 'string', default: '900' },
+    calls: { type: 'string', default: '120000' },
+    sessions: { type: 'string', default: '40' },
+    measured: { type: 'string', default: '100' },
   },
 })
 
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -29,6 +38,13 @@ if (!(name in benches)) {
   const figures = await benches[name as keyof typeof benches]({
     events: Number(values.events),
     rooms: Number(values.rooms),
+    rounds: Number(values.rounds),
+    shares: values.shares,
+    values: Number(values.values),
+    length: Number(values.length),
+    calls: Number(values.calls),
+    sessions: Number(values.sessions),
+    measured: Number(values.measured),
     say,
   })
   process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`)

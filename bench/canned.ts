@@ -1,0 +1,110 @@
+/**
+ * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM` has the
+ * sandbox render every answer to a backlog, prints an address, and then serves them over plain sockets. In each round it says
+ * `first N` when it serves the first answer that has events and `all N` when each of them was served once; a request to
+ * `/round/N` begins another one.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createSandbox, demoApp } from '../sandbox/src/index.ts'
+import { systemClock } from '../src/clock/system.ts'
+import { requestLine } from '../src/provider/operation.ts'
+import { streams } from '../src/streams/index.ts'
+import type { CursorStream } from '../src/streams/stream.ts'
+
+interface Batch {
+  readonly data?: { readonly nextId?: string | null } | readonly { readonly roomUuid: string }[] | null
+}
+
+const credentials = { 'x-svc-uid': demoApp.uid, 'x-svc-token': demoApp.token }
+const ofRooms: readonly CursorStream[] = Object.values(streams).filter(
+  (stream): stream is Extract<typeof stream, CursorStream> => 'scope' in stream && stream.scope === 'room',
+)
+const separator = '\r\n\r\n'
+
+const [rooms, eventsPerRoom] = process.argv.slice(2).map(Number)
+const sandbox = createSandbox({
+  clock: systemClock,
+  seed: 1,
+  profile: { kind: 'backlog', rooms: rooms!, eventsPerRoom: eventsPerRoom! },
+})
+const answers = new Map<string, Buffer>()
+const feed = targetOf(streams['app-events'], {})
+const told = await rendered(feed)
+for (const room of new Set(Array.isArray(told.data) ? told.data.map(event => event.roomUuid) : [])) {
+  for (const stream of ofRooms) {
+    let cursor: string | null = null
+    do {
+      const asked: object = stream.kind === 'feed' ? {} : stream.request(cursor)
+      const { data } = await rendered(targetOf(stream, { roomUuid: room, ...asked }))
+      cursor = (data && 'nextId' in data && data.nextId) || null
+    } while (cursor !== null)
+  }
+}
+const quiet = Buffer.from(JSON.stringify({ code: 0, msg: 'Success', data: [] }))
+const feedAnswer = answers.get(feed)!
+let unread = new Set(answers.keys())
+let round = '1'
+let head = ''
+stampHeads()
+setInterval(stampHeads, 1_000).unref()
+
+const server = createServer({ noDelay: true }, socket => serve(socket))
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+say(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+
+function targetOf(stream: CursorStream, more: object): string {
+  const known: Record<string, unknown> = { region: 'ap', appId: demoApp.id, ...more }
+  const { pathParams } = stream.operation
+  const fits = ([name]: [string, unknown]) => name in pathParams || name in more
+  return requestLine(stream.operation, Object.fromEntries(Object.entries(known).filter(fits))).target
+}
+
+/** Has the sandbox answer, keeps the bytes, and tells what is in them. */
+async function rendered(target: string): Promise<Batch> {
+  const response = await sandbox.fetch(new Request(`http://sandbox${target}`, { headers: credentials }))
+  const body = Buffer.from(await response.arrayBuffer())
+  if (response.status !== 200) throw new Error(`the sandbox answers ${target} with ${response.status}`)
+  answers.set(target, body)
+  return JSON.parse(body.toString('utf8')) as Batch
+}
+
+function stampHeads(): void {
+  head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ndate: ${new Date().toUTCString()}\r\ncontent-length: `
+}
+
+function serve(socket: Socket): void {
+  let waiting = ''
+  socket.on('error', () => {})
+  socket.on('data', chunk => {
+    waiting += chunk.toString('latin1')
+    for (let end = waiting.indexOf(separator); end >= 0; end = waiting.indexOf(separator)) {
+      answer(socket, waiting.slice(4, waiting.indexOf(' HTTP')))
+      waiting = waiting.slice(end + separator.length)
+    }
+  })
+}
+
+function answer(socket: Socket, target: string): void {
+  if (target.startsWith('/round/')) begin(target.slice('/round/'.length))
+  const body = answers.get(target)
+  // Everything else may be asked about anew; the feed tells it once.
+  if (target === feed) answers.set(feed, quiet)
+  socket.cork()
+  socket.write(`${head}${body ? body.length : 0}${separator}`)
+  if (body) socket.write(body)
+  socket.uncork()
+  if (target === feed && body !== quiet) say(`first ${round}`)
+  if (unread.delete(target) && unread.size === 0) say(`all ${round}`)
+}
+
+function begin(name: string): void {
+  round = name
+  unread = new Set(answers.keys())
+  answers.set(feed, feedAnswer)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
