@@ -116,10 +116,11 @@ function worldOf(examination: Examination, book: Book): World {
   const every = isOfInsights ? 2 * insightRound : margins.realtimeRound
   const needed =
     windows * evenRound(examination, book.series) + allowance.availableData * margins.pause + every
-  // Less could be asked for than the plan says: that had to be found out.
+  // Less could be asked for than the plan says: that had to be found out, and when it was over that too.
+  const lessons = secondsOfLessons(examination, book.series)
+  const minuteOf = (time: number) => Math.max(0, Math.floor((time - start) / 60))
   const wasNarrow = (at: number) => {
-    const begun = Math.max(0, Math.floor((at - start) / 60))
-    const span = minutes.slice(begun, begun + Math.ceil(allowance.availableData / 60))
+    const span = minutes.slice(minuteOf(at - lessons), minuteOf(at) + Math.ceil(allowance.availableData / 60))
     return span.some(
       open => open && (open.availableData < allowance.availableData || open.dataDelay > allowance.dataDelay),
     )
@@ -133,8 +134,7 @@ function worldOf(examination: Examination, book: Book): World {
       const from = truth.servedFrom(operation, at, step) + allowance.dataDelay
       return longestOpen(minutes, { start, at, step, from })
     },
-    enoughFor: at =>
-      Math.ceil((needed + (wasNarrow(at) ? secondsOfLessons(examination, book.series) : 0)) / 60),
+    enoughFor: at => Math.ceil((needed + (wasNarrow(at) ? lessons : 0)) / 60),
     noticed: start + (last - quarter) * 60,
   }
 }

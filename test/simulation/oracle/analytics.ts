@@ -10,10 +10,19 @@ import { examineOwed } from './owed.ts'
 import { examineRealtime } from './realtime.ts'
 import { examineSamples } from './samples.ts'
 import { examineSessions } from './sessions.ts'
+import { examineSummaries } from './summaries.ts'
 
 const subjects = [
   ...[examineLimits, examineDebits, examineCalls, examineSessions, examineSamples],
-  ...[examineInsights, examineRealtime, examineGaps, examineCallGaps, examineOwed, examineComplete],
+  ...[
+    examineSummaries,
+    examineInsights,
+    examineRealtime,
+    examineGaps,
+    examineCallGaps,
+    examineOwed,
+    examineComplete,
+  ],
 ]
 
 /** All that is judged of call analytics, of limits and of debits. */

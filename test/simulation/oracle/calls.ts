@@ -13,6 +13,7 @@ interface StoredCall {
   readonly extra: unknown
   readonly first_seen: number
   readonly updated: number
+  readonly emptied: boolean
 }
 
 const minute = 60
@@ -31,7 +32,8 @@ export async function examineCalls(examination: Examination): Promise<readonly F
   const stored = await rows<StoredCall>(
     `select app_id as app, call_id as id, cname, extract(epoch from created_at)::float8 as created,
             extract(epoch from destroyed_at)::float8 as destroyed, finished, extra,
-            extract(epoch from first_seen_at)::float8 as first_seen, extract(epoch from updated_at)::float8 as updated
+            extract(epoch from first_seen_at)::float8 as first_seen, extract(epoch from updated_at)::float8 as updated,
+            emptied_at is not null as emptied
      from analytics.call`,
   )
   const byApp = Map.groupBy(stored, ({ app }) => app)
@@ -71,6 +73,7 @@ function compare(
   if (row.cname !== item.cname) wrong('cname', row.cname, item.cname)
   if (row.created !== item.created_ts) wrong('created_at', row.created, item.created_ts)
   if (row.extra !== null) wrong('extra', JSON.stringify(row.extra), null)
+  if (row.emptied) wrong('emptied_at', 'a time', null)
   if (row.finished === true) {
     if (!item.finished) wrong('finished', true, false)
     else if (row.destroyed !== item.destroyed_ts) wrong('destroyed_at', row.destroyed, item.destroyed_ts)

@@ -7,6 +7,7 @@ import { examineInsights } from './insights.ts'
 import { examineRealtime } from './realtime.ts'
 import { examineSamples } from './samples.ts'
 import { examineSessions } from './sessions.ts'
+import { examineSummaries } from './summaries.ts'
 
 type Planted = readonly [what: string, sql: string, found: RegExp]
 
@@ -23,6 +24,8 @@ function subjectOf(sql: string) {
     call: examineCalls,
     call_session: sql.startsWith('delete') ? examineSamples : examineSessions,
     session_metric: examineSamples,
+    ...{ call_summary: examineSummaries, session_summary: examineSummaries },
+    ...{ session_digest: examineSummaries, call_minute: examineSummaries },
     usage_insight: examineInsights,
     usage_realtime: examineRealtime,
     debit: examineDebits,
@@ -33,6 +36,8 @@ function subjectOf(sql: string) {
 
 /** One row of a table. */
 const one = (table: string) => `ctid = (select ctid from analytics.${table} limit 1)`
+const sample =
+  '(call_id, sid, peer_uid, mid, at) = (select call_id, sid, peer_uid, mid, at from analytics.session_metric limit 1)'
 const some = (table: string) => `update analytics.${table} set`
 
 /** What somebody did to a database that holds all there is, and what must be said of it. */
@@ -93,28 +98,70 @@ const planted: readonly Planted[] = [
   ['still there', `${some('call_session')} finished = false where ${one('call_session')}`, /call-sessions/],
   [
     'a value changed',
-    `${some('session_metric')} value = value + 1 where ${one('session_metric')}`,
+    `${some('session_metric')} value = value + 1 where ${sample}`,
     /^different: call-metrics value/,
   ],
   [
     'a value moved',
-    `${some('session_metric')} at = at + interval '1 s' where ${one('session_metric')}`,
+    `${some('session_metric')} at = at + interval '1 s' where ${sample}`,
     /^different: call-metrics value/,
   ],
   [
     'a value of another peer',
-    `${some('session_metric')} peer_uid = '7' where ${one('session_metric')}`,
+    `${some('session_metric')} peer_uid = '7' where ${sample}`,
     /^different: call-metrics: of nobody/,
   ],
+  ['a value that is gone', `delete from analytics.session_metric where ${sample}`, /^lost: call-metrics/],
+  ['nothing beside a value', `${some('session_metric')} extra = null where ${sample}`, /call-metrics extra/],
   [
-    'a value that is gone',
-    `delete from analytics.session_metric where ${one('session_metric')}`,
-    /^lost: call-metrics/,
+    'a call that is said not to be whole',
+    `${some('call_summary')} partial = true where ${one('call_summary')}`,
+    /^different: call summary: .* partial/,
   ],
   [
-    'nothing beside a value',
-    `${some('session_metric')} extra = null where ${one('session_metric')}`,
-    /call-metrics extra/,
+    'another percentile of a call',
+    `${some('call_summary')} audio_freeze_p95_ms = audio_freeze_p95_ms + 1 where ${one('call_summary')}`,
+    /^different: call summary: .* audio_freeze_p95_ms/,
+  ],
+  [
+    'more bad values of a call',
+    `${some('call_summary')} bad_samples = bad_samples + 1 where ${one('call_summary')}`,
+    /^different: call summary: .* bad_share/,
+  ],
+  [
+    'another person in a call',
+    `${some('call_summary')} persons = persons || 'x'::text where ${one('call_summary')}`,
+    /^different: call summary: .* persons/,
+  ],
+  [
+    'longer stays in a call',
+    `${some('call_summary')} user_minutes = user_minutes + 1 where ${one('call_summary')}`,
+    /^different: call summary: .* user_minutes/,
+  ],
+  [
+    'another mean of a stay',
+    `${some('session_summary')} video_freeze_avg_ms = video_freeze_avg_ms + 1 where ${one('session_summary')}`,
+    /^different: call summary: .* video_freeze_avg_ms/,
+  ],
+  [
+    'a stay that is not summed up',
+    `delete from analytics.session_digest where ${one('session_digest')}`,
+    /^lost: call summary: .* nothing is told of it/,
+  ],
+  [
+    'another median',
+    `${some('session_digest')} p50[3] = p50[3] + 1 where ${one('session_digest')}`,
+    /^different: call summary: .* p50/,
+  ],
+  [
+    'a minute of another length',
+    `${some('call_minute')} minute = minute + interval '5 s' where ${one('call_minute')}`,
+    /^different: call summary: .* minute/,
+  ],
+  [
+    'a minute that is not told of',
+    `delete from analytics.call_minute where ${one('call_minute')}`,
+    /^lost: call summary: .* minute/,
   ],
   [
     'another usage',

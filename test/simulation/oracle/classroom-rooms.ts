@@ -40,6 +40,9 @@ export function examineRooms(rooms: readonly TrueRoom[], { stored, regions, answ
         first_seen_at: time('while it was there', value => value >= room.openedAt && value <= end),
         verified_at: time('no time to come', value => value <= end),
         forgotten_at: forgotten(room, end),
+        // Nothing here grows as old as it is kept.
+        emptied_at: null,
+        emptied: null,
       },
     })
   }

@@ -1,11 +1,11 @@
 import type { AppOptions, Sandbox } from '../../../sandbox/src/index.ts'
-import type { FaultWindow } from '../plan-draw.ts'
+import type { Spell } from '../spells.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
  * stored beside what there is, or twice; `different`: stored otherwise than it is; `gap`: a row of the gap ledger that is
  * missing, too wide or of something else; `complete`: said to be whole and is not, or the other way round; `owed`: could
- * be had and is still owed when all is over.
+ * be had and is still owed when all is over; `fence`: written by who did not own it.
  */
 export interface Finding {
   readonly kind:
@@ -18,6 +18,7 @@ export interface Finding {
     | 'debit'
     | 'owed'
     | 'metric'
+    | 'fence'
   readonly text: string
 }
 
@@ -36,7 +37,7 @@ export interface Examination {
     readonly regions: readonly string[]
   }[]
   /** What the provider answered amiss, and when. */
-  readonly faults: readonly FaultWindow[]
+  readonly faults: readonly Spell[]
   /** Processes were killed or stood still. */
   readonly isInterrupted: boolean
   /** Healing is over: whatever could be had must be there. */

@@ -4,6 +4,8 @@ import type { StoredGap } from './gaps.ts'
 
 /** From the debit of a request to its arrival, ms: a grant lives for two seconds, and the network delays by ten at most. */
 const onItsWay = 12_000
+/** That a room is gone is noticed when it is asked about: an idle one every five minutes, three times until it is believed, ms. */
+const noticed = 20 * 60_000
 /** After this a request can no longer arrive: its total deadline and ten seconds. */
 const canArrive = 40_000
 
@@ -101,7 +103,9 @@ function faultOf(
   )
     return owed
   if (areLogsRead && gap.state === 'lost' && gap.reason !== 'pause') {
-    const isGone = rooms.some(room => room.app === gap.app && (room.muted || Number(room.destroyedAt) > from))
+    const isGone = rooms.some(
+      room => room.app === gap.app && (room.muted || Number(room.destroyedAt) > from - noticed),
+    )
     if (!isGone) return 'lost, and every room of that time is served'
   }
   return gap.reason === 'pause' ? faultOfPause(gap, context) : faultOfUnread(gap, context)

@@ -9,6 +9,7 @@ import {
   playAnalytics,
 } from '../../../sandbox/test/analytics-play.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
+import { writableSamples } from '../../support/samples.ts'
 import type { Examination, Finding } from './examination.ts'
 
 export interface Filled {
@@ -32,6 +33,7 @@ export async function fillAnalytics(): Promise<Filled> {
   const database = await cloneDatabase()
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
+  await client.query(writableSamples)
   const stage = playAnalytics({
     ...{ profile, pace: 21_000, apps: [appOf('premium')] },
     switches: { metricSeconds: 60, unknownFields: 'present', kvs: 'triples' },
@@ -151,6 +153,12 @@ class Store {
         item,
       )
     }
+    await this.#client.query(`insert into analytics.call_summary (app_id, call_id) values ('demo', $1)`, [
+      call_id,
+    ])
+    await this.#client.query(`select analytics.summarize('demo', array[$1::text])`, [call_id])
+    const written = `update analytics.call_summary set updated_at = to_timestamp($2) where call_id = $1`
+    await this.#client.query(written, [call_id, this.#stage.now()])
   }
 
   async insights(from: number, to: number): Promise<void> {

@@ -20,6 +20,9 @@ interface StoredInsight {
 
 /** From an answer to its row, seconds. */
 const longestStoring = 120
+/** The same where a process stood still with it, and how far its clock may be behind, seconds. */
+const longestStall = 600
+const wrongClock = 130
 
 /** Every cell of analytics.usage_insight and analytics.quality_insight. Which values are missing, `ledger.ts` says. */
 export async function examineInsights(examination: Examination): Promise<readonly Finding[]> {
@@ -79,12 +82,12 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   const wrong = (column: string, is: unknown, should: unknown) =>
     found.add('different', `${nameOf(series)} ${column}`, `${say(row.at)}: ${is} instead of ${should}`)
   // Of answers that are stored already the last one counts. Where processes were killed, stood still or had wrong clocks,
-  // any may be the last that is stored, and nobody knows when that was.
+  // any may be the last that is stored.
   const settled = served.findLastIndex(({ time }) => time < end - longestStoring * 1_000)
   const counting = isInterrupted ? served : served.slice(Math.max(0, settled))
   const told = counting.some(({ time }, n) => {
-    const isNear =
-      isInterrupted || (row.fetched >= time / 1_000 - 1 && row.fetched <= time / 1_000 + longestStoring)
+    const [early, late] = isInterrupted ? [wrongClock, longestStall] : [1, longestStoring]
+    const isNear = row.fetched >= time / 1_000 - early && row.fetched <= time / 1_000 + late
     return isNear && values[served.length - counting.length + n] === row.value
   })
   if (!told)

@@ -1,11 +1,11 @@
 import type { FaultRule, Sandbox } from '../../../sandbox/src/index.ts'
-import type { FaultWindow } from '../plan-draw.ts'
+import type { Spell } from '../spells.ts'
 import type { Bounds } from './contract.ts'
 
 /** A run, as far as it tells what its world made unavoidable. */
 export interface Played {
   readonly sandbox: Sandbox
-  readonly faults: readonly FaultWindow[]
+  readonly faults: readonly Spell[]
   readonly start: number
   readonly end: number
 }
@@ -16,7 +16,7 @@ export type Open = Pick<Bounds, 'availableData' | 'dataDelay'>
 type Narrow = (open: Open) => Open | undefined
 
 /** The operation that a stream asks with, and the limit group that it counts in. */
-export const askedBy: Readonly<Record<string, { readonly operation: string; readonly group: string }>> = {
+const askedBy: Readonly<Record<string, { readonly operation: string; readonly group: string }>> = {
   calls: { operation: 'callSearch', group: 'call-search' },
   'call-sessions': { operation: 'callSessions', group: 'call-details' },
   'call-metrics': { operation: 'callMetrics', group: 'call-details' },
@@ -26,7 +26,7 @@ export const askedBy: Readonly<Record<string, { readonly operation: string; read
   'realtime-quality': { operation: 'realtimeQuality', group: 'realtime' },
 }
 
-export const groupOf = new Map(Object.values(askedBy).map(({ operation, group }) => [operation, group]))
+const groupOf = new Map(Object.values(askedBy).map(({ operation, group }) => [operation, group]))
 
 const minute = 60_000
 const hour = 60 * minute
@@ -120,7 +120,7 @@ function tightPeriods({ sandbox, start, end }: Played, app: string, operation: s
   return periods
 }
 
-export function concerns(rule: FaultRule, app: string, operation: string): boolean {
+function concerns(rule: FaultRule, app: string, operation: string): boolean {
   return (rule.app ?? app) === app && (rule.operation ?? operation) === operation
 }
 

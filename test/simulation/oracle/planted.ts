@@ -23,7 +23,8 @@ export async function columnsOf({ rows }: Examination, schema: string): Promise<
 export function otherValue({ column, type }: Column): string {
   if (type === 'boolean') return `not coalesce("${column}", false)`
   if (type === 'jsonb') return `'{"planted": true}'`
-  if (type === 'integer[]') return `array[77]`
+  if (type === 'text[]') return `array_prepend('x', "${column}")`
+  if (type.endsWith('[]')) return `array_prepend(coalesce("${column}"[1], 0) + 77, "${column}"[2:])`
   if (type.startsWith('timestamp')) return `coalesce("${column}", ingest.clock()) + interval '9 days'`
   if (type === 'text') return `coalesce("${column}", '') || 'x'`
   return `coalesce("${column}", 0) + 1000003`

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import type { Examination } from './examination.ts'
+import { examineMetrics } from './metrics.ts'
+
+const now = Date.UTC(2026, 0, 5, 8)
+const at = (now - 60_000) / 1_000
+
+/** What is exported by a daemon with which all is well. */
+const well = `# HELP penstock_requests_total Requests
+penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcome="ok"} 5
+penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcome="rate_limited"} 2
+penstock_rows_total{table="classroom.room_event"} 12
+penstock_gaps{stream="room-events",state="open"} 3
+penstock_gaps{stream="room-events",state="lost"} 0
+penstock_budget_used_ratio{group="realtime",window="day"} 0.4
+penstock_lag_seconds{stream="room-events"} 12
+penstock_lag_seconds{stream="call-metrics"} 9000
+penstock_call_quality{app="a",product="Native",metric="networkDelay"} 41.5
+penstock_call_quality_age_seconds{app="a",product="Native",metric="networkDelay"} 40
+process_cpu_seconds_total NaN
+`
+
+async function judge(text: string, requests = 7): Promise<readonly string[]> {
+  const rows = async (query: string) =>
+    query.includes('ingest.gap')
+      ? [{ key: 'room-events open', count: 3 }]
+      : [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
+  const examination = { rows } as unknown as Examination
+  const findings = await examineMetrics(examination, [{ process: 'slot0.1', text, requests, now }])
+  return findings.map(finding => `${finding.kind}: ${finding.text}`)
+}
+
+describe('what a daemon exports', () => {
+  it('is well where it is what the world and the tables say', async () => {
+    expect(await judge(well)).toEqual([])
+  })
+
+  it.each([
+    [
+      'a request that was not counted',
+      'outcome="ok"} 5',
+      'outcome="ok"} 4',
+      /requests_total.* 6 told, 7 were made/,
+    ],
+    ['a figure that is none', 'room_event"} 12', 'room_event"} NaN', /rows_total.* is NaN/],
+    ['a gap that nobody sees', 'state="open"} 3', 'state="open"} 2', /gaps.* is 2, and the ledger has 3/],
+    ['a loss that is none', 'state="lost"} 0', 'state="lost"} 1', /gaps.* is 1, and the ledger has 0/],
+    ['a budget above its limit', '"day"} 0.4', '"day"} 1.1', /budget_used_ratio.* is 1.1/],
+    ['a log that lags', 'room-events"} 12', 'room-events"} 200', /lag_seconds.* 200 s late/],
+    [
+      'a value of another moment',
+      'networkDelay"} 40',
+      'networkDelay"} 60',
+      /call_quality.* undefined is stored/,
+    ],
+    ['a value that is not stored', 'networkDelay"} 41.5', 'networkDelay"} 41', /is 41, .* 41.5 is stored/],
+  ])('is found wrong by %s', async (_, from, to, said) => {
+    expect(well).toContain(from)
+    const found = await judge(well.replace(from, to))
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(said)
+  })
+})

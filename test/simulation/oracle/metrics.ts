@@ -1,0 +1,115 @@
+import { Findings } from './asked.ts'
+import type { Examination, Finding } from './examination.ts'
+
+/** What a running daemon exports in the end, and what the world saw of it. */
+export interface Scrape {
+  readonly process: string
+  /** Text format of Prometheus. */
+  readonly text: string
+  /** Requests that it made and that came to an end, by the provider's answer or by a fault on the way. */
+  readonly requests: number
+  /** Its own wall clock, ms since the epoch. */
+  readonly now: number
+}
+
+interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+const prefix = 'penstock_'
+const realtimeWindow = 20_000
+/** Streams whose series are read within seconds when nothing is wrong, and how late they may be then, seconds. */
+const prompt: Readonly<Record<string, number>> = { 'app-events': 120, 'room-events': 120 }
+
+/** Figures that people are alerted by must be those of the world and of the tables, read by somebody else. */
+export async function examineMetrics(
+  examination: Examination,
+  scrapes: readonly Scrape[],
+): Promise<readonly Finding[]> {
+  const found = new Findings()
+  const gaps = await readGaps(examination)
+  const quality = await readQuality(examination)
+  for (const scrape of scrapes) {
+    const samples = read(scrape.text)
+    const judge: Judge = {
+      of: name => samples.filter(sample => sample.name === `${prefix}${name}`),
+      wrong: (name, text) => found.add('metric', name, `${scrape.process}: ${text}`),
+    }
+    for (const { name, labels, value } of samples)
+      if (!Number.isFinite(value)) judge.wrong(name, `${say(labels)} is ${value}`)
+    judgeCounts(judge, scrape, gaps)
+    judgeBounds(judge)
+    judgeQuality(judge, scrape, quality)
+  }
+  return found.list()
+}
+
+interface Judge {
+  readonly of: (name: string) => readonly Sample[]
+  readonly wrong: (name: string, text: string) => void
+}
+
+function judgeCounts({ of, wrong }: Judge, scrape: Scrape, gaps: ReadonlyMap<string, number>): void {
+  const requests = of('requests_total').reduce((all, { value }) => all + value, 0)
+  if (requests !== scrape.requests) wrong('requests_total', `${requests} told, ${scrape.requests} were made`)
+  for (const { labels, value } of of('gaps')) {
+    const known = gaps.get(`${labels.stream} ${labels.state}`) ?? 0
+    if (known !== value) wrong('gaps', `${say(labels)} is ${value}, and the ledger has ${known}`)
+  }
+}
+
+function judgeBounds({ of, wrong }: Judge): void {
+  for (const { labels, value } of of('budget_used_ratio'))
+    if (value < 0 || value > 1) wrong('budget_used_ratio', `${say(labels)} is ${value}`)
+  for (const { labels, value } of of('lag_seconds'))
+    if (value > (prompt[labels.stream!] ?? Number.POSITIVE_INFINITY))
+      wrong('lag_seconds', `${labels.stream} is ${value} s late, and nothing is wrong any more`)
+}
+
+/** Each value must be the one that is stored of the moment that its age tells. */
+function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap<string, number>): void {
+  const ages = new Map(of('call_quality_age_seconds').map(({ labels, value }) => [keyOf(labels), value]))
+  for (const { labels, value } of of('call_quality')) {
+    const key = keyOf(labels)
+    const at = now - ages.get(key)! * 1_000 - realtimeWindow
+    const right = stored.get(`${key} ${Math.round(at / 1_000)}`)
+    if (right !== value)
+      wrong('call_quality', `${key} is ${value}, of ${new Date(at).toISOString()} ${right} is stored`)
+  }
+}
+
+async function readGaps({ rows }: Examination): Promise<ReadonlyMap<string, number>> {
+  const counts = await rows<{ key: string; count: number }>(
+    `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1`,
+  )
+  return new Map(counts.map(({ key, count }) => [key, count]))
+}
+
+/** Of the whole project, by app, product, metric and Unix second. */
+async function readQuality({ rows }: Examination): Promise<ReadonlyMap<string, number>> {
+  const values = await rows<{ key: string; value: number }>(
+    `select concat_ws(' ', app_id, product, metric, extract(epoch from at)::bigint) as key, value
+     from analytics.quality_realtime where cname = '' and uid = ''`,
+  )
+  return new Map(values.map(({ key, value }) => [key, value]))
+}
+
+function keyOf({ app, product, metric }: Sample['labels']): string {
+  return `${app} ${product} ${metric}`
+}
+
+function say(labels: Sample['labels']): string {
+  return JSON.stringify(labels)
+}
+
+/** The samples of the daemon itself; those of the process it runs in are of this machine. */
+function read(text: string): readonly Sample[] {
+  return text.split('\n').flatMap(line => {
+    const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (!name?.startsWith(prefix)) return []
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, said]) => [key, said])
+    return [{ name, labels: Object.fromEntries(pairs) as Sample['labels'], value: Number(value) }]
+  })
+}

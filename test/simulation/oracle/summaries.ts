@@ -1,0 +1,264 @@
+import type { TrueSeries } from '../../../sandbox/src/index.ts'
+import { Findings } from './asked.ts'
+import type { Examination, Finding } from './examination.ts'
+
+/** From here on a value is bad, as the documents of the project say of the metrics that tell of quality. */
+const badFrom: Readonly<Record<number, number>> = { 20005: 200, 20011: 200, 20016: 10, 20018: 10, 20022: 400 }
+/** The metrics of which views of quality tell, and the columns of each. */
+const told: Readonly<Record<number, readonly [mean: string, p95: string]>> = {
+  20005: ['audio_freeze_avg_ms', 'audio_freeze_p95_ms'],
+  20011: ['video_freeze_avg_ms', 'video_freeze_p95_ms'],
+  20016: ['audio_loss_avg_pct', 'audio_loss_p95_pct'],
+  20018: ['video_loss_avg_pct', 'video_loss_p95_pct'],
+  20022: ['rtt_avg_ms', 'rtt_p95_ms'],
+}
+
+interface Value {
+  readonly sid: string
+  readonly mid: number
+  /** Unix seconds. */
+  readonly at: number
+  readonly value: number
+}
+
+type Row = Readonly<Record<string, string | number | boolean | null>>
+
+/**
+ * Every cell of the summaries of calls, against the values of the world that are stored. One of which something is still
+ * pending may be behind.
+ */
+export async function examineSummaries(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, apps, sandbox } = examination
+  const found = new Findings()
+  const standing = new Map(
+    (
+      await rows<{ key: string; pending: boolean; lost: boolean }>(
+        `select app_id || ' ' || item as key, bool_or(state = 'pending') as pending, bool_or(state = 'lost') as lost
+         from ingest.work_item where stream in ('call-sessions', 'call-metrics') group by 1`,
+      )
+    ).map(({ key, ...state }) => [key, state]),
+  )
+  for (const { id: app } of apps) {
+    for (const { callId } of sandbox.analytics(app).calls()) {
+      const key = `${app} ${callId}`
+      const state = standing.get(key)
+      if (!state || state.pending) continue
+      const where = `where app_id = '${app}' and call_id = '${callId}'`
+      const values = await valuesIn(examination, where, sandbox.analytics(app).series(callId))
+      const [call] = await rows<Row>(`select *, samples::int as samples from analytics.call_quality ${where}`)
+      if (!call) continue
+      same(found, `${key} partial`, call.partial, state.lost || call.finished !== true)
+      compareQuality(found, key, call, values)
+      await comparePersons(found, key, examination, where)
+      compareMetrics(found, key, await rows<Row>(`select * from analytics.metric_summary ${where}`), values)
+      const stays = await rows<Row>(
+        `select sid, samples::int, bad_samples::int, freeze_samples::int, freezes::int, audio_loss_samples::int, rtt_samples::int,
+                ${Object.values(told).map(([mean]) => mean)}
+         from analytics.session_quality ${where}`,
+      )
+      for (const stay of stays)
+        compareStay(
+          found,
+          `${key} ${stay.sid}`,
+          stay,
+          values.filter(({ sid }) => sid === stay.sid),
+        )
+      const minutes = await rows<Row>(
+        `select *, samples::int as samples, extract(epoch from minute)::float8 as at from analytics.call_quality_by_minute ${where}`,
+      )
+      compareMinutes(found, key, minutes, values)
+      for (const row of await countsOf(examination, where)) compareCounts(found, key, row, values)
+    }
+  }
+  return found.list()
+}
+
+/** How many values of each metric stand behind a row, of a whole call or of a minute of it. */
+interface Counts {
+  /** Unix seconds; null of the whole call. */
+  readonly minute: number | null
+  readonly mids: readonly number[]
+  readonly samples: readonly number[]
+  /** It was written at some time up to now. */
+  readonly timely: boolean
+}
+
+function countsOf({ rows, start, end }: Examination, where: string): Promise<readonly Counts[]> {
+  const names = Object.values(told).map(([mean]) => mean.replace(/avg_.*/, 'samples'))
+  const each = `array[${Object.keys(told).join(', ')}] as mids, array[${names.map(name => `coalesce(${name}, 0)`).join(', ')}] as samples`
+  return rows<Counts>(
+    `select null::float8 as minute, ${each},
+            updated_at between to_timestamp(${start / 1_000}) and to_timestamp(${end / 1_000}) as timely
+     from analytics.call_summary ${where}
+     union all select extract(epoch from minute)::float8, ${each}, true from analytics.call_minute ${where}`,
+  )
+}
+
+function compareCounts(found: Findings, name: string, row: Counts, values: readonly Value[]): void {
+  const { minute, mids, samples, timely } = row
+  const of = values.filter(({ mid, at }) => mid in badFrom && (minute === null || at - (at % 60) === minute))
+  for (const [n, mid] of mids.entries())
+    same(
+      found,
+      `${name} ${minute ?? 'call'} samples of ${mid}`,
+      samples[n],
+      of.filter(each => each.mid === mid).length,
+    )
+  if (!timely) found.add('different', 'call summary', `${name}: written at a time that was not`)
+}
+
+/** What the world says of the moments that are stored. */
+async function valuesIn(
+  { rows }: Examination,
+  where: string,
+  truth: Iterable<TrueSeries>,
+): Promise<readonly Value[]> {
+  const stored = new Set(
+    (
+      await rows<{ key: string }>(
+        `select distinct sid || ' ' || mid || ' ' || coalesce(nullif(peer_uid, ''), '0') || ' ' || extract(epoch from at)::bigint as key
+         from analytics.session_metric ${where}`,
+      )
+    ).map(({ key }) => key),
+  )
+  const values: Value[] = []
+  for (const { sid, mid, peer, moments, values: all } of truth) {
+    moments.forEach((at, n) => {
+      const value = all[n]
+      if (typeof value === 'number' && stored.has(`${sid} ${mid} ${peer} ${at}`))
+        values.push({ sid, mid, at, value })
+    })
+  }
+  return values
+}
+
+/** What a call, or a minute of it, comes to. */
+function compareQuality(found: Findings, name: string, row: Row, values: readonly Value[]): void {
+  const telling = values.filter(({ mid }) => mid in badFrom)
+  same(found, `${name} samples`, row.samples, telling.length)
+  same(found, `${name} bad_share`, row.bad_share, shareOf(telling))
+  for (const [mid, [mean, p95]] of Object.entries(told)) {
+    const numbers = numbersOf(telling.filter(each => each.mid === Number(mid)))
+    same(found, `${name} ${mean}`, row[mean], meanOf(numbers))
+    if (p95 in row) same(found, `${name} ${p95}`, row[p95], percentile(numbers, 0.95))
+  }
+}
+
+/** Who was there, and for how long, by the stays; those are judged elsewhere. */
+async function comparePersons(
+  found: Findings,
+  name: string,
+  { rows }: Examination,
+  where: string,
+): Promise<void> {
+  const seconds = (column: string) => `extract(epoch from ${column})::float8`
+  const [summary] = await rows<Row>(
+    `select array_to_string(persons, ' ') as persons, stays, user_minutes from analytics.call_summary ${where}`,
+  )
+  const [call] = await rows<{ to: number | null }>(
+    `select ${seconds('destroyed_at')} as to from analytics.call ${where}`,
+  )
+  const stays = await rows<{ person: string; from: number | null; to: number | null }>(
+    `select coalesce(uid, sid) as person, ${seconds('joined_at')} as from, ${seconds('left_at')} as to from analytics.call_session ${where}`,
+  )
+  const lengths = stays.map(({ from, to }) => {
+    const end = to ?? call?.to ?? null
+    return from === null || end === null ? 0 : Math.max(0, end - from)
+  })
+  const minutes = lengths.reduce((sum, each) => sum + each, 0) / 60
+  same(
+    found,
+    `${name} persons`,
+    asSet(String(summary?.persons).split(' ')),
+    asSet(stays.map(({ person }) => person)),
+  )
+  same(found, `${name} stays`, summary?.stays, stays.length)
+  same(found, `${name} user_minutes`, summary?.user_minutes, minutes)
+}
+
+const asSet = (texts: readonly string[]) =>
+  [...new Set(texts)]
+    .filter(text => text !== '')
+    .toSorted()
+    .join()
+
+function compareMetrics(found: Findings, name: string, rows: readonly Row[], values: readonly Value[]): void {
+  const left = Map.groupBy(values, ({ sid, mid }) => `${sid} ${mid}`)
+  for (const row of rows) {
+    const key = `${row.sid} ${row.mid}`
+    const of = left.get(key) ?? []
+    left.delete(key)
+    const numbers = numbersOf(of)
+    const right = {
+      ...{
+        samples: numbers.length,
+        min: numbers[0] ?? null,
+        max: numbers.at(-1) ?? null,
+        avg: meanOf(numbers),
+      },
+      ...{ p50: percentile(numbers, 0.5), p95: percentile(numbers, 0.95) },
+      bad_share: Number(row.mid) in badFrom ? shareOf(of) : null,
+    }
+    for (const [column, value] of Object.entries(right))
+      same(found, `${name} ${key} ${column}`, row[column], value)
+  }
+  for (const key of left.keys()) found.add('lost', 'call summary', `${name} ${key}: nothing is told of it`)
+}
+
+function compareStay(found: Findings, name: string, row: Row, values: readonly Value[]): void {
+  const telling = values.filter(({ mid }) => mid in badFrom)
+  const freezes = telling.filter(({ mid }) => mid === 20005 || mid === 20011)
+  const of = (mid: number) => telling.filter(each => each.mid === mid)
+  const right = {
+    ...{ samples: telling.length, bad_samples: telling.filter(isBad).length },
+    ...{ freeze_samples: freezes.length, freezes: freezes.filter(isBad).length },
+    ...{ audio_loss_samples: of(20016).length, rtt_samples: of(20022).length },
+    ...Object.fromEntries(
+      Object.entries(told).map(([mid, [mean]]) => [mean, meanOf(numbersOf(of(Number(mid))))]),
+    ),
+  }
+  for (const [column, value] of Object.entries(right)) same(found, `${name} ${column}`, row[column], value)
+}
+
+function compareMinutes(found: Findings, name: string, rows: readonly Row[], values: readonly Value[]): void {
+  const telling = values.filter(({ mid }) => mid in badFrom)
+  const left = Map.groupBy(telling, ({ at }) => at - (at % 60))
+  for (const row of rows) {
+    const minute = Number(row.at)
+    compareQuality(found, `${name} minute ${minute}`, row, left.get(minute) ?? [])
+    left.delete(minute)
+  }
+  for (const minute of left.keys())
+    found.add('lost', 'call summary', `${name}: minute ${minute} is not told of`)
+}
+
+const isBad = ({ mid, value }: Value) => value >= badFrom[mid]!
+
+function shareOf(values: readonly Value[]): number | null {
+  return values.length > 0 ? values.filter(isBad).length / values.length : null
+}
+
+function numbersOf(values: readonly Value[]): readonly number[] {
+  return values.map(({ value }) => value).sort((a, b) => a - b)
+}
+
+function meanOf(numbers: readonly number[]): number | null {
+  return numbers.length > 0 ? numbers.reduce((sum, each) => sum + each, 0) / numbers.length : null
+}
+
+/** Between the two values around the place, as SQL's percentile_cont is defined. */
+function percentile(sorted: readonly number[], share: number): number | null {
+  if (sorted.length === 0) return null
+  const place = (sorted.length - 1) * share
+  const [below, above] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]
+  return below + (above - below) * (place - Math.floor(place))
+}
+
+/** Sums of doubles depend on their order in the last digits. */
+function same(found: Findings, name: string, stored: Row[string] | undefined, right: Row[string]): void {
+  const isClose =
+    typeof stored === 'number' && typeof right === 'number'
+      ? Math.abs(stored - right) <= 1e-9 * Math.max(1, Math.abs(right))
+      : stored === right
+  if (!isClose) found.add('different', 'call summary', `${name}: ${stored} instead of ${right}`)
+}
