@@ -2,12 +2,13 @@ import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import { type Daemon, openDaemon } from '../../src/commands/run.ts'
 import { readConfig } from '../../src/config/load.ts'
+import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import type { FlushableLog } from '../../src/telemetry/log.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { networkThrough } from './network.ts'
-import { createPlainQueue } from './queue.ts'
 import type { Server } from './server.ts'
 import { sessionsThrough } from './session.ts'
+import type { ShardQueue } from './shards.ts'
 
 export interface BootOptions {
   readonly process: Process
@@ -15,6 +16,7 @@ export interface BootOptions {
   readonly server: Server
   readonly sandbox: () => Sandbox
   readonly random: Random
+  readonly shards: ShardQueue
   /** The configuration, as an operator would write it. */
   readonly config: string
   /** Hears of what must never happen. */
@@ -23,7 +25,7 @@ export interface BootOptions {
 
 /** Starts a daemon as `penstock run` does; time, chance and its lines to the world are the simulation's. */
 export async function boot(options: BootOptions): Promise<Daemon> {
-  const { process, kernel, server, sandbox, random, accuse } = options
+  const { process, kernel, server, sandbox, random, shards, accuse } = options
   const config = await readConfig(options.config, { name: 'simulation', env: {}, folder: '.' })
   return openDaemon({
     config,
@@ -35,8 +37,17 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       queue: createPlainQueue(),
       agent: networkThrough(kernel, process, sandbox),
       driver: sessionsThrough({ kernel, process, server }),
+      // A run of many hours is spared most of the steps in which nothing changes hands.
+      ...{ jobs: shards.seenBy(process, server), renewEvery: 3_000 },
+      // Few pages wait at one time in a run: that single ones go as groups shows what becomes of groups.
+      grouping: { least: 1 + draw(random, 2), writers: 1 + draw(random, 2) },
     },
   })
+}
+
+/** Which of so many. */
+function draw(random: Random, many: number): number {
+  return Math.floor(random.next() * many)
 }
 
 /** Exceptions by which the world's faults reach the daemon; any other is a fault of the program. */
@@ -45,7 +56,7 @@ const expected: ReadonlySet<string> = new Set(['StoreUnavailable', 'TimedOut'])
 function listen({ name }: Process, accuse: (sentence: string) => void): FlushableLog {
   const silent = () => {}
   return {
-    ...{ debug: silent, info: silent, warn: silent, flush: silent },
+    ...{ debug: silent, info: silent, warn: silent, flush: silent, setLevel: silent },
     error: (message, fields) => {
       const { error } = (fields ?? {}) as { readonly error?: unknown }
       if (!(error instanceof Error) || expected.has(error.name)) return

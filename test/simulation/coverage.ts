@@ -1,5 +1,5 @@
-import { callFaults } from './call-faults.ts'
 import { machineFaults } from './draw.ts'
+import { callFaults } from './faults.ts'
 import type { Server } from './server.ts'
 import { spellKinds } from './spells.ts'
 

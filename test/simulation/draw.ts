@@ -1,5 +1,5 @@
 import type { AppOptions, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
-import { type CallFault, callFaults } from './call-faults.ts'
+import { type CallFault, callFaults } from './faults.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
@@ -42,24 +42,77 @@ export interface Drawn {
   readonly spells: readonly Spell[]
   /** The configuration, as an operator would write it. */
   readonly config: string
+  /** Questions of real time that it leads to, where not all that is documented is asked. */
+  readonly series?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Classes are shorter than in life, so that a few hours hold many lives of a room. */
-const profile: SchoolProfile = {
-  kind: 'school',
-  classes: 2,
-  students: 4,
-  lessonMinutes: 8,
-  breakMinutes: 2,
-  eventsPerMinute: 8,
-  historyMinutes: 3,
+/** How much goes on, and how often it is looked at. */
+interface Pace {
+  readonly profile: SchoolProfile
+  /** For which the provider knows a room that ended, and what the daemon is told of it, ms. */
+  readonly providerMemory: number
+  readonly roomMemory: number
+  readonly metricSeconds: number
+  readonly streams: string
+  /** What real time is asked for; all that is documented where absent. */
+  readonly realtime?: { readonly usage: string; readonly quality: string }
 }
-const providerMemory = 12 * minute
-const roomMemory = 9 * minute
+
+/** Classes are shorter and louder than in life, so that an hour holds many lives of a room, and many events. */
+const busy: Pace = {
+  profile: {
+    kind: 'school',
+    classes: 6,
+    students: 4,
+    lessonMinutes: 3,
+    breakMinutes: 0.5,
+    eventsPerMinute: 40,
+    historyMinutes: 3,
+  },
+  providerMemory: 12 * minute,
+  roomMemory: 9 * minute,
+  metricSeconds: 30,
+  streams: `
+  app-events: { every: 20s }
+  room-events: { activeEvery: 30s, idleEvery: 5m }
+  popup-quiz: { activeEvery: 30s, idleEvery: 5m }
+  poll: { activeEvery: 30s, idleEvery: 5m }
+  recordings: { activeEvery: 1m, idleEvery: 5m }
+  resources: { activeEvery: 1m, idleEvery: 5m }
+  cloud-players: { every: 30s }`,
+  realtime: { usage: 'userCount', quality: 'networkDelay' },
+}
+
+/** Of a day and longer it is the budgets of a day that count, and what expires. */
+const slow: Pace = {
+  profile: { ...busy.profile, classes: 2, lessonMinutes: 30, breakMinutes: 30, eventsPerMinute: 4 },
+  providerMemory: 60 * minute,
+  roomMemory: 45 * minute,
+  metricSeconds: 20,
+  streams: `
+  app-events: { every: 1m }
+  room-events: { activeEvery: 2m, idleEvery: 15m }
+  popup-quiz: { activeEvery: 5m, idleEvery: 20m }
+  poll: { activeEvery: 5m, idleEvery: 20m }
+  recordings: { activeEvery: 5m, idleEvery: 20m }
+  resources: { activeEvery: 5m, idleEvery: 20m }
+  cloud-players: { every: 2m }`,
+}
+
+/** Where each answer holds one event, a loud class is nothing but requests. */
+function profileOf({ profile }: Pace, { listShape, feedShape }: Switches): SchoolProfile {
+  const isOneByOne = listShape === 'item' || feedShape === 'object'
+  return isOneByOne ? { ...profile, classes: 2, eventsPerMinute: 8 } : profile
+}
+
+function paceOf(length: number): Pace {
+  return length > 8 * hour ? slow : busy
+}
 
 /** Each draw has chance of its own, so that a new one changes nothing in the others. `length` of the faulty phase, ms. */
 export function draw(seed: number, length: number, demands: Demands): Drawn {
-  const switches = drawAll(seed, demands)
+  const pace = paceOf(length)
+  const switches = drawAll(seed, pace, demands)
   const classes = faultClasses.filter(
     one => (demands.faults?.includes(one) || isDrawn(seed, one)) && !demands.without?.includes(one),
   )
@@ -75,7 +128,7 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     notifications: { secret: secretOf(id) },
   }))
   return {
-    ...{ switches, profile, apps, classes },
+    ...{ switches, profile: profileOf(pace, switches), apps, classes },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells')
       ? drawSpells(
@@ -84,19 +137,25 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
           apps.map(({ id }) => id),
         )
       : [],
-    config: configOf(seed, switches, apps),
+    config: configOf(seed, pace, switches, apps),
+    ...(pace.realtime && {
+      series: {
+        'realtime-usage': [`Native/${pace.realtime.usage}`],
+        'realtime-quality': [`Native/${pace.realtime.quality}`],
+      },
+    }),
   }
 }
 
-export function secretOf(app: string): string {
+function secretOf(app: string): string {
   return `notifications of ${app}`
 }
 
-function drawAll(seed: number, demands: Demands): Switches {
+function drawAll(seed: number, { providerMemory, metricSeconds }: Pace, demands: Demands): Switches {
   const drawn: Switches = {
     ...drawSwitches(seed),
     roomMemorySeconds: providerMemory / second,
-    metricSeconds: 30,
+    metricSeconds,
     ...demands.switches,
   }
   // What the feed tells of a room whose log nobody ever reads could be of any room that had its name.
@@ -107,7 +166,12 @@ function drawAll(seed: number, demands: Demands): Switches {
 /** Where the daemon looks for rooms: it may be told of several regions that all know the same. */
 const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 
-function configOf(seed: number, switches: Switches, apps: Drawn['apps']): string {
+function configOf(
+  seed: number,
+  { roomMemory, streams, realtime }: Pace,
+  switches: Switches,
+  apps: Drawn['apps'],
+): string {
   const region = pick(seed, 'configured regions', regions[switches.regions])
   const each = apps.map(
     ({ id, plan, rest }) => `
@@ -118,7 +182,9 @@ function configOf(seed: number, switches: Switches, apps: Drawn['apps']): string
     classroom: { uid: penstock, token: token-${id} }
     notifications: { secret: ${secretOf(id)} }`,
   )
-  const channels = isDrawn(seed, 'live channels') ? ', channels: live' : ''
+  const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
+  const asks = (metric: string | undefined) =>
+    `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels} }`
   return `
 database: { url: embedded, poolSize: 4 }
 provider:
@@ -126,16 +192,9 @@ provider:
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
-streams:
-  app-events: { every: 20s }
-  room-events: { activeEvery: 30s, idleEvery: 5m }
-  popup-quiz: { activeEvery: 30s, idleEvery: 5m }
-  poll: { activeEvery: 30s, idleEvery: 5m }
-  recordings: { activeEvery: 1m, idleEvery: 5m }
-  resources: { activeEvery: 1m, idleEvery: 5m }
-  cloud-players: { every: 30s }
-  realtime-usage: { metrics: [userCount]${channels} }
-  realtime-quality: { metrics: [networkDelay]${channels} }
+streams:${streams}
+  realtime-usage: ${asks(realtime?.usage)}
+  realtime-quality: ${asks(realtime?.quality)}
 apps:${each.join('')}
 `
 }

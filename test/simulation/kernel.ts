@@ -11,6 +11,8 @@ export interface Process {
   frozenUntil: number
   /** How far its wall clock is from the world's, ms. */
   skew?: number
+  /** Requests to the provider that came to an end, however. */
+  requests?: number
 }
 
 type Work<T> = (park: () => void) => Promise<T>
@@ -51,11 +53,17 @@ export interface KernelOptions {
   /** Wall clock at the beginning, ms since the epoch. */
   readonly start: number
   readonly random: Random
-  readonly faults: Omit<Faults, 'classes'>
+  readonly faults: Faults
   readonly trace: Trace
   /** Takes away what the process held in the real world. */
   readonly onKill: (process: Process) => Promise<void>
 }
+
+/** A busy second has some hundred. */
+const mostInASecond = 20_000
+
+/** Calls go on and on, and time does not. */
+export class EndlessError extends Error {}
 
 /**
  * Owns time and order. Whatever a process asks of the world waits here; when everything has come to rest, one
@@ -64,6 +72,8 @@ export interface KernelOptions {
 export class Kernel {
   #now = 0
   #turn = 0
+  #second = 0
+  #asked = 0
   #ready: Operation[] = []
   readonly #timers = createDelayQueue<Timer>()
   readonly #options: KernelOptions
@@ -125,8 +135,10 @@ export class Kernel {
     for (;;) {
       await settled()
       const operation = this.#choose()
-      if (operation) await operation.run()
-      else if (!(await this.#jump(end))) return
+      if (operation) {
+        this.#count()
+        await operation.run()
+      } else if (!(await this.#jump(end))) return
     }
   }
 
@@ -172,6 +184,15 @@ export class Kernel {
     const delay = fault === 'stall' ? 0 : faults.latency(call.kind)
     if (delay === 0 && process.frozenUntil <= this.#now) outcome.deliver()
     else this.after(delay, process, outcome.deliver)
+  }
+
+  /** A program that asks without end while no time passes would never be seen to its end. */
+  #count(): void {
+    const second = Math.floor(this.#now / 1_000)
+    this.#asked = this.#second === second ? this.#asked + 1 : 0
+    this.#second = second
+    if (this.#asked > mostInASecond)
+      throw new EndlessError(`${mostInASecond} calls in one second, at ${this.#now}`)
   }
 
   #choose(): Operation | undefined {

@@ -47,7 +47,9 @@ export function networkThrough(kernel: Kernel, process: Process, sandbox: () => 
       },
       broken: async () => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
     })
-    const answer = await unlessAborted(answered, signal as AbortSignal)
+    const answer = await unlessAborted(answered, signal as AbortSignal).finally(() => {
+      process.requests = (process.requests ?? 0) + 1
+    })
     return {
       statusCode: answer.status,
       headers: answer.headers,

@@ -5,21 +5,15 @@ import type { Kernel } from './kernel.ts'
 const second = 1_000
 const minute = 60 * second
 
-/** How busy those are who make players of an app. */
-export interface Habits {
-  /** Players that are made as fast as the limit allows and made again when they are gone. */
-  readonly crowd: number
-  /** Mean time between two others, ms. */
-  readonly every: number
-  /** Mean time after which one is deleted, unless it has gone by itself, ms. */
-  readonly life: number
-}
+/** Mean time between two players, ms. */
+const every = 3 * minute
+/** Mean time after which one is deleted, unless it has gone by itself, ms. */
+const life = 8 * minute
 
 export interface DriverOptions {
   readonly kernel: Kernel
   readonly sandbox: Sandbox
   readonly app: string
-  readonly habits: Habits
   readonly random: Random
 }
 
@@ -28,8 +22,6 @@ export interface Driver {
   readonly start: () => void
   /** From now on nothing is made or deleted. */
   readonly stop: () => void
-  /** Answers by operation and status; `lost` is no answer. */
-  readonly answers: ReadonlyMap<string, number>
 }
 
 /** Two a second, any more is too many. */
@@ -42,9 +34,7 @@ interface Made {
   readonly region: string
 }
 
-export function createDriver({ kernel, sandbox, app, habits, random }: DriverOptions): Driver {
-  const answers = new Map<string, number>()
-  const crowd = new Map<string, Made>()
+export function createDriver({ kernel, sandbox, app, random }: DriverOptions): Driver {
   let isStopped = false
   let madeAt = Number.NEGATIVE_INFINITY
   let count = 0
@@ -59,12 +49,7 @@ export function createDriver({ kernel, sandbox, app, habits, random }: DriverOpt
     })
   }
 
-  async function ask(
-    name: string,
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<Response | undefined> {
+  async function ask(method: string, path: string, body?: object): Promise<Response | undefined> {
     const rest = sandbox.settings.apps.find(({ id }) => id === app)!.rest!
     const authorization = `Basic ${btoa(`${rest.key}:${rest.secret}`)}`
     const request = new Request(`http://provider.test/${path}`, {
@@ -72,13 +57,10 @@ export function createDriver({ kernel, sandbox, app, habits, random }: DriverOpt
       headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     })
-    const response = await sandbox.fetch(request).catch((error: unknown) => {
+    return sandbox.fetch(request).catch((error: unknown) => {
       if (error instanceof ConnectionLost) return undefined
       throw error
     })
-    const key = `${name} ${response?.status ?? 'lost'}`
-    answers.set(key, (answers.get(key) ?? 0) + 1)
-    return response
   }
 
   /** One Create at a time, and never two within half a second. */
@@ -91,14 +73,18 @@ export function createDriver({ kernel, sandbox, app, habits, random }: DriverOpt
   async function create(body: object): Promise<Made | undefined> {
     const region = pick(...regions)
     const path = `${region}/v1/projects/${app}/cloud-player/players`
-    const response = await ask('create', 'POST', path, body)
+    const response = await ask('POST', path, body)
     if (response?.status !== 200) return undefined
-    const { player } = (await response.json()) as { readonly player: { readonly id: string } }
-    return { id: player.id, region }
+    const made = await response
+      .json()
+      .then(body => (body as { readonly player?: { readonly id: string } }).player)
+      // A page of a maintenance comes with 200, too.
+      .catch(() => undefined)
+    return made && { id: made.id, region }
   }
 
   async function remove({ id, region }: Made): Promise<void> {
-    await ask('delete', 'DELETE', `${region}/v1/projects/${app}/cloud-player/players/${id}`)
+    await ask('DELETE', `${region}/v1/projects/${app}/cloud-player/players/${id}`)
   }
 
   function draft(): object {
@@ -134,60 +120,29 @@ export function createDriver({ kernel, sandbox, app, habits, random }: DriverOpt
 
   async function makeOne(): Promise<void> {
     const made = await create(draft())
-    if (made) later(soonOrLate(habits.life), () => remove(made))
+    if (made) later(soonOrLate(life), () => remove(made))
   }
 
-  /** They play a live stream until something ends them. */
-  async function joinCrowd(): Promise<void> {
-    count += 1
-    const made = await create({
-      ...{ streamUrl: `rtmp://live.example/crowd/${count}`, channelName: `hall-${count % 50}` },
-      ...{ uid: 100_000 + count, name: `crowd-${count}` },
-    })
-    if (made) crowd.set(made.id, made)
-  }
-
-  function keepCrowd(): void {
-    if (crowd.size < habits.crowd) make(joinCrowd)
-    later(crowd.size < habits.crowd ? shortestGap : 15 * second, keepCrowd)
-  }
-
-  /** Looks at what really lives: whoever lost sight of a player deletes it some day, and the crowd learns who has gone. */
+  /** Looks at what really lives: whoever lost sight of a player deletes it some day. */
   async function sweep(): Promise<void> {
     const players = sandbox.players(app).filter(({ destroyedAt }) => destroyedAt === undefined)
-    const living = new Set(players.map(({ id }) => id))
-    for (const id of [...crowd.keys()]) if (!living.has(id)) crowd.delete(id)
     const now = sandbox.universe.now()
     for (const player of players) {
       const age = now - player.createdAt
-      if (!crowd.has(player.id) && age > 4 * habits.life && chance(0.5)) await remove(player)
+      if (age > 4 * life && chance(0.5)) await remove(player)
     }
     later(sweepEvery, sweep)
   }
 
-  /** Several at once, as when a class ends. */
-  async function clearOut(): Promise<void> {
-    const some = [...crowd.values()].slice(0, between(2, 8))
-    for (const one of some) {
-      crowd.delete(one.id)
-      await remove(one)
-    }
-    later(soonOrLate(40 * minute), clearOut)
-  }
-
   function makeOthers(): void {
     make(makeOne)
-    later(soonOrLate(habits.every), makeOthers)
+    later(soonOrLate(every), makeOthers)
   }
 
   return {
-    answers,
     start: () => {
       later(0, makeOthers)
       later(sweepEvery, sweep)
-      if (habits.crowd === 0) return
-      later(0, keepCrowd)
-      later(soonOrLate(40 * minute), clearOut)
     },
     stop: () => {
       isStopped = true

@@ -3,18 +3,19 @@ import { seededRandom } from '../../src/clock/seeded.ts'
 import type { Daemon } from '../../src/commands/run.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { boot } from './boot.ts'
-import { callFaults, createFaults } from './call-faults.ts'
 import { happenedIn } from './coverage.ts'
-import { type Demands, type Drawn, draw, type FaultClass, healingTime, secretOf } from './draw.ts'
-import type { Faults } from './faults.ts'
-import { Kernel, type Process } from './kernel.ts'
+import { type Demands, type Drawn, draw, type FaultClass, healingTime } from './draw.ts'
+import { callFaults, createFaults, type Faults } from './faults.ts'
+import { EndlessError, Kernel, type Process } from './kernel.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
+import { examineMetrics, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { createDriver, type Driver } from './players-driver.ts'
 import { createPlayersMail } from './players-mail.ts'
 import { type Server, SimulatedServer } from './server.ts'
+import { ShardQueue } from './shards.ts'
 import { nameOfSpell } from './spells.ts'
 import { createTrace, type Trace } from './trace.ts'
 
@@ -24,6 +25,10 @@ export interface RunOptions {
   readonly length: number
   readonly demands?: Demands
   readonly cloneDatabase: () => Promise<TestDatabase>
+  /** Hears now and then how much of the run is played at most, 0 to 1. */
+  readonly progress?: (share: number) => void
+  /** Looks at what there is in the end. */
+  readonly inspect?: (examination: Examination) => Promise<void>
 }
 
 export interface RunResult {
@@ -72,8 +77,10 @@ class Run {
   /** Neighbouring seeds would begin alike. */
   readonly #key: string
   readonly #length: number
+  readonly #inspect: RunOptions['inspect']
+  readonly #progress: (share: number) => void
   readonly #drawn: Drawn
-  readonly #faults: Omit<Faults, 'classes'>
+  readonly #faults: Faults
   readonly #trace = createTrace()
   readonly #sandbox: Sandbox
   readonly #drivers: readonly Driver[]
@@ -81,22 +88,22 @@ class Run {
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
   #server!: Server
+  readonly #shards: ShardQueue
   readonly #rewound: { readonly from: number; readonly to: number }[] = []
   #boots = 0
   #isHealing = false
 
-  constructor({ seed, length, demands = {} }: RunOptions) {
+  constructor({ seed, length, demands = {}, inspect, progress = () => {} }: RunOptions) {
     this.#key = seededRandom(seed).uuid()
     this.#length = length
+    this.#inspect = inspect
+    this.#progress = progress
     this.#drawn = draw(seed, length, demands)
     const { switches, profile, apps, classes } = this.#drawn
     this.#faults = createFaults(
       this.#random('faults'),
       callFaults.filter(one => classes.includes(one)),
-      {
-        share: () => 1,
-        struck: fault => this.#strike(fault),
-      },
+      fault => this.#strike(fault),
     )
     this.kernel = new Kernel({
       start,
@@ -105,21 +112,18 @@ class Run {
       trace: this.#trace,
       onKill: process => this.#afterKill(process),
     })
-    const mail = createPlayersMail({
-      ...{ kernel: this.kernel, random: this.#random('mail'), secretOf },
-      running: () =>
-        [...this.#running.values()].flatMap(({ daemon: { notifications } }) =>
-          notifications ? [{ desk: notifications.take }] : [],
-        ),
+    this.#shards = new ShardQueue(this.kernel)
+    const deliver = createPlayersMail({
+      ...{ kernel: this.kernel, random: this.#random('mail') },
+      desks: () =>
+        [...this.#running.values()].flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
     })
     this.#sandbox = createSandbox({
-      ...{ clock: this.kernel.clock, seed, switches, profile, apps },
-      deliver: mail.deliver,
+      ...{ clock: this.kernel.clock, seed, switches, profile, apps, deliver },
     })
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
         ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
-        habits: { crowd: 0, every: 3 * minute, life: 8 * minute },
       }),
     )
   }
@@ -127,21 +131,17 @@ class Run {
   async play(server: Server): Promise<RunResult> {
     this.#server = server
     const { kernel } = this
-    const length = this.#length
     for (let n = 0; n < this.#drawn.processes; n++) await this.#boot(`slot${n}`)
     for (const driver of this.#drivers) driver.start()
     this.#turn()
     this.#schedule()
-    await kernel.runUntil(length)
-    this.#heal()
-    let findings = await this.#examine(false)
-    for (let healing = 0; healing < healingTime; healing += healingStep) {
-      await kernel.runUntil(length + healing + healingStep)
-      findings = await this.#examine(true)
-      if (findings.length === 0) break
-    }
+    const findings = await this.#toTheEnd().catch((error: unknown) => {
+      if (error instanceof EndlessError) return [`endless: ${error.message}`]
+      throw error
+    })
     if (this.#drawn.classes.includes('latency')) this.#strike('latency')
     const happened = await happenedIn(server, this.#struck)
+    await this.#inspect?.(this.#examination(true))
     for (const { process } of [...this.#running.values()]) await kernel.kill(process)
     return {
       findings: [...this.#breaches, ...findings],
@@ -157,9 +157,39 @@ class Run {
     }
   }
 
+  async #toTheEnd(): Promise<readonly string[]> {
+    const { kernel } = this
+    const length = this.#length
+    await kernel.runUntil(length)
+    this.#heal()
+    let findings = await this.#examine(false)
+    for (let healing = 0; healing < healingTime; healing += healingStep) {
+      await kernel.runUntil(length + healing + healingStep)
+      findings = await this.#examine(true)
+      if (findings.length === 0) break
+    }
+    return [...findings, ...(await this.#examineMetrics())]
+  }
+
+  /** What the daemons export while time stands nearly still: they ask the database for it. */
+  async #examineMetrics(): Promise<readonly string[]> {
+    const { kernel } = this
+    const scrapes: Scrape[] = []
+    const scrape = async ({ process, daemon }: Running) => {
+      const text = await daemon.scrape()
+      const { name, requests = 0 } = process
+      scrapes.push({ process: name, text, requests, now: kernel.clockOf(process).now() })
+    }
+    const scraped = Promise.all([...this.#running.values()].map(scrape))
+    await kernel.runUntil(kernel.now + 5 * second)
+    await scraped
+    return told(await examineMetrics(this.#examination(true), scrapes))
+  }
+
   /** The world moves when someone looks at it. */
   #turn(): void {
     this.#sandbox.universe.advance()
+    this.#progress(this.kernel.now / (this.#length + healingTime))
     this.kernel.after(5 * second, undefined, () => this.#turn())
   }
 
@@ -239,6 +269,7 @@ class Run {
     const daemon = await boot({
       ...{ process, kernel: this.kernel, server: this.#server, sandbox: () => this.#sandbox },
       random: this.#random(process.name),
+      shards: this.#shards,
       config: this.#drawn.config,
       accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
     })
@@ -252,9 +283,9 @@ class Run {
     this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
   }
 
-  async #examine(isEnd: boolean): Promise<readonly string[]> {
-    const { apps, spells, classes, config } = this.#drawn
-    const examination: Examination = {
+  #examination(isEnd: boolean): Examination {
+    const { apps, spells, classes, config, series } = this.#drawn
+    return {
       sandbox: this.#sandbox,
       rows: text => this.#server.rows(text) as never,
       ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd, faults: spells },
@@ -264,18 +295,29 @@ class Run {
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound: this.#rewound },
+      ...(series && { series }),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }
+  }
+
+  async #examine(isEnd: boolean): Promise<readonly string[]> {
+    const examination = this.#examination(isEnd)
     await this.#server.setTime()
     const findings: Finding[] = []
     for (const examine of oracles) findings.push(...(await examine(examination)))
-    return findings.map(({ kind, text }) => `${kind}: ${text}`)
+    const breaches = await this.#server.rows<{ said: string }>('select said from simulated.breach limit 20')
+    findings.push(...breaches.map(({ said }) => ({ kind: 'fence', text: said }) as const))
+    return told(findings)
   }
 
   /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
   #random(purpose: string) {
     return seededRandom(`${this.#key}/${purpose}`)
   }
+}
+
+function told(findings: readonly Finding[]): readonly string[] {
+  return findings.map(({ kind, text }) => `${kind}: ${text}`)
 }
 
 function count(all: Iterable<unknown>): number {

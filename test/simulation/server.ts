@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
-import { replaceClock, waitForLocks } from './database.ts'
 import type { Kernel } from './kernel.ts'
 
 /** A real Postgres whose clock is the simulation's, and which may stop, or go back to an older history. */
@@ -35,10 +34,60 @@ interface Waiting {
   readonly park: () => void
 }
 
+/** A sequence stands outside of all transactions, so every snapshot sees the same time. */
+const replaceClock = `
+  create sequence ingest.virtual_time;
+  grant select on ingest.virtual_time to penstock_runtime;
+  create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
+    as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
+
+/** Whoever waits for a lock waits in no time of the simulation, so that it must not tell how fast the machine is. */
+const waitForLocks = `
+  do $$
+  declare f regprocedure;
+  begin
+    for f in select oid from pg_proc where array_to_string(proconfig, ' ') like '%lock_timeout=%' loop
+      execute format('alter function %s set lock_timeout = 0', f);
+    end loop;
+  end $$;`
+
+/**
+ * Whoever moves a place must own its app at that moment, under the epoch that it names, and moves it by one version;
+ * whoever takes an app over raises its epoch. What is committed against that is set down.
+ */
+const watchWriters = `
+  create schema simulated;
+  create table simulated.breach (said text not null);
+  create function simulated.watch_place() returns trigger language plpgsql security definer as $$
+  declare me text := current_setting('application_name');
+  begin
+    -- What another stream's page begins anew keeps the epoch of its own last page.
+    if new.version > old.version and new.updated_at is distinct from old.updated_at and me like 'slot%' then
+      if not exists (select from ingest.ownership o where o.owner = me and o.epoch = new.epoch) then
+        insert into simulated.breach values (me || ' moved ' || new.stream || ' of ' || new.app_id || ' under epoch '
+          || coalesce(new.epoch::text, 'none') || ', which it does not hold');
+      end if;
+      if new.version <> old.version + 1 or new.epoch < old.epoch then
+        insert into simulated.breach values (me || ' moved ' || new.stream || ' of ' || new.app_id || ' from version '
+          || old.version || ' to ' || new.version || ', epoch ' || old.epoch || ' to ' || new.epoch);
+      end if;
+    end if;
+    return null;
+  end $$;
+  create trigger watch_place after update on ingest.progress for each row execute function simulated.watch_place();
+  create function simulated.watch_owner() returns trigger language plpgsql security definer as $$
+  begin
+    if (new.owner <> old.owner and new.epoch <= old.epoch) or new.epoch < old.epoch then
+      insert into simulated.breach values ('shard ' || new.shard || ' went from ' || old.owner || ' to ' || new.owner
+        || ', epoch ' || old.epoch || ' to ' || new.epoch);
+    end if;
+    return null;
+  end $$;
+  create trigger watch_owner after update on ingest.ownership for each row execute function simulated.watch_owner();`
+
 const markOf = (history: number) => `
   create or replace function ingest.history_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
 
-const longestTermination = 10_000
 /** How often it is looked whether a statement waits for a lock, ms of real time. */
 const look = 10
 
@@ -65,6 +114,7 @@ export class SimulatedServer implements Server {
     await server.#control.connect()
     await server.#control.query(replaceClock)
     await server.#control.query(waitForLocks)
+    await server.#control.query(watchWriters)
     await server.#control.query(markOf(server.#history))
     await server.#control.query(`update ingest.migration set timestamp = '2026-01-01T00:00:00.000Z'`)
     return server
@@ -109,7 +159,7 @@ export class SimulatedServer implements Server {
     if (!this.#sessions.has(session)) return
     const pid = pidOf(session)
     const ended = new Promise<void>(resolve => session.once('end', () => resolve()))
-    await this.#control.query('select pg_terminate_backend($1, $2)', [pid, longestTermination])
+    await this.#control.query('select pg_terminate_backend($1)', [pid])
     await ended
     await this.#wakeParked()
   }

@@ -47,13 +47,17 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
     }
 
     override query(config: unknown, values?: unknown, callback?: unknown): never {
-      const heard = (typeof values === 'function' ? values : callback) as Callback | undefined
+      const heard = (isCopy(config) ? config.callback : typeof values === 'function' ? values : callback) as
+        | Callback
+        | undefined
       const bound = typeof values === 'function' ? undefined : values
       const name = nameOf(config)
       const asked = this.#perform(
         name,
         async park => {
-          const statement = super.query(config as string, bound as unknown[])
+          const statement = isCopy(config)
+            ? heardFrom(config, () => super.query(config))
+            : super.query(config as string, bound as unknown[])
           const result = await server.unlessParked(this, statement, { patience: lockTimeout, park })
           this.#follow(name)
           return result
@@ -110,6 +114,21 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
     }
   }
   return { Client: Session as unknown as typeof pg.Client, ...patient }
+}
+
+/** A statement that speaks with the server itself, and calls back. */
+type Copy = pg.Submittable & { callback: Callback }
+
+function isCopy(config: unknown): config is Copy {
+  return typeof config === 'object' && config !== null && 'submit' in config
+}
+
+/** Stands between it and whoever waits for it until it may be heard. */
+function heardFrom(copy: Copy, ask: () => void): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    copy.callback = (error, result) => (error ? reject(error) : resolve(result))
+    ask()
+  })
 }
 
 function answer<T>(outcome: Promise<T>, callback: Callback | undefined): Promise<T> | undefined {

@@ -8,7 +8,7 @@ type Choices = {
 }
 
 /**
- * The world of every simulation: what the provider's documents leave open and what it may do amiss all along, by the
+ * The world of a run: what the provider's documents leave open and what it may do amiss all along, by the
  * sandbox's own names, each with the values that the seed picks from. One value is always that: because the daemon must
  * be told of it by a setting, or because it says how much there is and not of what kind. A switch without a line here
  * does not compile.

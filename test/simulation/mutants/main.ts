@@ -20,14 +20,17 @@ import {
 } from './play.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const usage = `npm run sim:mutants -- [--mutant NAME ...] [--seeds K] [--days D] [--jobs N] [--minutes M] [--resume FILE] [--json]
+const usage = `npm run sim:mutants -- [--mutant NAME ...] [--caught K] [--seeds K] [--days D] [--jobs N] [--resume FILE] [--json]
 Plants bugs in a copy of the code, one at a time, and plays seeds until the simulation finds something.
-mutant: these alone. seeds: so many at most for each, 20 unless told. days: how long
-each is played. jobs: plants at a time.
-minutes: stops then; which plants come first depends on the commit. resume: a record of what was played for this
-commit; what stands in it is not played again.
+mutant: these alone. caught: so many of those that a seed is known to catch (caught.json), with that seed first; which
+ones depends on the commit. seeds: so many at most for each, 20 unless told. days: how long each is played. jobs: plants
+at a time. resume: a record of what was played for this commit; what stands in it is not played again.
 Ends with 1 where one escaped, none was played, or a seed fails without a plant too, and with 2 where nothing can be said.`
 
+/** Seeds that catch a plant, by its name. */
+const caught = JSON.parse(readFileSync(new URL('caught.json', import.meta.url), 'utf8')) as Readonly<
+  Record<string, number>
+>
 /** A run that takes longer than this, ms, is stopped: it says nothing. */
 const longestRun = 20 * 60_000
 
@@ -36,7 +39,6 @@ interface Arguments {
   readonly seeds: number
   readonly days: string
   readonly jobs: number
-  readonly minutes: number
   readonly resume: string | undefined
   readonly json: boolean
 }
@@ -48,25 +50,29 @@ function readArguments(commit: string): Arguments {
     options: {
       mutant: { type: 'string', multiple: true, default: [] },
       seeds: { type: 'string', default: '20' },
-      days: { type: 'string', default: '0.1' },
+      caught: { type: 'string' },
+      days: { type: 'string', default: '0.02' },
       jobs: { type: 'string', default: '1' },
-      minutes: { type: 'string' },
       resume: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
   const { mutant, days, resume, json } = values
-  const [seeds, jobs, minutes] = [values.seeds, values.jobs, values.minutes ?? 'Infinity'].map(Number) as [
+  const [seeds, jobs, some] = [values.seeds, values.jobs, values.caught ?? 'Infinity'].map(Number) as [
     number,
     number,
     number,
   ]
   const unknown = mutant.find(name => !plants.some(plant => plant.name === name))
   if (unknown !== undefined) throw new UsageError(`there is no plant ${unknown}`)
-  if (!(seeds >= 1) || !(jobs >= 1) || !(minutes > 0) || !(Number(days) > 0)) throw new UsageError(usage)
-  const ordered = values.minutes === undefined ? plants : rotated(plants, commit)
+  if (!(seeds >= 1) || !(jobs >= 1) || !(some >= 1) || !(Number(days) > 0)) throw new UsageError(usage)
+  const known = () =>
+    rotated(plants, commit)
+      .filter(({ name }) => name in caught)
+      .slice(0, some)
+  const ordered = values.caught === undefined ? plants : known()
   const chosen = mutant.length === 0 ? ordered : plants.filter(({ name }) => mutant.includes(name))
-  return { chosen, seeds, days, jobs, minutes, resume, json }
+  return { chosen, seeds, days, jobs, resume, json }
 }
 
 function say(text: string): void {
@@ -134,15 +140,21 @@ function tryAll(copy: Copy): void {
   }
 }
 
+/** The one that is known to catch it, then the others. */
+function seedsFor({ name }: Plant, most: number): readonly number[] {
+  const all = Array.from({ length: most }, (_, n) => n + 1)
+  const first = caught[name]
+  return first === undefined ? all : [first, ...all.filter(seed => seed !== first)].slice(0, most)
+}
+
 async function main(): Promise<number> {
   const commit = codeName()
-  const { chosen, seeds, days, jobs, minutes, resume, json } = readArguments(commit)
+  const { chosen, seeds, days, jobs, resume, json } = readArguments(commit)
   const began = systemClock.monotonic()
   const passed = () => (systemClock.monotonic() - began) / 60_000
   const ended = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ended.abort())
-  const timeUp = Number.isFinite(minutes) ? [AbortSignal.timeout(minutes * 60_000)] : []
-  const signal = AbortSignal.any([ended.signal, ...timeUp])
+  const { signal } = ended
   const record = readRecord(resume, commit).filter(({ plant }) => chosen.some(({ name }) => name === plant))
   const verdicts: Verdict[] = [...record]
   const left = chosen.filter(({ name }) => !record.some(({ plant }) => plant === name))
@@ -162,7 +174,7 @@ async function main(): Promise<number> {
       for (let plant = left.shift(); plant && !signal.aborted; plant = left.shift()) {
         copy.plant(plant)
         const ports = { play, baseline, now: systemClock.monotonic, signal }
-        const verdict = await judge(plant, { first: 1, most: seeds }, ports)
+        const verdict = await judge(plant, seedsFor(plant, seeds), ports)
         copy.restore()
         if (!verdict) return
         verdicts.push(verdict)
@@ -184,12 +196,12 @@ async function main(): Promise<number> {
   const failing = await unfit(baseline)
   for (const each of failing) say(each)
   say(figures(verdicts, plants, passed()))
-  const isWell = verdicts.length > 0 && verdicts.every(({ caught }) => caught) && failing.length === 0
+  const isWell = verdicts.length > 0 && verdicts.every(verdict => verdict.caught) && failing.length === 0
   return isWell ? 0 : 1
 }
 
-function line({ plant, caught, seeds, text }: Verdict): string {
-  if (caught) return `${plant}: caught by ${text}`
+function line({ plant, caught: isCaught, seeds, text }: Verdict): string {
+  if (isCaught) return `${plant}: caught by ${text}`
   return `${plant}: NOT CAUGHT by ${seeds} seeds${text === '' ? '' : ` (${text})`}: ${sayingOf(plant)}`
 }
 

@@ -38,7 +38,7 @@ describe('the verdict on a plant', () => {
   const never = new AbortController().signal
 
   function judged(play: Play, signal: AbortSignal = never) {
-    return judge(plant, { first: 1, most: 5 }, { play, baseline: new Map(), now: () => 0, signal })
+    return judge(plant, [1, 2, 3, 4, 5], { play, baseline: new Map(), now: () => 0, signal })
   }
 
   it('is that of the first seed that finds something', async () => {
@@ -67,7 +67,7 @@ describe('the verdict on a plant', () => {
     const baseline = new Map()
     const play: Play = async (seed, isPlanted) => (seed === 1 || (isPlanted && seed === 2) ? wrong : well)
     const ports = { play, baseline, now: () => 0, signal: never }
-    expect(await judge(plant, { first: 1, most: 5 }, ports)).toMatchObject({ caught: true, seeds: 2 })
+    expect(await judge(plant, [1, 2, 3, 4, 5], ports)).toMatchObject({ caught: true, seeds: 2 })
     expect(await unfit(baseline)).toEqual([expect.stringContaining('lost event 7')])
   })
 
@@ -87,8 +87,8 @@ describe('the verdict on a plant', () => {
       return isPlanted ? wrong : well
     }
     const ports = { play, baseline: new Map(), now: () => 0, signal: never }
-    await judge(plantNamed('one'), { first: 1, most: 5 }, ports)
-    await judge(plantNamed('another'), { first: 1, most: 5 }, ports)
+    await judge(plantNamed('one'), [1, 2, 3, 4, 5], ports)
+    await judge(plantNamed('another'), [1, 2, 3, 4, 5], ports)
     expect(asked).toBe(1)
   })
 })

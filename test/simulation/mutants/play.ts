@@ -61,19 +61,19 @@ export interface JudgePorts {
 }
 
 /**
- * Plays seeds from `first` on, `most` at most, until one finds something that it does not find without the plant too.
+ * Plays these seeds until one finds something that it does not find without the plant too.
  * Undefined where `signal` ended it.
  */
 export async function judge(
   plant: Plant,
-  { first, most }: { readonly first: number; readonly most: number },
+  seeds: readonly number[],
   ports: JudgePorts,
 ): Promise<Verdict | undefined> {
   const { play, now, signal } = ports
   const began = now()
   const seconds = () => Math.round((now() - began) / 1_000)
   const broken = new Map<string, number>()
-  for (let seed = first; seed < first + most; seed++) {
+  for (const [n, seed] of seeds.entries()) {
     const outcome = outcomeOf(await play(seed, true))
     if (signal.aborted) return undefined
     if (outcome.kind === 'broken') broken.set(outcome.why, seed)
@@ -84,13 +84,13 @@ export async function judge(
     return {
       plant: plant.name,
       caught: true,
-      seeds: seed - first + 1,
+      seeds: n + 1,
       seconds: seconds(),
       text: `seed ${seed}: ${outcome.finding}`,
     }
   }
   const text = [...broken].map(([why, seed]) => `seed ${seed} ended with ${why}`).join('; ')
-  return { plant: plant.name, caught: false, seeds: most, seconds: seconds(), text }
+  return { plant: plant.name, caught: false, seeds: seeds.length, seconds: seconds(), text }
 }
 
 async function withoutPlant(

@@ -289,12 +289,12 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/postgres/commit/commit.ts',
-    find: `  page(page: PageCommit): Promise<CommitResult> {
-    return runCommit(this.#pool, this.#boundPage(page))`,
-    put: `  async page(page: PageCommit): Promise<CommitResult> {
-    const moved = await runCommit(this.#pool, this.#boundPage({ ...page, rows: {} }))
-    if (moved.outcome !== 'committed') return moved
-    return runCommit(this.#pool, this.#boundPage({ ...page, version: moved.version }))`,
+    find: `      const alone = async () => runCommit(this.#pool, this.#boundPage(masked, mask))`,
+    put: `      const alone = async () => {
+        const moved = await runCommit(this.#pool, this.#boundPage({ ...masked, rows: {} }, mask))
+        if (moved.outcome !== 'committed') return moved
+        return runCommit(this.#pool, this.#boundPage({ ...masked, version: moved.version }, mask))
+      }`,
   },
   {
     name: 'loop-followed',
@@ -327,5 +327,91 @@ export const progress: readonly Plant[] = [
       seconds,`,
     put: `    meter.backlog(this.#labels, {
       seconds: 0,`,
+  },
+  {
+    name: 'group-loses-a-page',
+    says: 'of pages that are committed together the last one moves on without its rows',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: 'const lines = plain.flatMap(each => {',
+    put: 'const lines = plain.slice(0, -1).flatMap(each => {',
+  },
+  {
+    name: 'group-without-a-fence',
+    says: 'whoever owned a shard once may go on committing pages together',
+    group: 'ownership',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: "if (!(await transaction.hold())) return group.map(() => ({ outcome: 'fenced' }))",
+    put: 'await transaction.hold()',
+  },
+  {
+    name: 'group-moves-before-its-copy',
+    says: 'progress of pages that go together is committed before their rows are copied',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: `    await transaction.copy(plain)
+`,
+    put: `    await client.query('commit')
+    await client.query('begin')
+    await transaction.copy(plain)
+`,
+  },
+  {
+    name: 'group-leaves-the-feed-unconfirmed',
+    says: 'what the feed told stays unconfirmed when its log is committed with others',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: 'if (events.length === 0) return',
+    put: 'if (events.length < 1_000) return',
+  },
+  {
+    name: 'group-mixes-incarnations',
+    says: 'pages that go together are stored under the first room of the name',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/postgres/commit/group-pages.ts',
+    find: "return room.kind === 'incarnation' ? room.incarnation : 1",
+    put: "return room.kind === 'incarnation' ? Math.min(1, room.incarnation) : 1",
+  },
+  {
+    name: 'group-overtaken-stands',
+    says: 'of pages that go together those that were overtaken are taken for committed',
+    group: 'progress',
+    from: 'code',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: "if (advanced.length < plain.length) throw new GroupOvertaken('another commit came first')",
+    put: '',
+  },
+  {
+    name: 'summary-of-own-values',
+    says: 'the summary of a stay leaves out what was measured about remote users',
+    group: 'progress',
+    from: 'contract',
+    file: 'migrations/0004-analytics.sql',
+    find: 'and s.sid = k.sid and s.mid = k.mid',
+    put: `and s.sid = k.sid and s.mid = k.mid and s.peer_uid in ('', '0')`,
+  },
+  {
+    name: 'summary-of-the-first-reading',
+    says: 'a call that was summed up is not summed up again when more of it comes',
+    group: 'progress',
+    from: 'code',
+    file: 'migrations/0004-analytics.sql',
+    find: 'perform analytics.summarize(v_app, v_calls);',
+    put: `perform analytics.summarize(v_app, v_calls)
+      where not exists (select from analytics.call_summary t where t.app_id = v_app and t.call_id = any (v_calls) and t.samples > 0);`,
+  },
+  {
+    name: 'summary-whole-without-what-was-given-up',
+    says: 'a call of which an item was given up is said to be summed up whole',
+    group: 'progress',
+    from: 'contract',
+    file: 'migrations/0004-analytics.sql',
+    find: `and w.state in ('pending', 'lost') and w.stream in`,
+    put: `and w.state in ('pending') and w.stream in`,
   },
 ]

@@ -208,8 +208,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'code',
     file: 'src/postgres/commit/windows.ts',
-    find: '&& page.covers and m.covered @> tstzrange(g.range_from, g.range_to)',
-    put: '&& page.covers and m.covered && tstzrange(g.range_from, g.range_to)',
+    find: 'tstzmultirange(tstzrange(g.range_from, g.range_to)) - m.covered as rest',
+    put: "'{}'::tstzmultirange as rest",
   },
   {
     name: 'gap-joined-over-what-was-read',

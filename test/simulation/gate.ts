@@ -1,0 +1,158 @@
+import { fork } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { systemClock } from '../../src/clock/system.ts'
+import { wanted } from './coverage.ts'
+import { draw } from './draw.ts'
+import { say, type Told, type Wish } from './play.ts'
+import { nameOfSpell } from './spells.ts'
+
+const day = 86_400_000
+/** What makes a tenant-day. */
+export const eventsADay = 20_000
+export const callsADay = 200
+
+/** What is played, and until when; `seed` is the first. */
+export interface GateOptions extends Wish {
+  readonly jobs: number
+  readonly tenantDays: number
+  readonly minutes: number
+  /** A file of what was played before, and will have been. */
+  readonly record: string | undefined
+}
+
+/** What has not happened in any of these runs. */
+export function missed(told: readonly Told[]): readonly string[] {
+  const happened = new Set(told.flatMap(one => one.happened))
+  return wanted.filter(what => !happened.has(what))
+}
+
+export function tenantDays(told: readonly Told[]): number {
+  const sum = (of: (one: Told) => number) => told.reduce((all, one) => all + of(one), 0)
+  return Math.min(sum(({ events }) => events) / eventsADay, sum(({ calls }) => calls) / callsADay)
+}
+
+type Length = Pick<Wish, 'seed' | 'days'>
+
+/** Seeds that failed once, each with the length at which it did. */
+function regressions(): readonly Length[] {
+  return JSON.parse(readFileSync(new URL('regressions.json', import.meta.url), 'utf8')) as Length[]
+}
+
+function recorded(file: string | undefined): readonly Told[] {
+  if (!file || !existsSync(file)) return []
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map(text => JSON.parse(text) as Told)
+}
+
+/** A gate in which something has not happened by then has missed it. */
+const mostRuns = 400
+/** So many seeds are looked at for what must happen. */
+const candidates = 60
+
+interface Candidate {
+  readonly kinds: ReadonlySet<string>
+  /** How long it takes to play, beside others. */
+  readonly cost: number
+}
+
+function candidate(seed: number, days: number): Candidate {
+  const { classes, spells, switches, apps } = draw(seed, days * day, {})
+  const isOneByOne = switches.listShape === 'item' || switches.feedShape !== 'list'
+  const factors = [
+    isOneByOne ? 6 : 1,
+    // All of a log is read again where its end is refused.
+    switches.tail === 'refused' ? 6 : 1,
+    switches.roomReuse === 'off' ? 3 : 1,
+    switches.regions === 'two' ? 2 : 1,
+    apps.length,
+  ]
+  return {
+    kinds: new Set([...classes, ...spells.map(nameOfSpell)]),
+    cost: factors.reduce((product, factor) => product * factor, 1),
+  }
+}
+
+/** First those that hold between them every kind of trouble that is drawn, the cheapest of it, then the others in their order. */
+function* seedsFrom({ seed: first, days }: GateOptions): Generator<number> {
+  const left = new Map(
+    Array.from({ length: candidates }, (_, n) => [first + n, candidate(first + n, days)] as const),
+  )
+  const held = new Set<string>()
+  for (;;) {
+    const worth = ({ kinds, cost }: Candidate) => kinds.difference(held).size / cost
+    const news = [...left].map(([seed, one]) => [seed, worth(one)] as const)
+    const best = news.reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0])
+    if (best[1] === 0) break
+    yield best[0]
+    for (const kind of left.get(best[0])!.kinds) held.add(kind)
+    left.delete(best[0])
+  }
+  yield* left.keys()
+  for (let seed = first + candidates; ; seed++) yield seed
+}
+
+/** Plays until enough was played. */
+export async function playGate(asked: GateOptions): Promise<readonly Told[]> {
+  const told = [...recorded(asked.record)]
+  const known = new Set(told.map(({ seed, days }) => `${seed} ${days}`))
+  const end = systemClock.monotonic() + asked.minutes * 60_000
+  const drawn = (function* (): Generator<Length> {
+    yield* regressions()
+    for (const seed of seedsFrom(asked)) yield { seed, days: asked.days }
+  })()
+  const next = (): Length | undefined => {
+    const isEnough = tenantDays(told) >= asked.tenantDays && missed(told).length === 0
+    if (isEnough || told.length >= mostRuns || systemClock.monotonic() > end) return undefined
+    let { value: one } = drawn.next() as { readonly value: Length }
+    while (known.has(`${one.seed} ${one.days}`)) one = drawn.next().value as Length
+    return one
+  }
+  const heard = async (one: Told) => {
+    told.push(one)
+    if (asked.record) await appendFile(asked.record, `${JSON.stringify(one)}\n`)
+  }
+  const left = new AbortController()
+  const timeUp = new AbortController()
+  void systemClock.sleep(asked.minutes * 60_000, left.signal).then(() => timeUp.abort())
+  await Promise.all(
+    Array.from({ length: asked.jobs }, () => employ({ asked, next, heard, signal: timeUp.signal })),
+  )
+  left.abort()
+  return told
+}
+
+interface Employment {
+  readonly asked: GateOptions
+  readonly next: () => Length | undefined
+  readonly heard: (told: Told) => Promise<void>
+  /** Time is up: what is being played is broken off. */
+  readonly signal: AbortSignal
+}
+
+/** One player plays one seed after the other for as long as there is a next. */
+function employ({ asked, next, heard, signal }: Employment): Promise<void> {
+  const player = fork(new URL('player.ts', import.meta.url))
+  return new Promise((resolve, reject) => {
+    let playing: Length | undefined
+    const breakOff = () => {
+      if (playing) say(`seed ${playing.seed}: broken off, as time is up`)
+      player.disconnect()
+    }
+    player.on('message', async (message: 'ready' | Told) => {
+      if (message !== 'ready') await heard(message)
+      if (signal.aborted) return
+      playing = next()
+      if (playing) player.send({ ...asked, ...playing })
+      else player.disconnect()
+    })
+    signal.addEventListener('abort', breakOff, { once: true })
+    player.on('exit', code => {
+      signal.removeEventListener('abort', breakOff)
+      if (code === 0) resolve()
+      else reject(new Error(`a player ended with ${code}`))
+    })
+  })
+}

@@ -1,0 +1,111 @@
+import { systemClock } from '../../src/clock/system.ts'
+import type { TestServer } from '../support/postgres.ts'
+import { type FaultClass, faultClasses } from './draw.ts'
+import { type RunResult, runSimulation } from './run.ts'
+import { firstDifference } from './trace.ts'
+
+const day = 86_400_000
+const longestList = 12
+/** ms */
+const tellEvery = 30_000
+
+/** What to play of a seed, and how. */
+export interface Wish {
+  readonly seed: number
+  readonly days: number
+  readonly without: readonly FaultClass[]
+  readonly once: boolean
+  readonly verbose: boolean
+}
+
+/** A run of a seed, as it is told and recorded. */
+export interface Told {
+  readonly seed: number
+  readonly days: number
+  readonly findings: number
+  readonly repeated: boolean
+  readonly events: number
+  readonly calls: number
+  readonly requests: number
+  readonly boots: number
+  readonly steps: number
+  readonly seconds: number
+  readonly hash: string
+  readonly happened: readonly string[]
+}
+
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/** Plays a seed, twice unless told otherwise, says what is wrong, and how to see it again. */
+export async function play(server: TestServer, wish: Wish): Promise<Told> {
+  const { seed, days, once } = wish
+  const began = systemClock.monotonic()
+  const result = await run(server, wish)
+  const seconds = (systemClock.monotonic() - began) / 1_000
+  const again = once ? undefined : await run(server, wish)
+  const difference = again && firstDifference(result.trace, again.trace)
+  const { events, calls, requests, boots, happened } = result
+  const told: Told = {
+    ...{ seed, days, events, calls, requests, boots, seconds },
+    findings: result.findings.length,
+    repeated: difference === undefined,
+    steps: result.trace.entries.length,
+    hash: result.trace.hash(),
+    happened: [...happened],
+  }
+  say(line(told))
+  if (result.findings.length > 0) await explain(server, wish, result)
+  if (difference) say(`  the second run went another way:\n    ${difference[0]}\n    ${difference[1]}`)
+  return told
+}
+
+function run(server: TestServer, { seed, days, without }: Wish): Promise<RunResult> {
+  let told = systemClock.monotonic()
+  return runSimulation({
+    ...{ seed, length: days * day, demands: { without } },
+    cloneDatabase: () => server.clone(),
+    progress: share => {
+      const now = systemClock.monotonic()
+      if (now - told < tellEvery) return
+      told = now
+      say(`  seed ${seed}: ${Math.floor(share * 100)} %`)
+    },
+  })
+}
+
+async function explain(server: TestServer, wish: Wish, { findings, drawn }: RunResult): Promise<void> {
+  const { seed, days, verbose, without } = wish
+  for (const finding of findings.slice(0, verbose ? findings.length : longestList)) say(`  ${finding}`)
+  if (findings.length > longestList && !verbose) say(`  and ${findings.length - longestList} more`)
+  const needed = verbose ? await fewest(server, wish, drawn.classes) : drawn.classes
+  const left = faultClasses.filter(one => !needed.includes(one) || without.includes(one))
+  const option = left.length > 0 ? ` --without "${left.join(',')}"` : ''
+  say(`  ${verbose ? 'fails with no more than' : 'faults'}: ${needed.join(', ') || 'none'}`)
+  say(`  again: npm run sim -- --seed ${seed} --days ${days}${verbose ? option : ''}`)
+}
+
+/** The smallest set of fault classes with which a seed still fails, found by leaving out one after the other. */
+async function fewest(
+  server: TestServer,
+  wish: Wish,
+  all: readonly FaultClass[],
+): Promise<readonly FaultClass[]> {
+  let needed = [...all]
+  for (const one of all) {
+    const fewer = needed.filter(other => other !== one)
+    const without = faultClasses.filter(other => !fewer.includes(other))
+    if ((await run(server, { ...wish, without })).findings.length > 0) needed = fewer
+  }
+  return needed
+}
+
+function line(told: Told): string {
+  const { seed, findings, repeated, events, calls, requests, boots, steps, seconds, hash } = told
+  return [
+    `seed ${seed}: ${findings === 0 ? 'well' : `FAILED (${findings})`}${repeated ? '' : ', NOT REPEATED'}`,
+    `${events} events, ${calls} calls, ${requests} requests, ${boots} boots, ${steps} steps in ${seconds.toFixed(1)} s`,
+    `trace ${hash.slice(0, 12)}`,
+  ].join('; ')
+}
