@@ -109,10 +109,12 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/', 'type:sandbox/'],
   'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
+  'pg-boss': ['src/postgres/shard-jobs.ts'],
   bottleneck: ['src/engine/admission/queue.ts'],
   'node-cron': ['src/engine/housekeeping.ts'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
+  ghtml: ['src/telemetry/page/'],
   hono: ['sandbox/'],
   '@hono/node-server': ['sandbox/'],
   yaml: ['src/config/'],
@@ -286,8 +288,11 @@ describe('time and chance', () => {
     /\b(randomInt|getRandomValues)\b/,
   ]
 
+  /** Runs in a browser. */
+  const scriptOfPage = 'src/telemetry/page/script.ts'
+
   /** Passwords are made by randomBytes: they must be unguessable, and no run depends on them. */
-  const exempt: readonly string[] = ['src/clock/', 'src/http/']
+  const exempt: readonly string[] = ['src/clock/', 'src/http/', scriptOfPage]
 
   it('come through the ports of clock alone', () => {
     const broken = [...codes]

@@ -18,8 +18,10 @@ function sourcesOf({ text }: Instruction): readonly string[] {
 }
 
 describe('the Dockerfile', () => {
-  test('is built on one exact version of Node, the one that the tests run on', () => {
-    const nodes = Object.entries(brought.optionalDependencies).filter(([name]) => name.startsWith('node-'))
+  test('is built on one exact version of Node, the one that tests on Linux run on', () => {
+    const nodes = Object.entries(brought.optionalDependencies).filter(([name]) =>
+      name.startsWith('node-linux-'),
+    )
     const versions = new Set(nodes.map(([, version]) => version))
     expect(versions.size).toBe(1)
     const names = new Set(stages.map(({ name }) => name))

@@ -22,7 +22,7 @@ import { execForm, readDockerfile, stageOf } from './dockerfile.ts'
 import { repository, textOf } from './image.ts'
 import { openMemoryGroup } from './memory.ts'
 
-const table = 'analytics.session_metric'
+const table = 'analytics.session_series'
 const mebibyte = 1_048_576
 /** What README says that the daemon needs. */
 const documented = 256 * mebibyte

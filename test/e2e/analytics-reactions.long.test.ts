@@ -202,7 +202,10 @@ describe.concurrent('a mark of penstock backfill', () => {
         )
       const before = await count('backfill')
 
-      await query(`update analytics.session_metric set value = value + 1000 where call_id in ${calls}`)
+      await query(
+        `update analytics.session_series set value = (select array_agg(v + 1000 order by n) from unnest(value) with ordinality u(v, n))
+         where call_id in ${calls}`,
+      )
       await query(
         `update analytics.call_session set network = 'altered', device_type = null where call_id in ${calls}`,
       )

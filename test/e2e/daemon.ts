@@ -12,6 +12,7 @@ export interface LogLine {
 
 /** The daemon as a process of its own, just as an operator runs it. */
 export interface DaemonProcess {
+  readonly pid: number
   /** Every line it logged so far. */
   readonly lines: readonly LogLine[]
   /** What it wrote to standard error. */
@@ -43,6 +44,7 @@ export function startDaemonProcess(config: string): DaemonProcess {
     return code ?? by ?? 'gone'
   }
   return {
+    pid: child.pid!,
     lines,
     errors: () => errors.join(''),
     ready,

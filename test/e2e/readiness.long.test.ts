@@ -89,7 +89,7 @@ it('a database that does not exist ends it at once', async () => {
   await expect(setting.start().ready).rejects.toThrow('the database named in database.url does not exist')
 })
 
-it('one that waits beside the owner of the apps is ready too, and takes over when the owner dies', async () => {
+it('one that starts beside another is ready too, takes its share, and all of it when the other dies', async () => {
   const setting = await openSmall()
   const owner = setting.start()
   const first = await owner.ready
@@ -98,7 +98,7 @@ it('one that waits beside the owner of the apps is ready too, and takes over whe
   const second = await standby.ready
   expect(await readiness(second)).toEqual({ status: 200, reasons: [] })
   const owned = async () => ((await (await fetch(`${second}/status`)).json()) as { shards: number }).shards
-  expect(await owned()).toBe(0)
+  await vi.waitUntil(async () => (await owned()) === 32, patience)
   await owner.kill()
-  await vi.waitUntil(async () => (await owned()) > 0, patience)
+  await vi.waitUntil(async () => (await owned()) === 64, patience)
 })
