@@ -11,7 +11,8 @@ import { defaultDatabaseUrl } from './sections.ts'
 import { type Environment, substitute } from './syntax.ts'
 
 /** The configuration as the program uses it: checked, complete, all durations in milliseconds. */
-export interface Config extends Pick<Settings, 'http' | 'notifications' | 'log' | 'schedule' | 'store'> {
+export interface Config
+  extends Pick<Settings, 'http' | 'metrics' | 'notifications' | 'log' | 'schedule' | 'store'> {
   readonly database: DatabaseConfig
   readonly provider: ProviderConfig
   readonly apps: readonly AppConfig[]
@@ -58,10 +59,10 @@ export function resolveConfig(
   collector: SecretCollector,
   env: Environment,
 ): Omit<Config, 'warnings'> {
-  const { database, provider, http, notifications, log, schedule, retention, store } = settings
+  const { database, provider, http, metrics, notifications, log, schedule, retention, store } = settings
   const defaults = mapValues(streams, ({ settings }): object => settings.parse({}))
   return {
-    ...{ http, notifications, log, schedule, store, retention: byTable(retention) },
+    ...{ http, metrics, notifications, log, schedule, store, retention: byTable(retention) },
     database: databaseConfig(database, collector, env),
     provider: {
       classroom: provider.classroom,

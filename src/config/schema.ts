@@ -6,7 +6,7 @@ import { count, identifier, oneOf, oneOrMoreOf, text } from '../settings/values.
 import { layerOf } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
 import { limitLayer } from './limits.ts'
-import { database, http, log, notifications, retention, schedule, store } from './sections.ts'
+import { database, http, log, metrics, notifications, retention, schedule, store } from './sections.ts'
 import { provider } from './services.ts'
 import { givenOnce, secretCommand, secretOrFile } from './values.ts'
 
@@ -107,6 +107,7 @@ export function configSchema(streams: Streams = shipped) {
   return section({
     database: database.prefault({}).describe('The Postgres that everything is written to.'),
     http: http.prefault({}).describe('The small web server for people and Prometheus.'),
+    metrics: metrics.prefault({}).describe('What Prometheus is told at /metrics.'),
     notifications: notifications
       .prefault({})
       .describe(

@@ -67,6 +67,14 @@ export const notifications = section({
     ),
 })
 
+export const metrics = section({
+  perApp: count(0, 2_000)
+    .prefault('200')
+    .describe(
+      'How many apps have series of their own, the first of the list; twenty more come by them when they are in trouble. The rest are told together as "others": sums, and of lag, expiry and quality the worst. It is fixed until a restart.',
+    ),
+})
+
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
 
 export const log = section({

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { BudgetReading, QualityValue } from '../engine/ports.ts'
 import { realtimeWindow } from '../provider/analytics/index.ts'
-import type { Instruments, Label } from './instruments.ts'
+import { type Instruments, type Label, otherApps } from './instruments.ts'
 
 /** What each member of a group told last, for a figure of the whole group. */
 class Latest<T> {
@@ -10,10 +10,6 @@ class Latest<T> {
   note(group: string, member: string, told: T): void {
     const members = this.#groups.get(group) ?? new Map<string, T>()
     this.#groups.set(group, members.set(member, told))
-  }
-
-  forget(group: string, member: string): void {
-    this.#groups.get(group)?.delete(member)
   }
 
   get(group: string, member: string): T | undefined {
@@ -53,6 +49,12 @@ interface Backlog {
   readonly oldestSince: number
 }
 
+/** Of thousands of apps nearly all are: one object for all of them. */
+const inTime: Lateness = { series: 0, lateBy: 0 }
+
+/** An app is in trouble when a stream of its rooms or lists is as late as this, ms, or data expire within it. */
+const TROUBLE_MS = 300_000
+
 /** The estimate of the provider's clock moves by less than this, ms; data that were read move the oldest by more. */
 const clockNoise = 5_000
 
@@ -76,8 +78,7 @@ export class FleetGauges {
   }
 
   late(stream: string, app: string, lateness: Lateness): void {
-    if (lateness.series === 0) this.#late.forget(stream, app)
-    else this.#late.note(stream, app, lateness)
+    this.#late.note(stream, app, lateness.series === 0 ? inTime : lateness)
   }
 
   /** `expiresIn` in ms from now; null where there is no backlog. */
@@ -105,10 +106,26 @@ export class FleetGauges {
     this.#losses.note(group, app, share)
   }
 
-  write(streams: readonly string[]): void {
+  /** Apps that lag, or are about to lose something. */
+  inTrouble(): readonly string[] {
     const now = this.#clock.monotonic()
-    this.#writeLag(streams)
-    this.#writeBacklog(now)
+    const lag = this.#late.groups.flatMap(stream =>
+      // Who is late with what waits for a budget is in trouble when it is about to expire.
+      this.#late
+        .entriesOf(stream)
+        .filter(([app, { lateBy }]) => lateBy >= TROUBLE_MS && !this.#backlog.get(stream, app)),
+    )
+    const expiring = this.#backlog.groups.flatMap(stream =>
+      this.#backlog.entriesOf(stream).filter(([, { expiresAt }]) => expiresAt - now <= TROUBLE_MS),
+    )
+    return [...lag, ...expiring].map(([app]) => app)
+  }
+
+  /** Apps without series of their own are told together: sums, and of times the worst. */
+  write(app: Label): void {
+    const now = this.#clock.monotonic()
+    this.#writeLag(app)
+    this.#writeBacklog(app, now)
     this.#writeBudgets()
     this.#metrics.expectedLoss.reset()
     for (const group of this.#losses.groups) {
@@ -144,25 +161,30 @@ export class FleetGauges {
     for (const latest of [this.#late, this.#backlog, this.#budgets, this.#losses]) latest.clear()
   }
 
-  #writeLag(streams: readonly string[]): void {
-    for (const stream of streams) {
-      const late = this.#late.of(stream)
-      const due = late.reduce((sum, { series }) => sum + series, 0)
-      const lateBy = late.reduce((latest, each) => Math.max(latest, each.lateBy), 0)
-      this.#metrics.due.set({ stream }, due)
-      this.#metrics.lag.set({ stream }, lateBy / 1_000)
+  #writeLag(app: Label): void {
+    this.#metrics.due.reset()
+    this.#metrics.lag.reset()
+    for (const stream of this.#late.groups) {
+      for (const [label, told] of byLabel(this.#late.entriesOf(stream), app)) {
+        const due = told.reduce((sum, { series }) => sum + series, 0)
+        const lateBy = told.reduce((latest, each) => Math.max(latest, each.lateBy), 0)
+        this.#metrics.due.set({ app: label, stream }, due)
+        this.#metrics.lag.set({ app: label, stream }, lateBy / 1_000)
+      }
     }
   }
 
-  #writeBacklog(now: number): void {
+  #writeBacklog(app: Label, now: number): void {
     this.#metrics.backlog.reset()
     this.#metrics.backlogExpires.reset()
     for (const stream of this.#backlog.groups) {
-      const apps = this.#backlog.of(stream)
-      const soonest = Math.min(...apps.map(({ expiresAt }) => expiresAt))
-      const seconds = apps.reduce((sum, each) => sum + each.seconds, 0)
-      this.#metrics.backlog.set({ stream }, seconds)
-      if (Number.isFinite(soonest)) this.#metrics.backlogExpires.set({ stream }, (soonest - now) / 1_000)
+      for (const [label, told] of byLabel(this.#backlog.entriesOf(stream), app)) {
+        const labels = { app: label, stream }
+        const soonest = told.reduce((first, { expiresAt }) => Math.min(first, expiresAt), Infinity)
+        const seconds = told.reduce((sum, each) => sum + each.seconds, 0)
+        this.#metrics.backlog.set(labels, seconds)
+        if (Number.isFinite(soonest)) this.#metrics.backlogExpires.set(labels, (soonest - now) / 1_000)
+      }
     }
   }
 
@@ -174,6 +196,11 @@ export class FleetGauges {
       this.#metrics.budgetPace.set({ group }, pace)
     }
   }
+}
+
+function byLabel<T>(told: readonly (readonly [app: string, T])[], label: Label): ReadonlyMap<string, T[]> {
+  const groups = Map.groupBy(told, ([app]) => label(app))
+  return new Map(groups.entries().map(([name, members]) => [name, members.map(([, each]) => each)]))
 }
 
 /** A metric of a product, of the whole project of an app. */
@@ -192,8 +219,17 @@ interface QualityReading extends QualityQuestion {
 /** Real-time values stand for windows of this length, ms. */
 const WINDOW_MS = realtimeWindow * 1_000
 
-/** So many series at most: every further one is left to SQL. */
-const MOST_READINGS = 2_000
+/** So many values at most: every further one is left to SQL. */
+const MOST_READINGS = 20_000
+
+/** So many series at most. */
+const MOST_SERIES = 2_000
+
+/** An older value says nothing of now, ms. */
+const OF_NOW_MS = 3_600_000
+
+/** Metrics of which a low value is bad; of all others it is a high one. */
+const goodWhenHigh = /^joinSuccess/
 
 /** The latest real-time value of each app, product and metric, of the whole project. */
 export class QualityGauge {
@@ -217,19 +253,27 @@ export class QualityGauge {
     }
   }
 
-  /** Of what is asked for and has no value, the age is for how long none has come; `now` in ms since the epoch. */
+  /**
+   * Of what is asked for and has no value, the age is for how long none has come; `now` in ms since the epoch. Of apps
+   * without series of their own the worst value of now is told, with its age.
+   */
   write(app: Label, asked: readonly QualityQuestion[], now: number): void {
     this.#metrics.callQuality.reset()
     this.#metrics.callQualityAge.reset()
     const unread = asked.filter(question => !this.#readings.has(keyOf(question))).slice(0, MOST_READINGS)
     this.#askedSince = new Map(unread.map(keyOf).map(key => [key, this.#askedSince.get(key) ?? now]))
-    // Values of apps without a label of their own cannot be added up.
-    const isLabelled = (each: QualityQuestion) => app(each.app) === each.app
-    for (const reading of [...this.#readings.values()].filter(isLabelled)) {
+    const told = new Map<string, QualityReading>()
+    for (const reading of this.#readings.values()) {
+      const labelled = { ...reading, app: app(reading.app) }
+      const key = keyOf(labelled)
+      const other = told.get(key)
+      if (other ? isWorse(labelled, other, now) : told.size < MOST_SERIES) told.set(key, labelled)
+    }
+    for (const reading of told.values()) {
       this.#metrics.callQuality.set(labelsOf(reading), reading.value)
       this.#metrics.callQualityAge.set(labelsOf(reading), (now - reading.at) / 1_000)
     }
-    for (const question of unread.filter(isLabelled)) {
+    for (const question of unread.filter(each => app(each.app) !== otherApps).slice(0, MOST_SERIES)) {
       const since = this.#askedSince.get(keyOf(question))!
       this.#metrics.callQualityAge.set(labelsOf(question), (now - since) / 1_000)
     }
@@ -239,6 +283,13 @@ export class QualityGauge {
     this.#readings.clear()
     this.#askedSince.clear()
   }
+}
+
+/** Whether of two values of a metric one is to be told rather than the other. */
+function isWorse(one: QualityReading, other: QualityReading, now: number): boolean {
+  const isOfNow = ({ at }: QualityReading) => now - at <= OF_NOW_MS
+  if (isOfNow(one) !== isOfNow(other)) return isOfNow(one)
+  return goodWhenHigh.test(one.metric) ? one.value < other.value : one.value > other.value
 }
 
 function labelsOf({ app, product, metric }: QualityQuestion) {

@@ -113,10 +113,8 @@ function ofEndpoints({ counter }: Make) {
 
 function ofStreams({ gauge }: Make) {
   return {
-    due: gauge('due_series', 'Series whose next sync is due', ['stream']),
-    lag: gauge('lag_seconds', 'How late the latest sync is that is due, over all apps, in seconds', [
-      'stream',
-    ]),
+    due: gauge('due_series', 'Series whose next sync is due', ['app', 'stream']),
+    lag: gauge('lag_seconds', 'How late the latest sync is that is due, in seconds', ['app', 'stream']),
     lastSuccess: gauge(
       'last_success_timestamp_seconds',
       'When a page of the stream was last committed, in seconds since the epoch',
@@ -124,13 +122,13 @@ function ofStreams({ gauge }: Make) {
     ),
     backlog: gauge(
       'backlog_seconds',
-      'Seconds of data that are available and not read yet, or not final, over all apps and series',
-      ['stream'],
+      'Seconds of data that are available and not read yet, or not final, over all series',
+      ['app', 'stream'],
     ),
     backlogExpires: gauge(
       'backlog_expires_seconds',
       'Until the oldest of the backlog can no longer be had, in seconds; absent while there is none',
-      ['stream'],
+      ['app', 'stream'],
     ),
   }
 }
@@ -222,16 +220,26 @@ const longestLabel = 64
 /** The label that stands for a value. */
 export type Label = (value: string) => string
 
-/** Gives each of the first `cap` values a label of its own, and all later ones one together. */
-export function cappedLabel(cap: number): Label {
-  const labels = new Map<string, string>()
-  return value => {
-    const known = labels.get(value)
-    if (known !== undefined) return known
-    if (labels.size >= cap) return otherLabel
-    const label = safeLabel(value)
-    labels.set(value, label)
-    return label
+/** Stands for all apps without series of their own. */
+export const otherApps = 'others'
+
+/** Which apps have series of their own. Who has them keeps them until the process ends, so that no series breaks off. */
+export interface AppLabels {
+  readonly of: Label
+  /** Gives series of their own to apps in trouble, as long as there are places. */
+  readonly single: (apps: readonly string[]) => void
+}
+
+/** The first `cap` apps have series of their own; `more` others may come by them later. */
+export function appLabels(apps: readonly string[], cap: number, more: number): AppLabels {
+  const known = new Set(apps)
+  const labels = new Map(apps.slice(0, cap).map(app => [app, safeLabel(app)]))
+  const most = labels.size + more
+  return {
+    of: app => labels.get(app) ?? otherApps,
+    single: apps => {
+      for (const app of apps) if (labels.size < most && known.has(app)) labels.set(app, safeLabel(app))
+    },
   }
 }
 

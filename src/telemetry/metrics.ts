@@ -13,7 +13,7 @@ import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { FleetGauges, QualityGauge, type QualityQuestion } from './gauges.ts'
-import { cappedLabel, closedLabel, createInstruments, type Label } from './instruments.ts'
+import { type AppLabels, appLabels, closedLabel, createInstruments, type Label } from './instruments.ts'
 import { isoTime, Outages } from './outages.ts'
 import type { ProcessStatus, StreamReading } from './process-status.ts'
 import { createReading, type Reading } from './reading.ts'
@@ -37,14 +37,20 @@ export interface MeterOptions {
   /** Real-time values of quality that this process reads at the moment. */
   readonly qualityAsked?: () => readonly QualityQuestion[]
   readonly storeGauges: () => Promise<StoreGauges>
-  /** How many apps have a label of their own. */
-  readonly maxApps?: number
+  /** Apps of the configuration, in its order. */
+  readonly apps: readonly string[]
+  /** How many of them have series of their own from the beginning. */
+  readonly perApp: number
 }
 
 const listeners = ['http', 'notifications'] as const
 type Listener = (typeof listeners)[number]
 
-const defaultMaxApps = 200
+/** So many apps beyond the cap come by series of their own because they are in trouble. */
+const MOST_TROUBLED = 20
+
+/** An app is in trouble that has failed for longer than this, ms. */
+const TROUBLE_MS = 60_000
 
 /** Gauges that bear the ending of a counter, each beside one of the same figure without it. */
 const misnamed = [
@@ -75,7 +81,7 @@ export class PrometheusMeter implements Meter {
   readonly #quality = new QualityGauge(this.#metrics)
   readonly #loop = watchEventLoop()
   readonly #storeGauges: () => Promise<Reading<StoreGauges>>
-  readonly #app: Label
+  readonly #apps: AppLabels
   readonly #operation: Label
   readonly #reason: Label
   readonly #noticeOutcome: Label
@@ -89,7 +95,7 @@ export class PrometheusMeter implements Meter {
     this.#fleet = new FleetGauges(clock, this.#metrics)
     this.#outages = new Outages(clock)
     this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
-    this.#app = cappedLabel(options.maxApps ?? defaultMaxApps)
+    this.#apps = appLabels(options.apps, options.perApp, MOST_TROUBLED)
     this.#operation = closedLabel(options.operations)
     this.#reason = closedLabel(reasons)
     this.#noticeOutcome = closedLabel(options.noticeOutcomes ?? [])
@@ -102,7 +108,7 @@ export class PrometheusMeter implements Meter {
   request(app: string, family: Family, name: string, outcome: 'ok' | FailureKind, { elapsed }: Timing): void {
     this.#outages.request(app, family, outcome)
     const labels = { family, operation: this.#operation(name) }
-    this.#metrics.requests.inc({ ...labels, app: this.#app(app), outcome })
+    this.#metrics.requests.inc({ ...labels, app: this.#apps.of(app), outcome })
     this.#metrics.requestSeconds.observe(labels, elapsed / 1_000)
   }
 
@@ -181,7 +187,7 @@ export class PrometheusMeter implements Meter {
 
   /** What became of a notification; the app is undefined where none signed it. */
   notification(app: string | undefined, outcome: string): void {
-    const label = app === undefined ? '' : this.#app(app)
+    const label = app === undefined ? '' : this.#apps.of(app)
     this.#metrics.notifications.inc({ app: label, outcome: this.#noticeOutcome(outcome) })
   }
 
@@ -246,9 +252,11 @@ export class PrometheusMeter implements Meter {
     const { clock, streams, qualityAsked } = this.#options
     const { up, value } = await this.#storeGauges()
     this.#metrics.databaseUp.set(up ? 1 : 0)
-    if (value) setStoreGauges(this.#metrics, streams, this.#app, value)
-    this.#fleet.write(streams)
-    this.#quality.write(this.#app, qualityAsked?.() ?? [], clock.now())
+    this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
+    const app = this.#apps.of
+    if (value) setStoreGauges(this.#metrics, streams, app, value)
+    this.#fleet.write(app)
+    this.#quality.write(app, qualityAsked?.() ?? [], clock.now())
     this.#metrics.eventLoopLag.set(this.#loop.lag())
     return this.#registry.metrics()
   }
@@ -266,7 +274,7 @@ export class PrometheusMeter implements Meter {
     for (const operation of operations) {
       for (const kind of failureKinds) metrics.refusals.inc({ operation, kind }, 0)
     }
-    for (const app of noticeApps.length > 0 ? ['', ...noticeApps.map(this.#app)] : []) {
+    for (const app of noticeApps.length > 0 ? ['', ...noticeApps.map(this.#apps.of)] : []) {
       for (const outcome of noticeOutcomes) metrics.notifications.inc({ app, outcome }, 0)
     }
   }

@@ -56,6 +56,15 @@ export class Outages {
     }
   }
 
+  /** Apps that the provider, or a stream of theirs, has failed for longer than `ms`. */
+  failing(ms: number): readonly string[] {
+    const before = this.#clock.now() - ms
+    const courses = [...this.#providers, ...this.#streams] as const
+    return courses.flatMap(([key, { failing }]) =>
+      failing && failing.since <= before ? [(JSON.parse(key) as readonly string[])[0]!] : [],
+    )
+  }
+
   clear(): void {
     this.#providers.clear()
     this.#streams.clear()

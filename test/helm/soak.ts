@@ -129,7 +129,7 @@ async function watch(daemon: Cell, trial: Trial, { length, visit }: Watch) {
   for (let left = length; left > 0; left = end - systemClock.monotonic()) {
     await systemClock.sleep(Math.min(left, lookEvery))
     const metrics = await fetch(`${trial.url}/metrics`).then(response => response.text())
-    const lags = [...metrics.matchAll(/^penstock_lag_seconds\{stream="([^"]+)"\} (\S+)$/gm)].map(
+    const lags = [...metrics.matchAll(/^penstock_lag_seconds\{.*stream="([^"]+)"\} (\S+)$/gm)].map(
       ([, stream, seconds]) => [stream!, Number(seconds)] as const,
     )
     const residentMiB = Math.round(Number(daemon.status().VmRSS![0]) / 1_024)

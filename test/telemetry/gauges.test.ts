@@ -20,15 +20,40 @@ function freeze(at: string, value: number, parts: Partial<QualityRealtimeRow> = 
 }
 
 describe('what is owed', () => {
-  it('is added up over apps, and the soonest end counts down between two readings', async () => {
-    const { meter, clock } = setUp({ streams: ['calls', 'room-events'] })
-    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
-    meter.backlog({ app: 'b', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
+  it('is told by app, of those beyond the cap added up, and the soonest end counts down between two readings', async () => {
+    const { meter, clock } = setUp({ perApp: 1 })
+    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 7, expiresIn: 660_000 })
+    meter.backlog({ app: 'b', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
+    meter.backlog({ app: 'c', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
     await clock.advance(60_000)
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 65'])
+    expect(lines(text, 'penstock_backlog_seconds')).toEqual([
+      'penstock_backlog_seconds{app="a",stream="calls"} 7',
+      'penstock_backlog_seconds{app="others",stream="calls"} 65',
+    ])
     expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([
-      'penstock_backlog_expires_seconds{stream="calls"} 540',
+      'penstock_backlog_expires_seconds{app="a",stream="calls"} 600',
+      'penstock_backlog_expires_seconds{app="others",stream="calls"} 540',
+    ])
+  })
+
+  it('singles out the app whose data are about to expire, and the one whose rooms are late', async () => {
+    const { meter } = setUp({ perApp: 0, apps: ['a', 'b', 'c', 'd'] })
+    for (const [app, lateBy] of [
+      ['a', 299_999],
+      ['b', 300_000],
+      ['c', 5_000],
+    ] as const)
+      meter.schedule({ app, stream: 'room-events' }, { series: 2, lateBy })
+    meter.schedule({ app: 'c', stream: 'calls' }, { series: 1, lateBy: 7_200_000 })
+    meter.backlog({ app: 'c', stream: 'calls' }, { seconds: 5, expiresIn: 300_001 })
+    meter.schedule({ app: 'd', stream: 'calls' }, { series: 1, lateBy: 1 })
+    meter.backlog({ app: 'd', stream: 'calls' }, { seconds: 5, expiresIn: 300_000 })
+    expect(lines(await meter.scrape(), 'penstock_lag_seconds')).toEqual([
+      'penstock_lag_seconds{app="others",stream="room-events"} 299.999',
+      'penstock_lag_seconds{app="b",stream="room-events"} 300',
+      'penstock_lag_seconds{app="others",stream="calls"} 7200',
+      'penstock_lag_seconds{app="d",stream="calls"} 0.001',
     ])
   })
 
@@ -37,7 +62,9 @@ describe('what is owed', () => {
     meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
     const text = await meter.scrape()
     expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([])
-    expect(lines(text, 'penstock_backlog_seconds')).toEqual(['penstock_backlog_seconds{stream="calls"} 0'])
+    expect(lines(text, 'penstock_backlog_seconds')).toEqual([
+      'penstock_backlog_seconds{app="a",stream="calls"} 0',
+    ])
   })
 
   it('is forgotten when the apps are another process’s', async () => {
@@ -86,6 +113,25 @@ describe('call quality', () => {
     await meter.scrape()
     asked.push({ app: 'a', product: 'Native', metric: 'joinSuccessRate' })
     expect(await ages()).toEqual([age('audioFreezeRate', 10), age('joinSuccessRate', 0)])
+  })
+
+  it('of apps beyond the cap is the worst of the last hour, with its age', async () => {
+    const { meter, clock } = setUp({ perApp: 0 })
+    const ago = (seconds: number) => new Date(clock.now() - (seconds + 20) * 1_000).toISOString()
+    const joins = { metric: 'joinSuccessRate' }
+    meter.quality('a', [freeze(ago(3_700), 9), freeze(ago(60), 95, joins)])
+    meter.quality('b', [freeze(ago(120), 3), freeze(ago(90), 91, joins)])
+    meter.quality('c', [freeze(ago(30), 2), freeze(ago(30), 99, joins)])
+    const text = await meter.scrape()
+    const labels = (metric: string) => `{app="others",product="Native",metric="${metric}"}`
+    expect(lines(text, 'penstock_call_quality')).toEqual([
+      `penstock_call_quality${labels('audioFreezeRate')} 3`,
+      `penstock_call_quality${labels('joinSuccessRate')} 91`,
+    ])
+    expect(lines(text, 'penstock_call_quality_age_seconds')).toEqual([
+      `penstock_call_quality_age_seconds${labels('audioFreezeRate')} 120`,
+      `penstock_call_quality_age_seconds${labels('joinSuccessRate')} 90`,
+    ])
   })
 
   it('does not go back when an older window is read again', async () => {

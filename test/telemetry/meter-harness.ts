@@ -10,6 +10,8 @@ export function setUp(options: Partial<MeterOptions> = {}) {
   const meter = new PrometheusMeter({
     clock,
     version: '0.1.0',
+    apps: ['a', 'b', 'c', 'app1'],
+    perApp: 200,
     streams: ['app-events', 'room-events'],
     operations: ['appEvents', 'roomEvents'],
     rejectReasons: ['missing_key'],

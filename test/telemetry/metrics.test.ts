@@ -99,45 +99,71 @@ describe('the metrics', () => {
       'penstock_dead_letters_total{stream="room-events",reason="missing_key"} 0',
       'penstock_pages_total{stream="room-events",outcome="looped"} 0',
       'penstock_gaps{stream="room-events",state="lost"} 0',
-      'penstock_lag_seconds{stream="room-events"} 0',
     ]) {
       expect(text.split('\n')).toContain(line)
     }
   })
 
-  it('tell the lag of the latest app, until it has caught up or belongs to someone else', async () => {
+  it('tell the lag of each app, until it has caught up or belongs to someone else', async () => {
     const { meter } = setUp()
     meter.schedule({ app: 'a', stream: 'room-events' }, { series: 3, lateBy: 2_000 })
     meter.schedule({ app: 'b', stream: 'room-events' }, { series: 4, lateBy: 90_000 })
-    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toContain(
-      'penstock_lag_seconds{stream="room-events"} 90',
-    )
+    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toEqual([
+      'penstock_lag_seconds{app="a",stream="room-events"} 2',
+      'penstock_lag_seconds{app="b",stream="room-events"} 90',
+    ])
     meter.schedule({ app: 'b', stream: 'room-events' }, { series: 0, lateBy: 0 })
     const text = await meter.scrape()
-    expect(samples(text, 'penstock_lag_seconds')).toContain('penstock_lag_seconds{stream="room-events"} 2')
-    expect(samples(text, 'penstock_due_series')).toContain('penstock_due_series{stream="room-events"} 3')
+    expect(samples(text, 'penstock_lag_seconds')).toEqual([
+      'penstock_lag_seconds{app="a",stream="room-events"} 2',
+      'penstock_lag_seconds{app="b",stream="room-events"} 0',
+    ])
+    expect(samples(text, 'penstock_due_series')).toEqual([
+      'penstock_due_series{app="a",stream="room-events"} 3',
+      'penstock_due_series{app="b",stream="room-events"} 0',
+    ])
     meter.owned(0)
-    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toContain(
-      'penstock_lag_seconds{stream="room-events"} 0',
-    )
+    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toEqual([])
   })
 })
 
 describe('labels', () => {
-  it('are given to a bounded number of apps', async () => {
-    const { meter } = setUp({ maxApps: 2 })
-    for (let i = 0; i < 10_000; i++) meter.request(`app${i}`, 'classroom', 'roomEvents', 'ok', timing)
+  const many = Array.from({ length: 10_000 }, (_, i) => `app${i}`)
+
+  it('are given to the first apps of the configuration, whichever is heard of first', async () => {
+    const { meter } = setUp({ apps: many, perApp: 2 })
+    for (const app of many.toReversed()) meter.request(app, 'classroom', 'roomEvents', 'ok', timing)
     meter.request('app1', 'classroom', 'roomEvents', 'ok', timing)
+    meter.request('unheard of', 'classroom', 'roomEvents', 'ok', timing)
     const found = samples(await meter.scrape(), 'penstock_requests_total')
-    expect(found).toEqual([
+    expect(found.toSorted()).toEqual([
       'penstock_requests_total{family="classroom",operation="roomEvents",app="app0",outcome="ok"} 1',
       'penstock_requests_total{family="classroom",operation="roomEvents",app="app1",outcome="ok"} 2',
-      'penstock_requests_total{family="classroom",operation="roomEvents",app="other",outcome="ok"} 9998',
+      'penstock_requests_total{family="classroom",operation="roomEvents",app="others",outcome="ok"} 9999',
     ])
   })
 
+  it('are given to an app that has failed for a minute, for good, and to a bounded number of such apps', async () => {
+    const { meter, clock } = setUp({ apps: many, perApp: 1 })
+    const labels = async () =>
+      [...(await meter.scrape()).matchAll(/^penstock_requests_total.*app="(\w+)",outcome="ok"/gm)].map(
+        ([, app]) => app,
+      )
+    meter.request('app7', 'classroom', 'roomEvents', 'unauthorized', timing)
+    await clock.advance(60_000)
+    await meter.scrape()
+    for (const app of ['app7', 'app8']) meter.request(app, 'classroom', 'roomEvents', 'ok', timing)
+    expect(await labels()).toEqual(['app7', 'others'])
+    for (const app of many) meter.request(app, 'classroom', 'roomEvents', 'timeout', timing)
+    await clock.advance(60_000)
+    await meter.scrape()
+    for (const app of many) meter.request(app, 'classroom', 'roomEvents', 'ok', timing)
+    const found = new Set(await labels())
+    expect([found.size, found.has('app7')]).toEqual([1 + 20 + 1, true])
+  })
+
   it('count notifications from 0 for every app that has them, where there are any', async () => {
-    const { meter } = setUp({ noticeOutcomes: ['stored'], noticeApps: ['app0'] })
+    const { meter } = setUp({ apps: ['app0'], noticeOutcomes: ['stored'], noticeApps: ['app0'] })
     expect(samples(await meter.scrape(), 'penstock_notifications_total')).toEqual([
       'penstock_notifications_total{app="",outcome="stored"} 0',
       'penstock_notifications_total{app="app0",outcome="stored"} 0',
@@ -147,21 +173,21 @@ describe('labels', () => {
   })
 
   it('count notifications by app and outcome, and those that nobody signed under none', async () => {
-    const { meter } = setUp({ maxApps: 1, noticeOutcomes: ['stored', 'unsigned'] })
+    const { meter } = setUp({ apps: ['app0', 'app1'], perApp: 1, noticeOutcomes: ['stored', 'unsigned'] })
     meter.notification('app0', 'stored')
     meter.notification('app1', 'stored')
     meter.notification(undefined, 'unsigned')
     meter.notification(undefined, 'user 4711')
     expect(samples(await meter.scrape(), 'penstock_notifications_total')).toEqual([
       'penstock_notifications_total{app="app0",outcome="stored"} 1',
-      'penstock_notifications_total{app="other",outcome="stored"} 1',
+      'penstock_notifications_total{app="others",outcome="stored"} 1',
       'penstock_notifications_total{app="",outcome="unsigned"} 1',
       'penstock_notifications_total{app="",outcome="other"} 1',
     ])
   })
 
   it('hold no character that a reader of metrics could stumble over', async () => {
-    const { meter } = setUp()
+    const { meter } = setUp({ apps: ['a\0b\ud800c\nd"e'] })
     meter.request('a\0b\ud800c\nd"e', 'classroom', 'roomEvents', 'ok', timing)
     const [found] = samples(await meter.scrape(), 'penstock_requests_total')
     expect(found).toContain('app="a?b?c?d\\"e"')
@@ -222,7 +248,7 @@ describe('figures of the database', () => {
         { app: 'c', count: 1 },
       ],
     })
-    const text = await setUp({ storeGauges: read, maxApps: 1 }).meter.scrape()
+    const text = await setUp({ storeGauges: read, perApp: 1 }).meter.scrape()
     expect(samples(text, 'penstock_players').toSorted()).toEqual([
       'penstock_players{app="a",status="connecting"} 0',
       'penstock_players{app="a",status="failed"} 0',
@@ -230,15 +256,15 @@ describe('figures of the database', () => {
       'penstock_players{app="a",status="other"} 1',
       'penstock_players{app="a",status="running"} 3',
       'penstock_players{app="a",status="unknown"} 0',
-      'penstock_players{app="other",status="connecting"} 0',
-      'penstock_players{app="other",status="failed"} 0',
-      'penstock_players{app="other",status="idle"} 0',
-      'penstock_players{app="other",status="running"} 6',
-      'penstock_players{app="other",status="unknown"} 0',
+      'penstock_players{app="others",status="connecting"} 0',
+      'penstock_players{app="others",status="failed"} 0',
+      'penstock_players{app="others",status="idle"} 0',
+      'penstock_players{app="others",status="running"} 6',
+      'penstock_players{app="others",status="unknown"} 0',
     ])
     expect(samples(text, 'penstock_orphan_players')).toEqual([
       'penstock_orphan_players{app="a"} 2',
-      'penstock_orphan_players{app="other"} 2',
+      'penstock_orphan_players{app="others"} 2',
     ])
   })
 

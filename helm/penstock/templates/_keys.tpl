@@ -5,5 +5,5 @@
 {{- end }}
 
 {{- define "penstock.configKeys" -}}
-["database","http","notifications","log","schedule","provider","streams","limits","retention","store","apps"]
+["database","http","metrics","notifications","log","schedule","provider","streams","limits","retention","store","apps"]
 {{- end }}

@@ -67,6 +67,15 @@ export const behind = {
     }),
     series({
       ...size,
+      title: 'Apps that lag most',
+      description:
+        'How late the latest visit of the ten latest apps is, whatever the stream. "others" is the worst of those beyond metrics.perApp.',
+      unit: 's',
+      none: 'no app is known',
+      queries: [promSeries(`topk(10, max by (app) (${of('penstock_lag_seconds')}))`, '{{app}}')],
+    }),
+    series({
+      ...size,
       title: 'Since the last page',
       description:
         'Time since a page of the stream was stored, or found to be empty. It is bad where it grows although something is due.',
@@ -136,7 +145,6 @@ export const behind = {
     }),
     series({
       ...size,
-      width: 12,
       title: 'Pages stored',
       description:
         'Pages that brought something, a second. Room logs come and go with the classes; a stream that falls to 0 while the others go on is bad.',
@@ -151,7 +159,6 @@ export const behind = {
     }),
     series({
       ...size,
-      width: 12,
       title: 'Rows written',
       description: 'Rows a second, by table. None at all during classes is bad.',
       unit: 'rowsps',

@@ -6,13 +6,16 @@ import { allowed, expiring, late, of } from './selectors.ts'
 const size = { width: 4, height: 4 }
 
 const lateStreams = late
-  .map(part => `${of('penstock_lag_seconds', part.streams)} > on () group_left () ${allowed(part.allowed)}`)
+  .map(
+    part =>
+      `max by (stream) (${of('penstock_lag_seconds', part.streams)}) > on () group_left () ${allowed(part.allowed)}`,
+  )
   .join(' or ')
 
 const expiringStreams = expiring
   .map(
     part =>
-      `${of('penstock_backlog_expires_seconds', part.streams)} < on () group_left () ${allowed(part.allowed)}`,
+      `min by (stream) (${of('penstock_backlog_expires_seconds', part.streams)}) < on () group_left () ${allowed(part.allowed)}`,
   )
   .join(' or ')
 

@@ -117,6 +117,8 @@ export async function openParts(
   const meter = new PrometheusMeter({
     clock,
     version,
+    apps: settings.apps.map(({ id }) => id),
+    perApp: config.metrics.perApp,
     streams: streams.map(stream => stream.name),
     operations: streams.map(stream => stream.operation.name),
     rejectReasons,
