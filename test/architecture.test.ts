@@ -111,7 +111,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   kysely: ['src/postgres/'],
   'pg-boss': ['src/postgres/shard-jobs.ts'],
   bottleneck: ['src/engine/admission/queue.ts'],
-  'node-cron': ['src/engine/housekeeping.ts'],
+  'node-cron': ['src/settings/cron.ts'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
   ghtml: ['src/telemetry/page/'],

@@ -5,7 +5,7 @@ import { regionalScope } from '../engine/ports.ts'
 import type { AppSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
 import { playerGroups } from '../provider/players/index.ts'
-import type { CursorStream, Stream, WindowSettings, WindowStream } from '../streams/stream.ts'
+import type { CursorStream, Stream, Substream, WindowSettings, WindowStream } from '../streams/stream.ts'
 import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
 
 type Limits = AppSettings['limits']
@@ -41,10 +41,10 @@ export function appSettings(
     rooms,
     streams: byName(on.filter(isCursor), stream => cursorSettings(config, app, stream)),
     windows: byName(on.filter(isWindow), stream => following(app, stream)),
-    details: byName(
-      on.filter(({ kind }) => kind === 'substream'),
-      ({ operation }) => ({ concurrency: app.limits[operation.limitGroup]!.concurrency }),
-    ),
+    details: byName(on.filter(isSubstream), ({ name, operation, pace }) => ({
+      ...pace(app.streams[name] as object),
+      concurrency: app.limits[operation.limitGroup]!.concurrency,
+    })),
     limits: {
       ...classroomLimits(app),
       ...(on.some(({ operation }) => operation.family === 'analytics') && analyticsLimits(config, app)),
@@ -59,6 +59,10 @@ function byName<S extends Stream, T>(streams: readonly S[], make: (stream: S) =>
 
 function isWindow(stream: Stream): stream is WindowStream {
   return stream.kind === 'window'
+}
+
+function isSubstream(stream: Stream): stream is Substream {
+  return stream.kind === 'substream'
 }
 
 function isCursor(stream: Stream): stream is CursorStream {

@@ -78,7 +78,9 @@ export function resolveConfig(
         region: regions[0],
         regions,
         ...credentials(app, ['apps', i], collector),
-        streams: mapValues(defaults, (each, name) => layered(each, settings.streams[name], own[name])),
+        streams: mapValues(defaults, (each, name) =>
+          layered(each, timed(settings.streams[name], own[name]), own[name]),
+        ),
         limits: mapValues(
           defaultLimits,
           (each, group) => layered(each, settings.limits[group], limits[group]) as object as GroupLimit,
@@ -140,6 +142,13 @@ function credentials(
 
 /** What a layer says; undefined keys are left to those below. */
 type Layer = Readonly<Record<string, unknown>>
+
+/** What the file says of a stream, without the moments of which the app's own interval takes the place. */
+function timed(file: Layer | 'off' | undefined, app: Layer | 'off' | undefined) {
+  const says = (key: string) => typeof app === 'object' && app[key] !== undefined
+  if (typeof file !== 'object' || !['every', 'activeEvery', 'idleEvery'].some(says)) return file
+  return { ...file, cron: undefined }
+}
 
 /** An app that gives settings of its own switches on what the file has switched off. */
 function layered(defaults: object, file: Layer | 'off' | undefined, app: Layer | 'off' | undefined) {

@@ -6,6 +6,7 @@ import {
 } from '../provider/analytics/index.ts'
 import type { Family } from '../provider/operation.ts'
 import { formatSeconds } from '../settings/duration.ts'
+import { paceOf, type Said } from '../streams/parts/cadence.ts'
 import type { Stream } from '../streams/stream.ts'
 import { credentialsOf, isDrained, services } from './availability.ts'
 import type { AppConfig, Config } from './config.ts'
@@ -127,7 +128,9 @@ function streamMistakes(config: Settled, app: AppConfig, i: number, stream: Stre
   if (settings === undefined || settings === 'off') return []
   const allowed = isDrained(config, app, name) ? allowanceOf(app, operation.limitGroup) : undefined
   const isOpen = allowed && allowed.availableData > allowed.dataDelay
-  const mistakes = stream.mistakes?.(settings, isOpen ? allowed : undefined) ?? []
+  const roomMemory = config.provider.classroom?.roomMemory ?? Number.POSITIVE_INFINITY
+  const before = (stream.needs ?? []).reduce((sum, need) => sum + pauseIn(app.streams[need]), 0)
+  const mistakes = stream.mistakes?.(settings, isOpen ? allowed : undefined, { roomMemory, before }) ?? []
   return mistakes.map(({ settings, limit, text }) => ({
     keys: saidBy(i, [
       ...settings.map(key => ['streams', name, key]),
@@ -136,6 +139,12 @@ function streamMistakes(config: Settled, app: AppConfig, i: number, stream: Stre
     ]),
     text,
   }))
+}
+
+/** How long what a stream of these settings brings may have waited for it, ms. */
+function pauseIn(settings: object | 'off' | undefined): number {
+  const said: Partial<Said> = settings === 'off' ? {} : (settings ?? {})
+  return paceOf({ every: 0, ...said }).every
 }
 
 function groupMistakes(

@@ -1,7 +1,8 @@
+import { cron } from '../settings/cron.ts'
 import { section } from '../settings/leaf.ts'
 import { count, duration, oneOf, text } from '../settings/values.ts'
 import { usualListen } from './listen.ts'
-import { cron, listen, path, retentionTime, secret, secretFile } from './values.ts'
+import { listen, path, retentionTime, secret, secretFile } from './values.ts'
 
 /** `database.url` when the file does not say: a variable, else the Postgres that Penstock brings along. */
 export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`

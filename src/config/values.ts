@@ -60,35 +60,6 @@ export function listen() {
   )
 }
 
-const cronRanges = [
-  [0, 59],
-  [0, 23],
-  [1, 31],
-  [1, 12],
-  [0, 7],
-] as const
-
-/** A schedule of five fields in UTC. */
-export function cron() {
-  const allowed =
-    'five fields: minute, hour, day of month, month, day of week, as in */5 * * * * (numbers, * , - /)'
-  return leaf({ allowed, json: { type: 'string' } }, written => {
-    const fields = written.trim().split(/\s+/)
-    const fit =
-      fields.length === cronRanges.length && fields.every((field, i) => isCronField(field, cronRanges[i]!))
-    return fit ? fields.join(' ') : unfit
-  })
-}
-
-function isCronField(field: string, [least, most]: readonly [number, number]): boolean {
-  return field.split(',').every(part => {
-    const match = /^(?:(?:\*|(\d{1,2})-(\d{1,2}))(?:\/([1-9]\d?))?|\d{1,2})$/.exec(part)
-    const [, from = least, to = most] = match ?? []
-    const numbers = part.match(/\d+/g) ?? []
-    return match && numbers.every(n => +n >= least && +n <= most) && Number(from) <= Number(to)
-  })
-}
-
 /** A secret, one line. */
 export function secret(what: string) {
   return leaf(

@@ -144,7 +144,7 @@ export class RunningApp {
     if (stream.kind === 'substream') {
       const settings = app.details[stream.name]
       if (!settings) return []
-      return [new ItemSource({ context: this.#context, stream, rules, availableData, shortage, ...settings })]
+      return [new ItemSource({ context: this.#context, stream, rules, availableData, shortage, settings })]
     }
     // A stream that is off has its series closed, so that nothing waits for their backlog.
     const settings = app.windows[stream.name] ?? switchedOff
@@ -164,7 +164,6 @@ const switchedOff: WindowSettings = {
   series: [],
   every: 0,
   allowedLateness: 0,
-  revisitEvery: 0,
   frame: 'needed',
 }
 

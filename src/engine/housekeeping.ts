@@ -1,39 +1,32 @@
-import { createTask } from 'node-cron'
 import type { Clock } from '../clock/clock.ts'
+import type { Moments } from '../planning/cadence.ts'
 import type { Family } from '../provider/operation.ts'
 import type { Log, Transport } from './ports.ts'
 
 export interface Schedule {
-  /** Five or six fields, read in UTC. */
-  readonly expression: string
+  readonly moments: Moments
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-/** The longest a schedule may leave between two runs before it is looked at again, ms. */
+/** The longest a schedule waits before it looks at the clock again, which may have been set, ms. */
 const LONGEST_NAP_MS = 60_000
 
-/**
- * Runs `job` at every moment that the expression names, one run at a time, until the signal aborts. node-cron
- * reads the expression; the waiting is done on our own clock, so that it can be simulated.
- */
+/** A moment that passed while the last run went on, or the machine slept, is made up for within this alone, ms. */
+const LATE_MS = 60_000
+
+/** Runs `job` at every moment of the schedule, one run at a time, until the signal aborts. */
 export async function runOnSchedule(schedule: Schedule, job: () => Promise<void>): Promise<void> {
-  const { expression, clock, log, signal } = schedule
-  const task = createTask(expression, () => {}, { timezone: 'UTC' })
-  const hasSeconds = expression.trim().split(/\s+/).length === 6
-  const step = hasSeconds ? 1_000 : 60_000
+  const { moments, clock, log, signal } = schedule
   for (let last = clock.now(); !signal.aborted; ) {
-    // Runs that were missed, while the last one ran or the machine slept, are not made up for.
-    const next = Math.floor(Math.max(last, clock.now() - step) / step) * step + step
+    const next = moments.next(Math.max(last, clock.now() - LATE_MS))
     await clock.sleep(Math.min(Math.max(0, next - clock.now()), LONGEST_NAP_MS), signal)
     if (signal.aborted) break
-    if (clock.now() < next) continue
+    if (clock.now() < next || clock.now() >= next + LATE_MS) continue
     last = next
-    if (!task.match(new Date(next))) continue
     await job().catch(error => log.error('housekeeping failed; the next run tries again', { error }))
   }
-  await task.destroy()
 }
 
 const families: readonly Family[] = ['classroom', 'analytics', 'players']

@@ -1,4 +1,4 @@
-import type { Cadence } from '../planning/cadence.ts'
+import type { Cadence, Moments, Pace } from '../planning/cadence.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import type { Rate } from '../provider/limits.ts'
 import type { ReadingSettings } from '../streams/page.ts'
@@ -30,7 +30,8 @@ export interface StreamSettings extends Cadence {
   readonly concurrency: number
 }
 
-export interface SubstreamSettings {
+/** Its pace is from one round through the work queue to the next; a round begins with the process. */
+export interface SubstreamSettings extends Pace {
   /** Items that are fetched at the same time. */
   readonly concurrency: number
 }
@@ -60,8 +61,8 @@ export interface EngineSettings {
   readonly shards: number
   /** How often ownership is renewed, ms. */
   readonly renewEvery: number
-  /** Cron expression, UTC, for pruning and for the gap ledger. */
-  readonly housekeeping: string
+  /** When old bookkeeping is pruned and the gap ledger looked through. */
+  readonly housekeeping: Moments
   /** How long a stopping daemon waits for pages in hand, ms. */
   readonly drainDeadline: number
 }

@@ -224,7 +224,7 @@ export class Engine {
   async #run(): Promise<void> {
     const { settings } = this.#context
     const keeping = runOnSchedule(
-      { ...this.#context, expression: settings.housekeeping, signal: this.#stopping.signal },
+      { ...this.#context, moments: settings.housekeeping, signal: this.#stopping.signal },
       () => this.#keepHouse(),
     )
     const heeding = this.#applyMarks()

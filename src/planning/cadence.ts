@@ -1,3 +1,24 @@
+/** Moments of a calendar, ms since the epoch. */
+export interface Moments {
+  /** The first one later than this. */
+  next(after: number): number
+}
+
+/** How often something is asked. */
+export interface Pace {
+  /** From one time to the next, ms; where it has moments, at most. */
+  readonly every: number
+  readonly moments?: Moments | undefined
+}
+
+/** Whoever is woken for a moment may be so much too early by another clock, ms: there is one a minute at most. */
+const EARLY_MS = 30_000
+
+/** ms from `now` (since the epoch) to the next time. */
+export function pauseOf({ every, moments }: Pace, now: number): number {
+  return moments ? moments.next(now + EARLY_MS) - now : every
+}
+
 /** How often a series is synced, ms. */
 export interface Cadence {
   /** While something happens. */
@@ -6,6 +27,8 @@ export interface Cadence {
   readonly idleEvery: number
   /** How long after a room's end the provider still knows it. */
   readonly memory: number
+  /** When it is synced, whatever happens; the intervals are the longest ones between them then. */
+  readonly moments?: Moments | undefined
 }
 
 export interface SeriesState {
@@ -50,12 +73,18 @@ export function nextSync(
 ): NextSync {
   const quiet = nextQuiet(state, finding)
   const isRare = state.news === 'told' && !finding.unfinished
-  const interval = (isRare ? cadence.idleEvery : growingInterval(cadence, quiet)) * (0.95 + chance / 10)
+  const grown = isRare ? cadence.idleEvery : growingInterval(cadence, quiet)
+  const interval = cadence.moments ? nextTurn(cadence, now) : grown * (0.95 + chance / 10)
   if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
   const left = state.endedAt + cadence.memory * LAST_SYNC - now
   if (left <= 0) return { kind: 'close' }
   const isSettled = state.news !== 'log' && !finding.unfinished && quiet >= SETTLED_QUIET
   return { kind: 'sync', after: isSettled ? left : Math.min(interval, left), quiet }
+}
+
+/** ms to the next sync of a series in which something happens. */
+export function nextTurn({ activeEvery: every, moments }: Cadence, now: number): number {
+  return pauseOf({ every, moments }, now)
 }
 
 /** ms to the next sync after so many in a row that found nothing new. */
@@ -66,9 +95,15 @@ function growingInterval({ activeEvery, idleEvery }: Cadence, quiet: number): nu
 /** No feed is silent to us for longer than this share of the provider's memory of a room. */
 const FEED_SHARE = 1 / 10
 
+/** Nothing may be left alone for longer than this, ms, or the provider may have forgotten what came meanwhile. */
+export function longestPause(of: 'feed' | 'room', memory: number): number {
+  return memory * (of === 'feed' ? FEED_SHARE : LAST_SYNC)
+}
+
 /** When a feed that told all there was is asked next: ever later while it tells nothing, at its usual pace once it does. */
-export function nextFeed(cadence: Cadence, quiet: number): number {
-  const idleEvery = Math.min(cadence.idleEvery, cadence.memory * FEED_SHARE)
+export function nextFeed(cadence: Cadence, quiet: number, now: number): number {
+  if (cadence.moments) return nextTurn(cadence, now)
+  const idleEvery = Math.min(cadence.idleEvery, longestPause('feed', cadence.memory))
   return growingInterval({ ...cadence, idleEvery: Math.max(cadence.activeEvery, idleEvery) }, quiet)
 }
 
@@ -77,13 +112,14 @@ function nextQuiet(state: SeriesState, finding: Finding): number {
   return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
 }
 
-/** How soon a series is synced after a hint: at once for a hole or where it was never read, else within one interval. */
+/** How soon a series is synced after a hint: at once for a hole or where it was never read, else when it is its turn. */
 export function hintedDelay(
   cadence: Cadence,
   change: 'news' | 'hole' | 'ended',
   known: 'known' | 'new',
+  now: number,
 ): number {
-  return change === 'hole' || known === 'new' ? 0 : cadence.activeEvery
+  return change === 'hole' || known === 'new' ? 0 : nextTurn(cadence, now)
 }
 
 /** How many syncs in a row would have found nothing, had a series been synced since its last news, `ms` ago. */

@@ -5,6 +5,7 @@ import { halveTime } from './calls/call-work.ts'
 import { type MeasuredSettings, measured } from './calls/selection.ts'
 import { readMetrics } from './calls/session-metrics.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from './page.ts'
+import { paceOf, pauseMistakes } from './parts/cadence.ts'
 import type { Substream } from './stream.ts'
 
 /**
@@ -31,6 +32,8 @@ export const callMetrics: Substream = {
   split,
   several: { count: item => sidsOf(item).length, divide },
   shorten: halveTime,
+  pace: paceOf,
+  mistakes: pauseMistakes,
   cost: ({ select }: MeasuredSettings) => ({
     ...{ batch: maxima.sids, end: 'known' },
     everyNth: select.everyNth,

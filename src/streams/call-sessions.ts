@@ -13,18 +13,23 @@ import type { Json } from '../tables/json.ts'
 import { halveTime, metricWork, type Session } from './calls/call-work.ts'
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
+import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
 import { asText, fieldsWithout, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
 import { second, secondsTimestamp } from './parts/values.ts'
 import type { Substream } from './stream.ts'
 
-const settings = section({
-  serverUsers: oneOf(['include', 'exclude'])
-    .prefault('include')
-    .describe(
-      'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
-    ),
-})
+const settings = section(
+  {
+    ...roundKeys(),
+    serverUsers: oneOf(['include', 'exclude'])
+      .prefault('include')
+      .describe(
+        'Whether users that run on Linux, mostly servers, are asked for too. Without them one more request a call shows which page is the last.',
+      ),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /**
@@ -46,6 +51,8 @@ export const callSessions: Substream = {
   toRows: rowsOfSessions(() => everyCall),
   split: halveTime,
   shorten: halveTime,
+  pace: paceOf,
+  mistakes: pauseMistakes,
   cost: ({ serverUsers }: Settings) => ({
     ...{ batch: maxima.pageSize, everyNth: 1 },
     end: serverUsers === 'exclude' ? 'empty-page' : 'short-page',

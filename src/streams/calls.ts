@@ -7,6 +7,7 @@ import { duration } from '../settings/values.ts'
 import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
 import type { Reject, WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { cronKey, orCron, paceOf, pauseMistakes } from './parts/cadence.ts'
 import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import {
   believedAhead,
@@ -17,19 +18,23 @@ import {
   secondsTimestamp,
   timestamp,
 } from './parts/values.ts'
-import type { Mistake, WindowSettings, WindowStream } from './stream.ts'
+import type { Around, Mistake, WindowSettings, WindowStream } from './stream.ts'
 
-const settings = section({
-  every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
-  allowedLateness: duration('0s', '1d')
-    .prefault('1h')
-    .describe(
-      'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
-    ),
-  revisitEvery: duration('1m', '1d')
-    .prefault('10m')
-    .describe('How often calls that go on are looked at again.'),
-})
+const settings = section(
+  {
+    every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
+    ...cronKey(),
+    allowedLateness: duration('0s', '1d')
+      .prefault('1h')
+      .describe(
+        'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
+      ),
+    revisitEvery: duration('1m', '1d')
+      .prefault('10m')
+      .describe('How often calls that go on are looked at again.'),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /**
@@ -61,22 +66,25 @@ export const calls: WindowStream = {
 export const allCalls: WindowSeries = { key: '', ask: {}, step: 1 }
 
 /** A bounded look back for late calls costs one request. */
-function follows({ every, allowedLateness, revisitEvery }: Settings): WindowSettings {
+function follows({ allowedLateness, revisitEvery, ...said }: Settings): WindowSettings {
   return {
-    ...{ series: [allCalls], every, revisitEvery, frame: 'needed' },
+    ...{ series: [allCalls], ...paceOf(said), revisitEvery, frame: 'needed' },
     allowedLateness: Math.ceil(allowedLateness / 1_000),
   }
 }
 
 /** A range must be read once more after it has become final and before it can no longer be had. */
 function mistakes(
-  { allowedLateness, revisitEvery }: Settings,
+  { allowedLateness, revisitEvery, ...said }: Settings,
   allowed: RangeLimits | undefined,
+  around: Around,
 ): readonly Mistake[] {
   if (!allowed) return []
+  const tooRare = pauseMistakes(said, allowed, around)
   const available = allowed.availableData - allowed.dataDelay
-  if (allowedLateness < available * 1_000 - revisitEvery) return []
+  if (allowedLateness < available * 1_000 - revisitEvery) return tooRare
   return [
+    ...tooRare,
     {
       settings: ['allowedLateness', 'revisitEvery'],
       limit: 'any',

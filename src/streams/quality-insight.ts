@@ -9,6 +9,7 @@ import {
 import { section } from '../settings/leaf.ts'
 import { type QualityInsightRow, qualityInsight as table } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { orCron } from './parts/cadence.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,
@@ -26,12 +27,15 @@ import {
 import { readData, readValues, wholeWindow } from './series/values.ts'
 import type { WindowStream } from './stream.ts'
 
-const settings = section({
-  ...insightTimes('64h'),
-  products: products(),
-  metrics: metrics(qualityMetrics),
-  granularities: granularity(granularities),
-})
+const settings = section(
+  {
+    ...insightTimes('64h'),
+    products: products(),
+    metrics: metrics(qualityMetrics),
+    granularities: granularity(granularities),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */

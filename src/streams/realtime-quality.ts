@@ -11,6 +11,7 @@ import { listOf, section } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
 import { type QualityRealtimeRow, qualityRealtime } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { orCron } from './parts/cadence.ts'
 import {
   askIn,
   channels,
@@ -21,30 +22,33 @@ import {
   products,
   questionsOf,
   realtime,
-  realtimeEvery,
   realtimeMistakes,
   realtimeSeries,
+  realtimeTimes,
 } from './series/series.ts'
 import { readData, readUserValues, wholeWindow } from './series/values.ts'
 import type { Mistake, WindowStream } from './stream.ts'
 
-const settings = section({
-  every: realtimeEvery(),
-  products: products(),
-  metrics: metrics(qualityMetrics),
-  channels: channels(),
-  uids: listOf(
-    text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
-    { unique: true },
-  )
-    .prefault([])
-    .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
-  usersOf: oneOf(['channels', 'project'])
-    .prefault('channels')
-    .describe(
-      'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
-    ),
-})
+const settings = section(
+  {
+    ...realtimeTimes(),
+    products: products(),
+    metrics: metrics(qualityMetrics),
+    channels: channels(),
+    uids: listOf(
+      text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
+      { unique: true },
+    )
+      .prefault([])
+      .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
+    usersOf: oneOf(['channels', 'project'])
+      .prefault('channels')
+      .describe(
+        'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
+      ),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */

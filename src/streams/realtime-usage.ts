@@ -8,6 +8,7 @@ import {
 import { section } from '../settings/leaf.ts'
 import { type UsageRealtimeRow, usageRealtime } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult } from './page.ts'
+import { orCron } from './parts/cadence.ts'
 import {
   askIn,
   channels,
@@ -16,19 +17,22 @@ import {
   format,
   metrics,
   products,
-  realtimeEvery,
   realtimeMistakes,
   realtimeSeries,
+  realtimeTimes,
 } from './series/series.ts'
 import { readData, readValues, wholeWindow } from './series/values.ts'
 import type { WindowStream } from './stream.ts'
 
-const settings = section({
-  every: realtimeEvery(),
-  products: products(),
-  metrics: metrics(realtimeUsageMetrics),
-  channels: channels(),
-})
+const settings = section(
+  {
+    ...realtimeTimes(),
+    products: products(),
+    metrics: metrics(realtimeUsageMetrics),
+    channels: channels(),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Cadence, Pace } from '../planning/cadence.ts'
 import type { DetailFacts } from '../planning/forecast-facts.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
@@ -17,6 +18,8 @@ import type {
   WindowSeries,
   WorkItem,
 } from './page.ts'
+
+export type { Cadence }
 
 /**
  * A stream is data and pure functions: which operation it polls, how it asks, and how a page becomes rows.
@@ -47,9 +50,17 @@ interface StreamBase {
   /** Streams without which it cannot be right, or has nothing to do. */
   readonly needs?: readonly StreamName[]
   /** What cannot be right of some settings; `allowed`: of the plan, where the stream can be drained. */
-  mistakes?(settings: object, allowed: RangeLimits | undefined): readonly Mistake[]
+  mistakes?(settings: object, allowed: RangeLimits | undefined, around: Around): readonly Mistake[]
   /** The stream as a deployment of the provider wants it asked, where it differs. */
   configured?(deployment: Deployment): Stream
+}
+
+/** What the settings of a stream have to go with. */
+export interface Around {
+  /** For how long after its last sign of life a room is known, ms. */
+  readonly roomMemory: number
+  /** How long the streams that it needs may have waited already, ms. */
+  readonly before: number
 }
 
 /** Settings that do not fit each other or the limits. */
@@ -87,8 +98,8 @@ interface CursorStreamBase extends StreamBase {
   readonly source: 'feed' | 'log' | 'list'
   /** What one series of progress stands for: the whole app, or one room of it. */
   readonly scope: 'app' | 'room'
-  /** How often it is asked while something happens and while nothing does, ms. */
-  cadence(settings: object): { readonly activeEvery: number; readonly idleEvery: number }
+  /** How often it is asked while something happens and while nothing does, ms, or at which moments. */
+  cadence(settings: object): Omit<Cadence, 'memory'>
   /** Of a stream of rooms: the share of the places of its limit group that it may fill, so that others have room. */
   readonly share?: number
   /** Its log decides what a room is: the other streams of a room wait for it. */
@@ -139,16 +150,15 @@ export interface WindowStream extends StreamBase {
   follows(settings: object): WindowSettings
 }
 
-export interface WindowSettings {
+/** Its pace: how often the newest data are asked for. */
+export interface WindowSettings extends Pace {
   readonly series: readonly WindowSeries[]
   /** Where channels are asked about as well while a room or call goes on in them. */
   readonly live?: LiveSettings
-  /** How often the newest data are asked for, ms. */
-  readonly every: number
   /** How long after its end a range may still change, seconds; until then it is read again and not complete. */
   readonly allowedLateness: number
-  /** How often what is still going on is looked at again, ms. */
-  readonly revisitEvery: number
+  /** How often what is still going on is looked at again, ms; as often as the newest data where it is left out. */
+  readonly revisitEvery?: number
   /** `needed`: only the backlog; `full`: as much as one request may ask, where more costs nothing. */
   readonly frame: 'needed' | 'full'
 }
@@ -178,6 +188,8 @@ export interface Substream extends StreamBase {
   }
   /** The same work over shorter times, for a range that is too long; undefined when it cannot be shorter. */
   readonly shorten: (item: WorkItem) => readonly WorkItem[] | undefined
+  /** How long after one round through its work queue the next one begins. */
+  pace(settings: object): Pace
   /** What it costs, as the forecast reckons. */
   cost(settings: object): Pick<DetailFacts, 'batch' | 'everyNth' | 'end'>
 }

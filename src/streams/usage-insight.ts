@@ -10,6 +10,7 @@ import {
 import { section } from '../settings/leaf.ts'
 import { usageInsight as table, type UsageInsightRow } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { orCron } from './parts/cadence.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
   askIn,
@@ -25,11 +26,14 @@ import {
 import { readData, readValues, wholeWindow } from './series/values.ts'
 import type { WindowStream } from './stream.ts'
 
-const settings = section({
-  ...insightTimes('60h'),
-  metrics: metrics(usageMetrics),
-  granularities: granularity(usageGranularities),
-})
+const settings = section(
+  {
+    ...insightTimes('60h'),
+    metrics: metrics(usageMetrics),
+    granularities: granularity(usageGranularities),
+  },
+  orCron('every'),
+)
 type Settings = z.output<typeof settings>
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */

@@ -140,7 +140,10 @@ describe('what the engine is told of call analytics', () => {
       frame: 'full',
     })
     expect(windows['realtime-quality']).toMatchObject({ every: 300_000, allowedLateness: 0, frame: 'full' })
-    expect(details).toEqual({ 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } })
+    expect(details).toEqual({
+      'call-sessions': { every: 0, concurrency: 4 },
+      'call-metrics': { every: 0, concurrency: 4 },
+    })
   })
 
   it('leaves out what the plan has no access to, and what is off', async () => {
@@ -171,7 +174,10 @@ describe('what the engine is told of call analytics', () => {
     const { config } = await settingsOf(file('streams: { call-sessions: { serverUsers: exclude } }'))
     const deployment = deploymentOf(config)
     const said = ['a', 'somebody else'].map(app => deployment.settingsOf(app, streams['call-sessions']))
-    expect(said).toEqual([{ serverUsers: 'exclude' }, { serverUsers: 'include' }])
+    expect(said).toEqual([
+      { every: 0, serverUsers: 'exclude' },
+      { every: 0, serverUsers: 'include' },
+    ])
     expect(deployment.words.granularities).toEqual({ minute: '1m', hour: '1h', day: '1d' })
   })
 })

@@ -32,4 +32,24 @@ describe('a stream that is registered', () => {
     const { invented: _, ...others } = more
     await expect(read('invented: off', others as typeof more)).rejects.toThrow('unknown stream')
   })
+
+  it('is asked at the moments that the file names, unless the app says an interval', async () => {
+    const text = (own: string) => `
+provider: { classroom: { url: "https://x.example" }, players: { url: "https://x.example" } }
+streams: { cloud-players: { cron: '0 4 * * *' }, poll: { cron: '*/30 * * * *' } }
+apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t }, rest: { key: k, secret: s }, streams: ${own} }]`
+    const cadences = async (own: string) => {
+      const config = await readConfig(text(own), { name: 'text', env: {}, folder: '/' })
+      const { streams } = engineSettings(config).apps[0]!
+      return [streams['cloud-players']!, streams.poll!].map(each => [String(each.moments), each.activeEvery])
+    }
+    expect(await cadences('{}')).toEqual([
+      ['0 4 * * *', 86_400_000],
+      ['*/30 * * * *', 1_800_000],
+    ])
+    expect(await cadences('{ cloud-players: { every: 10s }, poll: { idleEvery: 2h } }')).toEqual([
+      ['undefined', 10_000],
+      ['undefined', 15_000],
+    ])
+  })
 })

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { isLoopback } from '../../src/config/rules.ts'
 import { nearest } from '../../src/config/suggest.ts'
 import { substitute } from '../../src/config/syntax.ts'
-import { baseUrl, cron, listen } from '../../src/config/values.ts'
+import { baseUrl, listen } from '../../src/config/values.ts'
+import { cron } from '../../src/settings/cron.ts'
 import { formatDuration, parseDuration } from '../../src/settings/duration.ts'
 
 describe('a duration', () => {
@@ -118,6 +119,7 @@ describe('a value', () => {
     '*/0 * * * *',
     '1/5 * * * *',
     ', * * * *',
+    '0 0 30 2 *',
   ])('"%s" is no schedule', text => {
     expect(cron().safeParse(text).success).toBe(false)
   })

@@ -56,6 +56,7 @@ export const calls: WindowStream = {
 export const sessions: Substream = {
   kind: 'substream',
   part: 'begins',
+  pace: () => ({ every: 0 }),
   name: 'call-sessions',
   needs: ['calls'],
   settings: z.object({}),

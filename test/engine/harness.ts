@@ -16,6 +16,7 @@ import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engi
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
+import { Cron } from '../../src/settings/cron.ts'
 import type { StreamName } from '../../src/streams/stream.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { FakeStore } from './fake-store.ts'
@@ -197,7 +198,7 @@ export function settingsOf(apps: readonly AppSettings[]): EngineSettings {
     deadline: 30 * second,
     shards: 4,
     renewEvery: 3 * second,
-    housekeeping: '*/5 * * * *',
+    housekeeping: new Cron('*/5 * * * *'),
     drainDeadline: 8 * second,
   }
 }

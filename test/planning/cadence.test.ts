@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hintedDelay, nextFeed, nextSync, quietSince } from '../../src/planning/cadence.ts'
+import { hintedDelay, nextFeed, nextSync, pauseOf, quietSince } from '../../src/planning/cadence.ts'
 
 const minute = 60_000
 const cadence = { activeEvery: 10_000, idleEvery: 80_000, memory: 60 * minute }
@@ -76,23 +76,57 @@ describe('a list of a room', () => {
 
 describe('a hint', () => {
   it('of a hole, or of a room that was unknown, is followed at once', () => {
-    expect(hintedDelay(cadence, 'hole', 'known')).toBe(0)
-    expect(hintedDelay(cadence, 'news', 'new')).toBe(0)
+    expect(hintedDelay(cadence, 'hole', 'known', 0)).toBe(0)
+    expect(hintedDelay(cadence, 'news', 'new', 0)).toBe(0)
   })
 
   it.each(['news', 'ended'] as const)('of %s in a known room waits one short interval', change => {
-    expect(hintedDelay(cadence, change, 'known')).toBe(10_000)
+    expect(hintedDelay(cadence, change, 'known', 0)).toBe(10_000)
   })
 })
 
 it('a feed that tells nothing is asked ever later, up to a tenth of what the provider remembers', () => {
   const feed = { activeEvery: 2_000, idleEvery: 30_000, memory: 60 * minute }
-  expect([0, 1, 2, 3, 4, 5, 2_000].map(quiet => nextFeed(feed, quiet))).toEqual([
+  expect([0, 1, 2, 3, 4, 5, 2_000].map(quiet => nextFeed(feed, quiet, 0))).toEqual([
     2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
   ])
-  expect(nextFeed({ ...feed, memory: minute }, 9)).toBe(6_000)
-  expect(nextFeed({ ...feed, memory: 10_000 }, 9)).toBe(2_000)
-  expect(nextFeed({ ...feed, idleEvery: 2_000 }, 9)).toBe(2_000)
+  expect(nextFeed({ ...feed, memory: minute }, 9, 0)).toBe(6_000)
+  expect(nextFeed({ ...feed, memory: 10_000 }, 9, 0)).toBe(2_000)
+  expect(nextFeed({ ...feed, idleEvery: 2_000 }, 9, 0)).toBe(2_000)
+})
+
+describe('moments instead of intervals', () => {
+  /** Each whole hour. */
+  const moments = { next: (after: number) => (Math.floor(after / (60 * minute)) + 1) * 60 * minute }
+  const timed = { ...cadence, activeEvery: 60 * minute, idleEvery: 60 * minute, moments }
+  const state = { quiet: 5, endedAt: undefined, news: 'untold' } as const
+
+  it('say when a room is synced next, whatever was found, without any spread', () => {
+    for (const news of [true, false]) {
+      const next = nextSync(timed, state, { news, unfinished: false }, 20 * minute, 0.9)
+      expect(next).toMatchObject({ kind: 'sync', after: 40 * minute })
+    }
+    expect(nextFeed(timed, 3, 50 * minute)).toBe(10 * minute)
+    expect(hintedDelay(timed, 'news', 'known', 50 * minute)).toBe(10 * minute)
+    expect(hintedDelay(timed, 'hole', 'known', 50 * minute)).toBe(0)
+  })
+
+  it('do not keep a room that ended from being synced before it is forgotten', () => {
+    const over = { ...state, endedAt: 0, news: 'log' } as const
+    const next = nextSync(
+      { ...timed, memory: 50 * minute },
+      over,
+      { news: true, unfinished: false },
+      minute,
+      0.5,
+    )
+    expect(next).toMatchObject({ kind: 'sync', after: 44 * minute })
+  })
+
+  it('are not taken twice by whoever is woken a little early', () => {
+    expect(pauseOf({ every: 0, moments }, 60 * minute - 200)).toBe(60 * minute + 200)
+    expect(pauseOf({ every: 5 }, 0)).toBe(5)
+  })
 })
 
 it('after a restart a quiet room goes on at the interval that it had reached', () => {

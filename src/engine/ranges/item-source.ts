@@ -1,13 +1,14 @@
+import { pauseOf } from '../../planning/cadence.ts'
 import { afterFault } from '../failures.ts'
 import type { ItemBounds, OpenItem, StreamLabels } from '../ports.ts'
+import type { SubstreamSettings } from '../settings.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import { type ItemContext, ItemReader } from './item-reading.ts'
 import type { Shortage } from './shortage.ts'
 
 export interface ItemSourceContext extends ItemContext {
   readonly context: GroupContext
-  /** Items that are fetched at the same time. */
-  readonly concurrency: number
+  readonly settings: SubstreamSettings
   readonly shortage: Shortage
 }
 
@@ -20,6 +21,9 @@ const EXPIRE_EVERY_MS = 300_000
 
 /** The backlog is measured at most this often, ms: while it is large, the list is long. */
 const MEASURE_EVERY_MS = 30_000
+
+/** A round is over when for so long, ms, nothing was there to fetch. */
+const ROUND_QUIET_MS = 600_000
 
 /** The work queue is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
@@ -34,6 +38,9 @@ export class ItemSource implements WorkSource {
   readonly #reader: ItemReader
   #expiredAt = Number.NEGATIVE_INFINITY
   #measuredAt = Number.NEGATIVE_INFINITY
+  /** When the next round begins, and when there was last something to fetch, on the monotonic clock, ms. */
+  #roundAt = Number.NEGATIVE_INFINITY
+  #workedAt = Number.NEGATIVE_INFINITY
 
   constructor(source: ItemSourceContext) {
     this.#source = source
@@ -46,17 +53,19 @@ export class ItemSource implements WorkSource {
   async begin(): Promise<void> {}
 
   async find(): Promise<PendingWork> {
-    const { stream, rules, availableData, concurrency, shortage } = this.#source
+    const { stream, rules, availableData, settings, shortage } = this.#source
     const { app, clock, store } = this.#context
     const now = rules.now()
     const bounds = rules.bounds()
     await this.#expire(rules.gone(1))
     await this.#measure(now)
+    const rest = this.#roundAt - clock.monotonic()
+    if (rest > 0) return { requests: [], again: Math.min(rest, LOOK_EVERY_MS) }
     await shortage.look()
     // What ends while the list is being read is in it as it was before.
     const wasBusy = new Set(this.#busy)
     const recent = now - Math.min(availableData * LIVE_SHARE, LIVE_SECONDS)
-    const limit = concurrency + this.#busy.size
+    const limit = settings.concurrency + this.#busy.size
     const since = clock.monotonic()
     const isShort = shortage.isShort()
     const young = { ...bounds, after: Math.max(bounds.after, recent) }
@@ -68,10 +77,21 @@ export class ItemSource implements WorkSource {
     const newest = isShort ? live.find(item => item.failures === 0 && isFree(item)) : undefined
     const offered = newest ? live.filter(item => item === newest || item.failures > 0) : live
     const free = [...offered, ...past].filter(isFree)
+    this.#noteRound(free.length > 0 || wasBusy.size > 0)
     return {
       requests: free.map(item => this.#requestOf(item, recent)),
       again: free.length > 0 ? LOOK_EVERY_MS : await this.#idle(bounds, since),
     }
+  }
+
+  /** A round goes on for a while when nothing is left, since other streams may just be making the work of it. */
+  #noteRound(hasWork: boolean): void {
+    const { settings } = this.#source
+    const { clock } = this.#context
+    const now = clock.monotonic()
+    if (hasWork || this.#workedAt <= this.#roundAt) this.#workedAt = now
+    if (now - this.#workedAt < Math.min(ROUND_QUIET_MS, settings.every / 2)) return
+    this.#roundAt = now + pauseOf(settings, clock.now())
   }
 
   /** For how many ms there is nothing to fetch, where there was nothing `since` (monotonic ms). */

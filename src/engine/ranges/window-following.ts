@@ -1,3 +1,4 @@
+import { pauseOf } from '../../planning/cadence.ts'
 import { chooseLive } from '../../planning/live-channels.ts'
 import { frameOf, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
 import type { WindowSeries } from '../../streams/page.ts'
@@ -91,6 +92,7 @@ export class WindowFollowing {
   /** `open`: series that were asked for before this process began. */
   async #choose(open: ReadonlySet<string>): Promise<void> {
     const { settings, choice } = this.#source
+    const { clock } = this.#context
     const { live } = settings
     if (!live) return
     const wasAsked = (channel: string) => live.of(channel).some(({ key }) => open.has(key))
@@ -105,7 +107,7 @@ export class WindowFollowing {
     for (const one of fresh) {
       const each: Followed = { ...this.#follow(one), passing: 'going on' }
       // One that is new has no backlog yet.
-      if (!open.has(one.key)) each.state.liveAt += settings.every
+      if (!open.has(one.key)) each.state.liveAt += pauseOf(settings, clock.now())
       this.series.set(one.key, each)
     }
     for (const [key, each] of this.series) {
@@ -127,7 +129,7 @@ export class WindowFollowing {
   #follow(one: WindowSeries): Followed {
     const { settings } = this.#source
     const { clock } = this.#context
-    return { one, state: newSeries(clock.monotonic(), settings.revisitEvery) }
+    return { one, state: newSeries(clock.monotonic(), settings.revisitEvery ?? settings.every) }
   }
 }
 

@@ -1,3 +1,4 @@
+import { pauseOf } from '../../planning/cadence.ts'
 import { backlogOf } from '../../planning/coverage.ts'
 import { between, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
@@ -216,27 +217,31 @@ function purposesNow({ state: { liveAt, revisitAt, repairAt }, at }: OfferContex
   return [...live, ...revisit, ...repair, 'backfill']
 }
 
-function plan({ rules, progress, state, now }: OfferContext, purpose: Purpose): Range | undefined {
+function plan(context: OfferContext, purpose: Purpose): Range | undefined {
+  const { rules, progress, state, settings, now, at } = context
   const roundTo = { live: 0, backfill: 0, revisit: state.revisitedTo, repair: state.repairedTo }[purpose]
-  return planWindow(rules, onwards(progress, roundTo), now, purpose, state.longest)
+  const known = settings.moments && at < state.liveAt ? untilRead(progress) : progress
+  return planWindow(rules, onwards(known, roundTo), now, purpose, state.longest)
 }
 
 /** There is nothing to do for a purpose: when to look again. */
 function putOff({ state, rules, settings, progress, now, at }: OfferContext, purpose: Purpose): void {
   if (purpose === 'live') {
     const next = frameOf(rules, now).upperBound + rules.step + rules.dataDelay + rules.margin.end - now
-    state.liveAt = at + Math.min(settings.every, Math.max(NOTHING_NEW_MS, next * 1_000))
+    const pause = pauseOf(settings, now * 1_000)
+    state.liveAt = at + (settings.moments ? pause : Math.min(pause, Math.max(NOTHING_NEW_MS, next * 1_000)))
   }
   if (purpose === 'revisit') {
     // The round is over; the next one begins with the oldest again.
-    state.revisitAt = at + settings.revisitEvery
+    state.revisitAt = at + (settings.revisitEvery ?? pauseOf(settings, now * 1_000))
     state.revisitedTo = 0
   }
   if (purpose === 'repair') {
     // What was not served is less and less likely to be.
     const isServed = progress.missing.length === 0
-    const longest = Math.max(settings.revisitEvery, rules.availableData * 1_000 * LONGEST_ROUND)
-    state.repairEvery = isServed ? settings.revisitEvery : Math.min(longest, state.repairEvery * 2)
+    const { revisitEvery = settings.every } = settings
+    const longest = Math.max(revisitEvery, rules.availableData * 1_000 * LONGEST_ROUND)
+    state.repairEvery = isServed ? revisitEvery : Math.min(longest, state.repairEvery * 2)
     state.repairAt = at + state.repairEvery
     state.repairedTo = 0
   }
@@ -245,6 +250,12 @@ function putOff({ state, rules, settings, progress, now, at }: OfferContext, pur
 /** Progress without what this round has looked at again: a call that never ends must not keep it at its beginning. */
 function onwards(progress: WindowProgress, roundTo: number): WindowProgress {
   return { ...progress, lost: union(progress.lost, between(progress.backlogFrom, roundTo)) }
+}
+
+/** Progress without what came since the newest data were read: that waits for its moment. */
+function untilRead(progress: WindowProgress): WindowProgress {
+  const read = Math.max(...[...progress.seen, ...progress.covered].map(({ to }) => to))
+  return { ...progress, lost: union(progress.lost, between(read, Number.MAX_SAFE_INTEGER)) }
 }
 
 /** Where halves wait, only what is newer than all of them is asked for beside. */

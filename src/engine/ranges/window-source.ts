@@ -1,3 +1,4 @@
+import { pauseOf } from '../../planning/cadence.ts'
 import { backlogOf, expired } from '../../planning/coverage.ts'
 import { LIVE_PATIENCE } from '../../planning/live-channels.ts'
 import { lengthOf, subtract } from '../../planning/ranges.ts'
@@ -211,6 +212,8 @@ export class WindowSource implements WorkSource {
     const { reading, state, purpose, began, result } = ended
     const { range, series } = reading
     const context = this.#context
+    const { clock } = context
+    const next = began + pauseOf(settings, clock.now() - (clock.monotonic() - began))
     if (result.hints.length > 0) context.onRooms(result.hints)
     if (result.madeWork) context.onWork()
     switch (result.end) {
@@ -225,7 +228,7 @@ export class WindowSource implements WorkSource {
         context.health.worked()
         this.#noteAnswered(state)
         noteWhole(state, range)
-        if (purpose === 'live') state.liveAt = began + settings.every
+        if (purpose === 'live') state.liveAt = next
         if (purpose === 'revisit') state.revisitedTo = range.to
         if (purpose === 'repair') state.repairedTo = range.to
         return
@@ -233,7 +236,7 @@ export class WindowSource implements WorkSource {
         context.health.worked()
         this.#noteAnswered(state)
         noteOverfull(state, range, series.step)
-        if (purpose === 'live') state.liveAt = began + settings.every
+        if (purpose === 'live') state.liveAt = next
         return
       case 'endless':
         noteTooLong(state, range, series.step)
@@ -242,11 +245,11 @@ export class WindowSource implements WorkSource {
         return this.#afterFailure(ended, result.failure!)
       case 'fenced':
         context.onFenced()
-        state.notBefore = context.clock.monotonic() + context.settings.renewEvery
+        state.notBefore = clock.monotonic() + context.settings.renewEvery
         return
       case 'busy':
       case 'late':
-        state.notBefore = context.clock.monotonic() + SOON_MS
+        state.notBefore = clock.monotonic() + SOON_MS
         return
       case 'stopped':
         return

@@ -1,4 +1,4 @@
-import { nextFeed, nextSync } from '../../planning/cadence.ts'
+import { nextFeed, nextSync, nextTurn } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
@@ -149,13 +149,14 @@ export class Rescheduler {
   /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */
   #afterWhole({ kind, name }: CursorStream, series: string, { end, hints }: SyncResult): number {
     const { feedGaps } = this.#poller
+    const now = this.#context.clock.now()
     const cadence = this.#rooms.settings(name)
     if (kind === 'feed') feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
     if (end === 'more') return 0
-    if (kind !== 'feed') return cadence.activeEvery
+    if (kind !== 'feed') return nextTurn(cadence, now)
     const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1
     this.#quietFeeds.set(series, quiet)
-    return nextFeed(cadence, quiet)
+    return nextFeed(cadence, quiet, now)
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */

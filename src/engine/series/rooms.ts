@@ -216,7 +216,8 @@ export class Rooms {
     )
     return concerned.map(stream => {
       const change = stream === this.#parent ? hint.change : 'news'
-      const within = hintedDelay(this.settings(stream), change, room.series[stream] ? 'known' : 'new')
+      const known = room.series[stream] ? 'known' : 'new'
+      const within = hintedDelay(this.settings(stream), change, known, this.#clock.now())
       Object.assign(this.seriesOf(room, stream), { quiet: 0, closed: false })
       return { stream, within }
     })

@@ -11,6 +11,7 @@ import { formatDuration, formatSeconds } from '../../settings/duration.ts'
 import { listOf, wordOr } from '../../settings/leaf.ts'
 import { channelName, duration, oneOf, text } from '../../settings/values.ts'
 import type { WindowSeries } from '../page.ts'
+import { cronKey, paceOf, pausesOf, type Said } from '../parts/cadence.ts'
 import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'
 
 /** One question without its range: what its key is made of, and what it asks. */
@@ -85,6 +86,7 @@ const newest = 'How often the newest values are asked for.'
 export function insightTimes(allowedLateness: string) {
   return {
     every: duration('10m', '7d').prefault('6h').describe(newest),
+    ...cronKey(),
     allowedLateness: duration('0s', '30d')
       .prefault(allowedLateness)
       .describe(
@@ -93,8 +95,8 @@ export function insightTimes(allowedLateness: string) {
   }
 }
 
-export function realtimeEvery() {
-  return duration('20s', '1h').prefault('5m').describe(newest)
+export function realtimeTimes() {
+  return { every: duration('20s', '1h').prefault('5m').describe(newest), ...cronKey() }
 }
 
 function words(item: string, usual: readonly string[]) {
@@ -128,33 +130,33 @@ export function channels() {
     )
 }
 
-interface InsightTimes {
-  readonly every: number
+interface InsightTimes extends Said {
   readonly allowedLateness: number
 }
 
 /** Insights cost the same however long the frame is. */
 export function followInsight(
-  { every, allowedLateness }: InsightTimes,
+  { allowedLateness, ...said }: InsightTimes,
   series: readonly WindowSeries[],
 ): WindowSettings {
   return {
-    ...{ series, every, revisitEvery: every, frame: 'full' },
+    ...{ series, ...paceOf(said), frame: 'full' },
     allowedLateness: Math.ceil(allowedLateness / 1_000),
   }
 }
 
 /** One request reads a frame of the span's length up to now: a value must become final while it is inside. */
 export function insightMistakes(
-  { every, allowedLateness }: InsightTimes,
+  { allowedLateness, ...said }: InsightTimes,
   allowed: RangeLimits | undefined,
 ): readonly Mistake[] {
-  if (!allowed || allowedLateness + every <= allowed.timeFrame * 1_000) return []
+  if (!allowed || allowedLateness + paceOf(said).every <= allowed.timeFrame * 1_000) return []
+  const { key, text, remedy } = pausesOf(said)
   return [
     {
-      settings: ['allowedLateness', 'every'],
+      settings: said.cron ? [key, 'allowedLateness'] : ['allowedLateness', key],
       limit: 'timeFrame',
-      text: `allowedLateness (${formatDuration(allowedLateness)}) and every (${formatDuration(every)}) must together be at most the longest window (${formatSeconds(allowed.timeFrame)}): as it is, no value would ever be complete`,
+      text: `allowedLateness (${formatDuration(allowedLateness)}) and ${text} must together be at most the longest window (${formatSeconds(allowed.timeFrame)}): as it is, no value would ever be complete${remedy}`,
     },
   ]
 }
@@ -163,14 +165,12 @@ export function insightMistakes(
  * Real-time values cost the same however long the frame is, and are not computed again. How many live channels the
  * budget has room for is known only once all that is asked is.
  */
-export function followRealtime<
-  S extends { readonly every: number; readonly channels: readonly string[] | 'live' },
->(
+export function followRealtime<S extends Said & { readonly channels: readonly string[] | 'live' }>(
   settings: S,
   seriesIn: (settings: S, channels: readonly string[]) => readonly WindowSeries[],
 ): WindowSettings {
-  const { every, channels } = settings
-  const times = { every, allowedLateness: 0, revisitEvery: every, frame: 'full' } as const
+  const { channels } = settings
+  const times = { ...paceOf(settings), allowedLateness: 0, frame: 'full' } as const
   if (channels !== 'live') return { ...times, series: seriesIn(settings, channels) }
   const of = (channel: string) => seriesIn(settings, [channel]).filter(({ ask }) => ask.cname === channel)
   return { ...times, series: seriesIn(settings, []), live: { most: 0, of } }
@@ -178,17 +178,19 @@ export function followRealtime<
 
 /** What is older than one request reaches is lost. */
 export function realtimeMistakes(
-  { every }: { readonly every: number },
+  { every, cron }: Said,
   allowed: RangeLimits | undefined,
 ): readonly Mistake[] {
   if (!allowed) return []
+  const said = { every, cron }
   const most = Math.min(allowed.availableData - allowed.dataDelay, allowed.timeFrame)
-  if (every < most * 1_000) return []
+  if (paceOf(said).every < most * 1_000) return []
+  const { key, text, remedy } = pausesOf(said)
   return [
     {
-      settings: ['every'],
+      settings: [key],
       limit: 'any',
-      text: `every (${formatDuration(every)}) must be shorter than what one request can read (${formatSeconds(most)}): as it is, the time between would be lost`,
+      text: `${text} must be shorter than what one request can read (${formatSeconds(most)}): as it is, the time between would be lost${remedy}`,
     },
   ]
 }

@@ -3,6 +3,7 @@ import { createStoreHealth } from '../../../src/engine/health.ts'
 import type { OpenItem } from '../../../src/engine/ports.ts'
 import { ItemSource } from '../../../src/engine/ranges/item-source.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
+import type { Pace } from '../../../src/planning/cadence.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import type { WorkItem } from '../../../src/streams/page.ts'
@@ -20,7 +21,10 @@ export interface Asked {
 }
 
 /** A source of work items between a store and a provider that a test plays. */
-export function makeHarness(answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] })) {
+export function makeHarness(
+  answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] }),
+  pace: Partial<Pace> = {},
+) {
   const harness = createHarness([])
   const app = appCounted('call-details', limits)
   const settings = settingsOf([app])
@@ -61,7 +65,7 @@ export function makeHarness(answers: (asked: Asked) => ServedWindow | FailureKin
     stream: sessions,
     rules,
     availableData: limits.availableData,
-    concurrency: 2,
+    settings: { every: 0, ...pace, concurrency: 2 },
     shortage: enough,
   })
   const put = (key: string, age: number, parts: Partial<WorkItem> = {}, more: Partial<OpenItem> = {}) =>

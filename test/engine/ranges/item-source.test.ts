@@ -2,6 +2,44 @@ import { describe, expect, it } from 'vitest'
 import { hour, minute, second } from '../harness.ts'
 import { day, limits, makeHarness } from './item-harness.ts'
 
+describe('a worklist with a pace', () => {
+  /** Each whole hour. */
+  const moments = { next: (after: number) => (Math.floor(after / hour) + 1) * hour }
+
+  it('is worked through at its moments alone, and until nothing came for ten minutes', async () => {
+    const { put, work, asked, clock } = makeHarness(undefined, { every: hour, moments })
+    put('of the start', 3_600)
+    await work()
+    put('while the round goes on', 3_600)
+    await work()
+    expect(asked).toHaveLength(2)
+    await clock.advance(11 * minute)
+    await work()
+    put('after the round', 3_600)
+    await clock.advance(40 * minute)
+    expect(await work()).toEqual([])
+    await clock.advance(9 * minute)
+    await work()
+    expect(asked.map(({ call }) => call)).toEqual([
+      'of the start',
+      'while the round goes on',
+      'after the round',
+    ])
+  })
+
+  it('says when its next round begins, and what expires meanwhile becomes a gap', async () => {
+    const { put, source, clock, store } = makeHarness(undefined, { every: 20 * minute })
+    await source.find()
+    await clock.advance(10 * minute)
+    await source.find()
+    put('too old', day + 1)
+    expect(await source.find()).toEqual({ requests: [], again: minute })
+    await clock.advance(19 * minute + 30 * second)
+    expect(await source.find()).toEqual({ requests: [], again: 30 * second })
+    expect(store.gaps.map(({ reason }) => reason)).toEqual(['expired'])
+  })
+})
+
 describe('a worklist', () => {
   it('is worked through in the order in which it expires; what is long past is backfill', async () => {
     const { put, work, asked } = makeHarness()

@@ -39,7 +39,12 @@ function makeHarness() {
   const source = new ItemSource({
     context,
     rules,
-    ...{ stream: callMetrics, availableData: range.availableData, concurrency: 1, shortage: enough },
+    ...{
+      stream: callMetrics,
+      availableData: range.availableData,
+      settings: { every: 0, concurrency: 1 },
+      shortage: enough,
+    },
   })
   let calls = 0
   /** Fetches twenty sessions of a call more; answers how many sids the questions held. */

@@ -45,7 +45,10 @@ async function drained(load: number, backlog: number) {
   const blank = appOf('a1', [])
   const rates = [perSecond(1), perDay(1_000)]
   const group = { scope: 'a1', range: limits, rates, concurrency: 4, counted: 'ledger' } as const
-  const details = { 'call-sessions': { concurrency: 4 }, 'call-metrics': { concurrency: 4 } }
+  const details = {
+    'call-sessions': { every: 0, concurrency: 4 },
+    'call-metrics': { every: 0, concurrency: 4 },
+  }
   const app = { ...blank, details, limits: { ...blank.limits, 'call-details': group } }
   const settings = settingsOf([app])
   /** Ages of calls in seconds, when they were measured: on the first day, and on the second. */

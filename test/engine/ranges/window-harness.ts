@@ -19,7 +19,7 @@ const settings: WindowSettings = {
   frame: 'needed',
 }
 
-const ofCalls = { limits, settings }
+export const ofCalls = { limits, settings }
 
 type Answers = (asked: {
   readonly from: number

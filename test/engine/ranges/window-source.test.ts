@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hour, minute, second } from '../harness.ts'
-import { day, limits, makeHarness, nowOf } from './window-harness.ts'
+import { day, limits, makeHarness, nowOf, ofCalls } from './window-harness.ts'
 
 describe('a first start', () => {
   it('has the newest window and the oldest one to ask for', async () => {
@@ -36,6 +36,29 @@ describe('a first start', () => {
       expect(to).toBeLessThan(at - limits.dataDelay)
       expect(to - from).toBeLessThan(limits.timeFrame)
     }
+  })
+})
+
+describe('a source with moments', () => {
+  /** Each day at eight, when the clock of the tests begins. */
+  const moments = { next: (after: number) => (Math.floor(after / (24 * hour) - 1 / 3) + 4 / 3) * 24 * hour }
+
+  it('asks for what is new at them alone, all of it, and not bit by bit before', async () => {
+    const settings = { ...ofCalls.settings, every: 24 * hour, moments, allowedLateness: 0 }
+    const harness = makeHarness(undefined, { limits, settings })
+    await harness.source.begin()
+    await harness.work()
+    const before = harness.asked.length
+    for (let n = 0; n < 23; n++) {
+      await harness.clock.advance(hour)
+      expect(await harness.work()).toEqual([])
+    }
+    await harness.clock.advance(hour)
+    // A window is shorter than eight hours, so three are not enough.
+    expect((await harness.work()).toSorted()).toEqual(['backfill', 'backfill', 'backfill', 'live'])
+    const asked = harness.asked.slice(before)
+    expect(asked.every(({ at }) => new Date(at * 1_000).getUTCHours() === 8)).toBe(true)
+    expect(harness.progress().covered).toHaveLength(1)
   })
 })
 
