@@ -658,6 +658,38 @@ end
 $$;
 comment on function ingest.take is 'Debits one request before it is sent, or says how long to wait';
 
+-- Debits many requests, each by itself. Heads are locked in a fixed order, and one that somebody else holds is not waited
+-- for: it is answered with `busy`, so that it keeps nobody but its own from being debited.
+create function ingest.take_together(p_debits json)
+returns table (place int, verdict text, n bigint, wait_ms double precision, now_ms double precision, ahead_ms double precision)
+language plpgsql as $$
+declare
+  d record;
+begin
+  for d in
+    select r.* from json_to_recordset(p_debits)
+      as r(place int, scope text, "group" text, app text, operation text, purpose text, shard int, owner text, epoch bigint,
+           requests int[], windows double precision[], arrives_within interval, time_floor double precision, time_ceiling double precision)
+    order by r.scope, r."group", r.place
+  loop
+    place := d.place;
+    perform from ingest.budget b where b.scope = d.scope and b.limit_group = d."group" for update skip locked;
+    if not found then
+      insert into ingest.budget (scope, limit_group) values (d.scope, d."group") on conflict do nothing;
+    end if;
+    if found then
+      select t.verdict, t.n, t.wait_ms, t.now_ms, t.ahead_ms into verdict, n, wait_ms, now_ms, ahead_ms
+        from ingest.take(d.scope, d."group", d.app, d.operation, d.purpose, d.shard, d.owner, d.epoch, d.requests, d.windows,
+                         d.arrives_within, to_timestamp(d.time_floor / 1000), to_timestamp(d.time_ceiling / 1000)) t;
+    else
+      verdict := 'busy';
+    end if;
+    return next;
+  end loop;
+end
+$$;
+comment on function ingest.take_together is 'The same for many requests at once; busy where somebody else is debiting just now';
+
 -- How much of a window is used. Locks nothing and so may be a moment behind.
 create function ingest.spent(
   p_scope text, p_group text, p_window interval, p_recent interval,

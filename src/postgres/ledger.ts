@@ -1,6 +1,15 @@
 import type pg from 'pg'
-import type { ClockBounds, Debit, Grant, Ledger, TakeResult } from '../engine/ports.ts'
+import {
+  type ClockBounds,
+  type Debit,
+  type Grant,
+  type Ledger,
+  RefusedRows,
+  StoreUnavailable,
+  type TakeResult,
+} from '../engine/ports.ts'
 import { query } from './connect.ts'
+import { encodeJson } from './encode.ts'
 import { bind, statement, type Values } from './statement.ts'
 
 const floor = 'to_timestamp(:time_floor::double precision / 1000)'
@@ -10,6 +19,11 @@ const take = statement(
   'take',
   `select * from ingest.take(:scope, :group, :app, :operation, :purpose, :shard, :owner, :epoch, :requests::int[],
                              :windows::double precision[], :arrives_within::interval, ${floor}, ${ceiling})`,
+)
+
+const takeTogether = statement(
+  'take_together',
+  'select place, verdict, n, wait_ms, now_ms, ahead_ms from ingest.take_together(:debits::json)',
 )
 
 const settle = statement(
@@ -46,11 +60,9 @@ interface Spent extends pg.QueryResultRow {
 
 /** The budget in the database: one for all processes, and still there after a kill. */
 export function createLedger(pool: pg.Pool): Ledger {
+  const takes = new Takes(pool)
   return {
-    take: async debit => {
-      const [taken] = await query<Taken>(pool, bind(take, takeValues(debit)))
-      return takeResult(taken!, debit)
-    },
+    take: debit => takes.add(debit),
     settle: async ({ scope, group, n }, outcome, clockBounds) => {
       await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(clockBounds) }))
     },
@@ -62,24 +74,113 @@ export function createLedger(pool: pg.Pool): Ledger {
   }
 }
 
-function takeValues(debit: Debit): Values {
-  const { scope, group, app, operation, purpose, fence, rates, arrivesWithin, clockBounds } = debit
-  return {
-    ...{ scope, group, app, operation, purpose, ...fence, ...timeValues(clockBounds) },
+/** Statements that debit at one time: what is asked for while both are under way goes together. */
+const TAKERS = 2
+
+/** Debits of one statement at most: each takes the database some tenths of a millisecond. */
+const MOST_TOGETHER = 100
+
+interface Waiting {
+  readonly debit: Debit
+  readonly resolve: (result: TakeResult | Promise<TakeResult>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Debits what waits at one time in one statement. Nobody waits for others to come. */
+class Takes {
+  readonly #pool: pg.Pool
+  #waiting: Waiting[] = []
+  #takers = 0
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  add(debit: Debit): Promise<TakeResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ debit, resolve, reject })
+      this.#take()
+    })
+  }
+
+  #take(): void {
+    while (this.#takers < TAKERS && this.#waiting.length > 0) {
+      const together = this.#waiting.slice(0, MOST_TOGETHER)
+      this.#waiting = this.#waiting.slice(MOST_TOGETHER)
+      this.#takers += 1
+      void this.#takeAll(together).finally(() => {
+        this.#takers -= 1
+        this.#take()
+      })
+    }
+  }
+
+  /** Settles every one of them. One that cannot be debited with the others is debited by itself, and holds up nobody. */
+  async #takeAll(together: readonly Waiting[]): Promise<void> {
+    const alone = ({ debit, resolve }: Waiting) => resolve(this.#takeAlone(debit))
+    if (together.length === 1) {
+      const [one] = together
+      await this.#takeAlone(one!.debit).then(one!.resolve, one!.reject)
+      return
+    }
+    const debits = together.map(({ debit }, place) => takeValues(debit, place))
+    try {
+      const rows = await query<TakenTogether>(
+        this.#pool,
+        bind(takeTogether, { debits: encodeJson(debits.map(({ values }) => values)) }),
+      )
+      const byPlace = new Map(rows.map(row => [row.place, row]))
+      for (const [place, one] of together.entries()) {
+        const taken = byPlace.get(place)
+        if (!taken || taken.verdict === 'busy') alone(one)
+        else one.resolve(takeResult(taken, one.debit, debits[place]!.clockBounds))
+      }
+    } catch (error) {
+      const isOfOne =
+        error instanceof RefusedRows || (error instanceof StoreUnavailable && inTheWay.has(error.code))
+      for (const one of together) {
+        if (isOfOne) alone(one)
+        else one.reject(error)
+      }
+    }
+  }
+
+  async #takeAlone(debit: Debit): Promise<TakeResult> {
+    const { values, clockBounds } = takeValues(debit, 0)
+    const [taken] = await query<Taken>(this.#pool, bind(take, values))
+    return takeResult(taken!, debit, clockBounds)
+  }
+}
+
+/** SQLSTATEs of a statement that another one stood in the way of: serialization failure, deadlock, lock not available. */
+const inTheWay: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03'])
+
+type TakenTogether = (Taken | { readonly verdict: 'busy' }) & { readonly place: number }
+
+/** The values of a debit, and the bounds of the clock among them. */
+function takeValues(
+  debit: Debit,
+  place: number,
+): { readonly values: Values; readonly clockBounds: ClockBounds } {
+  const { scope, group, app, operation, purpose, fence, rates, arrivesWithin } = debit
+  const clockBounds = debit.clockBounds()
+  const values = {
+    ...{ place, scope, group, app, operation, purpose, ...fence, ...timeValues(clockBounds) },
     requests: rates.map(rate => rate.requests),
     windows: rates.map(rate => rate.window),
     arrives_within: `${arrivesWithin} milliseconds`,
   }
+  return { values, clockBounds }
 }
 
 function timeValues({ floor, ceiling }: ClockBounds): Values {
   return { time_floor: floor, time_ceiling: ceiling }
 }
 
-function takeResult(taken: Taken, { scope, group, clockBounds }: Debit): TakeResult {
+function takeResult(taken: Taken, { scope, group }: Debit, clockBounds: ClockBounds): TakeResult {
   switch (taken.verdict) {
     case 'granted': {
-      const grant: Grant = { scope, group, n: Number(taken.n), clockBounds: clockBounds }
+      const grant: Grant = { scope, group, n: Number(taken.n), clockBounds }
       return { granted: true, grant, now: taken.now_ms, ahead: taken.ahead_ms }
     }
     case 'wait':

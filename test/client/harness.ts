@@ -46,7 +46,12 @@ export function createHarness() {
       if (wait === 'fenced') return { granted: 'fenced' }
       if (wait !== undefined) return { granted: false, wait, now: clock.now(), ahead: 0 }
       n += 1
-      return { granted: true, grant: { scope, group, n, clockBounds }, now: clock.now(), ahead: 0 }
+      return {
+        granted: true,
+        grant: { scope, group, n, clockBounds: clockBounds() },
+        now: clock.now(),
+        ahead: 0,
+      }
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
     budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0 }),

@@ -83,7 +83,7 @@ export function memoryLedger(
       debits.push({ scope, group, at: now })
       return {
         granted: true,
-        grant: { scope, group, n: debits.length, clockBounds },
+        grant: { scope, group, n: debits.length, clockBounds: clockBounds() },
         now: clock.now(),
         ahead: 0,
       }

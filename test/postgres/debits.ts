@@ -13,7 +13,14 @@ let groups = 0
 /** A limit group that no other test uses. */
 export const freshGroup = () => `group-${++groups}`
 
-export function debit(group: string, requests: number, window: number, more: Partial<Debit> = {}): Debit {
+type More = Partial<Omit<Debit, 'clockBounds'>> & { readonly clockBounds?: ClockBounds }
+
+export function debit(
+  group: string,
+  requests: number,
+  window: number,
+  { clockBounds = anyTime, ...more }: More = {},
+): Debit {
   return {
     ...{
       scope: app,
@@ -23,7 +30,7 @@ export function debit(group: string, requests: number, window: number, more: Par
       purpose: 'live',
       fence: me,
       arrivesWithin: reach,
-      clockBounds: anyTime,
+      clockBounds: () => clockBounds,
     },
     rates: [{ requests, window }],
     ...more,

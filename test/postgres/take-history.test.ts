@@ -37,7 +37,8 @@ const assumed = async (group: string) =>
   )
 
 const rates = [perSecond(3), perDay(2_000)]
-const asked = (group: string, more: Partial<Debit> = {}) => debit(group, 1, 1, { rates, ...more })
+const asked = (group: string, more: Partial<Omit<Debit, 'clockBounds'>> = {}) =>
+  debit(group, 1, 1, { rates, ...more })
 
 describe('a history that is older than the ledger was', () => {
   it('costs nothing while it stays the same', async () => {

@@ -108,7 +108,7 @@ describe('the count on the wire', () => {
         ...ledger,
         take: async asked => {
           const taken = await ledger.take(asked)
-          if (taken.granted === true) await ledger.settle(taken.grant, 'refused', asked.clockBounds)
+          if (taken.granted === true) await ledger.settle(taken.grant, 'refused', asked.clockBounds())
           return taken
         },
       }
@@ -121,7 +121,7 @@ describe('the count on the wire', () => {
     const credulous = (pool: pg.Pool): Ledger => {
       const ledger = createLedger(pool)
       const clockBounds = { floor: 0, ceiling: 8_640_000_000_000_000 }
-      return { ...ledger, take: asked => ledger.take({ ...asked, clockBounds }) }
+      return { ...ledger, take: asked => ledger.take({ ...asked, clockBounds: () => clockBounds }) }
     }
     const course = { ...hurried, seed: 1, group: freshGroup(), jumps: [forward(10 * second)] }
     const { arrivals } = await play(db, { ...course, ledger: credulous })

@@ -213,9 +213,13 @@ export class Admission {
       ...{ rates: limit.rates, arrivesWithin: this.#deadline + REACH_MARGIN_MS },
     }
     while (!waiting.signal.aborted) {
-      const askedAt = clock.monotonic()
       if (this.#isStale(attempt, waiting)) return 'late'
-      const taken = await ledger.take({ ...asked, clockBounds: group.time.clockBounds() })
+      let askedAt = clock.monotonic()
+      const clockBounds = () => {
+        askedAt = clock.monotonic()
+        return group.time.clockBounds()
+      }
+      const taken = await ledger.take({ ...asked, clockBounds })
       if (taken.granted === 'fenced') return 'fenced'
       group.time.observe(taken.now, askedAt)
       meter.clockDoubt(taken.ahead)

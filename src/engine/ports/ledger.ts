@@ -45,8 +45,8 @@ export interface Debit {
   readonly rates: readonly Rate[]
   /** What the request is for; kept as evidence. */
   readonly purpose: Purpose
-  /** What this process knows of the time that has passed, against jumps of the database's clock. */
-  readonly clockBounds: ClockBounds
+  /** What this process knows of the time that has passed, against jumps of the database's clock; asked when the question leaves. */
+  readonly clockBounds: () => ClockBounds
   /** The request's total deadline plus ten seconds, ms: how long an unsettled debit may still reach the provider. */
   readonly arrivesWithin: number
 }
