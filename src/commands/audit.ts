@@ -16,7 +16,9 @@ interface AuditOptions {
 export async function audit(options: AuditOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const limits = limitsOf(engineSettings(config))
-  const found = await withDatabase(config, { isPrepared: true, role: '' }, pool => auditLedger(pool, limits))
+  const found = await withDatabase(config, { isPrepared: true, isReading: true, role: '' }, pool =>
+    auditLedger(pool, limits),
+  )
   tell(found, options.json ? 'json' : 'text')
 }
 

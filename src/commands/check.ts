@@ -1,15 +1,22 @@
 import type pg from 'pg'
+import { systemClock } from '../clock/system.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
+import {
+  type AddressKey,
+  type ConnectOptions,
+  connect,
+  connectionProblem,
+  findSessionProblem,
+} from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { checkProvider, type Finding } from './check/provider.ts'
 import { CommandError } from './cli/exit.ts'
 import { printLines, textTable } from './cli/output.ts'
 import { contents } from './validate.ts'
-import { connectOptions, openDatabase } from './wiring/database.ts'
+import { connectionsOf, connectOptions, openDatabase } from './wiring/database.ts'
 
 interface CheckOptions {
   readonly config: string
@@ -52,17 +59,37 @@ const oldestVersion = 15
 
 /** Whether the database can be reached, is new enough, is migrated, and gives the daemon the rights it needs. */
 export async function checkDatabase(config: Config, url: string): Promise<readonly Finding[]> {
-  const login = connect({ ...connectOptions(config, url), role: '', poolSize: 1 })
+  const options = { ...connectOptions(config, url), role: '', poolSize: 1 }
+  const login = connect(options)
   try {
-    const problem = await connectionProblem(login)
+    const problem = await problemOf(login, options, config.database.directUrl && 'database.directUrl')
     if (problem) return [failed('database', problem)]
     const version = await checkVersion(login)
     const migrations = await checkMigrations(login)
     if (migrations.result === 'failed') return [version, migrations]
-    return [version, migrations, await checkRole(config, url)]
+    return [version, migrations, await checkRole(config, url), ...(await checkOtherWays(config, url))]
   } finally {
     await login.end()
   }
+}
+
+async function checkOtherWays(config: Config, url: string): Promise<readonly Finding[]> {
+  const { directUrl, readUrl } = config.database
+  const { pooled, reading } = await connectionsOf(config, url, systemClock)
+  const found: Finding[] = []
+  for (const [subject, options, key] of [
+    ...(directUrl ? [['pooler', pooled, 'database.url'] as const] : []),
+    ...(readUrl ? [['replica', reading, 'database.readUrl'] as const] : []),
+  ]) {
+    const pool = connect({ ...options, poolSize: 1 })
+    const problem = await problemOf(pool, options, key).finally(() => pool.end())
+    found.push(problem ? failed(subject, problem) : ok(subject, `${key} answers`))
+  }
+  return found
+}
+
+async function problemOf(pool: pg.Pool, options: ConnectOptions, key: AddressKey = 'database.url') {
+  return (await connectionProblem(pool, key)) ?? (await findSessionProblem(pool, options, key))
 }
 
 async function checkVersion(pool: pg.Pool): Promise<Finding> {

@@ -39,7 +39,7 @@ export async function run({ config: path }: { readonly config: string }): Promis
   const database = await openDatabase(config, 'refuse')
   try {
     if (database.isEmbedded) await migrateUp({ url: database.url })
-    const away = database.isEmbedded ? undefined : await assertMigrated(database.url, config.database.role)
+    const away = database.isEmbedded ? undefined : await assertMigrated(config, database.url)
     const daemon = await startDaemon({ config, databaseUrl: database.url })
     if (away) daemon.log.warn('waiting for the database', { reason: away })
     followLevel(daemon.log, config.log.level)

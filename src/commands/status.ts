@@ -37,7 +37,7 @@ export async function status({ config: path, json, check, watch }: StatusOptions
 
 type Judged = Facts & { readonly verdict: Verdict; readonly databaseAnswers?: boolean }
 
-const databaseUse = { isPrepared: true, role: '' } as const
+const databaseUse = { isPrepared: true, isReading: true, role: '' } as const
 
 async function readFacts(config: Config, read: () => Promise<StoreStatus>): Promise<Judged> {
   const [store, daemon] = await Promise.all([
@@ -191,10 +191,13 @@ function statusLines(status: Facts): readonly string[] {
   ]
 }
 
-function ownerLines({ at, now = at, owners = [] }: Facts): readonly string[] {
+function ownerLines({ at, now = at, owners = [], replicaAt }: Facts): readonly string[] {
+  const by = replicaAt
+    ? [`${now}: told by a read replica, which has seen what was written until ${replicaAt}`]
+    : []
   if (owners.length === 0)
-    return [`${now}: no daemon runs on this database; this is how the last one left it`]
-  return owners.map(({ owner, shards }) => `${now}: ${owner} runs and owns ${shards} shards`)
+    return [...by, `${now}: no daemon runs on this database; this is how the last one left it`]
+  return [...by, ...owners.map(({ owner, shards }) => `${now}: ${owner} runs and owns ${shards} shards`)]
 }
 
 function part(

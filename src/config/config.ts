@@ -24,9 +24,15 @@ export interface Config
   readonly warnings: readonly string[]
 }
 
-export interface DatabaseConfig extends Omit<Settings['database'], 'url' | 'urlFile'> {
+type AddressKey = 'url' | 'directUrl' | 'readUrl'
+
+export interface DatabaseConfig extends Omit<Settings['database'], AddressKey | `${AddressKey}File`> {
   /** The word `embedded`, or an address that may hold a password. */
   readonly url: Secret
+  /** Address of Postgres itself, where `url` is that of a pooler. */
+  readonly directUrl: Secret | undefined
+  /** Address of a read replica. */
+  readonly readUrl: Secret | undefined
 }
 
 export interface ProviderConfig {
@@ -100,13 +106,18 @@ function byTable({ classroom, calls, players, notifications, deadLetters, ...kep
 }
 
 function databaseConfig(
-  { url, urlFile, ...rest }: Settings['database'],
+  { url, urlFile, directUrl, directUrlFile, readUrl, readUrlFile, ...rest }: Settings['database'],
   collector: SecretCollector,
   env: Environment,
 ): DatabaseConfig {
   const fallback = substitute(defaultDatabaseUrl, env)
   const said = { url: url ?? (fallback.ok ? fallback.text : ''), urlFile }
-  return { ...rest, url: withPassword(said, 'url', ['database'], collector)! }
+  return {
+    ...rest,
+    url: withPassword(said, 'url', ['database'], collector)!,
+    directUrl: withPassword({ directUrl, directUrlFile }, 'directUrl', ['database'], collector),
+    readUrl: withPassword({ readUrl, readUrlFile }, 'readUrl', ['database'], collector),
+  }
 }
 
 /** An address is a secret only where it holds a password. */

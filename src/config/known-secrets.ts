@@ -7,7 +7,9 @@ import type { Secret } from './secret.ts'
  */
 export function knownSecrets({ database, provider, apps }: Config): readonly string[] {
   return [
-    ...database.url.known().flatMap(addressSecrets),
+    ...[database.url, database.directUrl, database.readUrl].flatMap(
+      url => url?.known().flatMap(addressSecrets) ?? [],
+    ),
     ...(provider.proxy?.known() ?? []).flatMap(addressSecrets),
     ...apps.flatMap(({ classroom, rest, notifications }) => [
       ...(classroom ? [...classroom.uid.known(), ...classroom.token.known()] : []),

@@ -11,7 +11,7 @@ import { ConfigError, formatProblem, type Problem } from './problem.ts'
 import { checkRules } from './rules.ts'
 import { configSchema } from './schema.ts'
 import { isWorldReadable, reasonOf, SecretCollector } from './secret.ts'
-import { databaseAddress } from './sections.ts'
+import { databaseAddress, directAddress } from './sections.ts'
 import { proxyAddress } from './services.ts'
 import { type Environment, parseSyntax } from './syntax.ts'
 import { isMapping, readTree, type Tree } from './tree.ts'
@@ -113,16 +113,30 @@ function withoutBlanks(schema: z.core.$ZodType, value: unknown): unknown {
 /** An address may come from a file or the environment, so it is checked once it is known. */
 async function checkAddresses({ database, provider }: Omit<Config, 'warnings'>, tree: Tree) {
   const url = await database.url.reveal()
-  const isDatabase = url === 'embedded' || (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url))
+  const isDatabase = url === 'embedded' || isAddress(url)
   const proxy = provider.proxy && URL.parse(await provider.proxy.reveal())
   const isProxy = proxy && /^https?:$/.test(proxy.protocol) && proxy.pathname === '/'
   const wrong = [
     ...(isDatabase ? [] : [{ path: ['database', 'url'], allowed: databaseAddress }]),
+    ...(await otherWays(database, url)),
     ...(isProxy || !provider.proxy ? [] : [{ path: ['provider', 'proxy'], allowed: proxyAddress }]),
   ]
   return wrong.map(({ path, allowed }): Problem => {
     return { path, at: tree.keyOf(path), text: `must be ${allowed}; what it is now is not shown here` }
   })
+}
+
+const isAddress = (url: string) => /^postgres(ql)?:\/\/./.test(url) && URL.canParse(url)
+
+/** Other ways to the same database, which an embedded one has none of. */
+async function otherWays({ directUrl, readUrl }: Config['database'], url: string) {
+  const isEmbedded = url === 'embedded'
+  const allowed = isEmbedded ? 'left out while database.url is embedded' : directAddress
+  const given = Object.entries({ directUrl, readUrl })
+  const wrong = await Promise.all(
+    given.map(async ([, way]) => way !== undefined && (isEmbedded || !isAddress(await way.reveal()))),
+  )
+  return given.flatMap(([key], i) => (wrong[i] ? [{ path: ['database', key], allowed }] : []))
 }
 
 function whole(text: string): Problem {

@@ -10,6 +10,9 @@ export const defaultDatabaseUrl = `\${DATABASE_URL:-embedded}`
 /** What the database's address may be. */
 export const databaseAddress = 'embedded, or an address such as postgres://user:password@host:5432/name'
 
+/** What the address of another way to the same database may be. */
+export const directAddress = 'an address such as postgres://user:password@host:5432/name'
+
 /** Role that migrations create for the running daemon. */
 const defaultRole = 'penstock_runtime'
 
@@ -26,6 +29,18 @@ export const database = section(
       .describe(
         'File that holds the address, instead of url. The password in it is read again for new connections.',
       ),
+    directUrl: secret(directAddress)
+      .optional()
+      .describe(
+        'Address of Postgres itself, where url is that of a pooler in transaction mode: ownership, migrations and commands go there. The login role then needs settings of its own.',
+      ),
+    directUrlFile: secretFile().optional().describe('File that holds that address, instead of directUrl.'),
+    readUrl: secret(directAddress)
+      .optional()
+      .describe(
+        'Address of a read replica, from which /status, the page, the gauges of /metrics and the commands status and audit read.',
+      ),
+    readUrlFile: secretFile().optional().describe('File that holds that address, instead of readUrl.'),
     dataDir: path()
       .prefault('.penstock')
       .describe('Folder of the embedded Postgres, seen from where Penstock is started.'),
@@ -46,7 +61,11 @@ export const database = section(
         'Role that Penstock takes on after connecting, so that it can write rows but change no table. "" for none.',
       ),
   },
-  { alternatives: [{ keys: ['url', 'urlFile'], need: 'optional' }] },
+  {
+    alternatives: ['url', 'directUrl', 'readUrl'].map(
+      key => ({ keys: [key, `${key}File`], need: 'optional' }) as const,
+    ),
+  },
 )
 
 export const http = section({

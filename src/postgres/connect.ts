@@ -15,6 +15,11 @@ export interface ConnectOptions {
   readonly connectTimeout?: number
   /** Role that every session takes; empty keeps the login role. */
   readonly role: string
+  /**
+   * Whether a pooler in transaction mode stands between: it hands a session on after each transaction, so that nothing
+   * can be set in one, and no statement kept. What sessions need, the login role must have been given.
+   */
+  readonly isPooled?: boolean
   /** Takes the place of the driver's own client. */
   readonly driver?: Driver | undefined
 }
@@ -49,7 +54,7 @@ export function connect(options: ConnectOptions): pg.Pool {
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.statementTimeout + 5_000,
     application_name: 'penstock',
-    options: sessionSettings(options),
+    ...(options.isPooled ? {} : { options: commandLine(sessionSettings(options)) }),
     ...options.driver?.pool,
   })
   // A broken idle connection is noticed by whoever asks next; without a listener it would end the process.
@@ -68,7 +73,7 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.queryTimeout,
     application_name: 'penstock ownership',
-    options: sessionSettings(options),
+    options: commandLine(sessionSettings(options)),
     ...options.driver?.pool,
   })
   client.on('error', () => {})
@@ -76,19 +81,30 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
 }
 
 /** An address settles the password before there is a connection; the client can be told how to come by it when it is asked. */
-function clientWith({ password, driver }: ConnectOptions): typeof pg.Client {
+function clientWith({ password, driver, isPooled }: ConnectOptions): typeof pg.Client {
   const { Client } = driver ?? pg
-  if (!password) return Client
+  if (!password && !isPooled) return Client
   return class extends Client {
     constructor(config?: string | pg.ClientConfig) {
       super(config)
-      Object.assign(this, { password })
+      if (password) Object.assign(this, { password })
+      if (isPooled) Object.assign(this, { query: withoutNames(super.query.bind(this)) })
     }
   }
 }
 
-function sessionSettings(options: ConnectOptions): string {
-  const settings: Record<string, string | number> = {
+/** A statement with a name would be kept in a session that somebody else has next. */
+function withoutNames(query: (...all: unknown[]) => unknown) {
+  return (what: unknown, ...rest: unknown[]) => {
+    const isStatement = typeof what === 'object' && what !== null && 'text' in what && !('submit' in what)
+    return query(isStatement ? { ...what, name: undefined } : what, ...rest)
+  }
+}
+
+type SessionSettings = Readonly<Record<string, string | number>>
+
+function sessionSettings(options: ConnectOptions): SessionSettings {
+  return {
     statement_timeout: options.statementTimeout,
     lock_timeout: options.lockTimeout,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -98,9 +114,13 @@ function sessionSettings(options: ConnectOptions): string {
     enable_seqscan: 'off',
     // Compiling a plan costs more than any of our statements takes.
     jit: 'off',
-    ...(options.role ? { role: options.role } : {}),
+    // The login may have a role as its own setting, for sessions of a pooler.
+    role: options.role || 'none',
     ...options.driver?.session,
   }
+}
+
+function commandLine(settings: SessionSettings): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${String(value).replaceAll(/([\\ ])/g, '\\$1')}`)
     .join(' ')
@@ -128,21 +148,71 @@ export interface ConnectionProblem {
 /** SQLSTATEs of a user, a password, a database or a role that is not there or has no right. */
 const lasting = new Set(['28P01', '28000', '3D000', '22023', '42501'])
 
-/** Why a database cannot be used; undefined when it can. */
-export async function findConnectionProblem(pool: pg.Pool): Promise<ConnectionProblem | undefined> {
+/** Why a database cannot be used, of the address under `key`; undefined when it can. */
+export async function findConnectionProblem(
+  pool: pg.Pool,
+  key: AddressKey = 'database.url',
+): Promise<ConnectionProblem | undefined> {
   try {
     await pool.query('select 1')
     return undefined
   } catch (error) {
     const code = sqlState(error)
-    return { text: explain(code, error), mayPass: code === undefined || !lasting.has(code) }
+    if (isFromPooler(error)) return { text: poolerTexts[key], mayPass: false }
+    const mayPass = code === undefined || !lasting.has(code)
+    return { text: explain(code, error).replaceAll('database.url', key), mayPass }
   }
 }
 
 /** The same as a sentence only. */
-export async function connectionProblem(pool: pg.Pool): Promise<string | undefined> {
-  return (await findConnectionProblem(pool))?.text
+export async function connectionProblem(pool: pg.Pool, key?: AddressKey): Promise<string | undefined> {
+  return (await findConnectionProblem(pool, key))?.text
 }
+
+/** Which address of the configuration is spoken of. */
+export type AddressKey = 'database.url' | 'database.directUrl' | 'database.readUrl'
+
+const poolerTexts: Readonly<Record<AddressKey, string>> = {
+  'database.url':
+    'database.url is the address of a pooler: give that of the database itself as database.directUrl, and the login role ' +
+    'its settings (docs/postgres.md, "Poolers")',
+  'database.directUrl': 'database.directUrl is the address of a pooler: give that of the database itself',
+  'database.readUrl': 'database.readUrl is the address of a pooler: give that of the database itself',
+}
+
+/** pgbouncer takes no settings of a session, and says so. */
+function isFromPooler(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('unsupported startup parameter')
+}
+
+/**
+ * Why sessions are not what they should be, though they can be had: a pooler may drop what a session is to be set to, and
+ * of one that is known to be there the login role must have been given it. Throws what the database throws.
+ */
+export async function findSessionProblem(
+  pool: pg.Pool,
+  options: ConnectOptions,
+  key: AddressKey = 'database.url',
+): Promise<string | undefined> {
+  const wanted = Object.entries(sessionSettings(options))
+  const { rows } = await pool.query<{ name: string; role: string }>(differing, [
+    wanted.map(([name]) => name),
+    wanted.map(([, value]) => String(value)),
+  ])
+  if (rows.length === 0) return undefined
+  if (!options.isPooled) return poolerTexts[key]
+  const names = rows.map(({ name }) => name).join(', ')
+  return (
+    `sessions of the pooler at ${key} have other settings than they need (${names}): give them to the login role ` +
+    `${rows[0]!.role} and have the pooler connect anew (docs/postgres.md, "Poolers")`
+  )
+}
+
+/** The role is not among the settings that are listed. */
+const differing = `
+  select w.name, session_user::text as role
+  from unnest($1::text[], $2::text[]) w(name, value) left join pg_settings s on lower(s.name) = w.name
+  where w.value <> coalesce(s.setting, current_setting(w.name))`
 
 function explain(code: string | undefined, error: unknown): string {
   switch (code) {

@@ -72,18 +72,22 @@ const letters = db
 /** Whoever was silent for longer owns nothing. */
 const silence = `interval '${HEARTBEAT_MS} milliseconds'`
 
+/** What is read is as old as what a replica has seen. */
+const seenUntil = `case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() end`
+
 const owners = db
   .selectFrom('ingest.ownership')
   .innerJoin('ingest.replica', 'ingest.replica.owner', 'ingest.ownership.owner')
   .select(['ingest.ownership.owner', whole('count(*)').as('shards')])
   .select(isoTime(`(min(seen_at) + ${silence})`).as('expiresAt'))
-  .where('seen_at', '>', sql<Date>`${clock} - ${sql.raw(silence)}`)
+  .where('seen_at', '>', sql<Date>`least(${clock}, ${sql.raw(seenUntil)}) - ${sql.raw(silence)}`)
   .groupBy('ingest.ownership.owner')
   .orderBy('ingest.ownership.owner')
 
 const divergences = db
   .selectFrom('ingest.divergence')
   .select([isoTime('ingest.clock()').as('now'), whole('count(*)').as('divergences')])
+  .select(isoTime(seenUntil).$castTo<string | null>().as('replicaAt'))
   .where('resolved_at', 'is', null)
 
 /** Reads the status. Throws StoreUnavailable. */

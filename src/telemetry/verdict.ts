@@ -36,6 +36,9 @@ export const thresholds = {
 const databasePatience = 10
 const providerPatience = 30
 
+/** So far behind a read replica may be, seconds. */
+const replicaPatience = 60
+
 /** So long a process may take until its first page. */
 const startPatience = 120
 
@@ -62,6 +65,7 @@ function whyStopped(facts: Facts): string | undefined {
       `The database does not answer since ${moment(databaseAwaySince!, at)}, so nothing is asked of the provider`,
       consequences(facts),
     )
+  if (!process && replicaText(facts)) return replicaText(facts)
   const away = providersAway(facts)
   if (process && away.length > 0 && away.length === process.providers.length)
     return sentenceOf(
@@ -131,6 +135,7 @@ function whyBehind(facts: Facts): string | undefined {
     ...failingStreams(facts),
     ...expiringStreams(facts),
     ...silentStreams(facts),
+    ...staleReplica(facts),
   ].toSorted((a, b) => b.weight - a.weight)
   const [worst] = delays
   if (!worst) return undefined
@@ -138,6 +143,17 @@ function whyBehind(facts: Facts): string | undefined {
   const known = appsOf(facts).size
   const others = apps < known ? [`${apps} of ${countOf(known, 'app')} behind, the others drain normally`] : []
   return sentenceOf(worst.text, [...others, ...consequences(facts)])
+}
+
+function staleReplica(facts: Facts): readonly Delay[] {
+  const text = replicaText(facts)
+  return text ? [{ app: '', weight: 1, text }] : []
+}
+
+/** A daemon writes each second. */
+function replicaText({ at, replicaAt }: Facts): string | undefined {
+  if (!replicaAt || secondsFrom(replicaAt, at) < replicaPatience) return undefined
+  return `The read replica has seen nothing that was written since ${moment(replicaAt, at)}: it does not follow, or no daemon runs`
 }
 
 /** Services that fail an app, while others answer. */

@@ -88,7 +88,7 @@ describe('secrets in files that are rotated', () => {
 
   it('are told to whoever connects to the database next, and the last one while the file is away', async () => {
     const { config, clock, write, advance } = await stage()
-    const password = (await databasePassword(config, clock))!
+    const password = (await databasePassword(config.database.url, clock))!
     await write({ url: 'postgres://me:p%202@db/penstock' })
     expect(await password()).toBe('p1')
     advance(5_000)

@@ -93,7 +93,7 @@ describe('the JSON schema', () => {
       oneOf: [{ required: ['token'] }, { required: ['tokenFile'] }, { required: ['tokenCommand'] }],
     })
     expect(rules).toContainEqual({ anyOf: [{ required: ['classroom'] }, { required: ['rest'] }] })
-    expect(rules.filter(rule => !JSON.stringify(rule).includes('cron'))).toHaveLength(9)
+    expect(rules.filter(rule => !JSON.stringify(rule).includes('cron'))).toHaveLength(11)
   })
 
   it.each(['good/short', 'good/environment', '../../config/penstock.example'])(

@@ -32,6 +32,8 @@ export interface StageOptions {
   readonly faults?: readonly FaultRule[]
   readonly school?: Partial<SchoolProfile>
   readonly apps?: readonly AppOptions[]
+  /** Section database of the configuration. */
+  readonly database?: (url: string) => object
   /** What section provider.classroom of the configuration says besides. */
   readonly provider?: Readonly<Record<string, string | number>>
   /** The provider's time goes on as far as it is asked, and the database's while a daemon drains. */
@@ -67,6 +69,7 @@ const school: SchoolProfile = {
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { seed, quirks = {}, faults = [], apps = [demoApp], time = 'real' } = options
+  const { database = (url: string) => ({ url, poolSize: 4 }) } = options
   const memory = options.switches?.roomReuse === 'on' ? short : hour
   const asked = time === 'asked' ? askedClock() : undefined
   const clock = asked?.clock ?? systemClock
@@ -80,7 +83,12 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     serve: sandbox => (asked ? telling(sandbox, asked.answered) : sandbox),
     configOf: ({ databaseUrl, providerUrl }) => {
       const provider = { url: providerUrl, roomMemory: `${memory * 0.75}s`, ...options.provider }
-      return configOf(databaseUrl, apps, provider, options.switches?.regions === 'two' ? ['ap', 'eu'] : 'ap')
+      return configOf(
+        database(databaseUrl),
+        apps,
+        provider,
+        options.switches?.regions === 'two' ? ['ap', 'eu'] : 'ap',
+      )
     },
   })
   if (asked) await ask(databaseUrl, clockThatStops)
@@ -135,13 +143,13 @@ async function settle(
 
 /** All times fit a world that runs sixty times as fast: it forgets rooms after seconds. */
 function configOf(
-  databaseUrl: string,
+  database: object,
   apps: readonly AppOptions[],
   classroom: object,
   region: string | readonly string[],
 ): object {
   return {
-    database: { url: databaseUrl, poolSize: 4 },
+    database,
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { deadline: '2s', ...classroom } },
     streams: {

@@ -5,9 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { destroyEmbedded, type EmbeddedPostgres, startEmbedded } from '../../embedded-postgres/src/start.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import type { Ledger } from '../../src/engine/ports.ts'
+import { auditLedger } from '../../src/postgres/audit.ts'
 import { connect, defaultConnection } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { migrateUp } from '../../src/postgres/migrate.ts'
+import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
+import { readTimelines } from '../../src/postgres/timeline.ts'
 import { perDay, perSecond } from '../../src/provider/limits.ts'
 import { ask } from '../support/embedded.ts'
 import { type Standby, startStandby } from '../support/standby.ts'
@@ -36,6 +39,38 @@ afterAll(async () => {
 })
 
 const second = 1_000
+
+it('a standby tells the status, the gauges, the timelines and the audit, and until when it has seen what was written', async () => {
+  await ask(
+    primary!.url,
+    `insert into ingest.replica values ('me', ingest.clock(), ingest.clock() + interval '1 hour', '{1}')`,
+  )
+  const since = Math.floor(
+    Date.parse(String((await ask(primary!.url, 'select clock_timestamp()::text as at'))[0]!.at)) / second,
+  )
+  await ask(
+    primary!.url,
+    `insert into ingest.progress (app_id, stream, series) values ('school', 'room-events', 'algebra')`,
+  )
+  await standby!.catchUp()
+  const reading = connect({ ...defaultConnection, url: standby!.url, statementTimeout: 3_000 })
+  try {
+    const status = await readStatus(reading)
+    expect(status).toMatchObject({
+      streams: [{ app: 'school', open: 1 }],
+      owners: [{ owner: 'me', shards: 1 }],
+    })
+    expect(Date.parse(status.replicaAt!) / second).toBeGreaterThanOrEqual(since)
+    expect(await readStoreGauges(reading)).toMatchObject({ gaps: [] })
+    expect(await readTimelines(reading)).toHaveLength(1)
+    expect(await auditLedger(reading, [])).toEqual({ evidenceSince: null, groups: [] })
+  } finally {
+    await reading.end()
+  }
+  const itself = connect({ ...defaultConnection, url: primary!.url })
+  expect((await readStatus(itself).finally(() => itself.end())).replicaAt).toBeNull()
+  await ask(primary!.url, `delete from ingest.progress; delete from ingest.replica`)
+})
 const rates = [perSecond(3), perDay(40)]
 
 /** Sends as much as the ledger lets through until so many have been sent or so much time has passed; answers when. */

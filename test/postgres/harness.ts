@@ -15,7 +15,7 @@ export const hour = 3_600_000
 export const start = '2026-01-05T08:00:00.000Z'
 
 export const roomStreams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
-const settings: StoreSettings = {
+export const settings: StoreSettings = {
   streams: Object.values(streams),
   roomMemory: hour,
   region: () => 'ap',

@@ -50,6 +50,23 @@ function gap(of: Partial<GapStatus> = {}): GapStatus {
   }
 }
 
+describe('the verdict that a read replica tells of', () => {
+  const replicaAt = '2026-03-02T05:40:00Z'
+  const cause =
+    /^The read replica has seen nothing that was written since .*: it does not follow, or no daemon runs/
+
+  it('is behind where it is long behind beside a daemon, and stopped where nobody else tells', () => {
+    const beside = facts({ replicaAt })
+    expect(judge(beside)).toEqual({ state: 'behind', sentence: expect.stringMatching(cause) })
+    const { process: _, ...alone } = beside
+    expect(judge(alone)).toEqual({ state: 'stopped', sentence: expect.stringMatching(cause) })
+  })
+
+  it('is as that of the database while it follows', () => {
+    expect(judge(facts({ replicaAt: '2026-03-02T05:44:30Z' })).state).toBe('well')
+  })
+})
+
 const refused = { since: '2026-03-02T05:43:00Z', kind: 'network' } as const
 
 describe('the verdict', () => {

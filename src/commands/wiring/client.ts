@@ -22,9 +22,9 @@ import { createPlayer, deletePlayer, playerGroupOf } from '../../provider/player
 import { analyticsLimits, classroomLimits, playerLimits } from '../app-settings.ts'
 import { CommandError } from '../cli/exit.ts'
 import { engineSettings } from '../engine-settings.ts'
-import { assertMigrated, connectOptions, openDatabase } from './database.ts'
+import { assertMigrated, connectionsOf, openDatabase } from './database.ts'
 import { CommandFences } from './fence.ts'
-import { credentialsOf, databasePassword, openTransport } from './services.ts'
+import { credentialsOf, openTransport } from './services.ts'
 
 /** Connections of a client to the database: it asks little of it. */
 const poolSize = 2
@@ -63,14 +63,14 @@ async function openStored(config: Config): Promise<StoredPorts> {
   try {
     const away = database.isEmbedded
       ? await migrateUp({ url: database.url }).then(() => undefined)
-      : await assertMigrated(database.url, config.database.role)
+      : await assertMigrated(config, database.url)
     if (away) throw new CommandError(away)
   } catch (error) {
     await database.stop()
     throw error
   }
-  const password = await databasePassword(config, systemClock)
-  const connection = { ...connectOptions(config, database.url), password, poolSize }
+  const { direct } = await connectionsOf(config, database.url, systemClock)
+  const connection = { ...direct, poolSize }
   const pool = connect(connection)
   const fences = new CommandFences(connection)
   return {

@@ -1,19 +1,25 @@
 import type pg from 'pg'
+import type { Clock } from '../../clock/clock.ts'
 import { systemClock } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
 import {
+  type AddressKey,
   type ConnectOptions,
   connect,
   connectionProblem,
   findConnectionProblem,
+  findSessionProblem,
 } from '../../postgres/connect.ts'
 import { migrationStates } from '../../postgres/migrate.ts'
 import { whoMayNotShare } from '../../postgres/shard-jobs.ts'
 import { CommandError } from '../cli/exit.ts'
 import { loadConfiguredPostgres } from './installation.ts'
+import { databasePassword } from './services.ts'
 
 /** The database of a configuration, with what must be stopped when it is no longer needed. */
 interface Database {
+  /** Of Postgres itself, whatever pooler stands before it. */
   readonly url: string
   readonly isEmbedded: boolean
   readonly stop: () => Promise<void>
@@ -24,7 +30,8 @@ interface Database {
  * another process of ours has started, and leaves it running.
  */
 export async function openDatabase(config: Config, whenOwned: 'refuse' | 'join'): Promise<Database> {
-  const url = await config.database.url.reveal()
+  const { directUrl = config.database.url } = config.database
+  const url = await directUrl.reveal()
   if (url !== 'embedded') return { url, isEmbedded: false, stop: async () => {} }
   const { startEmbedded } = await loadConfiguredPostgres()
   const { dataDir } = config.database
@@ -36,6 +43,8 @@ interface DatabaseUse {
   /** Only a database with every migration is of use. */
   readonly isPrepared?: boolean
   readonly poolSize?: number
+  /** Whether it only reads, so that a replica will do where there is one. */
+  readonly isReading?: boolean
   /** Instead of those of the configuration, ms. */
   readonly statementTimeout?: number
   readonly lockTimeout?: number
@@ -46,15 +55,18 @@ interface DatabaseUse {
 /** Lets a command use the database of the configuration. Throws CommandError where it cannot. */
 export async function withDatabase<T>(
   config: Config,
-  { isPrepared = false, ...options }: DatabaseUse,
+  { isPrepared = false, isReading = false, ...options }: DatabaseUse,
   use: (pool: pg.Pool, url: string) => Promise<T>,
 ): Promise<T> {
   const database = await openDatabase(config, 'join')
   try {
+    const { readUrl, directUrl } = config.database
+    const replica = isReading && readUrl ? await readUrl.reveal() : undefined
+    const key = replica ? 'database.readUrl' : directUrl ? 'database.directUrl' : 'database.url'
     return await withPool(
-      { ...connectOptions(config, database.url), poolSize: 1, ...options },
+      { ...connectOptions(config, replica ?? database.url), poolSize: 1, ...options },
       async pool => {
-        const problem = await connectionProblem(pool)
+        const problem = await connectionProblem(pool, key)
         if (problem) throw new CommandError(problem)
         if (isPrepared && (await missingMigrations(pool)).length > 0)
           throw new CommandError('the database is not prepared: run `penstock migrate up` first')
@@ -63,6 +75,31 @@ export async function withDatabase<T>(
     )
   } finally {
     await database.stop()
+  }
+}
+
+/** The ways to one database. */
+interface Connections {
+  /** To Postgres itself. */
+  readonly direct: ConnectOptions
+  /** For what is short: through the pooler, where there is one. */
+  readonly pooled: ConnectOptions
+  /** For what only reads: a replica, where there is one. */
+  readonly reading: ConnectOptions
+}
+
+/** The ways to the database of a configuration, itself at `url`, with the passwords of the moment. */
+export async function connectionsOf(config: Config, url: string, clock: Clock): Promise<Connections> {
+  const { url: usual, directUrl, readUrl } = config.database
+  const way = async (secret: Secret, address?: string) => ({
+    ...connectOptions(config, address ?? (await secret.reveal())),
+    password: await databasePassword(secret, clock),
+  })
+  const direct = await way(directUrl ?? usual, url)
+  return {
+    direct,
+    pooled: directUrl ? { ...(await way(usual)), isPooled: true } : direct,
+    reading: readUrl ? await way(readUrl) : direct,
   }
 }
 
@@ -76,24 +113,40 @@ export function connectOptions(config: Config, url: string): ConnectOptions {
  * Throws CommandError unless the database has every migration of this release and the daemon may share the work in it.
  * Of a database that is away for the moment it answers why: a daemon outlives that.
  */
-export async function assertMigrated(url: string, role: string): Promise<string | undefined> {
+export async function assertMigrated(config: Config, url: string): Promise<string | undefined> {
+  const { role, directUrl } = config.database
   const options = { url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
   return await withPool(options, async pool => {
-    const problem = await findConnectionProblem(pool)
-    if (problem?.mayPass) return problem.text
-    if (problem) throw new CommandError(problem.text)
+    const away = await findAway(pool, options, directUrl ? 'database.directUrl' : 'database.url')
+    if (away) return away
     const missing = await missingMigrations(pool)
     if (missing.length > 0)
       throw new CommandError(
         `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
       )
     const unable = await whoMayNotShare(pool, role)
-    if (unable === undefined) return undefined
+    if (unable === undefined) return await findPoolerAway(config)
     throw new CommandError(
       `${unable} may not write in the schema ingest_jobs, by which processes share the work: ` +
         `grant penstock_runtime to ${unable}`,
     )
   })
+}
+
+/** Why a database is away for the moment. Throws CommandError where it is at fault for good. */
+async function findAway(pool: pg.Pool, options: ConnectOptions, key: AddressKey) {
+  const problem = await findConnectionProblem(pool, key)
+  if (problem?.mayPass) return problem.text
+  const fault = problem?.text ?? (await findSessionProblem(pool, options, key))
+  if (fault) throw new CommandError(fault)
+  return undefined
+}
+
+async function findPoolerAway(config: Config): Promise<string | undefined> {
+  const { url, directUrl } = config.database
+  if (!directUrl) return undefined
+  const options = { ...connectOptions(config, await url.reveal()), poolSize: 1, isPooled: true }
+  return await withPool(options, pool => findAway(pool, options, 'database.url'))
 }
 
 /** Names of the migrations that the database lacks. */

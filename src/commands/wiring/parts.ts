@@ -28,13 +28,13 @@ import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { turnedAway } from '../../telemetry/notifications.ts'
 import { deploymentOf, engineSettings, shards } from '../engine-settings.ts'
-import { connectOptions, missingMigrations } from './database.ts'
+import { connectionsOf, missingMigrations } from './database.ts'
 import { version } from './installation.ts'
-import { credentialsOf, databasePassword, openTransport, signersIn } from './services.ts'
+import { credentialsOf, openTransport, signersIn } from './services.ts'
 
 export interface DaemonOptions {
   readonly config: Config
-  /** Postgres address; the one of an embedded Postgres where the config says so. */
+  /** Address of Postgres itself, past any pooler; the one of an embedded Postgres where the config says so. */
   readonly databaseUrl: string
   readonly log?: FlushableLog
   /** The one that this program runs on, unless told. */
@@ -100,11 +100,10 @@ export async function openParts(
   const { renewEvery, ...usual } = engineSettings(config)
   const settings = { ...usual, renewEvery: machine.renewEvery ?? renewEvery }
   const streams = configuredStreams(deploymentOf(config), config.streams)
-  const password = await databasePassword(config, clock)
-  const connection = { ...connectOptions(config, databaseUrl), password, driver }
-  const pool = connect(connection)
+  const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
+  const pool = connect({ ...pooled, driver })
   /** Reading how it goes must not keep a page from being stored. */
-  const readings = connect({ ...connection, poolSize: 1, statementTimeout: readingTimeout })
+  const readings = connect({ ...reading, driver, poolSize: 1, statementTimeout: readingTimeout })
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -131,7 +130,7 @@ export async function openParts(
     settings.apps.map(({ id }) => id),
     shards,
   )
-  const ownership = onceMigrated(createOwnership({ ...connection, owner, knows, clock, jobs }), pool)
+  const ownership = onceMigrated(createOwnership({ ...direct, driver, owner, knows, clock, jobs }), pool)
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },
     deadline: settings.deadline,

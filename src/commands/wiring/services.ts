@@ -91,11 +91,11 @@ function sourceOf(secret: Secret, clock: Clock, pause?: number): TokenSource {
 }
 
 /**
- * The password of the database for a connection that is made now: it may have been changed. Undefined where the address
- * of the configuration holds none.
+ * The password of a database's address for a connection that is made now: it may have been changed. Undefined where the
+ * address holds none.
  */
 export async function databasePassword(
-  { database: { url } }: Config,
+  url: Secret,
   clock: Clock,
 ): Promise<(() => Promise<string>) | undefined> {
   const read = async () => {

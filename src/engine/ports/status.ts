@@ -1,6 +1,8 @@
 /** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
 export interface StoreStatus {
   readonly now: string
+  /** Up to when a read replica has seen what was written, where one tells this; null where the database itself does. */
+  readonly replicaAt?: string | null
   readonly streams: readonly StreamStatus[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly rooms: number }[]
   readonly gaps: readonly GapStatus[]

@@ -132,7 +132,8 @@ export function roomPart(facts: PageFacts): string {
 }
 
 export function ownerPart({ status }: PageFacts): string {
-  const { owners = [], at, process } = status
+  const { owners = [], at, process, replicaAt } = status
+  const by = replicaAt ? none(`Told by a read replica, as things stood ${moment(replicaAt, at)}.`) : ''
   const content =
     owners.length === 0
       ? none('No process owns the apps.')
@@ -152,5 +153,5 @@ export function ownerPart({ status }: PageFacts): string {
           ],
           owners,
         )
-  return section('owners', 'Who drains', content)
+  return section('owners', 'Who drains', `${by}${content}`)
 }
