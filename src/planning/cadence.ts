@@ -77,7 +77,7 @@ export function nextSync(
   const interval = cadence.moments ? nextTurn(cadence, now) : grown * (0.95 + chance / 10)
   if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
   const left = state.endedAt + cadence.memory * LAST_SYNC - now
-  if (left <= 0) return { kind: 'close' }
+  if (left <= 0) return lastLooks(cadence, state, finding, state.endedAt + cadence.memory - now, quiet)
   const isSettled = state.news !== 'log' && !finding.unfinished && quiet >= SETTLED_QUIET
   return { kind: 'sync', after: isSettled ? left : Math.min(interval, left), quiet }
 }
@@ -85,6 +85,18 @@ export function nextSync(
 /** ms to the next sync of a series in which something happens. */
 export function nextTurn({ activeEvery: every, moments }: Cadence, now: number): number {
   return pauseOf({ every, moments }, now)
+}
+
+/** A log that is in doubt near its end is read again for as long as the provider may know it; nothing else is. */
+function lastLooks(
+  { activeEvery }: Cadence,
+  { news }: SeriesState,
+  { unfinished }: Finding,
+  left: number,
+  quiet: number,
+): NextSync {
+  if (news !== 'log' || !unfinished || left <= 0) return { kind: 'close' }
+  return { kind: 'sync', after: Math.min(activeEvery, left), quiet }
 }
 
 /** ms to the next sync after so many in a row that found nothing new. */

@@ -66,10 +66,16 @@ const note = statement(
    on conflict (app_id, stream, off_at) do nothing`,
 )
 
+/** A log that nobody reads any more, and whose holes were shown too seldom to be natural, keeps them for good: lost. */
 const close = statement(
   'close_series',
-  `update ingest.progress p set closed_at = ingest.clock()
-   where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and ${owned}`,
+  `with closed as (
+     update ingest.progress p set closed_at = ingest.clock()
+     where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and ${owned}
+     returning p.app_id, p.stream, p.series
+   )
+   update ingest.gap g set state = 'lost', updated_at = ingest.clock() from closed c
+   where g.app_id = c.app_id and g.stream = c.stream and g.series = c.series and g.unit = 'sequence' and g.state = 'open'`,
 )
 
 /**

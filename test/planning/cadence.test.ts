@@ -49,6 +49,17 @@ describe('a room that has ended', () => {
     expect(visitAfter(53.5)).toMatchObject({ kind: 'sync', after: 0.5 * minute })
     expect(visitAfter(54)).toEqual({ kind: 'close' })
   })
+
+  it('whose log is in doubt at the last visit is visited again for as long as the provider may know it', () => {
+    const endedAt = 1_000 * minute
+    const ended = { quiet: 20, endedAt, news: 'log' } as const
+    const doubtful = { news: false, unfinished: true }
+    const visitAfter = (minutes: number) =>
+      nextSync(cadence, ended, doubtful, endedAt + minutes * minute, 0.5)
+    expect(visitAfter(54)).toMatchObject({ kind: 'sync', after: 10_000 })
+    expect(visitAfter(59.9)).toMatchObject({ kind: 'sync', after: 6_000 })
+    expect(visitAfter(60)).toEqual({ kind: 'close' })
+  })
 })
 
 describe('a list of a room', () => {

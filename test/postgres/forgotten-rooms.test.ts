@@ -53,6 +53,19 @@ describe('a room that the provider forgot', () => {
     ])
   })
 
+  it('has no open holes left when nobody reads its log any more', async () => {
+    await feed(1)
+    const holesOf = [
+      { from: 3, to: 4, state: 'open' },
+      { from: 6, to: 6, state: 'absent' },
+    ] as const
+    await db.store.commit(logPage('r', 0, { rows: told(1, 2, 5, 7), holes: holesOf }))
+    await db.store.closeSeries(me, app, 'popup-quiz', 'r')
+    expect(await holes()).toMatchObject([{ state: 'open' }, { state: 'absent' }])
+    await db.store.closeSeries(me, app, 'room-events', 'r')
+    expect(await holes()).toMatchObject([{ state: 'lost' }, { state: 'absent' }])
+  })
+
   it('is lost from its beginning when its log was never read', async () => {
     await feed(4, 5)
     await db.store.forgetRoom(me, app, 'r')
