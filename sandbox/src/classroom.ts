@@ -10,6 +10,7 @@ import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './w
 export interface Pupil extends Member {
   /** ID in the call. */
   readonly uid: number
+  /** ID of the stream, where the switch streamUuids has it differ from the uid. */
   readonly streamUuid: string
 }
 

@@ -68,6 +68,11 @@ export const switchTable = {
     ['present', 'absent'],
     'whether everybody in events, quizzes and polls is told with a userUuid; absent: one in three has none',
   ),
+  streamUuids: choice(
+    'uid',
+    ['uid', 'other'],
+    'uuid of the stream that a user sends: the uid in calls, or a number of its own',
+  ),
   crowds: choice(
     'named',
     ['named', 'counted'],

@@ -267,6 +267,25 @@ describe('voteOptions', () => {
   })
 })
 
+describe('streamUuids', () => {
+  it.each([
+    ['uid', true],
+    ['other', false],
+  ] as const)(
+    '%s: the stream of a person has the uid of the stay in the call, or not',
+    (streamUuids, same) => {
+      const { linesOf } = play({ switches: { streamUuids } })
+      const streams = linesOf('event').flatMap(({ cmd, data }) => {
+        const { onlineUsers = [] } = data as { onlineUsers?: readonly { streamUuid: string }[] }
+        return cmd === 20 ? onlineUsers.map(({ streamUuid }) => streamUuid) : []
+      })
+      const uids = new Set(linesOf('call').flatMap(({ call }) => call.sessions.map(({ uid }) => String(uid))))
+      expect(streams.length).toBeGreaterThan(10)
+      expect(streams.filter(stream => uids.has(stream)).length > 10).toBe(same)
+    },
+  )
+})
+
 describe('crowds counted', () => {
   it('tells of those who leave together as a number alone', () => {
     const { linesOf } = play({ switches: { crowds: 'counted' } })

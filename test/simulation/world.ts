@@ -38,6 +38,7 @@ const choices: Choices = {
   eventTimes: 'all',
   emptyResources: 'all',
   personIds: 'all',
+  streamUuids: 'all',
   crowds: 'all',
   voteOptions: 'all',
   recordingEndState: 'all',

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../src/clock/seeded.ts'
 import { cmds } from '../../../src/provider/classroom/index.ts'
 import type { Call, CallSession } from '../calls.ts'
-import type { Classroom, Pupil } from '../classroom.ts'
+import type { Classroom, Pupil, Rules } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { befalls } from '../hash.ts'
 import { firstNames, lastNames } from '../names.ts'
@@ -97,9 +97,14 @@ export function dropOut(room: Classroom, now: number): void {
   room.later(now + room.draw.wait(60_000), later => enter(room, student, later))
 }
 
+/** The uuid of the stream that somebody sends. */
+export function streamOf({ switches }: Rules, { uid, streamUuid }: Pupil): string {
+  return switches.streamUuids === 'uid' ? String(uid) : streamUuid
+}
+
 function shown({ rules }: Classroom, pupil: Pupil, updateTime: number): object {
-  const { userUuid, userName, role, streamUuid } = pupil
-  const person = { userUuid, userName, role, streamUuid, type: role }
+  const { userUuid, userName, role } = pupil
+  const person = { userUuid, userName, role, streamUuid: streamOf(rules, pupil), type: role }
   const { eventTimes } = rules.switches
   if (eventTimes === 'absent') return person
   const isFar = eventTimes === 'far' && befalls(0.2, userUuid, updateTime)

@@ -1,7 +1,7 @@
 import { cmds } from '../../../src/provider/classroom/index.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
 import { messages } from '../names.ts'
-import { enter, leave, studentsPresent } from './people.ts'
+import { enter, leave, streamOf, studentsPresent } from './people.ts'
 
 export function chat(room: Classroom, now: number): void {
   if (room.present.size === 0) return
@@ -68,7 +68,7 @@ function tellHands(room: Classroom, added: readonly Pupil[], removed: readonly P
 }
 
 function tellStage(room: Classroom, added: readonly Pupil[], removed: readonly Pupil[], now: number): void {
-  const seat = ({ userUuid, streamUuid }: Pupil) => ({ userUuid, streamUuid })
+  const seat = (pupil: Pupil) => ({ userUuid: pupil.userUuid, streamUuid: streamOf(room.rules, pupil) })
   const data = {
     acceptedUsers: [...room.onStage.values()].map(seat),
     addAcceptedUsers: added.map(seat),
