@@ -381,6 +381,104 @@ end
 $$;
 comment on function ingest.refuse_stream is 'Ends with an error that names what to use instead';
 
+-- === Apps and their days ===
+
+-- Every app of which there is a class or a call, and every one that is drained: views join it for its days.
+create table ingest.app (
+  app_id text primary key,
+  time_zone text not null default 'UTC',
+  user_link text not null default 'stream',
+  updated_at timestamptz not null default ingest.clock()
+);
+
+create function ingest.know_apps() returns trigger language plpgsql as $$
+begin
+  insert into ingest.app (app_id)
+  select distinct c.app_id from came c where not exists (select from ingest.app a where a.app_id = c.app_id) order by 1
+  on conflict do nothing;
+  return null;
+end
+$$;
+comment on function ingest.know_apps is 'Gives an app whose first class or call is stored its row, with days of UTC until a daemon says otherwise';
+
+-- Days of a time zone: of 23 and 25 hours where clocks are changed. A day that reaches into two days of UTC has a row for
+-- each, so that a moment finds its day by an equality, and by the indexes on days of UTC.
+create table ingest.calendar (
+  time_zone text not null,
+  utc_day date not null,
+  day date not null,
+  begins_at timestamptz not null,
+  ends_at timestamptz not null,
+  primary key (time_zone, utc_day, day)
+);
+comment on table ingest.calendar is 'Days of the time zones that apps are in, from 2020 to twenty years ahead; a moment is of the day with its UTC date that begins at or before it and ends after it';
+comment on column ingest.calendar.time_zone is 'Name in the IANA database';
+comment on column ingest.calendar.utc_day is 'A day of UTC that has a part of the day in it: one or two rows a day';
+comment on column ingest.calendar.day is 'The day, as people in the zone say it';
+comment on column ingest.calendar.begins_at is 'Its first moment, at midnight there unless clocks are changed then';
+comment on column ingest.calendar.ends_at is 'First moment of the next day';
+create index calendar_by_day on ingest.calendar (time_zone, day);
+
+-- Postgres takes a midnight that comes twice for the second, and one that never comes for the moment of the change.
+create function ingest.begin_of_day(p_day date, p_zone text) returns timestamptz language sql stable parallel safe as $$
+  select min(b.at - e.earlier) from (select p_day::timestamp at time zone p_zone as at) b
+  cross join (values (interval '0'), (interval '30 minutes'), (interval '1 hour')) e(earlier)
+  where ((b.at - e.earlier) at time zone p_zone)::date >= p_day
+$$;
+comment on function ingest.begin_of_day is 'First moment of a day in a time zone';
+
+create function ingest.keep_calendar(p_zone text) returns void language sql volatile as $$
+  with day as materialized (
+    select n.day::date, ingest.begin_of_day(n.day::date, p_zone) as begins_at
+    from generate_series(timestamp '2020-01-01', (ingest.clock() + interval '20 years') at time zone 'UTC', interval '1 day') n(day)
+  ), whole as (
+    select d.day, d.begins_at, lead(d.begins_at) over (order by d.day) as ends_at from day d
+  ), part as materialized (
+    select u.day::date as utc_day, w.day, w.begins_at, w.ends_at
+    from whole w
+    cross join lateral generate_series(date_trunc('day', w.begins_at at time zone 'UTC'),
+                                       (w.ends_at - interval '1 microsecond') at time zone 'UTC', interval '1 day') u(day)
+    where w.begins_at < w.ends_at
+  ), gone as (
+    delete from ingest.calendar c
+    where c.time_zone = p_zone and not exists (select from part p where p.utc_day = c.utc_day and p.day = c.day)
+  )
+  insert into ingest.calendar as c (time_zone, utc_day, day, begins_at, ends_at)
+  select p_zone, p.utc_day, p.day, p.begins_at, p.ends_at from part p order by 2, 3
+  on conflict (time_zone, utc_day, day) do update set begins_at = excluded.begins_at, ends_at = excluded.ends_at
+    where (c.begins_at, c.ends_at) is distinct from (excluded.begins_at, excluded.ends_at)
+$$;
+comment on function ingest.keep_calendar is
+  'Writes the days of a time zone, as the database now knows its rules; penstock migrate up does it again for all zones';
+revoke execute on function ingest.keep_calendar from public;
+grant execute on function ingest.keep_calendar to penstock_runtime;
+select ingest.keep_calendar('UTC');
+
+create function ingest.know_zone() returns trigger language plpgsql as $$
+begin
+  if not exists (select from ingest.calendar c where c.time_zone = new.time_zone) then
+    perform ingest.keep_calendar(new.time_zone);
+  end if;
+  return null;
+end
+$$;
+revoke execute on function ingest.know_apps, ingest.know_zone from public;
+comment on function ingest.know_zone is 'Makes the days of a time zone that no app was in before';
+create trigger know_zone after insert or update of time_zone on ingest.app for each row execute function ingest.know_zone();
+
+-- The clock is asked once, and only then are days looked up.
+create function ingest.whole_days(p_app text, p_from timestamptz)
+returns table (day date, begins_at timestamptz, ends_at timestamptz, days_ago int, told_until timestamptz) language sql stable parallel safe as $$
+  select d.day, d.begins_at, d.ends_at, now.today - d.day, least(d.ends_at, now.at)
+  from (select c.at, c.zone, (c.at at time zone c.zone)::date as today
+        from (select ingest.clock() as at, coalesce((select a.time_zone from ingest.app a where a.app_id = p_app), 'UTC') as zone offset 0) c
+        offset 0) now
+  join ingest.calendar d on d.time_zone = now.zone and d.day between now.today - 90 and now.today
+    and d.utc_day = (d.begins_at at time zone 'UTC')::date
+  where d.begins_at >= greatest(p_from, now.at - interval '90 days')
+$$;
+comment on function ingest.whole_days is 'Days of an app, in its time zone, that do not begin before a moment, to today; at most ninety';
+
 create table ingest.stream_off (
   app_id text not null, stream text not null, off_at timestamptz not null, on_at timestamptz,
   primary key (app_id, stream, off_at)

@@ -45,11 +45,13 @@ create table classroom.room (
 create index room_by_age on classroom.room ((greatest(last_event_at, ended_at, verified_at)))
   where emptied_at is null or verified_at > emptied_at;
 create index room_by_start on classroom.room (app_id, started_at);
--- Days are those of UTC whatever the session's time zone is. The other indexes by day are made alike.
+-- By days of UTC, from which ingest.calendar leads to those of the app. The other indexes by day are made alike.
 create index room_by_day on classroom.room (app_id, ((coalesce(started_at, valid_from) at time zone 'UTC')::date));
 create index room_by_sight on classroom.room (app_id, first_seen_at);
 create trigger tally_new after insert on classroom.room referencing new table as came
   for each statement execute function ingest.tally_new_rooms();
+create trigger know_apps after insert on classroom.room referencing new table as came
+  for each statement execute function ingest.know_apps();
 create trigger tally_change after update of state, valid_to, forgotten_at on classroom.room for each row
   when (classroom.room_standing(old.state, old.valid_to, old.forgotten_at)
         is distinct from classroom.room_standing(new.state, new.valid_to, new.forgotten_at)) execute function ingest.tally_rooms();
@@ -217,7 +219,7 @@ comment on column classroom.attendance_interval.stayed is
 
 -- Every number is a query of its own, so that only those that are asked for cost anything.
 create view classroom.class as
-  select r.app_id, r.room_uuid, r.incarnation, r.region,
+  select r.app_id, r.room_uuid, r.incarnation, r.region, d.day,
          case r.state when 0 then 'not started' when 1 then 'started' when 2 then 'ended' when 3 then 'closed' end as state,
          coalesce(r.state = 1 and r.valid_to is null and r.forgotten_at is null, false) as is_going_on,
          r.started_at, r.ended_at,
@@ -245,9 +247,14 @@ create view classroom.class as
          (select count(distinct a.user_uuid)::int from classroom.attendance a
           where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation
             and not classroom.is_known_role(a.role)) as unknown_roles
-  from classroom.room r;
+  from classroom.room r
+  join ingest.app z on z.app_id = r.app_id
+  left join ingest.calendar d on d.time_zone = z.time_zone
+    and d.utc_day = (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at;
 comment on view classroom.class is 'Every class: a room, when it was used, by whom, and how lively it was';
 comment on column classroom.class.incarnation is 'Counts the classes that were given under the same room_uuid';
+comment on column classroom.class.day is 'On which it began, in the time zone of the app; one that has not begun, on which its room was first heard of';
 comment on column classroom.class.state is 'not started, started, ended or closed, as the room showed last';
 comment on column classroom.class.is_going_on is 'Started, and neither ended nor gone since; a class whose end nobody saw is not going on once its room is gone';
 comment on column classroom.class.minutes is 'From its start to its end, or to its last event while no end was seen';
@@ -258,6 +265,18 @@ comment on column classroom.class.rewards is 'Points that were given in it';
 comment on column classroom.class.files is 'Files that were shared, those that were removed later included';
 comment on column classroom.class.unknown_roles is
   'Different people who came with no role, or with one that is neither a teacher''s nor an assistant''s nor a student''s (2, student); they count as students';
+
+create view classroom.school_day as
+  select a.app_id, a.time_zone, d.day, d.day - (extract(isodow from d.day)::int - 1) as week, a.today - d.day as days_ago,
+         d.begins_at, d.ends_at
+  from (select a.*, (ingest.clock() at time zone a.time_zone)::date as today from ingest.app a offset 0) a
+  join ingest.calendar d on d.time_zone = a.time_zone and d.day <= a.today and d.utc_day = (d.begins_at at time zone 'UTC')::date;
+comment on view classroom.school_day is 'Days of each app in its time zone, from 2020 to today: where they begin and end, and which of them is yesterday';
+comment on column classroom.school_day.time_zone is 'Its name in the IANA database; apps[].timeZone in the configuration';
+comment on column classroom.school_day.week is 'Monday of the week that the day is in';
+comment on column classroom.school_day.days_ago is '0 is today, 1 yesterday';
+comment on column classroom.school_day.begins_at is 'First moment of the day; a day has 23 or 25 hours when clocks are changed';
+comment on column classroom.school_day.ends_at is 'First moment of the next day';
 
 create view classroom.late_arrival as
   select r.app_id, r.room_uuid, r.incarnation, r.started_at as class_started_at, a.user_uuid, a.user_name, a.entered_at,
@@ -273,6 +292,123 @@ create view classroom.late_arrival as
   where a.entered_at > r.started_at + interval '5 minutes';
 comment on view classroom.late_arrival is 'Students whose first coming was more than five minutes after the start of the class';
 comment on column classroom.late_arrival.entered_at is 'When they came first; who comes back later is not late';
+
+-- Who is told to be there without having been added was added unseen. Whoever leaves the room is neither on the stage nor
+-- waving any more, and no event says so.
+create view classroom.stage_interval as
+  select r.app_id, r.room_uuid, r.incarnation, s.user_uuid,
+         (select max(a.user_name) from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid = s.user_uuid) as user_name,
+         s.at as began_at, s.until as ended_at,
+         coalesce(s.until, case when r.ended_at > s.at then r.ended_at
+                                when r.forgotten_at is not null or r.valid_to is not null then greatest(r.last_event_at, s.at) end) - s.at as lasted
+  from classroom.room r
+  cross join lateral (
+    select c.user_uuid, c.at, c.is_on, lead(c.at) over (partition by c.user_uuid order by c.sequence, c.ordinal) as until
+    from (
+      select x.*, lag(x.is_on) over (partition by x.user_uuid order by x.sequence, x.ordinal) as was_on
+      from (
+        select m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' as is_on from classroom.stage_change m
+        where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation
+        union all
+        select a.user_uuid, a.sequence, a.ordinal, a.at, false from classroom.attendance a
+        where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.action = 'leave'
+      ) x
+      where x.user_uuid is not null
+    ) c
+    where c.is_on is distinct from c.was_on
+  ) s
+  where s.is_on;
+comment on view classroom.stage_interval is 'Who was on the stage from when to when';
+comment on column classroom.stage_interval.user_name is 'Name as the person was told to come';
+comment on column classroom.stage_interval.began_at is 'When the person was brought on it, or was first told to be there';
+comment on column classroom.stage_interval.ended_at is 'When the person was taken off it, or left the room; null of one of whom neither was seen';
+comment on column classroom.stage_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null of one who is still there';
+
+create view classroom.hand_interval as
+  select r.app_id, r.room_uuid, r.incarnation, s.user_uuid,
+         (select max(a.user_name) from classroom.attendance a
+          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid = s.user_uuid) as user_name,
+         s.at as began_at, s.until as ended_at,
+         coalesce(s.until, case when r.ended_at > s.at then r.ended_at
+                                when r.forgotten_at is not null or r.valid_to is not null then greatest(r.last_event_at, s.at) end) - s.at as lasted
+  from classroom.room r
+  cross join lateral (
+    select c.user_uuid, c.at, c.is_on, lead(c.at) over (partition by c.user_uuid order by c.sequence, c.ordinal) as until
+    from (
+      select x.*, lag(x.is_on) over (partition by x.user_uuid order by x.sequence, x.ordinal) as was_on
+      from (
+        select m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' as is_on from classroom.hand_wave m
+        where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation
+        union all
+        select a.user_uuid, a.sequence, a.ordinal, a.at, false from classroom.attendance a
+        where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.action = 'leave'
+      ) x
+      where x.user_uuid is not null
+    ) c
+    where c.is_on is distinct from c.was_on
+  ) s
+  where s.is_on;
+comment on view classroom.hand_interval is 'Whose hand was up from when to when';
+comment on column classroom.hand_interval.user_name is 'Name as the person was told to come';
+comment on column classroom.hand_interval.began_at is 'When it was raised, or was first told to be up';
+comment on column classroom.hand_interval.ended_at is 'When it was lowered, or the person left the room; null where neither was seen';
+comment on column classroom.hand_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null while it is up';
+
+create view classroom.attendance_by_day as
+  select z.app_id, d.day, count(distinct (r.room_uuid, r.incarnation))::int as classes, count(distinct s.user_uuid)::int as students,
+         count(s.user_uuid)::int as visits, coalesce(sum(s.stays), 0)::int as stays, coalesce(sum(s.seconds), 0)::double precision / 60 as student_minutes
+  from ingest.app z
+  join ingest.calendar d on d.time_zone = z.time_zone
+  join classroom.room r on r.app_id = z.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = d.utc_day
+    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+  left join lateral (
+    select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
+    where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
+    group by i.user_uuid having bool_and(classroom.is_student(i.role))
+  ) s on true
+  group by z.app_id, d.day;
+comment on view classroom.attendance_by_day is 'How many students came, day by day; ask for an app and some days';
+comment on column classroom.attendance_by_day.day is 'On which the classes began, in the time zone of the app; one without classes is not here';
+comment on column classroom.attendance_by_day.classes is 'How many classes began';
+comment on column classroom.attendance_by_day.students is 'Different students who came to any of them';
+comment on column classroom.attendance_by_day.visits is 'The students of each class, added up: who came to two classes counts twice';
+comment on column classroom.attendance_by_day.student_minutes is 'Lengths of all their stays together, as far as they are over';
+
+-- Every class counts for its own week, and for the next one as what was before.
+create view classroom.attendance_by_week as
+  select z.app_id, w.week,
+         (count(distinct (r.room_uuid, r.incarnation)) filter (where w.is_own))::int as classes,
+         (count(distinct s.user_uuid) filter (where w.is_own))::int as students,
+         (count(s.user_uuid) filter (where w.is_own))::int as visits,
+         coalesce(sum(s.seconds) filter (where w.is_own), 0)::double precision / 60 as student_minutes,
+         (count(distinct s.user_uuid) filter (where not w.is_own))::int as students_before,
+         (count(s.user_uuid) filter (where not w.is_own))::int as visits_before,
+         coalesce(sum(s.seconds) filter (where not w.is_own), 0)::double precision / 60 as student_minutes_before,
+         sum(s.seconds) filter (where w.is_own)::double precision / nullif(sum(s.seconds) filter (where not w.is_own), 0)::double precision - 1 as change
+  from ingest.app z
+  join ingest.calendar d on d.time_zone = z.time_zone
+  cross join lateral (
+    select d.day - (extract(isodow from d.day)::int - 1) + o.days as week, o.days = 0 as is_own from (values (0), (7)) o(days)
+  ) w
+  join classroom.room r on r.app_id = z.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = d.utc_day
+    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+  left join lateral (
+    select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
+    where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
+    group by i.user_uuid having bool_and(classroom.is_student(i.role))
+  ) s on true
+  group by z.app_id, w.week having bool_or(w.is_own);
+comment on view classroom.attendance_by_week is 'How many students came, week by week, beside the week before; ask for an app and some weeks';
+comment on column classroom.attendance_by_week.week is 'Its Monday; a week is of the days of the time zone of the app, and one without classes is not here';
+comment on column classroom.attendance_by_week.classes is 'How many classes began';
+comment on column classroom.attendance_by_week.students is 'Different students who came to any of them';
+comment on column classroom.attendance_by_week.visits is 'The students of each class, added up: who came to two classes counts twice';
+comment on column classroom.attendance_by_week.student_minutes is 'Lengths of all their stays together, as far as they are over';
+comment on column classroom.attendance_by_week.students_before is 'The same of the week before; likewise the other two';
+comment on column classroom.attendance_by_week.visits_before is 'Visits of the week before';
+comment on column classroom.attendance_by_week.student_minutes_before is 'Minutes of the week before';
+comment on column classroom.attendance_by_week.change is 'Of student_minutes: 0.1 is a tenth more than the week before; null where nobody came then';
 
 create view classroom.participation as
   select i.app_id, i.room_uuid, i.incarnation, i.user_uuid, max(i.user_name) as user_name, max(i.role) as role,

@@ -15,6 +15,8 @@ create table analytics.call (
   emptied_at timestamptz,
   primary key (app_id, call_id)
 );
+create trigger know_apps after insert on analytics.call referencing new table as came
+  for each statement execute function ingest.know_apps();
 create index call_by_age on analytics.call (created_at) where emptied_at is null;
 create index call_by_start on analytics.call (app_id, created_at);
 create index call_by_channel on analytics.call (app_id, cname, created_at);
@@ -45,12 +47,14 @@ create table analytics.metric (
   mid int primary key,
   name text not null,
   unit text,
-  bad_from double precision
+  bad_from double precision,
+  talk_from double precision
 );
 comment on table analytics.metric is 'Names and units of the metrics of sessions; one that is not listed here is kept all the same';
 comment on column analytics.metric.mid is 'The provider''s ID of the metric';
 comment on column analytics.metric.unit is 'Null where it has none';
 comment on column analytics.metric.bad_from is 'From here on a value is bad: somebody would notice; null where the metric does not tell of quality';
+comment on column analytics.metric.talk_from is 'From here on a value is of somebody who talks, which no document tells: a quiet room has less; null where the metric does not tell it. A call is counted by what stood here when it was summed up';
 insert into analytics.metric (mid, name, unit) values
   (20001, 'App CPU usage', '%'),
   (20002, 'System CPU usage', '%'),
@@ -80,6 +84,8 @@ insert into analytics.metric (mid, name, unit) values
   (20028, 'Height of sent video', null);
 update analytics.metric m set bad_from = b.bad_from
 from (values (20005, 200), (20011, 200), (20016, 10), (20018, 10), (20022, 400)) b(mid, bad_from) where m.mid = b.mid;
+
+update analytics.metric set talk_from = 40 where mid = 20025;
 
 -- The largest table. A value every two seconds is one of a series, so a day of it is one row: a value costs a few bytes,
 -- and values that come twice, in slices that overlap, meet in the row that they have in common. A week a partition: with
@@ -248,9 +254,13 @@ create table analytics.session_summary (
   rtt_avg_ms double precision,
   audio_loss_samples int,
   rtt_samples int,
+  volume_samples int,
+  talk_samples int,
   primary key (app_id, call_id, sid)
 );
 comment on table analytics.session_summary is 'What freeze, loss and round trip of a stay come to; analytics.session_quality tells it beside the stay, with what each column says';
+comment on column analytics.session_summary.volume_samples is 'Values of the sampling volume of sent audio (mid 20025); null where there is none';
+comment on column analytics.session_summary.talk_samples is 'Those of them of at least analytics.metric.talk_from';
 
 create table analytics.call_summary (
   app_id text not null,
@@ -348,18 +358,30 @@ begin
 
   delete from analytics.session_summary t where t.app_id = p_app and t.call_id = any (p_calls);
   insert into analytics.session_summary
-  select p_app, d.call_id, d.sid, sum(m.samples), sum(m.bad), coalesce(sum(m.samples) filter (where m.mid in (20005, 20011)), 0),
-         coalesce(sum(m.bad) filter (where m.mid in (20005, 20011)), 0),
-         max(m.average) filter (where m.mid = 20005),
-         max(m.average) filter (where m.mid = 20011),
-         max(m.average) filter (where m.mid = 20016),
-         max(m.average) filter (where m.mid = 20018),
-         max(m.average) filter (where m.mid = 20022),
-         max(m.samples) filter (where m.mid = 20016), max(m.samples) filter (where m.mid = 20022)
+  select p_app, d.call_id, d.sid, coalesce(q.samples, 0), coalesce(q.bad, 0), coalesce(q.freeze_samples, 0), coalesce(q.freezes, 0),
+         q.audio_freeze, q.video_freeze, q.audio_loss, q.video_loss, q.rtt, q.audio_loss_samples, q.rtt_samples,
+         nullif(t.volume, 0), case when t.volume > 0 then t.talking end
   from analytics.session_digest d
-  cross join lateral unnest(d.mids, d.samples, d.average, d.bad_samples) m(mid, samples, average, bad)
-  where d.app_id = p_app and d.call_id = any (p_calls) and m.bad is not null
-  group by d.call_id, d.sid;
+  cross join lateral (
+    select sum(m.samples) as samples, sum(m.bad) as bad, sum(m.samples) filter (where m.mid in (20005, 20011)) as freeze_samples,
+           sum(m.bad) filter (where m.mid in (20005, 20011)) as freezes,
+           max(m.average) filter (where m.mid = 20005) as audio_freeze,
+           max(m.average) filter (where m.mid = 20011) as video_freeze,
+           max(m.average) filter (where m.mid = 20016) as audio_loss,
+           max(m.average) filter (where m.mid = 20018) as video_loss,
+           max(m.average) filter (where m.mid = 20022) as rtt,
+           max(m.samples) filter (where m.mid = 20016) as audio_loss_samples, max(m.samples) filter (where m.mid = 20022) as rtt_samples
+    from unnest(d.mids, d.samples, d.average, d.bad_samples) m(mid, samples, average, bad)
+    where m.bad is not null
+  ) q
+  cross join lateral (
+    select count(*) as volume, count(*) filter (where u.value >= m.talk_from) as talking
+    from analytics.metric m
+    join analytics.call_series s on s.app_id = p_app and s.call_id = d.call_id and s.sid = d.sid and s.mid = m.mid
+    cross join lateral unnest(s.value) u(value)
+    where m.talk_from is not null
+  ) t
+  where d.app_id = p_app and d.call_id = any (p_calls) and (q.samples > 0 or t.volume > 0);
 
   delete from analytics.call_minute t where t.app_id = p_app and t.call_id = any (p_calls);
   insert into analytics.call_minute
@@ -524,7 +546,7 @@ comment on column analytics.call_quality_by_minute.bad_share is 'Share of the sa
 
 create view analytics.session_quality as
   select s.app_id, s.call_id, s.sid, s.cname, s.uid, s.network, s.platform, s.device_type, s.sdk_version, s.speaker,
-         s.joined_at, s.left_at, (s.joined_at at time zone 'UTC')::date as day,
+         s.joined_at, s.left_at, d.day,
          extract(epoch from s.left_at - s.joined_at)::double precision / 60 as minutes,
          coalesce(q.samples, 0)::bigint as samples, coalesce(q.bad_samples, 0)::bigint as bad_samples,
          coalesce(q.freeze_samples, 0)::bigint as freeze_samples, coalesce(q.freezes, 0)::bigint as freezes,
@@ -534,11 +556,15 @@ create view analytics.session_quality as
          q.video_loss_avg_pct,
          q.rtt_avg_ms,
          coalesce(q.audio_loss_samples, 0)::bigint as audio_loss_samples,
-         coalesce(q.rtt_samples, 0)::bigint as rtt_samples
+         coalesce(q.rtt_samples, 0)::bigint as rtt_samples,
+         extract(epoch from s.left_at - s.joined_at)::double precision / 60 * q.talk_samples / q.volume_samples as talk_minutes
   from analytics.call_session s
+  join ingest.app a on a.app_id = s.app_id
+  left join ingest.calendar d on d.time_zone = a.time_zone and d.utc_day = (s.joined_at at time zone 'UTC')::date
+    and s.joined_at >= d.begins_at and s.joined_at < d.ends_at
   left join analytics.session_summary q on q.app_id = s.app_id and q.call_id = s.call_id and q.sid = s.sid;
 comment on view analytics.session_quality is 'Every stay of a user in a call, what it was held with, and its quality';
-comment on column analytics.session_quality.day is 'UTC; of a few days only, ask by it and by app_id';
+comment on column analytics.session_quality.day is 'On which the stay began, in the time zone of the app; of a few days only, ask by it and by app_id';
 comment on column analytics.session_quality.samples is 'Values of freeze, loss and round trip that were measured';
 comment on column analytics.session_quality.bad_samples is 'Those of them with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
 comment on column analytics.session_quality.freeze_samples is 'Values of freeze time of audio and video';
@@ -549,6 +575,8 @@ comment on column analytics.session_quality.audio_loss_avg_pct is 'Mean of the e
 comment on column analytics.session_quality.video_loss_avg_pct is 'Mean of the end-to-end video packet loss rate (mid 20018)';
 comment on column analytics.session_quality.rtt_avg_ms is 'Mean of the round trip from client to local router (mid 20022)';
 comment on column analytics.session_quality.audio_loss_samples is 'Values that audio_loss_avg_pct is the mean of; by them means of several stays are weighed, by rtt_samples likewise';
+comment on column analytics.session_quality.talk_minutes is
+  'How long the user talked: the share of the values of the sampling volume of sent audio (mid 20025) that are at least analytics.metric.talk_from, of the length of the stay. Null where that metric was not measured, as of one who sends nothing';
 
 create view analytics.network_quality as
   select s.app_id, s.day, s.network, count(distinct coalesce(s.uid, s.sid))::int as users, count(*)::int as sessions,
@@ -558,7 +586,7 @@ create view analytics.network_quality as
   from analytics.session_quality s
   group by s.app_id, s.day, s.network;
 comment on view analytics.network_quality is 'Quality by day and kind of network';
-comment on column analytics.network_quality.day is 'UTC, on which the stays began';
+comment on column analytics.network_quality.day is 'On which the stays began, in the time zone of the app';
 comment on column analytics.network_quality.bad_share is 'Share of the samples with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
 comment on column analytics.network_quality.freeze_samples is 'Values of freeze time of audio and video; to put days together, divide the sum of freezes by the sum of these';
 comment on column analytics.network_quality.freeze_share is 'Share of them of at least 200 ms';
@@ -571,7 +599,7 @@ create view analytics.device_quality as
   from analytics.session_quality s
   group by s.app_id, s.day, s.platform, s.device_type;
 comment on view analytics.device_quality is 'Quality by day and device';
-comment on column analytics.device_quality.day is 'UTC, on which the stays began';
+comment on column analytics.device_quality.day is 'On which the stays began, in the time zone of the app';
 comment on column analytics.device_quality.bad_share is 'Share of the samples with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
 comment on column analytics.device_quality.freeze_samples is 'Values of freeze time of audio and video; to put days together, divide the sum of freezes by the sum of these';
 comment on column analytics.device_quality.freeze_share is 'Share of them of at least 200 ms';
@@ -610,24 +638,29 @@ create view analytics.usage_by_day as
          coalesce(sum(x.user_seconds), 0)::double precision / 60 as user_minutes,
          jsonb_object_agg(x.metric, x.value) filter (where x.metric is not null) as reported
   from (
-    select c.app_id, (c.created_at at time zone 'UTC')::date as day,
-           coalesce(extract(epoch from greatest(c.destroyed_at - c.created_at, interval '0')), 0) as call_seconds,
+    select c.app_id, d.day, coalesce(extract(epoch from greatest(c.destroyed_at - c.created_at, interval '0')), 0) as call_seconds,
            null::text as person, null::numeric as user_seconds, null::text as metric, null::double precision as value
     from analytics.call c
+    join ingest.app a on a.app_id = c.app_id
+    left join ingest.calendar d on d.time_zone = a.time_zone and d.utc_day = (c.created_at at time zone 'UTC')::date
+      and c.created_at >= d.begins_at and c.created_at < d.ends_at
     union all
-    select k.app_id, (k.created_at at time zone 'UTC')::date, null, coalesce(s.uid, s.sid),
-           extract(epoch from greatest(coalesce(s.left_at, k.destroyed_at) - s.joined_at, interval '0')), null, null
-    from analytics.call k
-    join analytics.call_session s on s.app_id = k.app_id and s.call_id = k.call_id
+    select c.app_id, d.day, null, coalesce(s.uid, s.sid),
+           extract(epoch from greatest(coalesce(s.left_at, c.destroyed_at) - s.joined_at, interval '0')), null, null
+    from analytics.call c
+    join analytics.call_session s on s.app_id = c.app_id and s.call_id = c.call_id
+    join ingest.app a on a.app_id = c.app_id
+    left join ingest.calendar d on d.time_zone = a.time_zone and d.utc_day = (c.created_at at time zone 'UTC')::date
+      and c.created_at >= d.begins_at and c.created_at < d.ends_at
     union all
     select i.app_id, (i.at at time zone 'UTC')::date, null, null, null, i.metric, i.value
     from analytics.usage_insight i where i.granularity = 'day'
   ) x
   group by x.app_id, x.day;
-comment on view analytics.usage_by_day is 'Calls and users day by day (UTC), and what the provider itself reports of the day';
-comment on column analytics.usage_by_day.day is 'UTC; calls and stays belong to the day on which their call began';
+comment on view analytics.usage_by_day is 'Calls and users day by day, and what the provider itself reports of the day';
+comment on column analytics.usage_by_day.day is 'In the time zone of the app; calls and stays belong to the day on which their call began';
 comment on column analytics.usage_by_day.users is 'Different users of the day; sessions counts their stays';
 comment on column analytics.usage_by_day.user_minutes is 'Lengths of all stays together';
-comment on column analytics.usage_by_day.reported is 'Usage insights of the day by metric; null where none were read';
+comment on column analytics.usage_by_day.reported is 'Usage insights by metric, which the provider counts for the day of UTC of the same date; null where none were read';
 
 reset role;

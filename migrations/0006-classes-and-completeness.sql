@@ -87,6 +87,68 @@ comment on column analytics.class_quality.rtt_avg_ms is 'Mean of the round trip 
 comment on column analytics.class_quality.partial is 'Something of its calls is still to be read or was given up, or one goes on';
 comment on column analytics.class_quality.cloud_players is 'Cloud players that were created in the room''s channel while it was this room';
 
+-- === Who heard and saw what ===
+
+-- No document says how the users of a classroom are called in its calls: apps[].userLink does, and linked_by tells of each by
+-- what it was found. A number that several users of the class would have is nobody's.
+create view classroom.user_call as
+  select r.app_id, r.room_uuid, r.incarnation, d.day, u.user_uuid, u.user_name, u.is_student,
+         case when u.is_shared then 'shared' when c.sid is null then 'none' when z.user_link = 'stream' then 'stream' else 'rule' end as linked_by,
+         c.call_id, c.sid, c.uid, c.joined_at, c.left_at,
+         extract(epoch from greatest(coalesce(c.left_at, c.destroyed_at) - c.joined_at, interval '0'))::double precision / 60 as minutes,
+         c.network, c.platform, c.device_type, coalesce(q.samples, 0)::bigint as samples,
+         g.audio_bad_share, g.video_bad_share, q.audio_freeze_avg_ms, q.video_freeze_avg_ms, q.audio_loss_avg_pct, q.video_loss_avg_pct, q.rtt_avg_ms,
+         extract(epoch from c.left_at - c.joined_at)::double precision / 60 * q.talk_samples / q.volume_samples as talk_minutes,
+         case when c.sid is not null then coalesce(k.partial, true) end as partial
+  from classroom.room r
+  join ingest.app z on z.app_id = r.app_id
+  left join ingest.calendar d on d.time_zone = z.time_zone
+    and d.utc_day = (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+  cross join lateral (
+    select p.user_uuid, p.user_name, p.is_student, p.uid,
+           p.uid is not null and min(p.user_uuid) over (partition by p.uid) <> max(p.user_uuid) over (partition by p.uid) as is_shared
+    from (
+      select a.user_uuid, max(a.user_name) as user_name, bool_and(classroom.is_student(a.role)) as is_student, l.uid
+      from classroom.attendance a
+      cross join lateral (select split_part(z.user_link, '{uid}', 1) as head, split_part(z.user_link, '{uid}', 2) as tail) t
+      cross join lateral (
+        select nullif(case when z.user_link = 'stream' then a.stream_uuid
+                           when z.user_link <> 'off' and starts_with(a.user_uuid, t.head) and right(a.user_uuid, length(t.tail)) = t.tail
+                             then substr(a.user_uuid, length(t.head) + 1, length(a.user_uuid) - length(t.head) - length(t.tail)) end, '') as uid
+      ) l
+      where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid is not null and a.action = 'enter'
+      group by a.user_uuid, l.uid
+    ) p
+  ) u
+  left join lateral (
+    select s.*, k.destroyed_at from analytics.class_call k
+    join analytics.call_session s on s.app_id = k.app_id and s.call_id = k.call_id
+    where k.app_id = r.app_id and k.room_uuid = r.room_uuid and k.incarnation = r.incarnation and s.uid = u.uid and not u.is_shared
+  ) c on true
+  left join analytics.session_summary q on q.app_id = r.app_id and q.call_id = c.call_id and q.sid = c.sid
+  left join analytics.call_summary k on k.app_id = r.app_id and k.call_id = c.call_id
+  left join lateral (
+    select sum(m.bad) filter (where m.mid in (20005, 20016))::double precision / sum(m.samples) filter (where m.mid in (20005, 20016)) as audio_bad_share,
+           sum(m.bad) filter (where m.mid in (20011, 20018))::double precision / sum(m.samples) filter (where m.mid in (20011, 20018)) as video_bad_share
+    from analytics.session_digest e cross join lateral unnest(e.mids, e.samples, e.bad_samples) m(mid, samples, bad)
+    where e.app_id = r.app_id and e.call_id = c.call_id and e.sid = c.sid
+  ) g on true;
+comment on view classroom.user_call is
+  'Every user of every class with each stay in its calls: how well they heard and saw, and how long they talked; ask for one class, or for an app and a day';
+comment on column classroom.user_call.day is 'On which the class began, in the time zone of the app';
+comment on column classroom.user_call.user_uuid is 'The classroom''s ID of the user';
+comment on column classroom.user_call.is_student is 'Neither a teacher nor an assistant in any of the stays in the class';
+comment on column classroom.user_call.linked_by is
+  'How the stay was found to be the user''s. stream: its uid is the uuid of the stream of the user in the class; rule: the user ID holds it as apps[].userLink says; shared: several users of the class would have it, so nothing is said; none: no stay in the calls of the class has it, or apps[].userLink is off';
+comment on column classroom.user_call.uid is 'User ID in calls; null where none was found';
+comment on column classroom.user_call.minutes is 'Length of the stay in the call';
+comment on column classroom.user_call.audio_bad_share is
+  'Share of what was measured of sound that somebody would have noticed: freezes of at least 200 ms (mid 20005) and end-to-end losses of at least 10 % (mid 20016); null where nothing was measured';
+comment on column classroom.user_call.video_bad_share is 'The same of the picture: freezes (mid 20011) and end-to-end losses (mid 20018)';
+comment on column classroom.user_call.talk_minutes is 'How long the user talked, as analytics.session_quality tells it; null where it was not measured';
+comment on column classroom.user_call.partial is 'Not all of the call: something is still to be read or was given up, or it goes on; null where no stay was found';
+
 -- === What is complete ===
 
 create view ingest.room_log as
@@ -209,12 +271,11 @@ $$;
 comment on function ingest.is_complete(text, text, timestamptz, timestamptz) is
   'Whether everything of a stream from one moment up to another is stored and can no longer change; of details of calls: of the calls that start there';
 
-create function ingest.whole_days(p_from timestamptz) returns setof timestamptz language sql stable parallel safe as $$
-  select generate_series(
-    date_trunc('day', greatest(p_from, ingest.clock() - interval '90 days') + interval '24 hours' - interval '1 microsecond', 'UTC'),
-    ingest.clock(), interval '24 hours')
+create function ingest.each_once(variadic p_words text[]) returns text language sql immutable parallel safe as $$
+  select coalesce(string_agg(distinct w.word, ', '), '')
+  from unnest(string_to_array(array_to_string(p_words, ', '), ', ')) w(word) where w.word <> ''
 $$;
-comment on function ingest.whole_days is 'Begins of the days (UTC) that do not begin before a moment, to today; at most ninety';
+comment on function ingest.each_once is 'Words from lists with commas between them, in order and each once; nulls are left out, and nothing is the empty text';
 
 -- Of several series, each counts from its own first whole day on, so that one that is added takes nothing from the days
 -- before it; one that comes and goes counts for the time for which it was asked. What is of a room belongs to the day
@@ -224,78 +285,97 @@ comment on function ingest.whole_days is 'Begins of the days (UTC) that do not b
 -- of regions that it is in no more are closed, and have no backlog. Functions and look-ups run for the days that are asked
 -- for.
 create view ingest.complete_day as
-  select d.*, v.expected, v.received
+  select d.app_id, d.day, d.days_ago, d.stream, d.complete, d.gaps, case when d.complete then '' else coalesce(nullif(d.reasons, ''), 'unread') end as reasons,
+         v.expected, v.received
   from (
     with told as not materialized (
-      select t.app_id, t.stream, t.begin, t.complete and (t.stream <> 'app-events' or g.gaps = 0) as complete, g.gaps, g.reasons
+      select t.app_id, t.stream, t.day, t.begins_at, t.ends_at, t.days_ago, t.complete and (t.stream <> 'app-events' or g.gaps = 0) as complete,
+             g.gaps, ingest.each_once(case when t.days_ago = 0 then 'not_over' end, t.reasons, g.reasons) as reasons
       from (
-        select p.app_id, p.stream, d.begin, bool_and(p.covered + p.unasked @> j.judged) as complete
+        select p.app_id, p.stream, d.day, d.begins_at, d.ends_at, d.days_ago, bool_and(isempty(k.lacking)) as complete,
+               ingest.each_once(
+                 case when bool_or(not isempty(k.lacking * p.missing)) then 'not_served' end,
+                 case when bool_or(not isempty((k.lacking - p.missing - p.lost - p.seen) * tstzmultirange(tstzrange(d.begins_at, d.told_until)))) then 'unread' end,
+                 case when bool_or(not isempty((k.lacking - p.missing - p.lost) * p.seen)) then 'not_final' end) as reasons
         from ingest.progress p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
-        cross join lateral ingest.whole_days(
-          case when isempty(p.unasked) then p.backlog_from else date_trunc('day', p.backlog_from, 'UTC') end) d(begin)
+        cross join lateral ingest.whole_days(p.app_id, case when isempty(p.unasked) then p.backlog_from else p.backlog_from - interval '25 hours' end) d
         cross join lateral (
-          select tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}') as judged
+          select tstzmultirange(tstzrange(d.begins_at, d.ends_at)) - coalesce(o.off, '{}') as judged
         ) j
+        cross join lateral (select j.judged - p.covered - p.unasked as lacking) k
         where p.backlog_from is not null and p.stream in (select k.stream from ingest.stream k where k.kind = 'window') and not isempty(j.judged)
           and (p.closed_at is null or p.closed_at >= o.off_since - interval '10 minutes' or not isempty(p.unasked))
-        group by p.app_id, p.stream, d.begin having bool_or(isempty(p.unasked))
+          and d.ends_at > p.backlog_from
+        group by p.app_id, p.stream, d.day, d.begins_at, d.ends_at, d.days_ago having bool_or(isempty(p.unasked))
         union all
-        select p.app_id, p.stream, d.begin,
-               (select bool_and(ingest.is_complete(p.stream, p.app_id, lower(j.part), upper(j.part))) from unnest(
-                 tstzmultirange(tstzrange(d.begin, d.begin + interval '24 hours')) - coalesce(o.off, '{}')) j(part))
+        select p.app_id, p.stream, d.day, d.begins_at, d.ends_at, d.days_ago, w.whole,
+               case when not w.whole then
+                 (select string_agg(n.stream, ', ') from unnest(k.needs) n(stream)
+                  where not (select bool_and(ingest.is_complete(n.stream, p.app_id, lower(j.part), upper(j.part))) from unnest(b.judged) j(part))) end
         from ingest.progress p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
         join ingest.stream k on k.stream = p.stream and k.kind = 'substream'
         cross join lateral (select min(c.backlog_from) as backlog_from from ingest.progress c
                             where c.app_id = p.app_id and c.stream = any (k.needs) and c.stream in (select w.stream from ingest.stream w where w.kind = 'window')) c
-        cross join lateral ingest.whole_days(greatest(p.backlog_from, c.backlog_from)) d(begin)
+        cross join lateral ingest.whole_days(p.app_id, greatest(p.backlog_from, c.backlog_from)) d
+        cross join lateral (select tstzmultirange(tstzrange(d.begins_at, d.ends_at)) - coalesce(o.off, '{}') as judged) b
+        cross join lateral (
+          select bool_and(ingest.is_complete(p.stream, p.app_id, lower(j.part), upper(j.part))) as whole from unnest(b.judged) j(part)
+        ) w
         where p.backlog_from is not null and p.closed_at is null
-          and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
+          and not coalesce(o.off @> tstzrange(d.begins_at, d.ends_at), false)
         union all
-        select p.app_id, p.stream, d.begin,
-               coalesce(p.caught_up_at >= least(d.begin + interval '24 hours', o.off_since - interval '10 minutes'), false)
+        select p.app_id, p.stream, d.day, d.begins_at, d.ends_at, d.days_ago, w.whole, case when not w.whole then 'unread' end
         from (
           select f.app_id, f.stream, nullif(min(coalesce(f.caught_up_at, '-infinity')), '-infinity') as caught_up_at
           from ingest.progress f where f.stream = 'app-events' and f.closed_at is null group by f.app_id, f.stream
         ) p
         left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
         cross join lateral (select min(r.first_seen_at) as at from classroom.room r where r.app_id = p.app_id) s
-        cross join lateral ingest.whole_days(s.at) d(begin)
+        cross join lateral ingest.whole_days(p.app_id, s.at) d
+        cross join lateral (
+          select coalesce(p.caught_up_at >= least(d.ends_at, o.off_since - interval '10 minutes'), false) as whole
+        ) w
         where s.at is not null
-          and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
+          and not coalesce(o.off @> tstzrange(d.begins_at, d.ends_at), false)
       ) t
       cross join lateral (
-        select count(*)::int as gaps, string_agg(distinct g.reason, ', ') as reasons from ingest.gap g
-        where g.app_id = t.app_id and g.stream = t.stream and g.state in ('open', 'lost')
-          and g.range_from < t.begin + interval '24 hours' and g.range_to > t.begin
+        select (count(*) filter (where g.state <> 'absent'))::int as gaps, string_agg(distinct g.reason, ', ') as reasons from ingest.gap g
+        where g.app_id = t.app_id and g.stream = t.stream and (g.state in ('open', 'lost') or g.state = 'absent' and g.reason = 'not_served')
+          and g.range_from < t.ends_at and g.range_to > t.begins_at
       ) g
     )
-    select t.app_id, (t.begin at time zone 'UTC')::date as day, t.stream, t.complete, t.gaps, t.reasons
+    select t.app_id, t.stream, t.day, t.begins_at, t.ends_at, t.days_ago, t.complete, t.gaps, t.reasons
     from told t
     union all
-    select a.app_id, (d.begin at time zone 'UTC')::date, s.stream, coalesce(t.complete, true) and r.whole and g.gaps = 0, g.gaps,
-           nullif(concat_ws(', ', g.reasons, r.reasons), '')
+    select a.app_id, s.stream, d.day, d.begins_at, d.ends_at, d.days_ago, coalesce(t.complete, true) and r.whole and g.gaps = 0, g.gaps,
+           ingest.each_once(case when not t.complete then 'app-events' end, case when not t.complete and d.days_ago = 0 then 'not_over' end, g.reasons, r.reasons)
     from (select r.app_id, min(r.first_seen_at) as at from classroom.room r group by r.app_id) a
     cross join ingest.stream s
-    cross join lateral ingest.whole_days(a.at) d(begin)
-    left join told t on t.app_id = a.app_id and t.stream = 'app-events' and t.begin = d.begin
+    cross join lateral ingest.whole_days(a.app_id, a.at) d
+    left join told t on t.app_id = a.app_id and t.stream = 'app-events' and t.day = d.day
     left join ingest.stream_off_time o on o.app_id = a.app_id and o.stream = s.stream
     cross join lateral (
-      select coalesce(bool_and(
-               (r.started_at is null or r.ended_at is not null and coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false))
-               and (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false))
-               and u.reason is null
-             ), true) as whole, string_agg(distinct u.reason, ', ') as reasons
+      select coalesce(bool_and(v.reason is null and u.reason is null), true) as whole,
+             nullif(ingest.each_once(string_agg(distinct v.reason, ', '), string_agg(distinct u.reason, ', ')), '') as reasons
       from classroom.room r
       left join ingest.progress p on p.app_id = r.app_id and p.stream = s.stream and p.series = r.room_uuid
       left join classroom.room_event e on e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
         and e.sequence = r.state_sequence
       cross join lateral (
+        select case when r.started_at is not null and r.ended_at is null then 'end_not_seen'
+                    when r.started_at is not null and not coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false) then 'unconfirmed'
+                    when not (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false)) then 'unread' end as reason
+      ) v
+      cross join lateral (
         select case when ingest.unreadable_items(r.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
                     when 'classroom.recording' = any (s.writes) then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
       ) u
-      where r.app_id = a.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (d.begin at time zone 'UTC')::date
+      where r.app_id = a.app_id
+        and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+          between (d.begins_at at time zone 'UTC')::date and (d.ends_at at time zone 'UTC')::date
+        and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
         and not coalesce(o.off @> coalesce(r.started_at, r.valid_from), false)
     ) r
     cross join lateral (
@@ -303,34 +383,36 @@ create view ingest.complete_day as
       from classroom.room r
       join ingest.gap g on g.app_id = r.app_id and g.stream = s.stream and g.series = r.room_uuid
         and coalesce(g.incarnation, r.incarnation) = r.incarnation and g.state in ('open', 'lost')
-      where r.app_id = a.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = (d.begin at time zone 'UTC')::date
+      where r.app_id = a.app_id
+        and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+          between (d.begins_at at time zone 'UTC')::date and (d.ends_at at time zone 'UTC')::date
+        and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
     ) g
     where s.scope = 'room' and exists (select from ingest.progress p where p.app_id = a.app_id and p.stream = s.stream)
-      and not coalesce(o.off @> tstzrange(d.begin, d.begin + interval '24 hours'), false)
+      and not coalesce(o.off @> tstzrange(d.begins_at, d.ends_at), false)
   ) d
+  -- A step is counted in the day in which it begins: those of a day may reach into the next.
   left join lateral (
-    select sum(86400 / p.step)::bigint as expected,
-           sum((select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0)
-                from unnest(p.covered * tstzmultirange(t.range)) r) / p.step)::bigint as received
+    select sum(ceil(extract(epoch from d.ends_at) / p.step) - ceil(extract(epoch from d.begins_at) / p.step))::bigint as expected,
+           sum((select coalesce(sum(ceil(extract(epoch from upper(r)) / p.step) - ceil(extract(epoch from lower(r)) / p.step)), 0)
+                from unnest(p.covered * tstzmultirange(tstzrange(d.begins_at, d.ends_at))) r))::bigint as received
     from ingest.progress p
-    cross join lateral (
-      select tstzrange(d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC') as range
-    ) t
     where p.app_id = d.app_id and p.stream = d.stream and p.step is not null and p.closed_at is null and isempty(p.unasked)
-      and p.backlog_from <= lower(t.range)
+      and p.backlog_from <= d.begins_at
   ) v on true;
 comment on view ingest.complete_day is
-  'Whether each day (UTC) of each stream is stored whole and can no longer change, from its first whole day to today, at most ninety; not of cloud players, whose list is always that of now';
+  'Whether each day of each stream, in the time zone of the app, is stored whole and can no longer change, from its first whole day to today, at most ninety; not of cloud players, whose list is always that of now';
+comment on column ingest.complete_day.days_ago is '0 is today, 1 yesterday, as the app''s time zone has it';
 comment on column ingest.complete_day.stream is
   'What is of a room (room-events, popup-quiz, poll, recordings, resources) belongs to the day on which its class began; a day during which a stream was off all the time is not told of';
 comment on column ingest.complete_day.complete is
   'What may still change is not complete: calls for an hour, insights for about two days, classes until they were read after their end. A stream that was off is not judged of that time. Nothing of rooms is complete on a day of which app-events, where they are on, are not: a class may be missing altogether';
 comment on column ingest.complete_day.gaps is
-  'Rows of the gap ledger that touch the day or its classes, open or lost; 0 and not complete: it is still being read, or not final yet, or fewer values were served than expected, or it is of rooms and app-events have gaps or the end of a class was not seen';
+  'Rows of the gap ledger that touch the day or its classes, open or lost';
 comment on column ingest.complete_day.reasons is
-  'Their reasons, which ingest.loss explains, and of rooms what ingest.room_complete tells of theirs';
+  'Why the day is not complete, in words with commas between them; empty where it is, and never null. not_over: today; unread: something of it was not read to its end yet; not_final: it was read and may still change; not_served: values that are promised were not served; the name of a stream that it hangs on and that is not complete itself; those of its gaps, which ingest.loss explains; of rooms end_not_seen of a class, unconfirmed by the log that it ended, and what else ingest.room_complete tells of theirs';
 comment on column ingest.complete_day.expected is
-  'Values that the provider promises for the day, one for each step of each series; null where it promises no number, as for calls and for single users. Channels that are asked for only while something goes on in them are not counted';
+  'Values that the provider promises for the day, one for each step of each series that begins in it; null where it promises no number, as for calls and for single users. Channels that are asked for only while something goes on in them are not counted';
 comment on column ingest.complete_day.received is
   'Those of them that are stored and can no longer change; fewer than expected on a complete day there are never: what was not served is absent in ingest.gap and makes no day complete';
 

@@ -31,12 +31,14 @@ export function appSettings(
   app: AppConfig,
   following: Following = createFollowing(),
 ): AppSettings {
-  const { id, region, regions, rooms } = app
+  const { id, region, regions, timeZone, userLink, rooms } = app
   const on = streamsOn(config, app)
   const several = regions.length > 1
   return {
     id,
     region,
+    timeZone,
+    userLink,
     regions: several ? regions.map(name => ({ name, limits: classroomLimits(app, name) })) : [],
     rooms,
     streams: byName(on.filter(isCursor), stream => cursorSettings(config, app, stream)),

@@ -44,7 +44,10 @@ export interface ProviderConfig {
 }
 
 export interface AppConfig
-  extends Pick<Settings['apps'][number], 'id' | 'plan' | 'rooms' | 'expect' | 'acceptLoss'> {
+  extends Pick<
+    Settings['apps'][number],
+    'id' | 'timeZone' | 'userLink' | 'plan' | 'rooms' | 'expect' | 'acceptLoss'
+  > {
   /** The first of its regions, where there are several. */
   readonly region: Region
   readonly regions: readonly Region[]

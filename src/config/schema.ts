@@ -8,7 +8,7 @@ import { type Streams, streams as shipped } from '../streams/index.ts'
 import { limitLayer } from './limits.ts'
 import { database, http, log, metrics, notifications, retention, schedule, store } from './sections.ts'
 import { provider } from './services.ts'
-import { givenOnce, secretCommand, secretOrFile } from './values.ts'
+import { givenOnce, secretCommand, secretOrFile, timeZone } from './values.ts'
 
 const rest = section(
   {
@@ -57,6 +57,19 @@ function appOf(streams: Streams) {
       region: oneOrMoreOf(regions).describe(
         'Where the project lives: mainland China, Asia Pacific, Europe, North America. Of several, its classrooms are drained in each, with the limits of classrooms in each; players are made, and operations by hand done, in the first unless they name another.',
       ),
+      timeZone: timeZone()
+        .prefault('UTC')
+        .describe(
+          'Time zone of its days: what views say of a day or a week, and whether a day is complete, is of the days there. All times stay UTC.',
+        ),
+      userLink: text(
+        'stream, off, or a user ID with {uid} in it, as in student-{uid}',
+        /^(?:stream|off|[^{}\p{Cc}]{0,58}\{uid\}[^{}\p{Cc}]{0,58})$/u,
+      )
+        .prefault('stream')
+        .describe(
+          'How views find a user of a classroom in its calls, which know numbers: "stream" where the uuid of the stream is that number, or the user ID with {uid} in its place; "off" where neither is so.',
+        ),
       plan: oneOf(plans).describe('Pricing plan of the project, from which its limits follow.'),
       rest: rest.optional().describe('Credentials of the REST APIs of call analytics and cloud players.'),
       classroom: classroom.optional().describe('Credentials of the classroom service.'),

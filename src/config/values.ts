@@ -60,6 +60,19 @@ export function listen() {
   )
 }
 
+/** A time zone by its name in the IANA database, which changes its clocks where people do. */
+export function timeZone() {
+  const allowed = 'a time zone by its name in the IANA database, such as Europe/Berlin'
+  return leaf({ allowed, json: { type: 'string' } }, written => {
+    try {
+      // An offset such as +05:45 would be taken as well.
+      return /^[A-Z]/i.test(written) && Intl.DateTimeFormat('en', { timeZone: written }) ? written : unfit
+    } catch {
+      return unfit
+    }
+  })
+}
+
 /** A secret, one line. */
 export function secret(what: string) {
   return leaf(

@@ -29,7 +29,7 @@ class MigrationFailed extends Error {
 /**
  * Applies what is missing, all in one transaction under an advisory lock, so that a killed migration leaves
  * nothing half done and two at once run one after the other. Answers the names applied. Throws MigrationFailed
- * with the file and the database's reason.
+ * with the file and the database's reason. The days of time zones are written as the database knows their rules by now.
  */
 export async function migrateUp(options: MigrateOptions): Promise<readonly string[]> {
   const db = open(options.url)
@@ -38,6 +38,9 @@ export async function migrateUp(options: MigrateOptions): Promise<readonly strin
     if (!error) {
       await registerStreams(db, options.streams ?? Object.values(streams))
       await describeTables(db)
+      await sql`select ingest.keep_calendar(z.time_zone) from (select distinct time_zone from ingest.calendar) z`.execute(
+        db,
+      )
       return (results ?? []).map(result => result.migrationName)
     }
     const failed = results?.find(result => result.status === 'Error')?.migrationName

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Fence, OpenSeries, Progress, RoomLife, StreamSwitches, WantedRoom } from '../engine/ports.ts'
+import type { AppFacts, Fence, OpenSeries, Progress, RoomLife, WantedRoom } from '../engine/ports.ts'
 import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
@@ -54,8 +54,13 @@ const follow = statement(
 )
 
 const note = statement(
-  'note_streams',
-  `with on_again as (
+  'note_app',
+  `with app as (
+     insert into ingest.app as a (app_id, time_zone, user_link) select :app, :zone, :link where ${owned}
+     on conflict (app_id) do update
+       set time_zone = excluded.time_zone, user_link = excluded.user_link, updated_at = excluded.updated_at
+       where (a.time_zone, a.user_link) <> (excluded.time_zone, excluded.user_link)
+   ), on_again as (
      update ingest.stream_off o set on_at = ingest.clock()
      where o.app_id = :app and o.stream = any (:on::text[]) and o.on_at is null and ${owned}
    )
@@ -190,13 +195,13 @@ export async function listWantedRooms(pool: pg.Pool): Promise<readonly WantedRoo
   return rows.map(({ app, series, region }) => ({ app, room: decodeText(series), region }))
 }
 
-export async function noteStreams(
+export async function noteApp(
   pool: pg.Pool,
   fence: Fence,
   app: string,
-  streams: StreamSwitches,
+  { timeZone, userLink, on, off }: AppFacts,
 ): Promise<void> {
-  await query(pool, bind(note, { ...fence, app, ...streams }))
+  await query(pool, bind(note, { ...fence, app, on, off, zone: timeZone, link: userLink }))
 }
 
 export async function closeSeries(

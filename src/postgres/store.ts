@@ -15,7 +15,7 @@ import {
   followSeries,
   listOpenSeries,
   listWantedRooms,
-  noteStreams,
+  noteApp,
   readProgress,
   vouchFor,
 } from './progress.ts'
@@ -51,7 +51,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
     wantedRooms: () => listWantedRooms(pool),
-    noteStreams: (fence, app, streams) => noteStreams(pool, fence, app, streams),
+    noteApp: (fence, app, facts) => noteApp(pool, fence, app, facts),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, roomStreams, rooms),
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),

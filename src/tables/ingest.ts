@@ -45,6 +45,17 @@ const progress = ownTable(
   },
 )
 
+const app = ownTable('ingest.app', 'Every app of which anything is known, and where it is at home', {
+  app_id: required.text('App ID of the project'),
+  time_zone: required.text(
+    'Time zone of its days, by its name in the IANA database; apps[].timeZone in the configuration',
+  ),
+  user_link: required.text(
+    "How a user of a classroom is found in its calls; apps[].userLink in the configuration: stream, off, or the user's ID with {uid} in it",
+  ),
+  updated_at: required.timestamp('When it changed last'),
+})
+
 const gap = ownTable(
   'ingest.gap',
   'What could not be had, or not yet: which range, why, and until when it can still be had',
@@ -219,4 +230,15 @@ const budget = ownTable(
   },
 )
 
-export const ownTables = [progress, gap, deadLetter, divergence, tally, ownership, replica, debit, budget]
+export const ownTables = [
+  app,
+  progress,
+  gap,
+  deadLetter,
+  divergence,
+  tally,
+  ownership,
+  replica,
+  debit,
+  budget,
+]

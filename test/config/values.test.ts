@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { isLoopback } from '../../src/config/rules.ts'
 import { nearest } from '../../src/config/suggest.ts'
 import { substitute } from '../../src/config/syntax.ts'
-import { baseUrl, listen } from '../../src/config/values.ts'
+import { baseUrl, listen, timeZone } from '../../src/config/values.ts'
 import { cron } from '../../src/settings/cron.ts'
 import { formatDuration, parseDuration } from '../../src/settings/duration.ts'
 
@@ -162,5 +162,15 @@ describe('a value', () => {
     ['10.0.0.1', false],
   ])('%s being this machine itself is %s', (host, expected) => {
     expect(isLoopback(host)).toBe(expected)
+  })
+})
+
+describe('a time zone', () => {
+  it.each(['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/Argentina/Buenos_Aires'])('may be %s', text => {
+    expect(timeZone().safeParse(text).data).toBe(text)
+  })
+
+  it.each(['', '+05:45', 'Berlin', 'Europe/Berlin ', 'Mars/Olympus', '5'])('may not be "%s"', text => {
+    expect(timeZone().safeParse(text).success).toBe(false)
   })
 })

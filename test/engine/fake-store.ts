@@ -75,8 +75,8 @@ export class FakeStore extends FakeRangeStore implements Store {
     })
   }
 
-  async noteStreams(): Promise<void> {
-    this.#called('noteStreams')
+  async noteApp(): Promise<void> {
+    this.#called('noteApp')
   }
 
   async discoverRooms(_fence: unknown, _app: string, rooms: readonly string[]): Promise<void> {

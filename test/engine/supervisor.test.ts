@@ -84,7 +84,7 @@ describe('ownership', () => {
     ownership.fences = allShards(2)
     await clock.advance(20 * second)
     expect(store.commits.at(-1)?.fence.epoch).toBe(2)
-    expect(store.calls.filter(call => call === 'noteStreams')).toHaveLength(2)
+    expect(store.calls.filter(call => call === 'noteApp')).toHaveLength(2)
     await stop()
   })
 

@@ -55,13 +55,13 @@ describe('a stream whose progress is time is complete', () => {
     })
     const days = () =>
       db.rows(
-        `select complete, expected::int, received::int, gaps from ingest.complete_day
+        `select complete, expected::int, received::int, gaps, reasons from ingest.complete_day
          where stream = 'realtime-usage' and day < $1::date order by day`,
         [iso(begin + 2 * day)],
       )
     const expected = [
-      { complete: true, expected: 4_320, received: 4_320, gaps: 0 },
-      { complete: false, expected: 4_320, received: 3_960, gaps: 0 },
+      { complete: true, expected: 4_320, received: 4_320, gaps: 0, reasons: '' },
+      { complete: false, expected: 4_320, received: 3_960, gaps: 0, reasons: 'not_over, not_served' },
     ]
     expect(await days()).toEqual(expected)
     await db.store.expireWindows(me, app, 'realtime-usage', 'a', at(begin + 2 * day))

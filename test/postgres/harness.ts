@@ -25,7 +25,7 @@ export const settings: StoreSettings = {
 /** Puts a clock into a database that stands still at `start` until it is moved, and gives shard 0 to us. */
 export const standStill = `
   create table ingest.test_clock (at timestamptz not null);
-  grant select on ingest.test_clock to penstock_runtime, penstock_migrate;
+  grant select on ingest.test_clock to public;
   insert into ingest.test_clock values ('${start}');
   create or replace function ingest.clock() returns timestamptz language sql volatile
     as 'select at from ingest.test_clock';

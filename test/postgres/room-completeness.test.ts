@@ -77,7 +77,7 @@ async function held(name: string, day: number, unread: readonly string[] = []): 
 /** What the days tell: with a question mark where they are not complete, with the reasons behind them. */
 async function days(stream: string): Promise<unknown> {
   const rows = await db.rows(
-    `select (day - $2::date) || case when complete then '' else '?' end || coalesce(' ' || reasons, '') as told
+    `select (day - $2::date) || case when complete then '' else '?' end || coalesce(' ' || nullif(reasons, ''), '') as told
      from ingest.complete_day where app_id = $3 and stream = $1 order by day`,
     [stream, start, app],
   )
@@ -122,8 +122,11 @@ describe('the recordings of a class', () => {
     await db.setTime(noon(1))
     await record(status, status === 1 ? null : start, url)
     expect(await told()).toEqual([{ complete: reason === null, reason }])
-    expect(await days('recordings')).toEqual([reason === null ? '0' : `0? ${reason}`, '1?'])
-    expect(await days('poll')).toEqual(['0', '1?'])
+    expect(await days('recordings')).toEqual([
+      reason === null ? '0' : `0? ${reason}`,
+      '1? app-events, not_over',
+    ])
+    expect(await days('poll')).toEqual(['0', '1? app-events, not_over'])
   })
 
   it('are whole once a file is there, and not while the list was not read since the end', async () => {
@@ -165,8 +168,8 @@ describe('an item that could not be read', () => {
       await deadLetter('poll', reason, minute(5))
       expect(await told('poll')).toEqual(unreadable)
       expect(await told('popup-quiz')).toEqual(whole)
-      expect(await days('poll')).toEqual(['0? unreadable', '1?'])
-      expect(await days('popup-quiz')).toEqual(['0', '1?'])
+      expect(await days('poll')).toEqual(['0? unreadable', '1? app-events, not_over'])
+      expect(await days('popup-quiz')).toEqual(['0', '1? app-events, not_over'])
     },
   )
 
@@ -193,17 +196,23 @@ describe('a stream that was on and is switched off', () => {
     await held('after', 1, ['recordings'])
     await feedReadUntil(noon(3))
     await db.setTime(new Date(Date.parse(start) - 7 * hour).toISOString())
-    await db.store.noteStreams(me, app, { on: [...others, 'app-events'], off: ['recordings', 'calls'] })
+    await db.store.noteApp(me, app, {
+      timeZone: 'UTC',
+      userLink: 'stream',
+      on: [...others, 'app-events'],
+      off: ['recordings', 'calls'],
+    })
     await db.setTime(noon(3))
-    expect(await days('recordings')).toEqual(['0?'])
-    for (const stream of others) expect(await days(stream)).toEqual(['0', '1', '2', '3?'])
+    expect(await days('recordings')).toEqual(['0? unread'])
+    for (const stream of others)
+      expect(await days(stream)).toEqual(['0', '1', '2', '3? app-events, not_over'])
     const rooms = `select room_uuid, reason from ingest.room_complete where stream = 'recordings'`
     expect(await db.rows(rooms)).toEqual([{ room_uuid: 'before', reason: 'unread' }])
-    await db.store.noteStreams(me, app, { on: everything, off: [] })
+    await db.store.noteApp(me, app, { timeZone: 'UTC', userLink: 'stream', on: everything, off: [] })
     await held('again', 4, ['recordings'])
     await feedReadUntil(noon(5))
     await db.setTime(noon(5))
-    expect(await days('recordings')).toEqual(['0?', '3', '4?', '5?'])
+    expect(await days('recordings')).toEqual(['0? unread', '3', '4? unread', '5? app-events, not_over'])
   })
 
   it('does not spoil rooms that are found without the feed, where that is off', async () => {
@@ -212,16 +221,24 @@ describe('a stream that was on and is switched off', () => {
     await held('third', 2, ['poll'])
     await feedReadUntil(noon(0))
     await db.setTime(noon(3))
-    expect(await days('room-events')).toEqual(['0?', '1?', '2?', '3?'])
+    expect(await days('room-events')).toEqual([
+      ...[0, 1, 2].map(day => `${day}? app-events`),
+      '3? app-events, not_over',
+    ])
     await db.setTime(noon(0))
-    await db.store.noteStreams(me, app, { on: roomStreams, off: ['app-events'] })
+    await db.store.noteApp(me, app, {
+      timeZone: 'UTC',
+      userLink: 'stream',
+      on: roomStreams,
+      off: ['app-events'],
+    })
     await db.setTime(noon(3))
     expect(await days('app-events')).toEqual(['0'])
     expect(await days('room-events')).toEqual(['0', '1', '2', '3'])
-    expect(await days('poll')).toEqual(['0', '1', '2?', '3'])
+    expect(await days('poll')).toEqual(['0', '1', '2? unread', '3'])
     await db.rows(`update ingest.progress set caught_up_at = $1 where stream = 'app-events'`, [start])
-    expect(await days('app-events')).toEqual(['0?'])
-    expect(await days('room-events')).toEqual(['0?', '1', '2', '3'])
+    expect(await days('app-events')).toEqual(['0? unread'])
+    expect(await days('room-events')).toEqual(['0? app-events', '1', '2', '3'])
   })
 
   it('of the feeds of several regions is judged by the last of them, without those that are no more', async () => {
@@ -235,10 +252,10 @@ describe('a stream that was on and is switched off', () => {
       ])
     await read('ap', noon(2))
     await db.setTime(noon(2))
-    expect(await days('app-events')).toEqual(['0?', '1?', '2?'])
+    expect(await days('app-events')).toEqual(['0? unread', '1? unread', '2? not_over, unread'])
     await read('eu', noon(1))
-    expect(await days('app-events')).toEqual(['0', '1?', '2?'])
-    expect(await days('room-events')).toEqual(['0', '1?', '2?'])
+    expect(await days('app-events')).toEqual(['0', '1? unread', '2? not_over, unread'])
+    expect(await days('room-events')).toEqual(['0', '1? app-events', '2? app-events, not_over'])
   })
 
   it('of ranges of time is judged by the days before, though its series were closed with it', async () => {
@@ -250,9 +267,9 @@ describe('a stream that was on and is switched off', () => {
     await db.setTime(noon(3))
     expect(await days('calls')).toEqual([])
     await db.setTime(new Date(Date.parse(noon(1)) + 5_000).toISOString())
-    await db.store.noteStreams(me, app, { on: [], off: ['calls'] })
-    await db.store.noteStreams(me, app, { on: [], off: ['calls'] })
+    await db.store.noteApp(me, app, { timeZone: 'UTC', userLink: 'stream', on: [], off: ['calls'] })
+    await db.store.noteApp(me, app, { timeZone: 'UTC', userLink: 'stream', on: [], off: ['calls'] })
     await db.setTime(noon(3))
-    expect(await days('calls')).toEqual(['0', '1?'])
+    expect(await days('calls')).toEqual(['0', '1? unread'])
   })
 })

@@ -39,6 +39,8 @@ export const days: Edge = {
       ('days', 'poll', 'a', null, '{}', '2026-02-27 12:00'),
       ('days', 'poll', 'b', null, '{}', '2026-02-26 10:30'),
       ('days', 'poll', 'c', null, '{}', '2026-02-25 11:30');
+    update ingest.progress set seen = covered + '{[2026-02-27 06:00, 2026-02-27 09:00)}'
+    where app_id = 'days' and stream = 'usage-insight';
     insert into classroom.room (app_id, room_uuid, incarnation, state, state_sequence, first_seen_at, started_at, ended_at,
                                 valid_from, valid_to, last_event_at, forgotten_at)
     select 'days', x.room, x.n, 3, 7, x.began::timestamptz - interval '1 day', x.began::timestamptz, x.ended::timestamptz,
@@ -66,6 +68,36 @@ export const days: Edge = {
     daysOf('room-events', 'is told of the logs of the classes of the day', '23 24? 25? 26 27 28? 01?'),
     daysOf('poll', 'is told of each stream that follows rooms', '23 24? 25 26? 27 28? 01?'),
     daysOf('resources', 'is not told of a stream that is off', ''),
+    {
+      name: 'says why not, in words that are never null',
+      query: `
+        select stream, to_char(day, 'DD'), reasons from ingest.complete_day
+        where app_id = 'days' and not complete order by day, stream`,
+      expected: [
+        ['poll', '24', 'end_not_seen'],
+        ['room-events', '24', 'end_not_seen'],
+        ['room-events', '25', 'unread'],
+        ['poll', '26', 'unread'],
+        ['usage-insight', '27', 'not_final'],
+        ['app-events', '28', 'unread'],
+        ['call-sessions', '28', 'calls'],
+        ['calls', '28', 'unread'],
+        ['poll', '28', 'app-events'],
+        ['room-events', '28', 'app-events'],
+        ['usage-insight', '28', 'unread'],
+        ['app-events', '01', 'not_over, unread'],
+        ['call-sessions', '01', 'calls, not_over'],
+        ['calls', '01', 'not_over, unread'],
+        ['poll', '01', 'app-events, not_over'],
+        ['room-events', '01', 'app-events, not_over'],
+        ['usage-insight', '01', 'not_over, unread'],
+      ],
+    },
+    {
+      name: 'gives no reason where it is',
+      query: `select count(*)::int from ingest.complete_day where app_id = 'days' and complete and reasons <> ''`,
+      expected: [[0]],
+    },
     daysOf(
       'room-events',
       'is not, for a former class of a room whose log has a hole',
@@ -94,11 +126,22 @@ export const days: Edge = {
   mutants: [
     ['details are asked of before calls are', 'GREATEST(p.backlog_from, c.backlog_from)', 'p.backlog_from'],
     ['what is read today is whole', 'p.caught_up_at >=', `p.caught_up_at + '24:00:00'::interval >=`],
-    ['a class that nobody saw ending is whole', 'r_1.ended_at IS NOT NULL', 'true'],
+    [
+      'a class that nobody saw ending is whole',
+      'AND (r_1.ended_at IS NULL)',
+      'AND (r_1.ended_at IS NULL) AND false',
+    ],
     ['what the feed says is confirmed', `(e.source = 'log'::text)`, `(e.source <> ''::text)`],
     ['former classes have no holes', 'r_1.incarnation) = r_1.incarnation', 'r_1.incarnation) = 99'],
     ['what was read before the end is whole', 'p.caught_up_at > COALESCE', 'p.caught_up_at <> COALESCE'],
     ['a class is whole where others were missed', '(COALESCE(t.complete, true) AND r.whole', '(r.whole'],
-    ['streams that are off are told of', 'EXISTS ( SELECT', 'true OR EXISTS ( SELECT'],
+    ['streams that are off are told of', '(EXISTS ( SELECT', '(true OR EXISTS ( SELECT'],
+    ['what may still change was never read', '- p.lost) - p.seen)', '- p.lost) - p.covered)'],
+    [
+      'a reason is null',
+      `COALESCE(NULLIF(d.reasons, ''::text), 'unread'::text)`,
+      `NULLIF(d.reasons, 'unread'::text)`,
+    ],
+    ['it is not said that calls are missing', `string_agg(n.stream, ', '::text)`, 'NULL::text'],
   ].map(([mistake, from, to]) => ({ view: 'ingest.complete_day', mistake: mistake!, from: from!, to: to! })),
 }

@@ -6,7 +6,7 @@ import { SimulatedServer } from '../simulation/server.ts'
 import { ShardQueue } from '../simulation/shards.ts'
 import { createTrace } from '../simulation/trace.ts'
 import type { TestDatabase } from '../support/databases.ts'
-import { apps, end, openWorld, outage, start } from './world.ts'
+import { apps, end, openWorld, outage, start, timeZones } from './world.ts'
 
 const minute = 60_000
 
@@ -128,6 +128,15 @@ const settings = {
   schedule: { housekeeping: '0 * * * *' },
   provider: { classroom: { url: anywhere }, analytics: { url: anywhere }, players: { url: anywhere } },
   apps: apps.map(({ id, uid, token, plan, rest, notifications }) => ({
-    ...{ id, plan, rest, notifications, region: 'eu', classroom: { uid, token }, streams: streams[id] },
+    ...{
+      id,
+      plan,
+      rest,
+      notifications,
+      region: 'eu',
+      timeZone: timeZones[id],
+      classroom: { uid, token },
+      streams: streams[id],
+    },
   })),
 }

@@ -126,8 +126,8 @@ export const mutants: readonly ViewMutant[] = [
     mistake: 'a day has no length',
     ...{
       view: 'ingest.complete_day',
-      from: `tstzrange(d_1.begin, (d_1.begin + '24:00:00'::interval))`,
-      to: 'tstzrange(d_1.begin, d_1.begin)',
+      from: 'tstzrange(d_1.begins_at, d_1.ends_at)',
+      to: 'tstzrange(d_1.begins_at, d_1.begins_at)',
     },
   },
   {
@@ -135,7 +135,7 @@ export const mutants: readonly ViewMutant[] = [
     ...{ view: 'ingest.complete_day', from: '(g.gaps = 0)', to: '(g.gaps >= 0)' },
   },
   {
-    mistake: 'days are those of Kathmandu',
-    ...{ view: 'analytics.usage_by_day', from: `'UTC'::text`, to: `'Asia/Kathmandu'::text` },
+    mistake: 'days are those of UTC wherever the school is',
+    ...{ view: 'analytics.usage_by_day', from: 'd.time_zone = a.time_zone', to: `d.time_zone = 'UTC'` },
   },
 ]

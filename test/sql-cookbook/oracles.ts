@@ -1,6 +1,6 @@
 import { compareClasses, named, type OfClass, type Oracle, rowsOf, trueName, withStart } from './oracle.ts'
 import { channelOracles } from './oracles-channels.ts'
-import { equipmentOn, orphansOf, type Stay, type TrueClass, useOf } from './truth.ts'
+import { dayAt, equipmentOn, orphansOf, type Stay, type TrueClass, useOf } from './truth.ts'
 import { outage } from './world.ts'
 
 const minute = 60_000
@@ -297,7 +297,7 @@ const ofCompleteness: Oracle = {
     const sids = new Set(stored.map(({ app_id, sid }) => `${app_id} ${sid}`))
     const hasAll = (app: string) =>
       [...sandbox.analytics(app).calls()]
-        .filter(({ createdAt }) => new Date(createdAt).toISOString().startsWith('2026-01-06'))
+        .filter(({ createdAt }) => dayAt(app, createdAt) === '2026-01-06')
         .every(({ sessions }) => sessions.every(({ sid }) => sids.has(`${app} ${sid}`)))
     const [{ windows } = { windows: 0 }] = await rowsOf<{ windows: number }>(
       client,
@@ -305,19 +305,19 @@ const ofCompleteness: Oracle = {
          select count(*) as n from analytics.quality_realtime where at >= '2026-01-06Z' and at < '2026-01-07Z'
          group by product, metric, cname) x`,
     )
-    const isRead = outage.to <= Date.UTC(2026, 0, 6) || outage.from >= Date.UTC(2026, 0, 7)
+    const isRead = (app: string) => ![outage.from, outage.to].some(at => dayAt(app, at) === '2026-01-06')
     return {
       told: rows.map(({ app_id, stream, complete }) => [app_id, stream, complete]),
       truth: [
-        ['dayschool', 'app-events', isRead],
+        ['dayschool', 'app-events', isRead('dayschool')],
         ['dayschool', 'call-sessions', hasAll('dayschool')],
         ['dayschool', 'calls', true],
-        ['dayschool', 'poll', isRead],
+        ['dayschool', 'poll', isRead('dayschool')],
         ['dayschool', 'realtime-quality', windows === 86_400 / windowSeconds],
-        ['evening', 'app-events', isRead],
+        ['evening', 'app-events', isRead('evening')],
         ['evening', 'call-sessions', hasAll('evening')],
         ['evening', 'calls', true],
-        ['evening', 'poll', isRead],
+        ['evening', 'poll', isRead('evening')],
       ],
     }
   },

@@ -2,7 +2,7 @@ import type { Equipment } from '../../sandbox/src/analytics/equipment.ts'
 import { isBadCall } from '../../sandbox/src/analytics/quality.ts'
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Room, WidgetEntry } from '../../sandbox/src/world.ts'
-import { apps, end, outage } from './world.ts'
+import { apps, end, outage, timeZones } from './world.ts'
 
 const minute = 60_000
 
@@ -164,13 +164,16 @@ export interface DayOfUse {
   readonly userMinutes: number
 }
 
-/** Of the calls that began on a day of UTC, by app. Times are whole seconds, as they are served. */
+/** The day that people of a school write at a moment, as Node knows their time zone. */
+export function dayAt(app: string, at: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: timeZones[app], dateStyle: 'short' }).format(at)
+}
+
+/** Of the calls that began on a day of the school, by app. Times are whole seconds, as they are served. */
 export function useOf(sandbox: Sandbox, day: string): ReadonlyMap<string, DayOfUse> {
   return new Map(
     apps.map(({ id }) => {
-      const calls = [...sandbox.analytics(id).calls()].filter(({ createdAt }) => {
-        return new Date(createdAt).toISOString().startsWith(day)
-      })
+      const calls = [...sandbox.analytics(id).calls()].filter(({ createdAt }) => dayAt(id, createdAt) === day)
       const sessions = calls.flatMap(call => call.sessions)
       const seconds = sessions.map(({ item }) => item.leave_ts - item.join_ts)
       return [

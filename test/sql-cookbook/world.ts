@@ -31,6 +31,9 @@ export const apps: readonly AppOptions[] = [
   },
 ]
 
+/** Where the schools are: the days of one are those of UTC, those of the other begin at 18:15. */
+export const timeZones: Readonly<Record<string, string>> = { dayschool: 'UTC', evening: 'Asia/Kathmandu' }
+
 const lessonMinutes = 24
 
 export interface World {

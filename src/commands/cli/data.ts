@@ -96,7 +96,7 @@ Asks as a member of penstock_read where the login may, and in read-only transact
 
 Examples:
   penstock sql --demo "select * from classroom.class limit 5"
-  penstock sql --config penstock.yaml "select * from ingest.complete_day where day = current_date - 1"
+  penstock sql --config penstock.yaml "select * from ingest.complete_day where days_ago = 1"
   penstock sql --config penstock.yaml < questions.sql`,
     )
     .action(async (query, options) => (await import('../sql.ts')).sql(query, options))

@@ -123,8 +123,8 @@ export class StoreUnavailable extends Error {
 /** The series that follow a cursor, and what concerns every stream. */
 export interface SeriesStore {
   readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
-  /** Sets down which streams of the app are on; what is complete is not judged by those that are off. */
-  readonly noteStreams: (fence: Fence, app: string, streams: StreamSwitches) => Promise<void>
+  /** Sets down what SQL must know of the app: its days, and the streams that are on; what is complete is not judged by others. */
+  readonly noteApp: (fence: Fence, app: string, facts: AppFacts) => Promise<void>
   /** Rooms of any app that someone wants read again from their beginning. */
   readonly wantedRooms: () => Promise<readonly WantedRoom[]>
   /** Makes the rooms known, for every stream that follows rooms, and has those followed again that were closed. */
@@ -171,7 +171,11 @@ export interface WantedRoom {
   readonly region: string | null
 }
 
-export interface StreamSwitches {
+export interface AppFacts {
+  /** Of its days, by its name in the IANA database. */
+  readonly timeZone: string
+  /** How a user of a classroom is found in its calls: `stream`, `off`, or the user ID with {uid} in it. */
+  readonly userLink: string
   readonly on: readonly StreamName[]
   readonly off: readonly StreamName[]
 }

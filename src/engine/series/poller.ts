@@ -201,7 +201,8 @@ export class Poller {
     const { app, store, names } = this.#context
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [names.filter(isOn), names.filter(name => !isOn(name))]
-    await store.noteStreams(this.#context.fence(), app.id, { on, off })
+    const { timeZone = 'UTC', userLink = 'stream' } = app
+    await store.noteApp(this.#context.fence(), app.id, { timeZone, userLink, on, off })
     for (const { stream } of this.#schedules.values())
       if (stream.kind === 'feed') await this.#changeFeeds(stream.name)
     for (const { stream } of this.#schedules.values()) {
