@@ -38,7 +38,7 @@ export const channels: Edge = {
   cases: [
     {
       name: 'a call is of the class only when it began about when the class was',
-      query: 'select call_id, incarnation from analytics.class_call order by 1',
+      query: `select call_id, incarnation from analytics.class_call where app_id = 'reuse' order by 1`,
       expected: seen,
     },
     {
@@ -48,7 +48,7 @@ export const channels: Edge = {
     },
     {
       name: 'calls and players count for no other class',
-      query: 'select incarnation, calls, cloud_players from analytics.class_quality order by 1',
+      query: `select incarnation, calls, cloud_players from analytics.class_quality where app_id = 'reuse' order by 1`,
       expected: counts,
     },
   ],
