@@ -52,10 +52,9 @@ exception when insufficient_privilege then
 end
 $$;
 
--- The migrator has made this schema and the two tables in it, to note there what it applies.
+-- The migrator has made this schema and the table in it, to note there what it applies.
 alter schema ingest owner to penstock_migrate;
 alter table ingest.migration owner to penstock_migrate;
-alter table ingest.migration_lock owner to penstock_migrate;
 create schema classroom authorization penstock_migrate;
 create schema analytics authorization penstock_migrate;
 create schema players authorization penstock_migrate;
@@ -68,7 +67,6 @@ comment on schema players is 'Cloud players: media streams that are played in ch
 -- revoked beside the object.
 grant usage on schema ingest, classroom, analytics, players to penstock_runtime, penstock_read;
 grant select on ingest.migration to penstock_runtime, penstock_read;
-grant select on ingest.migration_lock to penstock_read;
 alter default privileges for role penstock_migrate in schema ingest, classroom, analytics, players
   grant select, insert, update, delete on tables to penstock_runtime;
 alter default privileges for role penstock_migrate in schema ingest, classroom, analytics, players

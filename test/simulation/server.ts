@@ -116,7 +116,7 @@ export class SimulatedServer implements Server {
     await server.#control.query(waitForLocks)
     await server.#control.query(watchWriters)
     await server.#control.query(markOf(server.#history))
-    await server.#control.query(`update ingest.migration set timestamp = '2026-01-01T00:00:00.000Z'`)
+    await server.#control.query(`update ingest.migration set applied_at = '2026-01-01T00:00:00.000Z'`)
     return server
   }
 
