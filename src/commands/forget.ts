@@ -1,7 +1,9 @@
+import type { AppConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { Forgetting, type Found, type Person } from '../postgres/forget.ts'
 import type { Identity } from '../postgres/mask.ts'
 import { streams } from '../streams/index.ts'
+import { isOfUsers, type Stream } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
@@ -28,26 +30,27 @@ export async function forget(options: ForgetOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const app = config.apps.find(({ id }) => id === person.app)
   if (!app) throw new CommandError(`the configuration has no app ${person.app}`, exitUsage)
-  const asked = app.streams['realtime-quality'] ?? 'off'
-  if (
-    person.kind === 'uid' &&
-    asked !== 'off' &&
-    'uids' in asked &&
-    (asked.uids as string[]).includes(person.id)
-  )
+  const asking =
+    person.kind === 'uid' && Object.values(streams).find(stream => asksOf(app, stream, person.id))
+  if (asking)
     throw new CommandError(
-      'the configuration asks for this user: take the ID out of realtime-quality.uids first',
+      `the configuration asks for this user: take the ID out of ${asking.name}.uids first`,
     )
-  const inClass = Object.values(streams).filter(({ operation }) => operation.family === 'classroom')
   const use = { isPrepared: true, statementTimeout: patience, lockTimeout: lockPatience }
   await withDatabase(config, use, async pool => {
-    const forgetting = new Forgetting(pool, config.store, new Set(inClass.map(({ name }) => name)))
+    const forgetting = new Forgetting(pool, config.store, Object.values(streams))
     const { isForgotten, found } = await forgetting.look(person)
     const rows = options.write ? await forgetting.forget(person) : found
     const done = { written: options.write === true, isForgotten: isForgotten || options.write === true }
     if (options.json) printLines([JSON.stringify({ ok: true, ...done, rows })])
     else printLines(linesOf(person.kind, rows, done))
   })
+}
+
+/** Whether the values of this user are asked for by name. */
+function asksOf({ streams: settings }: AppConfig, stream: Stream, uid: string): boolean {
+  const own = settings[stream.name] ?? 'off'
+  return isOfUsers(stream) && own !== 'off' && (own as unknown as { uids: string[] }).uids.includes(uid)
 }
 
 function personOf({ app, user, uid, room }: ForgetOptions): Person {

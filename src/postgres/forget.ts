@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isOfUsers, type Stream } from '../streams/stream.ts'
 import { type Table, tables } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
@@ -23,7 +24,15 @@ interface Holding {
   readonly columns: Readonly<Record<string, string>>
   /** SQL that tells whether a row is of the room $2; undefined of what is of no room. */
   readonly ofRoom?: string | undefined
-  readonly mask: (row: Values, mask: Mask, everyone: boolean, streams: ReadonlySet<string>) => Values
+  readonly mask: (row: Values, mask: Mask, everyone: boolean, kinds: Kinds) => Values
+}
+
+/** Streams by what they tell of people. */
+interface Kinds {
+  /** Of classrooms. */
+  readonly inClass: ReadonlySet<string>
+  /** Whose series are named after users. */
+  readonly ofUsers: ReadonlySet<string>
 }
 
 type Values = Readonly<Record<string, Json | Buffer>>
@@ -75,21 +84,21 @@ const others: readonly Holding[] = [
   {
     table: 'ingest.progress',
     columns: { stream: 'text', series: 'text' },
-    mask: (row, mask) => withSeries(row, mask),
+    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
   },
   {
     table: 'ingest.gap',
     columns: { stream: 'text', series: 'text' },
-    mask: (row, mask) => withSeries(row, mask),
+    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
   },
   {
     table: 'ingest.dead_letter',
     columns: { stream: 'text', series: 'text', body: 'bytea' },
     ofRoom: 't.series = $2',
-    mask: (row, mask, everyone, inClass) => {
+    mask: (row, mask, everyone, kinds) => {
       const { stream, series, body } = row
-      const masked = mask.letter(body as Buffer, String(series), inClass.has(String(stream)), everyone)
-      return { ...withSeries(row, mask), body: Buffer.from(masked) }
+      const masked = mask.letter(body as Buffer, String(series), kinds.inClass.has(String(stream)), everyone)
+      return { ...withSeries(row, mask, kinds), body: Buffer.from(masked) }
     },
   },
   // The last of all: what two answers contradict each other in is the same once both are masked.
@@ -97,7 +106,7 @@ const others: readonly Holding[] = [
     table: 'ingest.divergence',
     columns: { stream: 'text', series: 'text', kept: 'jsonb', other: 'jsonb' },
     ofRoom: 't.series = $2',
-    mask: ({ stream, kept, other }, mask, everyone, inClass) => {
+    mask: ({ stream, kept, other }, mask, everyone, { inClass }) => {
       const json = (value: Json) => mask.json(value, inClass.has(String(stream)), everyone)
       return { kept: json(kept as Json), other: json(other as Json) }
     },
@@ -105,8 +114,8 @@ const others: readonly Holding[] = [
 ]
 
 /** The questions that are asked of single users name them. */
-function withSeries({ stream, series }: Values, mask: Mask): Values {
-  if (stream !== 'realtime-quality') return {}
+function withSeries({ stream, series }: Values, mask: Mask, { ofUsers }: Kinds): Values {
+  if (!ofUsers.has(String(stream))) return {}
   return { series: String(series).replaceAll(/[^\s,/]+/g, uid => mask.id(uid, 'uid', false)) }
 }
 
@@ -116,13 +125,16 @@ const holdings = [...tables.flatMap(holdingOf), ...others]
 export class Forgetting {
   readonly #pool: pg.Pool
   readonly #keeping: Keeping
-  readonly #inClass: ReadonlySet<string>
+  readonly #kinds: Kinds
 
-  /** `inClass`: streams that tell of classrooms. */
-  constructor(pool: pg.Pool, keeping: Keeping, inClass: ReadonlySet<string>) {
+  constructor(pool: pg.Pool, keeping: Keeping, streams: readonly Stream[]) {
     this.#pool = pool
     this.#keeping = keeping
-    this.#inClass = inClass
+    const namesOf = (some: readonly Stream[]) => new Set<string>(some.map(({ name }) => name))
+    this.#kinds = {
+      inClass: namesOf(streams.filter(({ operation }) => operation.family === 'classroom')),
+      ofUsers: namesOf(streams.filter(isOfUsers)),
+    }
   }
 
   /** Whether someone was forgotten before, and how many rows tell of them now. Changes nothing. */
@@ -224,7 +236,7 @@ export class Forgetting {
         )
         for (const { place, ...row } of rows) {
           const before = decoded(row, columns)
-          const after = masked(before, mask, kind === 'room', this.#inClass)
+          const after = masked(before, mask, kind === 'room', this.#kinds)
           const changes = Object.entries(after).filter(
             ([name, value]) =>
               name in columns && encoded(value, columns[name]!) !== encoded(before[name]!, columns[name]!),

@@ -55,6 +55,7 @@ type Settings = z.output<typeof settings>
 export const realtimeQuality: WindowStream = {
   kind: 'window',
   tellsQuality: true,
+  namesUsers: true,
   name: 'realtime-quality',
   title: 'Call quality in windows of 20 seconds',
   operation,

@@ -139,6 +139,8 @@ export interface WindowStream extends StreamBase {
   readonly kind: 'window'
   /** People are alerted by its newest values: its results tell them as `quality`. */
   readonly tellsQuality?: true
+  /** Its setting `uids` names users to ask for, and series are called after them. */
+  readonly namesUsers?: true
   /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
   readonly pageSize?: number
   /** Finds the items and whether some are left out in a checked answer. */
@@ -197,4 +199,9 @@ export interface Substream extends StreamBase {
 /** Names of the streams that have a series for each room. */
 export function roomStreamsOf(streams: readonly Stream[]): readonly string[] {
   return streams.filter(isOfRooms).map(({ name }) => name)
+}
+
+/** Whether users are asked for by name, and series are called after them. */
+export function isOfUsers(stream: Stream): boolean {
+  return stream.kind === 'window' && stream.namesUsers === true
 }

@@ -12,11 +12,7 @@ import {
   record,
 } from './replay-harness.ts'
 
-const inClass = new Set(
-  Object.values(streams)
-    .filter(({ operation }) => operation.family === 'classroom')
-    .map(({ name }) => String(name)),
-)
+const declared = Object.values(streams)
 const keeping = { chat: 'on', names: 'on' } as const
 
 let harness: ReplayHarness
@@ -25,7 +21,7 @@ let forgetting: Forgetting
 beforeAll(async () => {
   harness = await openReplayHarness()
   db = harness.db
-  forgetting = new Forgetting(db.pool, keeping, inClass)
+  forgetting = new Forgetting(db.pool, keeping, declared)
 })
 afterAll(() => harness.close())
 
@@ -185,7 +181,7 @@ describe('whoever is forgotten', () => {
       items: [record('r9', 1, 20, { onlineUsers: [{ userUuid: 'bob', userName: 'BOB' }] })],
     })
     // Another process forgets; this one has read who was forgotten before.
-    await new Forgetting(db.pool, keeping, inClass).forget({ ...ann, id: 'bob' })
+    await new Forgetting(db.pool, keeping, declared).forget({ ...ann, id: 'bob' })
     expect(await db.store.commit(page)).toMatchObject({ outcome: 'committed' })
     expect(await told('"?\\ybob\\y|BOB')).toEqual([])
   })
