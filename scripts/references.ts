@@ -3,6 +3,7 @@ import { Registry } from 'prom-client'
 import { platforms } from '../embedded-postgres/src/platforms.ts'
 import { configReference, jsonSchemaText } from '../src/config/reference.ts'
 import { commitStatements } from '../src/postgres/commit/commit.ts'
+import { emptyAnswers } from '../src/postgres/commit/empty-answers.ts'
 import { groupStatements } from '../src/postgres/commit/group-statements.ts'
 import type { Statement } from '../src/postgres/statement.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../src/provider/analytics/index.ts'
@@ -132,7 +133,12 @@ function commitTexts(): Readonly<Record<string, string>> {
   }
   const ofStreams = Object.values(streams).map(stream => {
     const { whole, slice } = commitStatements(stream)
-    return file(stream.name, `Commits a page of ${stream.name}.`, [whole, ...(slice ? [slice] : [])])
+    const empty = stream.kind === 'feed' ? [emptyAnswers] : []
+    return file(stream.name, `Commits a page of ${stream.name}.`, [
+      whole,
+      ...(slice ? [slice] : []),
+      ...empty,
+    ])
   })
   const about =
     'Commits pages of many rooms together, one statement after the other in one transaction; what is new is copied.'

@@ -259,3 +259,49 @@ with
          json_build_object('classroom.room', (select count(*) from stored_room where fresh), 'classroom.room_event', (select count(*) from stored_room_event where fresh), 'classroom.room_state_change', (select count(*) from stored_room_state_change where fresh), 'classroom.chat_message', (select count(*) from stored_chat_message where fresh), 'classroom.attendance', (select count(*) from stored_attendance where fresh), 'classroom.recording_state_change', (select count(*) from stored_recording_state_change where fresh), 'classroom.reward', (select count(*) from stored_reward where fresh), 'classroom.resource_change', (select count(*) from stored_resource_change where fresh), 'classroom.stage_change', (select count(*) from stored_stage_change where fresh), 'classroom.hand_wave', (select count(*) from stored_hand_wave where fresh)) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
            (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, (select count(*) from diverged)::int as diverged, true as verified, ingest.not_overtaken((select count(distinct (room_uuid, sequence)) from judged where fresh and true), (select count(*) from stored_room_event where fresh)) as current;
+
+-- commit_empty_answers
+with
+  page as materialized (
+    select p.* from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, version bigint,
+      cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text, debit_group text, debit_n bigint,
+      told_all boolean, time_floor double precision, time_ceiling double precision)
+  ),
+  fence as materialized (
+    select o.shard, o.owner, o.epoch from ingest.ownership o
+    where exists (select from page p where p.shard = o.shard and p.owner = o.owner and p.epoch = o.epoch) for share
+  ),
+  stood as materialized (
+    select p.*, t.at from page p join fence using (shard, owner, epoch)
+    cross join lateral (
+      select t.ctid as at from ingest.progress t
+      where t.app_id = p.app and t.stream = p.stream and t.series = p.series and t.version = p.version
+      offset 0
+    ) t
+  ),
+  moved as (
+    update ingest.progress t
+    set version = t.version + 1, cursor = s.cursor, stream_state = s.stream_state, epoch = s.epoch, updated_at = ingest.clock(),
+        caught_up_at = case when s.told_all then ingest.clock() else t.caught_up_at end, closed_at = null, wanted = '{}'
+    from stood s
+    where t.ctid = s.at and t.version = s.version
+    returning s.place, t.version
+  ),
+  settled as (
+    update ingest.debit t
+    set settled_at = greatest(t.sent_at, d.settled_at), outcome = 'committed', told_all = s.told_all
+    from moved join stood s using (place)
+    cross join lateral (
+      select d.ctid as at, ingest.settle_time(b, ingest.clock(), to_timestamp(s.time_floor / 1000),
+                                              to_timestamp(s.time_ceiling / 1000)) as settled_at
+      from ingest.debit d, ingest.budget b
+      where d.scope = s.debit_scope and d.limit_group = s.debit_group and d.n = s.debit_n
+        and b.scope = s.debit_scope and b.limit_group = s.debit_group
+      offset 0
+    ) d
+    where t.ctid = d.at
+    returning 1
+  )
+  select p.place, m.version::int as version,
+         exists (select from fence f where (f.shard, f.owner, f.epoch) = (p.shard, p.owner, p.epoch)) as owned
+  from page p left join moved m using (place);

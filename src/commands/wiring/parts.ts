@@ -111,7 +111,7 @@ export async function openParts(
     sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
     keeping: config.store,
-    grouping,
+    ...{ grouping, clock },
   })
   const meter = new PrometheusMeter({
     clock,

@@ -122,7 +122,7 @@ export function createStreamSchedule(
 
   return {
     stream,
-    tailMemory: { refusedTails: 0, heard: heardOf },
+    tailMemory: { refusedTails: 0, heard: heardOf, stands: new Map() },
     schedule: (series, within) => schedule(series, clock.monotonic() + within),
     scheduleDebounced: (series, gap) => {
       if (failures.has(series)) return

@@ -64,6 +64,8 @@ export interface TailMemory {
   refusedTails: number
   /** What each feed told of late. */
   readonly heard: (series: string) => Heard
+  /** Where each feed stands after its last page: nobody else moves it, so it is not read again until a sync fails. */
+  readonly stands: Map<string, Progress>
 }
 
 export interface SyncOptions {
@@ -143,6 +145,8 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     // Who refuses the beginning too refuses the room, and not a nextId.
     else if (hasRefusedTail) tailMemory.refusedTails += 1
     hasRefusedTail = false
+    const progress = progressAfter(place, result, result.stored.version)
+    if (context.stream.kind === 'feed') tailMemory.stands.set(context.series, progress)
     found.fresh += sum(result.stored.stored)
     found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
     found.unfinished = result.pageResult.unfinished
@@ -150,7 +154,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     found.isShown = !found.undecided
     found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
     found.hints.push(...result.pageResult.hints)
-    const next = result.page.looping ? undefined : follow(place, result)
+    const next = result.page.looping ? undefined : follow(place, result, progress)
     if (!next) {
       place.asked.clear()
       if (result.page.looping) return { end: reportLoop(context), ...found }
@@ -166,7 +170,9 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
 /** Where a sync begins: where the last one ended, unless the room must be probed or its log read again. */
 async function begin(context: PollContext, { tailMemory, room, asked }: SyncOptions): Promise<Place> {
   const { store, app, stream, series, fence } = context
-  let progress = await store.progress(app.id, stream.name, series)
+  const stands = tailMemory.stands.get(series)
+  tailMemory.stands.delete(series)
+  let progress = stands ?? (await store.progress(app.id, stream.name, series))
   if (!progress) {
     await store.follow(fence, app.id, stream.name, series)
     progress = (await store.progress(app.id, stream.name, series)) ?? nowhere
@@ -203,14 +209,15 @@ function isUnderWay({ asked }: Place): boolean {
   return asked.size > 0
 }
 
+type ReadPage = PollResult<CursorPage, CursorResult> & { readonly outcome: 'read' }
+
+function progressAfter(place: Place, { page, pageResult }: ReadPage, version: number): Progress {
+  return { version, ...standAfter(place, page, pageResult), certain: true }
+}
+
 /** The next page of this sync; undefined when there is none for now. */
-function follow(
-  place: Place,
-  { page, pageResult, stored }: PollResult<CursorPage, CursorResult> & { readonly outcome: 'read' },
-): Place | undefined {
-  if (stored.outcome !== 'committed') return undefined
-  const { cursor, streamState } = standAfter(place, page, pageResult)
-  const progress = { version: stored.version, cursor, streamState, certain: true }
+function follow(place: Place, { page, pageResult }: ReadPage, progress: Progress): Place | undefined {
+  const { cursor } = progress
   if (pageResult.follow === 'stay') {
     // A matched probe goes on at the tail that it vouches for.
     return place.purpose === 'probe' && cursor !== null && !pageResult.isUndecided

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Clock } from '../../clock/clock.ts'
 import type { CommitResult, ItemCommit, PageCommit, WindowCommit } from '../../engine/ports.ts'
 import { roomStreamsOf, type Stream } from '../../streams/stream.ts'
 import { sessionSeries } from '../../tables/analytics.ts'
@@ -10,6 +11,7 @@ import type { Mask } from '../mask.ts'
 import type { Masks } from '../masks.ts'
 import { type BoundStatement, bind, type Statement, statement, type Values } from '../statement.ts'
 import { debitValues, encodeRows, parameterName, rejectedValues } from './ctes.ts'
+import { EmptyAnswers, isEmptyAnswer } from './empty-answers.ts'
 import { feedStatement, logStatement } from './events.ts'
 import { GroupCommits, type Grouping } from './group-commits.ts'
 import { isPlain } from './group-pages.ts'
@@ -30,6 +32,8 @@ export interface CommitSettings {
   readonly sequenceScope: 'room' | 'app'
   /** When pages go together, unless as usual. */
   readonly grouping?: Grouping | undefined
+  /** By which empty answers of many apps wait for each other; without it each goes by itself. */
+  readonly clock?: Clock | undefined
 }
 
 /** The statement that commits a page of a stream, by its kind and by the tables that it writes. */
@@ -77,6 +81,7 @@ export class Commits {
   readonly #roomStreams: readonly string[]
   readonly #prepared = new Map<string, Prepared>()
   readonly #groups: GroupCommits
+  readonly #emptyAnswers: EmptyAnswers | undefined
   readonly #masks: Masks
 
   constructor(pool: pg.Pool, settings: CommitSettings, masks: Masks) {
@@ -84,13 +89,20 @@ export class Commits {
     this.#masks = masks
     this.#settings = settings
     this.#roomStreams = roomStreamsOf(settings.streams)
-    const { region, grouping } = settings
+    const { region, grouping, clock } = settings
     const group = { memory: memoryOf(settings), roomStreams: this.#roomStreams, region }
     this.#groups = new GroupCommits(pool, group, grouping)
+    this.#emptyAnswers = clock && new EmptyAnswers(pool, clock)
   }
 
-  /** What is out of the ordinary goes by itself, everything else with what waits beside it. */
+  /** What is out of the ordinary goes by itself, everything else with what waits beside it; empty answers those of all apps. */
   page(page: PageCommit): Promise<CommitResult> {
+    // In what holds nothing there is nobody to be masked.
+    if (this.#emptyAnswers && isEmptyAnswer(page)) return this.#emptyAnswers.add(page, () => this.#page(page))
+    return this.#page(page)
+  }
+
+  #page(page: PageCommit): Promise<CommitResult> {
     const { writes } = this.#statements(page.stream, 'with a cursor')
     return this.#masks.run(page.app, mask => {
       const masked = mask.page(page, writes)

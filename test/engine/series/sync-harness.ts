@@ -15,7 +15,7 @@ export function makeHarness(stream: CursorStream = roomLog, progress?: Partial<P
   const series = stream.scope === 'app' ? '' : 'algebra'
   if (progress) harness.store.put(stream.name, series, progress)
   const heard = createHeard()
-  const tailMemory = { refusedTails: 0, heard: () => heard }
+  const tailMemory = { refusedTails: 0, heard: () => heard, stands: new Map<string, Progress>() }
   const context = {
     ...harness,
     ...{ app, settings, stream, series, fence },

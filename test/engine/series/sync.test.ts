@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RefusedRows } from '../../../src/engine/ports.ts'
+import { RefusedRows, StoreUnavailable } from '../../../src/engine/ports.ts'
 import { thingsOf } from '../fake-store.ts'
 import { feed, quiz, roomLog } from '../fake-streams.ts'
 import { makeHarness } from './sync-harness.ts'
@@ -189,6 +189,22 @@ describe('where a sync ends', () => {
     expect(asked()).toHaveLength(1)
     expect(await go()).toMatchObject({ end: 'done' })
     expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, true])
+  })
+
+  it('where a feed stands is read once, and again after each sync that failed', async () => {
+    const { go, transport, store } = makeHarness(feed, { version: 4 })
+    const reads = () => store.calls.filter(call => call === 'progress').length
+    transport.answers = () => ({ items: [] })
+    for (let polls = 0; polls < 3; polls++) expect(await go()).toMatchObject({ end: 'done' })
+    expect([reads(), store.commits.map(({ version }) => version)]).toEqual([1, [4, 5, 6]])
+    store.answerNextCommit({ outcome: 'stale' })
+    expect(await go()).toMatchObject({ end: 'busy' })
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(reads()).toBe(2)
+    store.fail('commit', new StoreUnavailable('57P01'))
+    await expect(go()).rejects.toThrow(StoreUnavailable)
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect([reads(), store.commits.at(-1)!.version]).toEqual([3, 8])
   })
 
   it('when the engine stops, the page in hand is the last', async () => {

@@ -1,0 +1,156 @@
+import type { QueryConfig } from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CommitResult, Fence, Grant, Ledger, Store } from '../../src/engine/ports.ts'
+import { createLedger } from '../../src/postgres/ledger.ts'
+import { createStore } from '../../src/postgres/store.ts'
+import { streams } from '../../src/streams/index.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { debit, granted } from './debits.ts'
+import { event, eventRows, feedPage, me, openStore, type TestStore } from './harness.ts'
+
+const group = 'classroom-feed'
+
+let db: TestStore
+let clock: VirtualClock
+let store: Store
+let ledger: Ledger
+/** Names of the statements that were sent. */
+let sent: string[]
+/** While set, the database is sent nothing more and answers nothing more: the process is dead. */
+let isDead: boolean
+let isRefused: boolean
+const underWay = new Set<Promise<unknown>>()
+
+beforeAll(async () => {
+  db = await openStore()
+})
+afterAll(() => db.close())
+beforeEach(() => {
+  sent = []
+  isDead = false
+  isRefused = false
+  clock = new VirtualClock()
+  const query = async (statement: QueryConfig) => {
+    if (isDead) return new Promise(() => {})
+    sent.push(statement.name!)
+    if (isRefused && statement.name === 'commit_empty_answers') throw new Error('cut')
+    const answer = db.pool.query(statement)
+    underWay.add(answer)
+    return answer.finally(() => underWay.delete(answer))
+  }
+  ledger = createLedger({ query } as never)
+  const settings = { streams: Object.values(streams), roomMemory: 3_600_000, sequenceScope: 'room' } as const
+  store = createStore({ query, connect: () => db.pool.connect() } as never, {
+    ...settings,
+    region: () => 'ap',
+    clock,
+  })
+})
+
+let apps = 0
+/** An app whose feed is followed, with a request that was answered. */
+async function asked(
+  fence: Fence = me,
+): Promise<{ readonly app: string; readonly settles: Grant; readonly fence: Fence }> {
+  const app = `app-${++apps}`
+  await db.store.follow(me, app, 'app-events', '')
+  return { app, fence, settles: await granted(db.ledger, debit(group, 9, 1, { app, scope: app })) }
+}
+
+const settle = async (one: Awaited<ReturnType<typeof asked>>, version = 0): Promise<CommitResult> =>
+  store.commit(feedPage(version, one))
+
+const stateOf = async (app: string) => {
+  const [row] = await db.rows(
+    `select p.version::int, p.caught_up_at is not null as caught_up, d.outcome, d.told_all, d.settled_at is not null as settled
+     from ingest.progress p join ingest.debit d using (app_id) where app_id = $1 order by d.n desc limit 1`,
+    [app],
+  )
+  return row
+}
+const stored = { version: 1, caught_up: true, outcome: 'committed', told_all: true, settled: true }
+const untouched = { version: 0, caught_up: false, outcome: null, told_all: null, settled: false }
+
+describe('answers of feeds that told nothing', () => {
+  it('are settled at once after a pause, and then together, at the latest after 200 ms', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => asked()))
+    expect(await settle(all[0]!)).toMatchObject({ outcome: 'committed', version: 1 })
+    let isOver = false
+    const others = Promise.all(all.slice(1).map(each => settle(each))).finally(() => {
+      isOver = true
+    })
+    await clock.advance(199)
+    expect([isOver, sent]).toEqual([false, ['commit_empty_answers']])
+    await clock.advance(1)
+    expect((await others).every(({ outcome }) => outcome === 'committed')).toBe(true)
+    expect(sent).toEqual(['commit_empty_answers', 'commit_empty_answers'])
+    for (const { app } of all) expect(await stateOf(app)).toEqual(stored)
+  })
+
+  it('are held each against its own fence and its own version', async () => {
+    await settle(await asked())
+    const all = await Promise.all([
+      asked(),
+      asked({ ...me, owner: 'other' }),
+      asked({ ...me, epoch: 0 }),
+      asked({ ...me, shard: 9 }),
+      asked(),
+    ])
+    const results = Promise.all(all.map((each, i) => settle(each, i === 4 ? 7 : 0)))
+    await clock.advance(200)
+    expect((await results).map(({ outcome }) => outcome)).toEqual([
+      ...['committed', 'fenced', 'fenced', 'fenced', 'stale'],
+    ])
+    const [first, ...rest] = all
+    expect(await stateOf(first!.app)).toEqual(stored)
+    for (const { app } of rest) expect(await stateOf(app)).toEqual(untouched)
+  })
+
+  it('say that a feed may have more to tell where it may', async () => {
+    const one = await asked()
+    await store.commit(feedPage(0, { ...one, caughtUp: false }))
+    expect(await stateOf(one.app)).toEqual({ ...stored, caught_up: false, told_all: false })
+  })
+
+  it('go each by itself where they cannot go together', async () => {
+    isRefused = true
+    const one = await asked()
+    expect(await settle(one)).toMatchObject({ outcome: 'committed', version: 1 })
+    expect(sent.slice(0, 2)).toEqual(['commit_empty_answers', 'forgotten'])
+    expect(await stateOf(one.app)).toEqual(stored)
+  })
+
+  it('do not hold up one that told something', async () => {
+    const [first, second] = [await asked(), await asked()]
+    await settle(first)
+    const rows = eventRows([event('algebra', 1)])
+    expect(await store.commit(feedPage(0, { ...second, rows }))).toMatchObject({ outcome: 'committed' })
+    expect(sent.at(-1)).toBe('commit_app_events')
+  })
+})
+
+it('a process that is killed leaves no more answers unsettled than were under way or waited for their statement', async () => {
+  const names = Array.from({ length: 1_000 }, (_, n) => `kept-${n}`)
+  await Promise.all(names.map(app => db.store.follow(me, app, 'app-events', '')))
+  const unsettled = new Set<string>()
+  const ask = async (app: string) => {
+    const settles = await granted(ledger, debit(group, 1_000, 1, { app, scope: app }))
+    unsettled.add(app)
+    const { outcome } = await store.commit(feedPage(0, { app, settles }))
+    expect(outcome).toBe('committed')
+    unsettled.delete(app)
+  }
+  for (const app of names) void ask(app)
+  const settlements = () => sent.filter(name => name === 'commit_empty_answers').length
+  for (let time = 0; settlements() < 3 && time < 100_000; time += 20) {
+    await clock.advance(20)
+    await new Promise<void>(resolve => setImmediate(resolve))
+  }
+  isDead = true
+  await Promise.all(underWay)
+  const left = await db.value(
+    `select count(*)::int from ingest.debit where app_id like 'kept-%' and outcome is null`,
+  )
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThanOrEqual(unsettled.size)
+})
