@@ -83,12 +83,15 @@ Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
 function addDaemon(program: Command): void {
   program
     .command('run')
-    .description('the daemon: drains until SIGTERM, SIGINT or SIGHUP')
+    .description('the daemon: drains until SIGTERM or SIGINT, or the end of its terminal')
     .addOption(configOption())
     .addHelpText(
       'after',
       `
 A database with url: embedded is started and migrated by itself; any other must have been migrated.
+Its file is read again when it changes, and at SIGHUP where no terminal controls the daemon. A wrong file changes nothing;
+apps come and change at once, one that is taken away goes at SIGHUP alone, and the log names the keys that need a restart.
+In a terminal SIGHUP says that it was closed, and the daemon drains.
 SIGUSR2 has everything logged (debug), and once more what log.level says.
 Ends with 1, when it has drained, once nobody reads its log any more (standard output).
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts'
+import type { AppConfig, Config } from '../config/config.ts'
 import type { EngineSettings } from '../engine/settings.ts'
 import { defaultParameterNames } from '../provider/analytics/index.ts'
 import type { Deployment } from '../streams/stream.ts'
@@ -33,9 +33,14 @@ export function engineSettings(config: Config): EngineSettings {
   }
 }
 
-/** How the provider of a configuration wants its streams asked. */
-export function deploymentOf({ provider, apps }: Config): Deployment {
-  const streams = new Map(apps.map(app => [app.id, app.streams]))
+/** How the provider of a configuration wants its streams asked; `appsNow`: its apps, where they may change. */
+export function deploymentOf({ provider, apps }: Config, appsNow = () => apps): Deployment {
+  let known = { apps: appsNow(), streams: streamsOf(appsNow()) }
+  const streamsNow = () => {
+    const apps = appsNow()
+    if (apps !== known.apps) known = { apps, streams: streamsOf(apps) }
+    return known.streams
+  }
   return {
     widgetPath: provider.classroom?.widgetPath ?? 'without-region',
     words: provider.analytics ?? defaultParameterNames,
@@ -43,8 +48,12 @@ export function deploymentOf({ provider, apps }: Config): Deployment {
     playerLimits: provider.players?.limits ?? 'joint',
     playersPath: provider.players?.paths.list,
     settingsOf: (app, { name, settings }) => {
-      const said = streams.get(app)?.[name]
+      const said = streamsNow().get(app)?.[name]
       return (said === undefined || said === 'off' ? settings.parse({}) : said) as never
     },
   }
+}
+
+function streamsOf(apps: readonly AppConfig[]): ReadonlyMap<string, AppConfig['streams']> {
+  return new Map(apps.map(app => [app.id, app.streams]))
 }

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { offTexts } from '../config/availability.ts'
+import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
+import type { AppSettings } from '../engine/settings.ts'
 import { Engine } from '../engine/supervisor.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import { createNotificationHandler } from '../http/notifications.ts'
@@ -20,29 +22,38 @@ import { createPage } from '../telemetry/page/page.ts'
 import type { ProcessStatus } from '../telemetry/process-status.ts'
 import { startServer } from '../telemetry/server.ts'
 import { createStatus, type Status, watchVerdict } from '../telemetry/status.ts'
-import { CommandError, type Ending, untilToldToStop } from './cli/exit.ts'
+import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
+import { followFile, type Occasion, type Reloading, sightingOf, takeOver } from './reload.ts'
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
 import { Endpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
 import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 
 /**
- * The daemon, until SIGTERM, SIGINT or SIGHUP. An embedded database is migrated; any other must have been. It also ends
- * when nobody reads its log any more: one that runs mute would hide what goes wrong, and whoever started it starts it
- * anew, with a log.
+ * The daemon, until SIGTERM or SIGINT, or the end of its terminal; without one SIGHUP has the configuration read again. An
+ * embedded database is migrated; any other must have been. It also ends when nobody reads its log any more: one that runs
+ * mute would hide what goes wrong, and whoever started it starts it anew, with a log.
  */
 export async function run({ config: path }: { readonly config: string }): Promise<void> {
   assertSafeEnvironment(process.env)
-  const config = await loadConfig(path, { env: process.env })
-  const stopped = untilToldToStop()
+  const seen = await sightingOf(path)
+  const read = () => loadConfig(path, { env: process.env })
+  const config = await read()
+  let isAsked = false
+  let ask = () => {
+    isAsked = true
+  }
+  const stopped = untilToldToStop(undefined, hasTerminal() ? undefined : () => ask())
   const database = await openDatabase(config, 'refuse')
   try {
     if (database.isEmbedded) await migrateUp({ url: database.url })
     const away = database.isEmbedded ? undefined : await assertMigrated(config, database.url)
     const daemon = await startDaemon({ config, databaseUrl: database.url })
     if (away) daemon.log.warn('waiting for the database', { reason: away })
-    followLevel(daemon.log, config.log.level)
+    followLevel(daemon)
+    ask = daemon.follow({ path, seen, read })
+    if (isAsked) ask()
     for (const warning of [...config.warnings, ...forecastWarnings(config)]) daemon.log.warn(warning)
     await daemon.stop(await stopped)
   } finally {
@@ -51,12 +62,13 @@ export async function run({ config: path }: { readonly config: string }): Promis
 }
 
 /** SIGUSR2 has everything logged, and once more what the configuration says. */
-function followLevel(log: FlushableLog, configured: LogLevel): void {
-  let level = configured
+function followLevel(daemon: Daemon): void {
+  let isAll = false
   process.on('SIGUSR2', () => {
-    level = level === 'debug' && configured !== 'debug' ? configured : 'debug'
-    log.setLevel(level)
-    log.warn('the log level was changed', { to: level })
+    isAll = !isAll
+    const level = isAll ? 'debug' : daemon.configuredLevel
+    daemon.log.setLevel(level)
+    daemon.log.warn('the log level was changed', { to: level })
   })
 }
 
@@ -92,22 +104,41 @@ export class Daemon {
   #stopping: Promise<void> | undefined
 
   constructor(parts: DaemonParts) {
-    const { config, log, meter } = parts
+    const { current, log, meter } = parts
     this.#parts = parts
     this.log = log
     this.#startedAt = new Date(parts.clock.now()).toISOString()
     this.#heartbeat = startHeartbeat(parts.clock)
     this.#status = createStatus({
       ...{ clock: parts.clock, log, own: () => this.#own() },
+      pauseOf: (app, stream) => pauseOf(parts.current.app(app), stream),
       read: () => readStatus(parts.readings),
     })
     this.notifications = notificationsOf(parts)
-    this.#endpoints = new Endpoints(config, log, section => meter.connectionRefused(section))
+    this.#endpoints = new Endpoints(current.config, log, section => meter.connectionRefused(section))
   }
 
   /** Address of the endpoints. */
   get url(): string {
     return this.#url
+  }
+
+  /** What the configuration says now. */
+  get configuredLevel(): LogLevel {
+    return this.#parts.current.config.log.level
+  }
+
+  /** Takes over what the file of the configuration says when it changes. What is answered asks for it at once. */
+  follow(file: Pick<Reloading, 'path' | 'seen' | 'read'>): () => void {
+    const { clock, log, meter } = this.#parts
+    const refused = (why: object) => {
+      log.error('the configuration cannot be taken over: nothing changes', why)
+      meter.configured('refused')
+      meter.configInForce(false)
+    }
+    const signal = this.#watching.signal
+    const takingOver = (next: Config, on: Occasion) => takeOver(this.#parts, next, on)
+    return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
   }
 
   /** All metrics, as /metrics shows them. */
@@ -117,7 +148,8 @@ export class Daemon {
 
   /** Gives everything back where the endpoints cannot be served. */
   async serve(): Promise<void> {
-    const { config, log } = this.#parts
+    const { log } = this.#parts
+    const { config } = this.#parts.current
     const { notifications } = this
     try {
       const noticesUrl =
@@ -145,10 +177,10 @@ export class Daemon {
   }
 
   async #serveHttp(): Promise<string> {
-    const { config, clock, log, meter, pool, readings, streams } = this.#parts
+    const { clock, current, log, meter, pool, readings, streams } = this.#parts
     const status = this.#status
     const page = createPage({ clock, log, status, streams, readTimelines: () => readTimelines(readings) })
-    const access = await accessOf(config.http.accessFile)
+    const access = await accessOf(current.config.http.accessFile)
     const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
     return await this.#endpoints.serve('http', listening =>
       startServer({ ...listening, meter, health, status, page, access }),
@@ -165,11 +197,11 @@ export class Daemon {
 
   /** What this process knows without asking the database. */
   #own() {
-    const { config, engine, meter, owner } = this.#parts
+    const { current, engine, meter, owner } = this.#parts
     const owned = engine.owned()
     const process: ProcessStatus = {
       ...{ owner, startedAt: this.#startedAt, isDraining: this.#isDraining, apps: owned.apps },
-      acceptedLosses: config.apps.flatMap(({ id, acceptLoss }) =>
+      acceptedLosses: current.config.apps.flatMap(({ id, acceptLoss }) =>
         acceptLoss.map(stream => ({ app: id, stream })),
       ),
       ...meter.reading(owned.apps),
@@ -198,6 +230,14 @@ export class Daemon {
   }
 }
 
+/** How long a stream is left alone between its moments, seconds. */
+function pauseOf(app: AppSettings | undefined, stream: string): number | undefined {
+  const { moments, activeEvery } = app?.streams[stream] ?? {}
+  const window = app?.windows[stream]
+  const pause = (moments && activeEvery) ?? (window?.moments && window.every) ?? 0
+  return app && pause / 1_000
+}
+
 /** Who may see page, status and metrics. Throws CommandError where the file does not say. */
 async function accessOf(file: string | undefined): Promise<Access | undefined> {
   if (file === undefined) return undefined
@@ -211,7 +251,7 @@ async function accessOf(file: string | undefined): Promise<Access | undefined> {
 
 /** What answers POST /notifications; undefined where no app has a secret for them. */
 function notificationsOf({
-  config,
+  current,
   signers,
   store,
   pool,
@@ -219,7 +259,7 @@ function notificationsOf({
   meter,
   log,
 }: DaemonParts): Notifications | undefined {
-  const { players } = config.provider
+  const { players } = current.config.provider
   if (!players || signers.length === 0) return undefined
   const take = createNotificationHandler({
     ...{ signers, store, meter, log, notifications: createNotificationStore(pool) },

@@ -29,22 +29,30 @@ const remembered = 4
  */
 export class Secret {
   readonly #read: () => Promise<string>
+  /** Where it comes from; may hold the plain text. */
+  readonly #origin: string
   #reading: Promise<string> | undefined
   #seen: readonly string[]
 
-  private constructor(read: () => Promise<string>, seen: readonly string[]) {
+  private constructor(read: () => Promise<string>, origin: string, seen: readonly string[]) {
     this.#read = read
+    this.#origin = origin
     this.#seen = seen
   }
 
   /** A secret that stands in the configuration or in the environment; refreshing it changes nothing. */
   static of(text: string): Secret {
-    return new Secret(async () => text, [text])
+    return new Secret(async () => text, `text ${text}`, [text])
   }
 
   /** A secret that is read from outside, for the first time when it is first asked for. */
-  static from(read: () => Promise<string>): Secret {
-    return new Secret(read, [])
+  static from(read: () => Promise<string>, origin: string): Secret {
+    return new Secret(read, origin, [])
+  }
+
+  /** Whether both come from the same place, whatever that holds by now. */
+  isSame(other: Secret): boolean {
+    return this.#origin === other.#origin
   }
 
   /** The plain text. Throws SecretError when it cannot be read; the next call tries again. */
@@ -186,13 +194,14 @@ export class SecretCollector {
     const { [`${key}File`]: file, [`${key}Command`]: command, [key]: text = '' } = said
     if (file !== undefined) {
       const [path, full] = [under('File'), resolve(this.folder, String(file))]
-      const secret = Secret.from(() => readSecretFile(pathText(path), full))
+      const secret = Secret.from(() => readSecretFile(pathText(path), full), `file ${full}`)
       this.files.push({ path, secret, file: full })
       return secret
     }
     if (command !== undefined) {
       const words = command as readonly string[]
-      return Secret.from(() => runSecretCommand(pathText(under('Command')), words, this.env))
+      const run = () => runSecretCommand(pathText(under('Command')), words, this.env)
+      return Secret.from(run, `program ${JSON.stringify(words)}`)
     }
     this.inline ||= this.tree.holds(under('')) && this.tree.variablesOf(under('')).length === 0
     return Secret.of(String(text))

@@ -25,6 +25,8 @@ export interface EngineContext extends Ports {
 
 interface Running {
   readonly drained: RunningApp
+  /** Resolves when nothing of it is under way any more. Never rejects. */
+  readonly ended: Promise<void>
   readonly controller: AbortController
   readonly epoch: number
 }
@@ -51,6 +53,10 @@ export class Engine {
   readonly #running = new Map<string, Running>()
   /** Apps that have not ended yet, those that were told to stop included, with their shards. */
   readonly #alive = new Map<Promise<void>, number>()
+  /** Apps that are drained from now on where their shards are owned. */
+  #apps: readonly AppSettings[]
+  /** Apps that finish their pages in hand before they begin anew, or for good. */
+  readonly #ending = new Set<string>()
   /** Shards that are being handed over. */
   readonly #leaving = new Set<number>()
   #shards = 0
@@ -60,6 +66,7 @@ export class Engine {
 
   constructor(context: EngineContext) {
     this.#context = context
+    this.#apps = context.settings.apps
     this.#admission = new Admission(context, context.settings.deadline)
     this.#pacers = createPacers(context)
     this.#wakeup = createWakeup(context.clock)
@@ -78,6 +85,27 @@ export class Engine {
    */
   schedule(app: string, stream: StreamName): void {
     this.#running.get(app)?.drained.schedule(stream)
+  }
+
+  /**
+   * Has these apps drained from the next claim on; others are not touched. Those that are left out, and those that are
+   * `changed`, finish their pages in hand first. Resolves when these have.
+   */
+  async configure(apps: readonly AppSettings[], changed: readonly string[]): Promise<void> {
+    const kept = new Set(apps.map(({ id }) => id))
+    const ending = [...this.#running].filter(([id]) => !kept.has(id) || changed.includes(id))
+    this.#apps = apps
+    for (const [id, running] of ending) {
+      this.#ending.add(id)
+      this.#release(id, running)
+    }
+    this.#wakeup.notify()
+    await Promise.all(ending.map(([, { ended }]) => ended))
+    for (const [id] of ending) {
+      this.#pacers.leave(id)
+      this.#ending.delete(id)
+    }
+    this.#wakeup.notify()
   }
 
   /** Finishes the pages in hand, gives the shards back, and resolves. */
@@ -110,11 +138,12 @@ export class Engine {
     this.#shards = fences.length
     meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))
-    for (const app of settings.apps) {
+    for (const app of this.#apps) {
+      if (this.#ending.has(app.id)) continue
       const fence = byShard.get(shardOf(app.id, settings.shards))
       const held = this.#running.get(app.id)
       if (held?.epoch === fence?.epoch) continue
-      if (held) this.#release(app, held)
+      if (held) this.#release(app.id, held)
       if (fence) this.#start(app, fence)
     }
     this.#handOver(surplus.filter(shard => !this.#leaving.has(shard)))
@@ -153,19 +182,19 @@ export class Engine {
       pacers: this.#pacers,
       clockOffset: () => this.#context.transport.clockOffset('analytics'),
     })
-    this.#running.set(app.id, { drained, controller, epoch: fence.epoch })
-    const ended = drained.done
+    const ended: Promise<void> = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
         if (this.#running.get(app.id)?.drained === drained) this.#running.delete(app.id)
       })
       .finally(() => this.#alive.delete(ended))
     this.#alive.set(ended, fence.shard)
+    this.#running.set(app.id, { drained, controller, ended, epoch: fence.epoch })
   }
 
-  #release(app: AppSettings, { controller }: Running): void {
+  #release(app: string, { controller }: Running): void {
     controller.abort()
-    this.#running.delete(app.id)
+    this.#running.delete(app)
   }
 
   /** Has the rooms read that someone has marked since. */

@@ -13,6 +13,8 @@ export interface Credentials {
   readonly headers: (app: string, family: Family) => Promise<Readonly<Record<string, string>>>
   /** After a 401: reads again what can be read again; true when it changed. */
   readonly refresh: (app: string, family: Family) => Promise<boolean>
+  /** Takes other ones for an app from now on; none where they are left out. */
+  readonly replace: (app: string, by: AppCredentials | undefined) => void
   /** Every secret revealed so far that may still show up somewhere, for the filter of the log. */
   readonly known: () => readonly string[]
 }
@@ -68,6 +70,10 @@ export function createCredentials(options: CredentialOptions): Credentials {
       const { classroom, rest } = apps.get(app) ?? {}
       const sources = Object.values((family === 'classroom' ? classroom : rest) ?? {})
       return (await Promise.all(sources.map(source => source.refresh()))).includes(true)
+    },
+    replace: (app, by) => {
+      if (by) apps.set(app, by)
+      else apps.delete(app)
     },
     known: () => [...known],
   }

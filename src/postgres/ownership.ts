@@ -9,8 +9,8 @@ import { createShardJobs, HEARTBEAT_MS, type ShardJobs, type Turn } from './shar
 export interface OwnershipOptions extends ConnectOptions {
   /** Name of this process: unique each time it starts. */
   readonly owner: string
-  /** Of how many apps of each shard it knows. */
-  readonly knows: readonly number[]
+  /** Of how many apps of each shard it knows now. */
+  readonly knows: () => readonly number[]
   readonly clock: Clock
   /** ms after which a statement is given up: a connection may be only half there. */
   readonly queryTimeout?: number
@@ -47,7 +47,7 @@ const leave = 'delete from ingest.replica where owner = $1'
 export function createOwnership(options: OwnershipOptions): OwnershipSession {
   const { owner, knows } = options
   const session = createSession(options)
-  const jobs = options.jobs ?? createShardJobs(session.ask, knows.length)
+  const jobs = options.jobs ?? createShardJobs(session.ask, knows().length)
   const held = new Map<number, Turn>()
   /** What others should have, until it is given back. */
   const surplus = new Set<number>()
@@ -127,7 +127,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   return {
     claim: () =>
       inOrder(async (): Promise<Claim> => {
-        const { replicas, mine } = await look(knows)
+        const { replicas, mine } = await look(knows())
         await balance(replicas)
         const fenced = await raise(mine)
         return {

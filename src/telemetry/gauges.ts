@@ -28,6 +28,10 @@ class Latest<T> {
     return [...this.#groups.keys()]
   }
 
+  forget(member: string): void {
+    for (const members of this.#groups.values()) members.delete(member)
+  }
+
   clear(): void {
     this.#groups.clear()
   }
@@ -104,6 +108,11 @@ export class FleetGauges {
   /** What cannot be had, as it goes now. */
   lossAhead(app: string, group: string, share: number): void {
     this.#losses.note(group, app, share)
+  }
+
+  /** An app is drained no more. */
+  forget(app: string): void {
+    for (const told of [this.#late, this.#backlog, this.#losses]) told.forget(app)
   }
 
   /** Apps that lag, or are about to lose something. */
@@ -277,6 +286,10 @@ export class QualityGauge {
       const since = this.#askedSince.get(keyOf(question))!
       this.#metrics.callQualityAge.set(labelsOf(question), (now - since) / 1_000)
     }
+  }
+
+  forget(app: string): void {
+    for (const [key, reading] of this.#readings) if (reading.app === app) this.#readings.delete(key)
   }
 
   clear(): void {

@@ -195,12 +195,21 @@ function ofStore({ gauge }: Make) {
   }
 }
 
-function ofProcess({ gauge }: Make) {
+function ofProcess({ counter, gauge }: Make) {
   return {
     verdict: gauge(
       'verdict',
       'How it goes, as the page and penstock status say: 1 for the state that holds (well, starting, behind, losing, stopped), 0 for the others',
       ['state'],
+    ),
+    configReloads: counter(
+      'config_reloads_total',
+      'Times that the file of the configuration was read again: applied, unchanged, refused because it is wrong, waiting for SIGHUP because it takes apps away',
+      ['outcome'],
+    ),
+    configInForce: gauge(
+      'config_in_force',
+      'Whether the daemon runs with what the file of the configuration says: 1, or 0 where that is wrong, waits for SIGHUP or needs a restart',
     ),
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
@@ -228,17 +237,23 @@ export interface AppLabels {
   readonly of: Label
   /** Gives series of their own to apps in trouble, as long as there are places. */
   readonly single: (apps: readonly string[]) => void
+  /** Knows these apps from now on; those that have series keep them. */
+  readonly know: (apps: readonly string[]) => void
 }
 
 /** The first `cap` apps have series of their own; `more` others may come by them later. */
 export function appLabels(apps: readonly string[], cap: number, more: number): AppLabels {
-  const known = new Set(apps)
+  let known: ReadonlySet<string> = new Set(apps)
   const labels = new Map(apps.slice(0, cap).map(app => [app, safeLabel(app)]))
-  const most = labels.size + more
+  const most = () => Math.min(cap, known.size) + more
   return {
     of: app => labels.get(app) ?? otherApps,
     single: apps => {
-      for (const app of apps) if (labels.size < most && known.has(app)) labels.set(app, safeLabel(app))
+      for (const app of apps) if (labels.size < most() && known.has(app)) labels.set(app, safeLabel(app))
+    },
+    know: apps => {
+      known = new Set(apps)
+      for (const app of apps) if (labels.size < cap) labels.set(app, safeLabel(app))
     },
   }
 }

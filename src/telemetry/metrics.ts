@@ -43,6 +43,13 @@ export interface MeterOptions {
   readonly perApp: number
 }
 
+/**
+ * `refused`: it is wrong; `waiting`: it takes apps away, which only a signal may; `applied`: as far as that goes without a
+ * restart.
+ */
+const configOutcomes = ['applied', 'unchanged', 'refused', 'waiting'] as const
+type ConfigOutcome = (typeof configOutcomes)[number]
+
 const listeners = ['http', 'notifications'] as const
 type Listener = (typeof listeners)[number]
 
@@ -160,6 +167,22 @@ export class PrometheusMeter implements Meter {
     this.#outages.clear()
   }
 
+  /** The apps of the configuration from now on; nothing is told any more of how others go. */
+  follow(apps: readonly string[], others: readonly string[]): void {
+    this.#apps.know(apps)
+    for (const app of others) for (const told of [this.#fleet, this.#outages, this.#quality]) told.forget(app)
+  }
+
+  /** How trying to take over a changed configuration ended. */
+  configured(outcome: ConfigOutcome): void {
+    this.#metrics.configReloads.inc({ outcome })
+  }
+
+  /** Whether this process runs with what the file of the configuration says. */
+  configInForce(isInForce: boolean): void {
+    this.#metrics.configInForce.set(isInForce ? 1 : 0)
+  }
+
   backlog({ stream, app }: StreamLabels, state: Parameters<Meter['backlog']>[1]): void {
     this.#fleet.backlog(stream, app, state)
   }
@@ -270,6 +293,8 @@ export class PrometheusMeter implements Meter {
       metrics.divergences.inc({ stream }, 0)
       metrics.ignored.inc({ stream }, 0)
     }
+    for (const outcome of configOutcomes) metrics.configReloads.inc({ outcome }, 0)
+    metrics.configInForce.set(1)
     for (const listener of listeners) metrics.connectionsRefused.inc({ listener }, 0)
     for (const operation of operations) {
       for (const kind of failureKinds) metrics.refusals.inc({ operation, kind }, 0)

@@ -65,6 +65,13 @@ export class Outages {
     )
   }
 
+  forget(app: string): void {
+    for (const courses of [this.#providers, this.#streams]) {
+      for (const key of courses.keys())
+        if ((JSON.parse(key) as readonly string[])[0] === app) courses.delete(key)
+    }
+  }
+
   clear(): void {
     this.#providers.clear()
     this.#streams.clear()

@@ -3,7 +3,7 @@ import type { Log, StoreStatus } from '../engine/ports.ts'
 import { isoTime } from './outages.ts'
 import type { ProcessStatus } from './process-status.ts'
 import { createReading } from './reading.ts'
-import { type Facts, judge, type Verdict, type VerdictState } from './verdict.ts'
+import { type Facts, judge, type PauseOf, type Verdict, type VerdictState } from './verdict.ts'
 
 const maxAge = 2_000
 const timeout = 1_000
@@ -30,6 +30,7 @@ export interface StatusOptions {
   readonly log: Log
   /** What the process knows by itself, now. */
   readonly own: () => Pick<Status, 'version' | 'shards' | 'apps'> & { readonly process: ProcessStatus }
+  readonly pauseOf?: PauseOf
   /** What the database tells. */
   readonly read: () => Promise<StoreStatus>
 }
@@ -38,7 +39,7 @@ export interface StatusOptions {
  * The status for people and programs, however many ask: the verdict, what the database told last, how old that is, and
  * whether it answers now. Tells what the process saw by itself as long as the database has told nothing.
  */
-export function createStatus({ clock, log, own, read }: StatusOptions): () => Promise<Status> {
+export function createStatus({ clock, log, own, pauseOf, read }: StatusOptions): () => Promise<Status> {
   const onFailure = (error: unknown) => log.warn('the status cannot be read', { error })
   const ask = createReading({ clock, read, maxAge, timeout, onFailure })
   let databaseAwaySince: string | null = null
@@ -48,7 +49,7 @@ export function createStatus({ clock, log, own, read }: StatusOptions): () => Pr
     const at = isoTime(clock.now())
     databaseAwaySince = up ? null : (databaseAwaySince ?? at)
     const facts = { ...own(), at, databaseAwaySince, ...value }
-    const { state, sentence } = judge(facts)
+    const { state, sentence } = judge(facts, pauseOf)
     if (reached?.state !== state) reached = { state, since: at }
     const readSecondsAgo = value ? Math.floor(age / 1_000) : null
     const verdict = { state, sentence, since: reached.since }

@@ -45,12 +45,15 @@ const startPatience = 120
 /** What is about to expire is told when nothing of it was read for so long, seconds. */
 const expiryPatience = 120
 
+/** How long a stream of an app is left alone on purpose, seconds; undefined of an app that the configuration does not name. */
+export type PauseOf = (app: string, stream: string) => number | undefined
+
 /** The state of the whole and one sentence with its cause; the worst that is found wins. */
-export function judge(facts: Facts): Verdict {
+export function judge(facts: Facts, pauseOf: PauseOf = () => 0): Verdict {
   const found: readonly (readonly [VerdictState, string | undefined])[] = [
     ['stopped', whyStopped(facts)],
     ['losing', whyLosing(facts)],
-    ['behind', whyBehind(facts)],
+    ['behind', whyBehind(facts, pauseOf)],
     ['starting', whyStarting(facts)],
   ]
   const [state, cause] = found.find(([, cause]) => cause !== undefined) ?? ['well', wellText(facts)]
@@ -128,13 +131,13 @@ interface Delay {
   readonly text: string
 }
 
-function whyBehind(facts: Facts): string | undefined {
+function whyBehind(facts: Facts, pauseOf: PauseOf): string | undefined {
   const delays = [
     ...refusedApps(facts),
     ...lateStreams(facts),
     ...failingStreams(facts),
     ...expiringStreams(facts),
-    ...silentStreams(facts),
+    ...silentStreams(facts, pauseOf),
     ...staleReplica(facts),
   ].toSorted((a, b) => b.weight - a.weight)
   const [worst] = delays
@@ -198,20 +201,22 @@ function expiringStreams(facts: Facts): readonly Delay[] {
 }
 
 /** Of apps that this process does not own, the database alone tells: of streams that always have something to ask for. */
-function silentStreams(facts: Facts): readonly Delay[] {
+function silentStreams(facts: Facts, pauseOf: PauseOf): readonly Delay[] {
   const { at, process, databaseAwaySince, streams = [], owners = [] } = facts
   if (databaseAwaySince !== null || owners.length === 0) return []
   const own = new Set(process?.apps)
   return streams.flatMap(({ app, stream, lastCommit, open }) => {
+    const pause = pauseOf(app, stream)
     if (
       own.has(app) ||
+      pause === undefined ||
       lastCommit === null ||
       open === 0 ||
       !/^(app-events|cloud-players|calls|realtime-.*)$/.test(stream)
     )
       return []
     const silence = secondsFrom(lastCommit, at)
-    const allowed = allowedSilence(stream)
+    const allowed = allowedSilence(stream) + pause
     if (silence <= allowed) return []
     const text = `Nothing of ${named(facts, { app, stream })} was stored for ${duration(silence)} (${duration(allowed)} is allowed)`
     return [{ app, weight: silence / allowed, text }]

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterOf } from '../../embedded-postgres/src/cluster.ts'
 import { findHome } from '../../embedded-postgres/src/place.ts'
@@ -10,9 +11,8 @@ import { readPostmaster } from '../../embedded-postgres/src/postmaster.ts'
 import { destroyEmbedded } from '../../embedded-postgres/src/start.ts'
 import { demoApp } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { follow, type Output } from '../support/output.ts'
-
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { followStreams } from '../support/output.ts'
+import { job, program } from './job.ts'
 
 let dataDir: string
 
@@ -25,32 +25,6 @@ afterAll(async () => {
   await destroyEmbedded(dataDir, systemClock)
   await rm(dataDir, { recursive: true, force: true })
 })
-
-interface Job extends Output {
-  /** SIGHUP to all of its process group, as a terminal that is closed sends it. */
-  readonly hangUp: () => void
-  /** Nobody reads standard output any more. */
-  readonly leave: () => void
-  /** What it wrote to standard error. */
-  readonly complaints: () => string
-}
-
-/** A command with a process group of its own, as a shell gives to each of its jobs. */
-function job(...args: readonly string[]): Job {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  const complaints: string[] = []
-  child.stderr.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
-  return {
-    ...follow(child),
-    hangUp: () => void process.kill(-child.pid!, 'SIGHUP'),
-    leave: () => void child.stdout.destroy(),
-    complaints: () => complaints.join(''),
-  }
-}
 
 async function postgres(): Promise<string> {
   const home = await findHome(dataDir)
@@ -71,14 +45,35 @@ async function runConfig(): Promise<string> {
   return path
 }
 
-test('a daemon that is hung up drains as at SIGTERM, and says why it stops', async () => {
+/** util-linux has `script`, which gives a command a terminal of its own. */
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript)(
+  'a daemon whose terminal is closed drains as at SIGTERM, and says why it stops',
+  async () => {
+    const command = `exec '${process.execPath}' '${program}' run --config '${await runConfig()}' >&3 2>&3`
+    const terminal = spawn('script', ['--quiet', '--command', command, '/dev/null'], {
+      env: { PATH: process.env.PATH },
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+    })
+    const output = terminal.stdio[3] as Readable
+    const daemon = followStreams([output], once(output, 'close'))
+    await daemon.line(/"msg":"draining"/)
+    terminal.kill('SIGKILL')
+    expect(await daemon.line(/"msg":"stopping/)).toContain('SIGHUP')
+    await daemon.line(/"msg":"stopped"/)
+    await daemon.ended
+    expect(await postgres()).toBe('none')
+  },
+)
+
+test('a daemon without a terminal that is hung up reads its configuration again, and goes on', async () => {
   const daemon = job('run', '--config', await runConfig())
   await daemon.line(/"msg":"draining"/)
   daemon.hangUp()
-  daemon.hangUp()
+  expect(await daemon.line(/says what it said/)).toContain('SIGHUP')
+  daemon.child.kill('SIGTERM')
   expect(await daemon.ended).toBe(0)
-  expect(await daemon.line(/"msg":"stopping/)).toContain('SIGHUP')
-  await daemon.line(/"msg":"stopped"/)
   expect([daemon.complaints(), await postgres()]).toEqual(['', 'none'])
 })
 

@@ -59,7 +59,7 @@ describe('a secret', () => {
 
   it('is read once until it is refreshed', async () => {
     let reads = 0
-    const counted = Secret.from(async () => `read ${++reads}`)
+    const counted = Secret.from(async () => `read ${++reads}`, 'somewhere')
     expect(await Promise.all([counted.reveal(), counted.reveal()])).toEqual(['read 1', 'read 1'])
     counted.refresh()
     expect(await counted.reveal()).toBe('read 2')
@@ -71,7 +71,7 @@ describe('a secret', () => {
     const flaky = Secret.from(async () => {
       if (++reads === 1) throw new SecretError('a.b', 'the file cannot be read')
       return 'there'
-    })
+    }, 'somewhere')
     await expect(flaky.reveal()).rejects.toThrow('a.b: the file cannot be read')
     expect(await flaky.reveal()).toBe('there')
   })

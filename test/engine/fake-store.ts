@@ -1,6 +1,7 @@
 import type {
   CommitResult,
   DeadLetter,
+  Fence,
   OpenSeries,
   PageCommit,
   Progress,
@@ -19,6 +20,8 @@ interface Series {
 
 /** A store in memory. Any method can be made to fail, or a commit to answer something else, a number of times. */
 export class FakeStore extends FakeRangeStore implements Store {
+  /** Apps in the order in which they began. */
+  readonly noted: string[] = []
   readonly commits: PageCommit[] = []
   readonly letters: DeadLetter[] = []
   readonly forgotten: string[] = []
@@ -75,8 +78,9 @@ export class FakeStore extends FakeRangeStore implements Store {
     })
   }
 
-  async noteApp(): Promise<void> {
+  async noteApp(_fence: Fence, app: string): Promise<void> {
     this.#called('noteApp')
+    this.noted.push(app)
   }
 
   async discoverRooms(_fence: unknown, _app: string, rooms: readonly string[]): Promise<void> {

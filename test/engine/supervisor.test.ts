@@ -281,6 +281,69 @@ describe('stopping', () => {
   })
 })
 
+describe('apps that come and go', () => {
+  const all = ['app-events', 'room-events'] as const
+  const apps = (...ids: readonly string[]) => ids.map(id => appOf(id, all))
+
+  it('one that comes is drained with the next claim, and nothing of the others begins anew', async () => {
+    const { clock, transport, store, engine, stop } = started(['a1', 'a2'])
+    await clock.advance(10 * second)
+    const begun = store.noted.length
+    await engine.configure(apps('a1', 'a2', 'a3'), [])
+    const since = transport.asked.length
+    await clock.advance(10 * second)
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1', 'a2', 'a3']))
+    expect(store.noted.slice(begun)).toEqual(['a3'])
+    await stop()
+  })
+
+  it('one that goes finishes its page, and is asked for no more', async () => {
+    const { clock, transport, engine, stop } = started(['a1', 'a2'])
+    await clock.advance(10 * second)
+    const held = Promise.withResolvers<void>()
+    transport.answers = async ({ app }) => {
+      if (app === 'a2') await held.promise
+      return { items: [] }
+    }
+    await clock.advance(10 * second)
+    let isOver = false
+    const gone = engine.configure(apps('a1'), []).then(() => {
+      isOver = true
+    })
+    await clock.advance(5 * second)
+    expect(isOver).toBe(false)
+    held.resolve()
+    await gone
+    const since = transport.asked.length
+    await clock.advance(minute)
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1']))
+    expect(engine.owned().apps).toEqual(['a1'])
+    await stop()
+  })
+
+  it('one that changes begins anew when its page is finished, and never twice at one time', async () => {
+    const { clock, transport, store, engine, stop } = started(['a1', 'a2'])
+    await clock.advance(10 * second)
+    const held = Promise.withResolvers<void>()
+    transport.answers = async ({ app }) => {
+      if (app === 'a2') await held.promise
+      return { items: [] }
+    }
+    await clock.advance(10 * second)
+    const begun = store.noted.length
+    const changed = engine.configure(apps('a1', 'a2'), ['a2'])
+    await clock.advance(10 * second)
+    expect(store.noted.slice(begun)).toEqual([])
+    held.resolve()
+    await changed
+    const since = transport.asked.length
+    await clock.advance(10 * second)
+    expect(store.noted.slice(begun)).toEqual(['a2'])
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1', 'a2']))
+    await stop()
+  })
+})
+
 it('room is made for rows before the first page, once, and for no longer than what is owned may wait', async () => {
   const { clock, store, transport, stop } = started()
   store.prepare = async () => {

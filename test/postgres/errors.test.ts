@@ -97,7 +97,7 @@ it('an answer that does not come is named by the limit of the driver', async () 
   const claiming = await session(db.url)
   await claiming.query(`begin; lock table ingest.replica`)
   const ownership = createOwnership({
-    ...{ ...db.connection, owner: 'first', knows: [1], clock: systemClock, queryTimeout: 200 },
+    ...{ ...db.connection, owner: 'first', knows: () => [1], clock: systemClock, queryTimeout: 200 },
   })
   expect(lineOf(await failure(ownership.claim()))).toMatchObject({
     ...{ statement: 'select ingest.attend', timeout: 'query' },

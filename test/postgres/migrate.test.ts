@@ -130,7 +130,7 @@ describe('migrations', () => {
     expect(await migrateUp({ url: migrator.url })).toEqual([])
 
     const ownership = createOwnership({
-      ...{ ...defaultConnection, url: daemon.url, owner: me.owner, knows: [1], clock: systemClock },
+      ...{ ...defaultConnection, url: daemon.url, owner: me.owner, knows: () => [1], clock: systemClock },
     })
     expect((await ownership.claim()).fences).toEqual([me])
     const pool = connect({ ...defaultConnection, url: daemon.url })

@@ -43,7 +43,7 @@ const store = createStore(pool, {
 })
 const ownership = createOwnership({
   ...{ ...connection, owner: systemRandom.uuid(), clock: systemClock },
-  knows: appsOfShards([app], shards),
+  knows: () => appsOfShards([app], shards),
 })
 const figures = { commits: 0, longestCommit: 0, renewals: 0, failedRenewals: 0, lapses: 0, failedCommits: 0 }
 

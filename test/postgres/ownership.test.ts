@@ -22,7 +22,7 @@ afterAll(() => db.close())
 
 function owner(name: string, knows: readonly number[] = [1, 1, 1, 1]) {
   const clock = new VirtualClock()
-  const ownership = createOwnership({ ...db.connection, owner: name, knows, clock })
+  const ownership = createOwnership({ ...db.connection, owner: name, knows: () => knows, clock })
   onTestFinished(() => ownership.close())
   /** Gives back at once what others should have. */
   const settle = async () => {
@@ -156,7 +156,7 @@ describe('ownership', () => {
     const url = new URL(db.url)
     url.port = '1'
     const lost = createOwnership({
-      ...{ ...db.connection, url: url.href, owner: 'lost', knows: [1], clock: new VirtualClock() },
+      ...{ ...db.connection, url: url.href, owner: 'lost', knows: () => [1], clock: new VirtualClock() },
     })
     await expect(lost.claim()).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'ECONNREFUSED' })
     await lost.close()

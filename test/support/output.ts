@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 
 /** What a child prints while it runs, and how it ends. */
 export interface Output {
@@ -14,19 +15,24 @@ export interface Output {
 
 /** Reads both streams of a child line by line. */
 export function follow(child: ChildProcess): Output {
+  return followStreams([child.stdout!, child.stderr!], once(child, 'close'))
+}
+
+/** The same of any streams; `closed` resolves with an exit code, where there is one, when there is no more. */
+export function followStreams(outputs: readonly Readable[], closed: Promise<unknown[]>): Output {
   const lines: string[] = []
   const waiting = new Set<() => void>()
   const tell = () => {
     for (const look of waiting) look()
   }
-  for (const output of [child.stdout!, child.stderr!]) {
+  for (const output of outputs) {
     createInterface({ input: output }).on('line', text => {
       lines.push(text)
       tell()
     })
   }
   let isOver = false
-  const ended = once(child, 'close').then(([code]) => {
+  const ended = closed.then(([code = null]) => {
     isOver = true
     tell()
     return code as number | null

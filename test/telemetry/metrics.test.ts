@@ -21,6 +21,8 @@ describe('the metrics', () => {
       'penstock_call_quality_age_seconds gauge',
       'penstock_clock_doubt_seconds gauge',
       'penstock_commit_seconds histogram',
+      'penstock_config_in_force gauge',
+      'penstock_config_reloads_total counter',
       'penstock_connections_refused_total counter',
       'penstock_database_up gauge',
       'penstock_dead_letters_total counter',
@@ -332,5 +334,17 @@ it('the verdict is a metric of which one state holds', async () => {
     ...['penstock_verdict{state="well"} 0', 'penstock_verdict{state="starting"} 0'],
     ...['penstock_verdict{state="behind"} 1', 'penstock_verdict{state="losing"} 0'],
     'penstock_verdict{state="stopped"} 0',
+  ])
+})
+
+it('an app that the configuration names later has series of its own, and one that it names no more has no lag', async () => {
+  const { meter } = setUp({ apps: ['app0', 'app1'], perApp: 200 })
+  const late = { series: 3, lateBy: 60_000 }
+  for (const app of ['app0', 'app1', 'app2']) meter.schedule({ app, stream: 'app-events' }, late)
+  meter.follow(['app1', 'app2'], ['app0'])
+  const found = samples(await meter.scrape(), 'penstock_lag_seconds')
+  expect(found).toEqual([
+    'penstock_lag_seconds{app="app1",stream="app-events"} 60',
+    'penstock_lag_seconds{app="app2",stream="app-events"} 60',
   ])
 })

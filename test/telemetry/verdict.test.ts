@@ -231,6 +231,9 @@ describe('the verdict', () => {
       state: 'behind',
       sentence: 'Nothing of app-events was stored for 10 min (5 min is allowed); nothing lost yet.',
     })
+    const later = { ...store, at: '2026-03-02T05:53:44Z' }
+    // Asked at moments that may be an hour apart, and of an app that the configuration does not name.
+    expect([judge(later, () => 3_600).state, judge(later, () => undefined).state]).toEqual(['well', 'well'])
     expect(judge({ ...store, owners: [] })).toEqual({
       state: 'stopped',
       sentence: 'No daemon drains this database; the last page was stored at 05:43 UTC.',

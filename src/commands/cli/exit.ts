@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { systemClock } from '../../clock/system.ts'
 
 /** How a command ends, as the shell sees it. */
@@ -70,10 +71,10 @@ export type Ending = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'output lost' | 'time is 
 
 /**
  * Resolves when a command should end: at SIGTERM, SIGINT or SIGHUP, when nobody reads its output any more, or when
- * `timeUp` aborts. A second SIGTERM or SIGINT ends the process at once, for whoever cannot wait for the drain. A hang-up
+ * `timeUp` aborts. `onHangUp` stands in for the end at SIGHUP. A second SIGTERM or SIGINT ends the process at once, for whoever cannot wait for the drain. A hang-up
  * never does: the terminal and the shell in it both send one.
  */
-export function untilToldToStop(timeUp?: AbortSignal): Promise<Ending> {
+export function untilToldToStop(timeUp?: AbortSignal, onHangUp?: () => void): Promise<Ending> {
   return new Promise(resolve => {
     let askedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
@@ -84,7 +85,7 @@ export function untilToldToStop(timeUp?: AbortSignal): Promise<Ending> {
     }
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
-    process.on('SIGHUP', () => resolve('SIGHUP'))
+    process.on('SIGHUP', onHangUp ?? (() => resolve('SIGHUP')))
     const onAbort = (signal: AbortSignal | undefined, ending: Ending) => {
       if (signal?.aborted) resolve(ending)
       signal?.addEventListener('abort', () => resolve(ending), { once: true })
@@ -92,6 +93,16 @@ export function untilToldToStop(timeUp?: AbortSignal): Promise<Ending> {
     onAbort(outputLost, 'output lost')
     onAbort(timeUp, 'time is up')
   })
+}
+
+/** Whether a terminal controls this process: its SIGHUP says that the terminal is gone then. */
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 const lost = new AbortController()

@@ -64,7 +64,7 @@ export class CommandFences implements Fences {
   async #take(shard: number): Promise<Fence | undefined> {
     this.#own ??= createOwnership({
       ...{ ...this.#connection, owner: this.#owner, clock: systemClock },
-      knows: appsOfShards([], shards),
+      knows: () => appsOfShards([], shards),
     })
     return await this.#own.borrow(shard)
   }

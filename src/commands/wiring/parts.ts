@@ -8,7 +8,7 @@ import { knownSecrets } from '../../config/known-secrets.ts'
 import { type AnswerRoom, createLoad, MOST_ROOM } from '../../engine/admission/load.ts'
 import { createQueue, type Queue } from '../../engine/admission/queue.ts'
 import { appsOfShards, type Ownership, StoreUnavailable } from '../../engine/ports.ts'
-import type { AppSettings } from '../../engine/settings.ts'
+import type { AppSettings, EngineSettings } from '../../engine/settings.ts'
 import type { Agency } from '../../http/exchange.ts'
 import { noticeOutcomes } from '../../http/notifications.ts'
 import type { Grouping } from '../../postgres/commit/group-commits.ts'
@@ -75,6 +75,51 @@ export function qualityAsked(
     )
 }
 
+/** What a daemon runs with, which may change under way. */
+class Current {
+  #config: Config
+  #settings: EngineSettings
+  #apps: ReadonlyMap<string, AppSettings>
+  /** Of configurations that held before: an answer may still tell them. */
+  readonly #former = new Set<string>()
+
+  constructor(config: Config, settings: EngineSettings) {
+    this.#config = config
+    this.#settings = settings
+    this.#apps = byId(settings)
+  }
+
+  get config(): Config {
+    return this.#config
+  }
+
+  get settings(): EngineSettings {
+    return this.#settings
+  }
+
+  /** Runs with these from now on. */
+  note(config: Config, settings: EngineSettings): void {
+    for (const secret of knownSecrets(this.#config)) this.#former.add(secret)
+    this.#config = config
+    this.#settings = settings
+    this.#apps = byId(settings)
+  }
+
+  /** Undefined where the configuration does not name it. */
+  app(id: string): AppSettings | undefined {
+    return this.#apps.get(id)
+  }
+
+  /** Plain texts of all secrets so far. */
+  secrets(): readonly string[] {
+    return [...this.#former, ...knownSecrets(this.#config)]
+  }
+}
+
+function byId({ apps }: EngineSettings): ReadonlyMap<string, AppSettings> {
+  return new Map(apps.map(app => [app.id, app]))
+}
+
 function thisMachine(): Machine {
   return {
     ...{ clock: systemClock, random: systemRandom, queue: createQueue() },
@@ -95,11 +140,15 @@ export async function openParts(
   const { clock, random, queue, agent, driver, grouping, jobs, owner } = machine
   const credentials = await credentialsOf(config, clock)
   const signers = await signersIn(config, clock)
-  const secrets = () => [...credentials.known(), ...knownSecrets(config)]
-  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const { renewEvery, ...usual } = engineSettings(config)
   const settings = { ...usual, renewEvery: machine.renewEvery ?? renewEvery }
-  const streams = configuredStreams(deploymentOf(config), config.streams)
+  const current = new Current(config, settings)
+  const secrets = () => [...credentials.known(), ...current.secrets()]
+  const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
+  const streams = configuredStreams(
+    deploymentOf(config, () => current.config.apps),
+    config.streams,
+  )
   const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
   const pool = connect({ ...pooled, driver })
   /** Reading how it goes must not keep a page from being stored. */
@@ -107,7 +156,7 @@ export async function openParts(
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
-    region: app => settings.apps.find(each => each.id === app)?.region ?? '',
+    region: app => current.app(app)?.region ?? '',
     sequenceScope: settings.reading.sequenceScope,
     retention: config.retention,
     keeping: config.store,
@@ -123,13 +172,14 @@ export async function openParts(
     rejectReasons,
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
-    qualityAsked: () => qualityAsked(streams, settings.apps, owned()),
+    qualityAsked: () => qualityAsked(streams, current.settings.apps, owned()),
     storeGauges: () => readStoreGauges(readings),
   })
-  const knows = appsOfShards(
-    settings.apps.map(({ id }) => id),
-    shards,
-  )
+  const knows = () =>
+    appsOfShards(
+      current.settings.apps.map(({ id }) => id),
+      shards,
+    )
   const ownership = onceMigrated(createOwnership({ ...direct, driver, owner, knows, clock, jobs }), pool)
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },
@@ -140,7 +190,20 @@ export async function openParts(
     },
   })
   return {
-    ...{ config, log, signers, pool, readings, store, meter, ownership, transport, settings, streams },
+    ...{
+      current,
+      log,
+      credentials,
+      signers,
+      pool,
+      readings,
+      store,
+      meter,
+      ownership,
+      transport,
+      settings,
+      streams,
+    },
     ...{ clock, random, queue, owner, ledger: createLedger(pool), load: createLoad(roomForAnswers()) },
   }
 }

@@ -62,7 +62,8 @@ export async function credentialsOf({ provider, apps }: Config, clock: Clock): P
   return createCredentials({ ...provider.classroom, apps: Object.fromEntries(each) })
 }
 
-async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Promise<AppCredentials> {
+/** How one app is authenticated. Reads all but its token now; throws SecretError. */
+export async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Promise<AppCredentials> {
   const person = classroom && { uid: sourceOf(classroom.uid, clock), token: sourceOf(classroom.token, clock) }
   await person?.uid.current()
   const pair = rest && { key: sourceOf(rest.key, clock), secret: sourceOf(rest.secret, clock) }
@@ -74,7 +75,7 @@ async function appCredentials({ classroom, rest }: AppConfig, clock: Clock): Pro
 const NOTIFICATION_PAUSE_MS = 60_000
 
 /** Secrets with which notifications of the apps are signed. Reads them now; throws SecretError. */
-export async function signersIn({ apps }: Config, clock: Clock): Promise<readonly AppSigner[]> {
+export async function signersIn({ apps }: Pick<Config, 'apps'>, clock: Clock): Promise<AppSigner[]> {
   const signers = apps.flatMap(({ id, notifications }) =>
     notifications ? [{ app: id, secret: sourceOf(notifications.secret, clock, NOTIFICATION_PAUSE_MS) }] : [],
   )

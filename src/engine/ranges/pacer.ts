@@ -24,6 +24,8 @@ export interface Pacer {
 export interface Pacers {
   /** `series`: how many questions one round of the group has for this app. */
   readonly of: (app: string, group: string, limit: GroupLimit, series: number) => Pacer
+  /** An app has no part in any budget any more. */
+  readonly leave: (app: string) => void
 }
 
 export interface PacerPorts {
@@ -57,6 +59,10 @@ export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
   const rounds = new Map<string, Map<string, number>>()
 
   return {
+    leave: app => {
+      for (const round of rounds.values()) round.delete(app)
+      for (const { stands } of turns.values()) stands.delete(app)
+    },
     of: (app, group, { scope, rates }, series) => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
       if (!longest || longest.window < SHORTEST_PACED)
