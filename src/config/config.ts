@@ -1,4 +1,5 @@
 import type { Region } from '../provider/classroom/fields.ts'
+import { Cron } from '../settings/cron.ts'
 import { mapValues } from '../settings/leaf.ts'
 import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
@@ -88,7 +89,7 @@ export function resolveConfig(
         regions,
         ...credentials(app, ['apps', i], collector),
         streams: mapValues(defaults, (each, name) =>
-          layered(each, timed(settings.streams[name], own[name]), own[name]),
+          zoned(layered(each, timed(settings.streams[name], own[name]), own[name]), app.timeZone),
         ),
         limits: mapValues(
           defaultLimits,
@@ -162,6 +163,12 @@ function timed(file: Layer | 'off' | undefined, app: Layer | 'off' | undefined) 
   const says = (key: string) => typeof app === 'object' && app[key] !== undefined
   if (typeof file !== 'object' || !['every', 'activeEvery', 'idleEvery'].some(says)) return file
   return { ...file, cron: undefined }
+}
+
+/** Moments by the clocks of the app. */
+function zoned(settings: Layer | 'off', timeZone: string): Layer | 'off' {
+  if (settings === 'off' || !(settings.cron instanceof Cron)) return settings
+  return { ...settings, cron: settings.cron.in(timeZone) }
 }
 
 /** An app that gives settings of its own switches on what the file has switched off. */

@@ -60,7 +60,7 @@ function appOf(streams: Streams) {
       timeZone: timeZone()
         .prefault('UTC')
         .describe(
-          'Time zone of its days: what views say of a day or a week, and whether a day is complete, is of the days there. All times stay UTC.',
+          'Time zone of its days: what views say of a day or a week, and whether a day is complete, is of the days there; the moments of a cron are of its clocks. All times stay UTC.',
         ),
       userLink: text(
         'stream, off, or a user ID with {uid} in it, as in student-{uid}',

@@ -21,6 +21,7 @@ export class Cron {
   readonly #times: readonly number[]
   readonly #isOnDay: (day: number) => boolean
   #longest: number | undefined
+  readonly #elsewhere = new Map<string, Cron>()
   #known = { after: 0, next: 0 }
 
   constructor(expression: string, timeZone = 'UTC') {
@@ -32,12 +33,18 @@ export class Cron {
     this.#times = times.toSorted((a, b) => a - b)
     const task = createTask(expression, () => {}, { timezone: 'UTC' })
     void task.destroy()
-    this.#isOnDay = day => task.match(new Date(day * DAY_MS + this.#times[0]!))
+    // The library takes long for a day, and most expressions are of all of them.
+    this.#isOnDay = expression.endsWith(' * * *')
+      ? () => true
+      : day => task.match(new Date(day * DAY_MS + this.#times[0]!))
   }
 
-  /** The same by the clocks of another zone. */
+  /** The same by the clocks of another zone; asked often, it is one. */
   in(timeZone: string): Cron {
-    return timeZone === this.timeZone ? this : new Cron(this.expression, timeZone)
+    if (timeZone === this.timeZone) return this
+    const there = this.#elsewhere.get(timeZone) ?? new Cron(this.expression, timeZone)
+    this.#elsewhere.set(timeZone, there)
+    return there
   }
 
   /** The first moment later than this; Infinity where none ever comes. */
@@ -113,12 +120,17 @@ const ranges = [
 export function cron() {
   const allowed =
     'five fields: minute, hour, day of month, month, day of week, as in */5 * * * * (numbers, * , - /), of days that there are'
+  const known = new Map<string, Cron>()
   return leaf({ allowed, json: { type: 'string' } }, written => {
+    const alike = known.get(written)
+    if (alike) return alike
     const fields = written.trim().split(/\s+/)
     const isFit = fields.length === ranges.length && fields.every((field, i) => isField(field, ranges[i]!))
     if (!isFit || !validate(written)) return unfit
     const moments = new Cron(fields.join(' '))
-    return moments.longestPause < Number.POSITIVE_INFINITY ? moments : unfit
+    if (moments.longestPause === Number.POSITIVE_INFINITY) return unfit
+    known.set(written, moments)
+    return moments
   })
 }
 

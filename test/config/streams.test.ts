@@ -37,19 +37,23 @@ describe('a stream that is registered', () => {
     const text = (own: string) => `
 provider: { classroom: { url: "https://x.example" }, players: { url: "https://x.example" } }
 streams: { cloud-players: { cron: '0 4 * * *' }, poll: { cron: '*/30 * * * *' } }
-apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t }, rest: { key: k, secret: s }, streams: ${own} }]`
+apps: [{ id: a, region: ap, plan: premium, timeZone: Asia/Kathmandu, classroom: { uid: u, token: t }, rest: { key: k, secret: s }, streams: ${own} }]`
     const cadences = async (own: string) => {
       const config = await readConfig(text(own), { name: 'text', env: {}, folder: '/' })
       const { streams } = engineSettings(config).apps[0]!
-      return [streams['cloud-players']!, streams.poll!].map(each => [String(each.moments), each.activeEvery])
+      return [streams['cloud-players']!, streams.poll!].map(each => [
+        each.moments && new Date(each.moments.next(Date.UTC(2026, 0, 5))).toISOString().slice(0, 16),
+        each.activeEvery,
+      ])
     }
     expect(await cadences('{}')).toEqual([
-      ['0 4 * * *', 86_400_000],
-      ['*/30 * * * *', 1_800_000],
+      // The clocks there are 5:45 ahead, and may change for all that the expression knows.
+      ['2026-01-05T22:15', 90_000_000],
+      ['2026-01-05T00:15', 1_800_000],
     ])
     expect(await cadences('{ cloud-players: { every: 10s }, poll: { idleEvery: 2h } }')).toEqual([
-      ['undefined', 10_000],
-      ['undefined', 15_000],
+      [undefined, 10_000],
+      [undefined, 15_000],
     ])
   })
 })

@@ -20,7 +20,7 @@ export function cronKey(instead = 'every') {
     cron: cron()
       .optional()
       .describe(
-        `Moments at which it is asked, as a cron expression such as 0 4 * * *, instead of ${instead}; in UTC. It is also asked when Penstock starts.`,
+        `Moments at which it is asked, as a cron expression such as 0 4 * * *, instead of ${instead}; by the clocks of the app's timeZone. It is also asked when Penstock starts.`,
       ),
   }
 }
