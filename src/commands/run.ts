@@ -3,7 +3,6 @@ import type pg from 'pg'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import type { AppSettings } from '../engine/settings.ts'
 import { Engine } from '../engine/supervisor.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import { createNotificationHandler } from '../http/notifications.ts'
@@ -28,7 +27,7 @@ import { followFile, type Occasion, type Reloading, sightingOf, takeOver } from 
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
 import { Endpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
-import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
+import { type DaemonOptions, openParts, type Parts, pauseOf } from './wiring/parts.ts'
 
 /**
  * The daemon, until SIGTERM or SIGINT, or the end of its terminal; without one SIGHUP has the configuration read again. An
@@ -111,7 +110,10 @@ export class Daemon {
     this.#heartbeat = startHeartbeat(parts.clock)
     this.#status = createStatus({
       ...{ clock: parts.clock, log, own: () => this.#own() },
-      pauseOf: (app, stream) => pauseOf(parts.current.app(app), stream),
+      pauseOf: (id, stream) => {
+        const app = parts.current.app(id)
+        return app && pauseOf(app, stream)
+      },
       read: () => readStatus(parts.readings),
     })
     this.notifications = notificationsOf(parts)
@@ -228,14 +230,6 @@ export class Daemon {
     meter.close()
     await this.#endpoints.close()
   }
-}
-
-/** How long a stream is left alone between its moments, seconds. */
-function pauseOf(app: AppSettings | undefined, stream: string): number | undefined {
-  const { moments, activeEvery } = app?.streams[stream] ?? {}
-  const window = app?.windows[stream]
-  const pause = (moments && activeEvery) ?? (window?.moments && window.every) ?? 0
-  return app && pause / 1_000
 }
 
 /** Who may see page, status and metrics. Throws CommandError where the file does not say. */

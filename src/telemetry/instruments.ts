@@ -211,6 +211,11 @@ function ofProcess({ counter, gauge }: Make) {
       'config_in_force',
       'Whether the daemon runs with what the file of the configuration says: 1, or 0 where that is wrong, waits for SIGHUP or needs a restart',
     ),
+    longestPause: gauge(
+      'longest_pause_seconds',
+      'Of a stream that is asked at the moments of a cron expression, the longest time between two of them; no series where it is asked at intervals',
+      ['stream'],
+    ),
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
     eventLoopLag: gauge(

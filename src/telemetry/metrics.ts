@@ -37,6 +37,8 @@ export interface MeterOptions {
   /** Real-time values of quality that this process reads at the moment. */
   readonly qualityAsked?: () => readonly QualityQuestion[]
   readonly storeGauges: () => Promise<StoreGauges>
+  /** Streams that are asked at moments, with the longest pause between two, seconds. */
+  readonly pauses?: () => ReadonlyMap<StreamName, number>
   /** Apps of the configuration, in its order. */
   readonly apps: readonly string[]
   /** How many of them have series of their own from the beginning. */
@@ -272,7 +274,7 @@ export class PrometheusMeter implements Meter {
   }
 
   async #scrape(): Promise<string> {
-    const { clock, streams, qualityAsked } = this.#options
+    const { clock, streams, qualityAsked, pauses } = this.#options
     const { up, value } = await this.#storeGauges()
     this.#metrics.databaseUp.set(up ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
@@ -280,6 +282,8 @@ export class PrometheusMeter implements Meter {
     if (value) setStoreGauges(this.#metrics, streams, app, value)
     this.#fleet.write(app)
     this.#quality.write(app, qualityAsked?.() ?? [], clock.now())
+    this.#metrics.longestPause.reset()
+    for (const [stream, seconds] of pauses?.() ?? []) this.#metrics.longestPause.set({ stream }, seconds)
     this.#metrics.eventLoopLag.set(this.#loop.lag())
     return this.#registry.metrics()
   }

@@ -41,7 +41,7 @@ async function open(apps: readonly App[]) {
   }
   const file = JSON.parse(await readFile(config, 'utf8')) as { readonly database: object }
   return {
-    ...{ daemon, say, file },
+    ...{ daemon, say, file, sandbox },
     sayApps: async (...apps: readonly App[]) => say(JSON.stringify({ ...file, apps: apps.map(configured) })),
     /** Numbers of the requests of an app. */
     asked: (app: App) =>
@@ -85,6 +85,7 @@ test('an app that a changed file adds is drained, and one that it takes away goe
   const others = asked('first').at(-1)!
   await vi.waitUntil(() => asked('first').filter(n => n > others).length > 3, patience)
   expect(asked('second').at(-1)).toBe(last)
+  expect(stage.sandbox.status().violations).toBe(0)
   expect(daemon.lines.filter(line => /could not|given up|"level":"error"/.test(line))).toEqual([])
   expect(await stage.outcomes()).toEqual([
     'penstock_config_reloads_total{outcome="applied"} 2',

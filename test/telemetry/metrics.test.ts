@@ -36,6 +36,7 @@ describe('the metrics', () => {
       'penstock_ignored_values_total counter',
       'penstock_lag_seconds gauge',
       'penstock_last_success_timestamp_seconds gauge',
+      'penstock_longest_pause_seconds gauge',
       'penstock_notifications_total counter',
       'penstock_orphan_players gauge',
       'penstock_pages_total counter',
@@ -334,6 +335,13 @@ it('the verdict is a metric of which one state holds', async () => {
     ...['penstock_verdict{state="well"} 0', 'penstock_verdict{state="starting"} 0'],
     ...['penstock_verdict{state="behind"} 1', 'penstock_verdict{state="losing"} 0'],
     'penstock_verdict{state="stopped"} 0',
+  ])
+})
+
+it('a stream that is asked at moments has its longest pause, and one that is not has none', async () => {
+  const { meter } = setUp({ pauses: () => new Map([['app-events', 240]]) })
+  expect(samples(await meter.scrape(), 'penstock_longest_pause_seconds')).toEqual([
+    'penstock_longest_pause_seconds{stream="app-events"} 240',
   ])
 })
 

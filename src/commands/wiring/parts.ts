@@ -75,6 +75,20 @@ export function qualityAsked(
     )
 }
 
+/** The longest time between two moments of a stream, seconds; 0 where it is asked at intervals. */
+export function pauseOf({ streams, windows }: AppSettings, stream: string): number {
+  const { moments, activeEvery } = streams[stream] ?? {}
+  const window = windows[stream]
+  return ((moments && activeEvery) ?? (window?.moments && window.every) ?? 0) / 1_000
+}
+
+function longestPauses(streams: readonly Stream[], apps: readonly AppSettings[]) {
+  const longest = streams.map(({ name }) => {
+    return [name, apps.reduce((most, app) => Math.max(most, pauseOf(app, name)), 0)] as const
+  })
+  return new Map(longest.filter(([, pause]) => pause > 0))
+}
+
 /** What a daemon runs with, which may change under way. */
 class Current {
   #config: Config
@@ -174,6 +188,7 @@ export async function openParts(
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(streams, current.settings.apps, owned()),
     storeGauges: () => readStoreGauges(readings),
+    pauses: () => longestPauses(streams, current.settings.apps),
   })
   const knows = () =>
     appsOfShards(
