@@ -141,7 +141,7 @@ export function hasDurability(args: readonly string[], durability: Durability): 
 
 /** The settings that Postgres is started with, beside those of its own configuration files. */
 export function serverSettings(durability: Durability): readonly string[] {
-  const unsafe = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+  const unsafe = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off']
   const settings = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',

@@ -38,9 +38,9 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       agent: networkThrough(kernel, process, sandbox),
       driver: sessionsThrough({ kernel, process, server }),
       // A run of many hours is spared most of the steps in which nothing changes hands.
-      ...{ jobs: shards.seenBy(process, server), renewEvery: 3_000 },
-      // Few pages wait at one time in a run: that single ones go as groups shows what becomes of groups.
-      grouping: { least: 1 + draw(random, 2), writers: 1 + draw(random, 2) },
+      ...{ jobs: shards.seenBy(process, server), renewEvery: 4_500 },
+      // Few pages wait at one time in a run: that single ones go as groups now and then shows what becomes of groups.
+      grouping: { least: draw(random, 4) === 0 ? 1 : 2, writers: 1 + draw(random, 2) },
     },
   })
 }

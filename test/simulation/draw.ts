@@ -64,21 +64,21 @@ const busy: Pace = {
     kind: 'school',
     classes: 6,
     students: 4,
-    lessonMinutes: 3,
+    lessonMinutes: 2.5,
     breakMinutes: 0.5,
     eventsPerMinute: 40,
-    historyMinutes: 3,
+    historyMinutes: 2.5,
   },
   providerMemory: 12 * minute,
   roomMemory: 9 * minute,
   metricSeconds: 30,
   streams: `
-  app-events: { every: 20s }
-  room-events: { activeEvery: 30s, idleEvery: 5m }
-  popup-quiz: { activeEvery: 30s, idleEvery: 5m }
-  poll: { activeEvery: 30s, idleEvery: 5m }
-  recordings: { activeEvery: 1m, idleEvery: 5m }
-  resources: { activeEvery: 1m, idleEvery: 5m }
+  app-events: { every: 30s }
+  room-events: { activeEvery: 1m, idleEvery: 5m }
+  popup-quiz: { activeEvery: 1m, idleEvery: 5m }
+  poll: { activeEvery: 1m, idleEvery: 5m }
+  recordings: { activeEvery: 2m, idleEvery: 5m }
+  resources: { activeEvery: 2m, idleEvery: 5m }
   cloud-players: { every: 30s }`,
   realtime: { usage: 'userCount', quality: 'networkDelay' },
 }
@@ -99,10 +99,24 @@ const slow: Pace = {
   cloud-players: { every: 2m }`,
 }
 
-/** Where each answer holds one event, a loud class is nothing but requests. */
-function profileOf({ profile }: Pace, { listShape, feedShape }: Switches): SchoolProfile {
-  const isOneByOne = listShape === 'item' || feedShape === 'object'
-  return isOneByOne ? { ...profile, classes: 2, eventsPerMinute: 8 } : profile
+/** As many classes at a time as the daily requests of the plan can measure: what is over has to be measured, too. */
+const mostClasses: Readonly<Record<Plan, number>> = { standard: 4, premium: 6, enterprise: 12, starter: 8 }
+
+/**
+ * Where each answer holds one event, a loud class is nothing but requests. The place of a room that is used again stands
+ * empty until the provider has forgotten the class before.
+ */
+function profileOf(
+  pace: Pace,
+  { listShape, feedShape, roomReuse }: Switches,
+  plans: readonly Plan[],
+): SchoolProfile {
+  const { profile } = pace
+  const isOneByOne = listShape === 'item' || feedShape.startsWith('object')
+  if (isOneByOne) return { ...profile, classes: 2, eventsPerMinute: 8 }
+  if (pace === slow) return profile
+  const most = Math.min(...plans.map(plan => mostClasses[plan]))
+  return { ...profile, classes: roomReuse === 'on' ? 3 * most : most }
 }
 
 function paceOf(length: number): Pace {
@@ -117,7 +131,8 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     one => (demands.faults?.includes(one) || isDrawn(seed, one)) && !demands.without?.includes(one),
   )
   const plan =
-    demands.plan ?? pick<Plan>(seed, 'plan', ['standard', 'premium', 'premium', 'enterprise', 'starter'])
+    demands.plan ??
+    pick<Plan>(seed, 'plan', ['standard', 'premium', 'premium', 'enterprise', 'enterprise', 'starter'])
   const apps = pick(seed, 'apps', [['alpha'], ['alpha', 'beta']]).map((id, n) => ({
     ...{ id, uid: 'penstock', token: `token-${id}` },
     plan:
@@ -128,7 +143,12 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     notifications: { secret: secretOf(id) },
   }))
   return {
-    ...{ switches, profile: profileOf(pace, switches), apps, classes },
+    ...{ switches, apps, classes },
+    profile: profileOf(
+      pace,
+      switches,
+      apps.map(app => app.plan),
+    ),
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells')
       ? drawSpells(

@@ -32,8 +32,8 @@ type Side = 'database' | 'provider'
 /** Shares of all calls of a side. */
 const rates: Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>> = {
   database: {
-    ...{ kill: 1 / 1_500, stall: 1 / 2_000 },
-    ...{ cut: 1 / 200, 'lost answer': 1 / 200, 'serialization failure': 1 / 200 },
+    ...{ kill: 1 / 4_000, stall: 1 / 4_000 },
+    ...{ cut: 1 / 600, 'lost answer': 1 / 600, 'serialization failure': 1 / 400 },
   },
   provider: {
     ...{ kill: 1 / 1_500, stall: 1 / 2_000 },

@@ -59,19 +59,13 @@ interface Candidate {
 }
 
 function candidate(seed: number, days: number): Candidate {
-  const { classes, spells, switches, apps } = draw(seed, days * day, {})
-  const isOneByOne = switches.listShape === 'item' || switches.feedShape !== 'list'
-  const factors = [
-    isOneByOne ? 6 : 1,
-    // All of a log is read again where its end is refused.
-    switches.tail === 'refused' ? 6 : 1,
-    switches.roomReuse === 'off' ? 3 : 1,
-    switches.regions === 'two' ? 2 : 1,
-    apps.length,
-  ]
+  const { classes, spells, switches, apps, profile } = draw(seed, days * day, {})
+  const isOneByOne = switches.listShape === 'item' || switches.feedShape.startsWith('object')
+  // All of a log is read again where its end is refused.
+  const requests = (switches.tail === 'refused' ? 2 : 1) * (isOneByOne ? 4 : 1)
   return {
     kinds: new Set([...classes, ...spells.map(nameOfSpell)]),
-    cost: factors.reduce((product, factor) => product * factor, 1),
+    cost: apps.length * (4 + profile.classes) * requests,
   }
 }
 

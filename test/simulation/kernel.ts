@@ -75,6 +75,8 @@ export class Kernel {
   #second = 0
   #asked = 0
   #ready: Operation[] = []
+  /** What comes to its end in the real world: lines that are cut, processes that die, whoever waited for a lock. */
+  readonly #ending = new Set<Promise<void>>()
   readonly #timers = createDelayQueue<Timer>()
   readonly #options: KernelOptions
   /** The clock of the world; processes have their own. */
@@ -118,11 +120,18 @@ export class Kernel {
     })
   }
 
-  async kill(process: Process): Promise<void> {
-    if (!process.isAlive) return
+  /** Nothing else happens before it is over. */
+  kill(process: Process): Promise<void> {
+    if (!process.isAlive) return Promise.resolve()
     process.isAlive = false
     this.#ready = this.#ready.filter(operation => operation.isOnItsWay || operation.process !== process)
-    await this.#options.onKill(process)
+    return this.#hold(this.#options.onKill(process))
+  }
+
+  #hold(ending: Promise<void>): Promise<void> {
+    const held = ending.finally(() => this.#ending.delete(held))
+    this.#ending.add(held)
+    return held
   }
 
   freeze(process: Process, ms: number): void {
@@ -133,7 +142,10 @@ export class Kernel {
   /** Lets everything happen up to this moment, ms from the beginning. */
   async runUntil(end: number): Promise<void> {
     for (;;) {
-      await settled()
+      do {
+        await settled()
+        await Promise.all(this.#ending)
+      } while (this.#ending.size > 0)
       const operation = this.#choose()
       if (operation) {
         this.#count()
@@ -164,7 +176,7 @@ export class Kernel {
         value => ({ value, deliver: () => resolve(value) }),
         (error: unknown) => ({ value: error, deliver: () => reject(error) }),
       )
-      .then(outcome => this.#conclude({ process, call, fault, note, reject }, outcome))
+      .then(outcome => this.#hold(this.#conclude({ process, call, fault, note, reject }, outcome)))
     await Promise.race([over, parked.promise])
   }
 

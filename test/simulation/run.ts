@@ -53,6 +53,8 @@ const start = Date.UTC(2026, 0, 5, 8)
 const second = 1_000
 const minute = 60 * second
 const healingStep = 5 * minute
+/** What is amiss for so long, all the same, is not healing. */
+const longestStill = 60 * minute
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
@@ -141,7 +143,7 @@ class Run {
     })
     if (this.#drawn.classes.includes('latency')) this.#strike('latency')
     const happened = await happenedIn(server, this.#struck)
-    await this.#inspect?.(this.#examination(true))
+    await this.#inspect?.(this.#examination())
     for (const { process } of [...this.#running.values()]) await kernel.kill(process)
     return {
       findings: [...this.#breaches, ...findings],
@@ -162,11 +164,16 @@ class Run {
     const length = this.#length
     await kernel.runUntil(length)
     this.#heal()
-    let findings = await this.#examine(false)
+    let findings: readonly string[] = []
+    let changed = 0
     for (let healing = 0; healing < healingTime; healing += healingStep) {
       await kernel.runUntil(length + healing + healingStep)
-      findings = await this.#examine(true)
-      if (findings.length === 0) break
+      const found = await this.#examine()
+      if (found.join() !== findings.join()) changed = healing
+      findings = found
+      const isHopeless =
+        found.some(isLasting) || this.#breaches.length > 0 || healing - changed >= longestStill
+      if (found.length === 0 || isHopeless) break
     }
     return [...findings, ...(await this.#examineMetrics())]
   }
@@ -183,7 +190,7 @@ class Run {
     const scraped = Promise.all([...this.#running.values()].map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)
     await scraped
-    return told(await examineMetrics(this.#examination(true), scrapes))
+    return told(await examineMetrics(this.#examination(), scrapes))
   }
 
   /** The world moves when someone looks at it. */
@@ -277,18 +284,18 @@ class Run {
   }
 
   async #afterKill({ name }: Process): Promise<void> {
-    await this.#server.endOf(name)
     const [slot] = name.split('.') as [string]
     this.#running.delete(slot)
     this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
+    await this.#server.endOf(name)
   }
 
-  #examination(isEnd: boolean): Examination {
+  #examination(): Examination {
     const { apps, spells, classes, config, series } = this.#drawn
     return {
       sandbox: this.#sandbox,
       rows: text => this.#server.rows(text) as never,
-      ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd, faults: spells },
+      ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd: true, faults: spells },
       apps: apps.map(({ id, plan }) => ({
         id,
         plan,
@@ -300,8 +307,8 @@ class Run {
     }
   }
 
-  async #examine(isEnd: boolean): Promise<readonly string[]> {
-    const examination = this.#examination(isEnd)
+  async #examine(): Promise<readonly string[]> {
+    const examination = this.#examination()
     await this.#server.setTime()
     const findings: Finding[] = []
     for (const examine of oracles) findings.push(...(await examine(examination)))
@@ -314,6 +321,11 @@ class Run {
   #random(purpose: string) {
     return seededRandom(`${this.#key}/${purpose}`)
   }
+}
+
+/** What came once too often, and what was written by who might not, no reading mends. */
+function isLasting(finding: string): boolean {
+  return finding.startsWith('limit: ') || finding.startsWith('fence: ')
 }
 
 function told(findings: readonly Finding[]): readonly string[] {

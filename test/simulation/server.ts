@@ -7,8 +7,8 @@ import type { Kernel } from './kernel.ts'
 export interface Server {
   /** Address under which the sessions of one process can be told from all others. */
   readonly urlFor: (process: string) => string
-  /** Tells the server what time it is. */
-  readonly setTime: () => Promise<void>
+  /** Tells the server what time it is; through a session where what it asks next is about to follow on its line. */
+  readonly setTime: (session?: pg.Client) => Promise<void>
   readonly rows: <Row extends pg.QueryResultRow>(text: string) => Promise<readonly Row[]>
   readonly isDown: () => boolean
   readonly opened: (session: pg.Client, process: string) => void
@@ -37,7 +37,7 @@ interface Waiting {
 /** A sequence stands outside of all transactions, so every snapshot sees the same time. */
 const replaceClock = `
   create sequence ingest.virtual_time;
-  grant select on ingest.virtual_time to penstock_runtime;
+  grant select, update on ingest.virtual_time to penstock_runtime;
   create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
     as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
 
@@ -91,6 +91,8 @@ const markOf = (history: number) => `
 /** How often it is looked whether a statement waits for a lock, ms of real time. */
 const look = 10
 
+const ask = pg.Client.prototype.query as (asked: pg.QueryConfig) => Promise<unknown>
+
 interface Parked {
   readonly session: pg.Client
   readonly isOver: () => boolean
@@ -117,6 +119,7 @@ export class SimulatedServer implements Server {
     await server.#control.query(watchWriters)
     await server.#control.query(markOf(server.#history))
     await server.#control.query(`update ingest.migration set applied_at = '2026-01-01T00:00:00.000Z'`)
+    await server.#control.query(`update ingest.forget_key set key = sha256('simulated')`)
     return server
   }
 
@@ -133,15 +136,18 @@ export class SimulatedServer implements Server {
     return url.href
   }
 
-  readonly setTime = async (): Promise<void> => {
+  readonly setTime = async (session: pg.Client = this.#control): Promise<void> => {
     const time = this.#start + this.#kernel().now
     if (time === this.#time) return
     this.#time = time
-    await this.#control.query({
-      name: 'set_time',
-      text: `select setval('ingest.virtual_time', $1)`,
-      values: [time],
-    })
+    const text = `select setval('ingest.virtual_time', $1)`
+    try {
+      await ask.call(session, { name: 'set_time', text, values: [time] })
+    } catch (error) {
+      if (session === this.#control) throw error
+      // In a transaction that has failed nothing is done, this neither.
+      this.#time = 0
+    }
   }
 
   readonly rows = async <Row extends pg.QueryResultRow>(text: string): Promise<readonly Row[]> => {
@@ -192,8 +198,7 @@ export class SimulatedServer implements Server {
       if (isOver) return
       await this.#control.query('select pg_cancel_backend($1)', [pidOf(session)])
       await over
-      this.#parked.splice(this.#parked.indexOf(parked), 1)
-      resolve()
+      await this.#wakeParked()
     })
     return promise.then(() => {
       cancel()
@@ -251,28 +256,40 @@ export class SimulatedServer implements Server {
   /** Until a statement has its answer, or waits for a lock that only somebody else can give back. */
   async #untilStill(session: pg.Client, over: Promise<void>, isOver: () => boolean): Promise<void> {
     for (;;) {
-      const enough = new AbortController()
-      await Promise.race([over, sleep(look, undefined, enough).catch(() => {})])
-      enough.abort()
-      if (isOver() || (await this.#isBlocked(session))) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, look)
+      await Promise.race([over, promise])
+      clearTimeout(timer)
+      if (isOver() || (await this.#blocked([session])) === 1) return
     }
   }
 
-  async #isBlocked(session: pg.Client): Promise<boolean> {
-    const { rows } = await this.#control.query<{ blocked: boolean }>(
-      'select pg_blocking_pids($1) && $2::int[] as blocked',
-      [pidOf(session), [...this.#sessions.keys()].map(pidOf)],
+  /** How many of them wait for a lock that another one has. */
+  async #blocked(sessions: readonly pg.Client[]): Promise<number> {
+    const { rows } = await this.#control.query<{ blocked: number }>(
+      'select count(*)::int as blocked from unnest($1::int[]) as p(id) where pg_blocking_pids(p.id) && $2::int[]',
+      [sessions.map(pidOf), [...this.#sessions.keys()].map(pidOf)],
     )
     return rows[0]!.blocked
   }
 
-  /** Those whose lock is free go on before anything else does. */
+  /** Those whose lock is free go on before anything else does, in the order in which they came to wait. */
   async #wakeParked(): Promise<void> {
-    for (const parked of [...this.#parked]) {
-      while (!parked.isOver() && !(await this.#isBlocked(parked.session))) await sleep(look)
-      if (!parked.isOver()) continue
+    for (;;) {
+      const waiting = this.#parked.filter(({ isOver }) => !isOver())
+      // One that ends may free others.
+      if (
+        waiting.length === 0 ||
+        (await this.#blocked(waiting.map(({ session }) => session))) === waiting.length
+      )
+        break
+      await sleep(1)
+    }
+    for (const parked of this.#parked.filter(({ isOver }) => isOver())) {
       this.#parked.splice(this.#parked.indexOf(parked), 1)
       parked.wake()
+      // What becomes of it is told before what becomes of the next one, and of whoever freed it.
+      await new Promise(resolve => setImmediate(resolve))
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import pg from 'pg'
 import type { Driver } from '../../src/postgres/connect.ts'
 import type { Kernel, Process } from './kernel.ts'
@@ -40,6 +41,7 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
     override connect(callback?: unknown): never {
       const connected = this.#perform('connect', async () => {
         if (server.isDown()) throw Object.assign(new Error('starting up'), { code: '57P03' })
+        await server.setTime()
         await super.connect()
         server.opened(this, process.name)
       })
@@ -55,9 +57,13 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
       const asked = this.#perform(
         name,
         async park => {
+          Object.assign(this, { pipeline: !isCopy(config) })
           const statement = isCopy(config)
-            ? heardFrom(config, () => super.query(config))
-            : super.query(config as string, bound as unknown[])
+            ? server.setTime().then(() => heardFrom(config, () => super.query(config)))
+            : inOnePiece(this, () => {
+                void server.setTime(this)
+                return super.query(config as string, bound as unknown[])
+              })
           const result = await server.unlessParked(this, statement, { patience: lockTimeout, park })
           this.#follow(name)
           return result
@@ -78,10 +84,7 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
         kernel.perform<T>(process, {
           kind: 'database',
           name,
-          work: async park => {
-            await server.setTime()
-            return work(park)
-          },
+          work,
           ...(isStatement && { meets: { 'serialization failure': () => this.#fail() } }),
           broken: () => this.#break(),
         }),
@@ -138,6 +141,17 @@ function answer<T>(outcome: Promise<T>, callback: Callback | undefined): Promise
     error => process.nextTick(callback, error),
   )
   return undefined
+}
+
+/** The time goes before the statement, on the same line and in the same packet. */
+function inOnePiece<T>(session: pg.Client, send: () => T): T {
+  const { stream } = (session as unknown as { readonly connection: { readonly stream: Writable } }).connection
+  stream.cork()
+  try {
+    return send()
+  } finally {
+    stream.uncork()
+  }
 }
 
 /** What a statement is called, for the trace. */

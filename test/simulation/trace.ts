@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** What happened, in order: time, process, call, outcome. Equal seeds must give equal traces. */
 export interface Trace {
@@ -38,16 +38,17 @@ function describe(outcome: unknown): string {
   return `${text.slice(0, longestOutcome)} ${digest(text).slice(0, 8)}`
 }
 
-/** Of an answer of the database its rows: the rest of it tells how, and not what. */
+/** Of an answer of the database its rows: the rest of it tells how, and not what. Of bytes, which are many, their digest. */
 function rowsOf(outcome: unknown): unknown {
-  return typeof outcome === 'object' && outcome !== null && 'rows' in outcome ? outcome.rows : outcome
+  if (typeof outcome !== 'object' || outcome === null) return outcome
+  if ('bytes' in outcome) return { ...outcome, bytes: digest(outcome.bytes as Uint8Array).slice(0, 8) }
+  return 'rows' in outcome ? outcome.rows : outcome
 }
 
 function readable(_: string, value: unknown): unknown {
-  if (value instanceof Uint8Array) return digest(value).slice(0, 8)
   return typeof value === 'bigint' ? `${value}n` : value
 }
 
 function digest(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }

@@ -16,13 +16,14 @@ type Choices = {
 const choices: Choices = {
   // Classrooms
   appFeed: 'all',
-  feedShape: 'all',
-  listShape: 'all',
+  // Worlds in which each answer holds one event cost many times as much to play.
+  feedShape: ['array', 'list', 'array', 'list', 'array', 'list', 'object', 'object-with-next-id'],
+  listShape: ['list', 'records', 'beside', 'list', 'records', 'beside', 'item'],
   logEnd: 'all',
   regions: 'all',
   feedWindowSeconds: [30],
   feedMemorySeconds: [3600],
-  tail: 'all',
+  tail: ['valid', 'valid', 'refused'],
   nextIdType: 'all',
   sequence: 'all',
   sequenceScope: ['room'],

@@ -51,7 +51,7 @@ function readArguments(commit: string): Arguments {
       mutant: { type: 'string', multiple: true, default: [] },
       seeds: { type: 'string', default: '20' },
       caught: { type: 'string' },
-      days: { type: 'string', default: '0.02' },
+      days: { type: 'string', default: '0.01' },
       jobs: { type: 'string', default: '1' },
       resume: { type: 'string' },
       json: { type: 'boolean', default: false },
