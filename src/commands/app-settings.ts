@@ -74,11 +74,12 @@ function isCursor(stream: Stream): stream is CursorStream {
 /** No stream of rooms may fill every place of the group, so that one that hangs leaves room for the others. */
 function cursorSettings({ provider }: Config, app: AppConfig, stream: CursorStream): StreamSettings {
   const cadence = stream.cadence(app.streams[stream.name] as object)
+  const memory = provider.classroom?.roomMemory ?? 0
+  if (stream.kind === 'feed') return { ...cadence, memory, concurrency: 1 }
   if (stream.scope === 'app') return { ...cadence, memory: 0, concurrency: 1 }
   const places = app.limits[stream.operation.limitGroup]!.concurrency
   return {
-    ...cadence,
-    memory: provider.classroom?.roomMemory ?? 0,
+    ...{ ...cadence, memory },
     concurrency: Math.ceil(places * (stream.share ?? 1 / 4)),
   }
 }

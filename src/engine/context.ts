@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import type { WeekHours } from '../planning/cadence.ts'
 import type { Purpose } from '../planning/shares.ts'
 import type { RequestLine } from '../provider/operation.ts'
 import type { QualityValue, Reject, WorkItem } from '../streams/page.ts'
@@ -30,6 +31,8 @@ export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly health: StoreHealth
   /** The shard belongs to another process now. */
   readonly onFenced: () => void
+  /** When events of the app are to be expected, where that is known. */
+  readonly busyHours?: () => WeekHours | undefined
 }
 
 /** What a page of one kind of stream does on each step of its way. */

@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../clock/clock.ts'
+import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import { Admission } from './admission/admission.ts'
@@ -42,6 +43,9 @@ const PREPARE_DEADLINE_MS = 5_000
 /** How often rooms are looked for that someone wants read again, ms. */
 const MARKS_EVERY_MS = 20_000
 
+/** How often is read in which hours of the week there are classes, ms, while no app comes. */
+const HOURS_EVERY_MS = 6 * 3_600_000
+
 /** The running daemon: it owns what it can, polls what it owns, and stops in an orderly way. */
 export class Engine {
   readonly #context: EngineContext
@@ -59,6 +63,10 @@ export class Engine {
   readonly #ending = new Set<string>()
   /** Shards that are being handed over. */
   readonly #leaving = new Set<number>()
+  /** Of each app, in which hours of the week something is to be expected; read for all of them at once. */
+  #busyHours: ReadonlyMap<string, WeekHours> = new Map()
+  /** On the monotonic clock, ms. */
+  #hoursKnownUntil = Number.NEGATIVE_INFINITY
   #shards = 0
   #isPrepared = false
   /** Resolves when the engine has stopped. */
@@ -177,11 +185,13 @@ export class Engine {
         fence: () => fence,
         signal: controller.signal,
         onFenced: this.#wakeup.notify,
+        busyHours: () => this.#busyHours.get(app.id),
       },
       streams: this.#context.streams,
       pacers: this.#pacers,
       clockOffset: () => this.#context.transport.clockOffset('analytics'),
     })
+    this.#hoursKnownUntil = Number.NEGATIVE_INFINITY
     const ended: Promise<void> = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
@@ -207,7 +217,14 @@ export class Engine {
       // What cannot be read now is looked for the next time.
       const marked = await store.wantedRooms().catch(() => [])
       for (const { app, room, region } of marked) this.#running.get(app)?.drained.reread(room, region)
+      if (clock.monotonic() >= this.#hoursKnownUntil) await this.#learnHours()
     }
+  }
+
+  async #learnHours(): Promise<void> {
+    const { clock, store } = this.#context
+    this.#hoursKnownUntil = clock.monotonic() + HOURS_EVERY_MS
+    this.#busyHours = await store.busyHours([...this.#running.keys()]).catch(() => this.#busyHours)
   }
 
   /** Renews what is held and takes what became free, until the engine stops. */

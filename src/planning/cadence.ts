@@ -112,11 +112,34 @@ export function longestPause(of: 'feed' | 'room', memory: number): number {
   return memory * (of === 'feed' ? FEED_SHARE : LAST_SYNC)
 }
 
-/** When a feed that told all there was is asked next: ever later while it tells nothing, at its usual pace once it does. */
-export function nextFeed(cadence: Cadence, quiet: number, now: number): number {
+/** Hours of the week in which something is to be expected, in UTC; 0 is that from Monday 00:00 on. */
+export type WeekHours = ReadonlySet<number>
+
+const HOUR_MS = 3_600_000
+
+/** A feed goes at its usual pace this long before such an hour begins, ms. */
+const AHEAD_MS = 300_000
+
+/**
+ * When a feed that told all there was is asked next: ever later while it tells nothing, at its usual pace once it does,
+ * and in the hours in which it is expected to. `now` in ms since the epoch.
+ */
+export function nextFeed(cadence: Cadence, quiet: number, now: number, busy?: WeekHours): number {
   if (cadence.moments) return nextTurn(cadence, now)
-  const idleEvery = Math.min(cadence.idleEvery, longestPause('feed', cadence.memory))
+  const idleEvery = Math.min(cadence.idleEvery, longestPause('feed', cadence.memory), untilBusy(now, busy))
   return growingInterval({ ...cadence, idleEvery: Math.max(cadence.activeEvery, idleEvery) }, quiet)
+}
+
+/** ms until something is to be expected; no feed pauses for longer than an hour. */
+function untilBusy(now: number, busy: WeekHours | undefined): number {
+  const hour = Math.floor(now / HOUR_MS)
+  if (busy?.has(hourOfWeek(hour))) return 0
+  return busy?.has(hourOfWeek(hour + 1)) ? (hour + 1) * HOUR_MS - AHEAD_MS - now : Infinity
+}
+
+/** Of an hour since the epoch, which was a Thursday. */
+function hourOfWeek(hour: number): number {
+  return (hour + 3 * 24) % (7 * 24)
 }
 
 function nextQuiet(state: SeriesState, finding: Finding): number {

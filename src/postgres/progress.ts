@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { AppFacts, Fence, OpenSeries, Progress, RoomLife, WantedRoom } from '../engine/ports.ts'
+import type { WeekHours } from '../planning/cadence.ts'
 import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
@@ -41,6 +42,18 @@ const wantedRooms = statement(
   'wanted_rooms',
   `select distinct p.app_id as app, p.series, r.region from ingest.progress p ${lastRoom}
    where p.wanted <> '{}' and p.backlog_from is null and p.closed_at is null`,
+)
+
+/** From the first event of a room to its last, a day at most. Rooms are found by the day on which they began. */
+const busy = statement(
+  'busy_hours',
+  `select r.app_id as app, array_agg(distinct ((extract(isodow from h) - 1) * 24 + extract(hour from h))::int) as hours
+   from classroom.room r
+   cross join lateral generate_series(date_trunc('hour', r.valid_from), least(r.last_event_at, r.valid_from + interval '1 day'),
+                                      interval '1 hour') h
+   where r.app_id = any (:apps::text[])
+     and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date >= (select (ingest.clock() at time zone 'UTC')::date - 28)
+   group by r.app_id`,
 )
 
 const follow = statement(
@@ -187,6 +200,14 @@ export async function followSeries(
   rooms: readonly string[],
 ): Promise<void> {
   await query(pool, bind(follow, { ...fence, app, streams, rooms: rooms.map(encodeText) }))
+}
+
+export async function readBusyHours(
+  pool: pg.Pool,
+  apps: readonly string[],
+): Promise<ReadonlyMap<string, WeekHours>> {
+  const rows = await query<{ app: string; hours: readonly number[] }>(pool, bind(busy, { apps }))
+  return new Map(rows.map(({ app, hours }) => [app, new Set(hours)]))
 }
 
 export async function listWantedRooms(pool: pg.Pool): Promise<readonly WantedRoom[]> {

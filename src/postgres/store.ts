@@ -16,6 +16,7 @@ import {
   listOpenSeries,
   listWantedRooms,
   noteApp,
+  readBusyHours,
   readProgress,
   vouchFor,
 } from './progress.ts'
@@ -51,6 +52,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
     wantedRooms: () => listWantedRooms(pool),
+    busyHours: apps => readBusyHours(pool, apps),
     noteApp: (fence, app, facts) => noteApp(pool, fence, app, facts),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, roomStreams, rooms),
     progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),

@@ -197,6 +197,13 @@ describe('the real-time values whose age is told', () => {
   })
 })
 
+it('the feed of an app is told how long the provider remembers a room, so that it may slow down', async () => {
+  const { settings } = await settingsOf(file(''))
+  expect(settings.apps[0]!.streams['app-events']).toMatchObject({
+    ...{ activeEvery: 2_000, idleEvery: 30_000, memory: 45 * 60_000 },
+  })
+})
+
 describe('what the engine is told of cloud players', () => {
   const path = new URL('../config/good/players.yaml', import.meta.url).pathname
   const load = () => loadConfig(path, { env: {} })

@@ -68,7 +68,12 @@ function configOf(url: string, classroom: object): object {
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { deadline: '2s', roomMemory: `${memory * 0.75}s`, ...classroom } },
     streams: {
-      ...{ 'app-events': { every: '500ms' }, 'room-events': often, 'popup-quiz': often, poll: often },
+      ...{
+        'app-events': { every: '500ms', idleEvery: '2s' },
+        'room-events': often,
+        'popup-quiz': often,
+        poll: often,
+      },
       ...{ recordings: often, resources: often },
     },
     limits: { classroom: { perSecond: 200, concurrency: 8 }, 'classroom-feed': { perSecond: 10 } },

@@ -90,7 +90,7 @@ describe('a good configuration', () => {
     expect(apps[0]).toMatchObject({ id: '0a1b2c', region: 'ap', plan: 'premium', rooms: [] })
     expect(apps[0]?.rest).toBeUndefined()
     expect(apps[0]?.streams).toEqual({
-      'app-events': { every: 2_000, idleEvery: 2_000 },
+      'app-events': { every: 2_000, idleEvery: 30_000 },
       'room-events': { activeEvery: 30_000, idleEvery: 3_600_000 },
       'popup-quiz': { activeEvery: 15_000, idleEvery: 3_600_000 },
       poll: { activeEvery: 15_000, idleEvery: 3_600_000 },
@@ -164,7 +164,7 @@ describe('a good configuration', () => {
     expect(apps[0]?.streams).toEqual({
       ...analyticsDefaults,
       'cloud-players': { every: 15_000 },
-      'app-events': { every: 5_000, idleEvery: 2_000 },
+      'app-events': { every: 5_000, idleEvery: 30_000 },
       'room-events': { activeEvery: 30_000, idleEvery: 3_600_000 },
       'popup-quiz': 'off',
       poll: { activeEvery: 20_000, idleEvery: 7_200_000 },

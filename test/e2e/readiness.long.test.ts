@@ -14,7 +14,7 @@ async function openSmall() {
       database: { url },
       http: { listen: '127.0.0.1:0' },
       provider: { classroom: { url: providerUrl } },
-      streams: { 'app-events': { every: '500ms' } },
+      streams: { 'app-events': { every: '500ms', idleEvery: '2s' } },
       apps: [
         {
           id: demoApp.id,

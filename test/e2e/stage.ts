@@ -153,7 +153,7 @@ function configOf(
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { deadline: '2s', ...classroom } },
     streams: {
-      'app-events': { every: '500ms' },
+      'app-events': { every: '500ms', idleEvery: '2s' },
       'room-events': { activeEvery: '2s', idleEvery: '5s' },
       'popup-quiz': { activeEvery: '1s', idleEvery: '5s' },
       poll: { activeEvery: '1s', idleEvery: '5s' },

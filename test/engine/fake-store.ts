@@ -64,6 +64,14 @@ export class FakeStore extends FakeRangeStore implements Store {
     this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
   }
 
+  /** Hours of the week in which apps had classes. */
+  readonly hours = new Map<string, ReadonlySet<number>>()
+
+  async busyHours() {
+    this.#called('busyHours')
+    return this.hours
+  }
+
   async wantedRooms() {
     this.#called('wantedRooms')
     return []

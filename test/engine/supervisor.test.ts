@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { type Claim, type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
+import type { StreamSettings } from '../../src/engine/settings.ts'
 import { Engine } from '../../src/engine/supervisor.ts'
 import { feed, roomLog } from './fake-streams.ts'
-import { appOf, createHarness, minute, second, settingsOf } from './harness.ts'
+import { appOf, cadence, createHarness, feedCadence, minute, second, settingsOf } from './harness.ts'
 
 class FakeOwnership implements Ownership {
   fences: readonly Fence[]
@@ -36,10 +37,11 @@ const shardCount = 4
 const allShards = (epoch: number) =>
   Array.from({ length: shardCount }, (_, shard): Fence => ({ shard, owner: 'me', epoch }))
 
-function started(apps: readonly string[] = ['a1']) {
+function started(apps: readonly string[] = ['a1'], feedEvery: Partial<StreamSettings> = {}) {
   const harness = createHarness(['room-events'])
   const ownership = new FakeOwnership(allShards(1))
-  const settings = settingsOf(apps.map(id => appOf(id, ['app-events', 'room-events'])))
+  const streams = { 'app-events': { ...feedCadence, ...feedEvery }, 'room-events': cadence }
+  const settings = settingsOf(apps.map(id => ({ ...appOf(id, ['app-events', 'room-events']), streams })))
   const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog] })
   const stop = async () => {
     const stopped = engine.stop()
@@ -368,6 +370,25 @@ it('the housekeeping is told the time of the provider, and says so where it does
   transport.clockOffset = family => (family === 'classroom' ? { ahead: 5_000, doubt: 500 } : undefined)
   await clock.advance(5 * minute)
   expect(store.confirmed! % minute).toBe(4_500)
+  await stop()
+})
+
+it('in the hours of the week in which there were classes, an app that is silent is asked as often as any', async () => {
+  const { clock, store, transport, stop } = started(['a1'], { idleEvery: 40 * second })
+  // The clock starts on a Monday at eight.
+  store.hours.set('a1', new Set([8, 33]))
+  const timesIn = async (ms: number) => {
+    const before = transport.of('appEvents').length
+    await clock.advance(ms)
+    return transport.of('appEvents').length - before
+  }
+  await clock.advance(40 * minute)
+  expect(await timesIn(10 * minute)).toBe(60)
+  await clock.advance(20 * minute)
+  expect(await timesIn(10 * minute)).toBe(15)
+  expect(store.calls.filter(call => call === 'busyHours')).toHaveLength(1)
+  await clock.advance(6 * 60 * minute)
+  expect(store.calls.filter(call => call === 'busyHours')).toHaveLength(2)
   await stop()
 })
 

@@ -60,7 +60,7 @@ const insight = { every: '10m', allowedLateness: '0ms' }
 const pieces = {
   classroom: {
     streams: {
-      'app-events': { every: '1s' },
+      'app-events': { every: '1s', idleEvery: '2s' },
       ...{ 'room-events': often, 'popup-quiz': often, poll: often, recordings: often, resources: often },
     },
     limits: { classroom: { perSecond: 200 } },

@@ -106,6 +106,28 @@ it('a feed that tells nothing is asked ever later, up to a tenth of what the pro
   expect(nextFeed({ ...feed, idleEvery: 2_000 }, 9, 0)).toBe(2_000)
 })
 
+describe('a feed in which nothing happens', () => {
+  const feed = { activeEvery: 2_000, idleEvery: 30_000, memory: 60 * minute }
+  /** Monday, 5 January 2026. */
+  const monday = Date.UTC(2026, 0, 5)
+  const hour = 60 * minute
+  const next = (at: number, ...busy: number[]) => nextFeed(feed, 9, monday + at, new Set(busy))
+
+  it('is asked at its usual pace in the hours of the week in which something is expected', () => {
+    expect([next(0, 0), next(hour - 1, 0), next(hour, 0)]).toEqual([2_000, 2_000, 30_000])
+    expect([next(7 * 24 * hour - 1, 167), next(33 * hour, 33), next(33 * hour, 32)]).toEqual([
+      ...[2_000, 2_000, 30_000],
+    ])
+  })
+
+  it('is asked at that pace from five minutes before such an hour, also over the end of a week', () => {
+    expect(next(9 * hour - 5 * minute, 9)).toBe(2_000)
+    expect(next(9 * hour - 5 * minute - 10_000, 9)).toBe(10_000)
+    expect(next(9 * hour - 6 * minute, 9)).toBe(30_000)
+    expect(next(7 * 24 * hour - minute, 0)).toBe(2_000)
+  })
+})
+
 describe('moments instead of intervals', () => {
   /** Each whole hour. */
   const moments = { next: (after: number) => (Math.floor(after / (60 * minute)) + 1) * 60 * minute }

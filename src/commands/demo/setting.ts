@@ -60,7 +60,7 @@ function settingsOf(stream: Stream): object {
   const { kind, operation, writes } = stream
   switch (kind) {
     case 'feed':
-      return { every: '500ms' }
+      return { every: '500ms', idleEvery: '2s' }
     case 'log':
       return { activeEvery: writes.includes(widgetEvent) ? '2s' : '4s', idleEvery: '8s' }
     case 'snapshot':

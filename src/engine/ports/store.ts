@@ -1,3 +1,4 @@
+import type { WeekHours } from '../../planning/cadence.ts'
 import type { FailureKind } from '../../provider/errors.ts'
 import type { Hole, Reject, RoomScope } from '../../streams/page.ts'
 import type { StreamName } from '../../streams/stream.ts'
@@ -127,6 +128,8 @@ export interface SeriesStore {
   readonly noteApp: (fence: Fence, app: string, facts: AppFacts) => Promise<void>
   /** Rooms of any app that someone wants read again from their beginning. */
   readonly wantedRooms: () => Promise<readonly WantedRoom[]>
+  /** Of each app the hours of the week in which there were classes within the last four weeks. */
+  readonly busyHours: (apps: readonly string[]) => Promise<ReadonlyMap<string, WeekHours>>
   /** Makes the rooms known, for every stream that follows rooms, and has those followed again that were closed. */
   readonly discoverRooms: (fence: Fence, app: string, rooms: readonly string[]) => Promise<void>
   /** The same for one series. */

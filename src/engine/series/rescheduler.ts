@@ -156,7 +156,7 @@ export class Rescheduler {
     if (kind !== 'feed') return nextTurn(cadence, now)
     const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1
     this.#quietFeeds.set(series, quiet)
-    return nextFeed(cadence, quiet, now)
+    return nextFeed(cadence, quiet, now, this.#context.busyHours?.())
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */

@@ -94,10 +94,11 @@ export function feedCadence(usual: string) {
         .prefault(usual)
         .describe('How often the app is asked what is new in all its rooms.'),
       idleEvery: duration('500ms', '1m')
-        .prefault(usual)
+        .prefault('30s')
         .describe(
           'How often at least while nothing happens in any room: intervals grow up to this, and end with the first event. ' +
-            'Worth raising with hundreds of apps; a tenth of the time for which the provider knows a room is the most.',
+            'They do not grow in hours of the week in which there were classes within the last four weeks. ' +
+            'A tenth of the time for which the provider knows a room is the most.',
         ),
       ...cronKey('every and idleEvery'),
     },
