@@ -17,12 +17,12 @@ class CopyIn {
   readonly text: string
   /** The driver, and whoever stands before it, may put itself in its place. */
   callback: Callback
-  readonly #lines: Buffer
+  readonly #pieces: readonly Buffer[]
   #rowCount = 0
 
-  constructor(text: string, lines: Buffer, callback: Callback) {
+  constructor(text: string, pieces: readonly Buffer[], callback: Callback) {
     this.text = text
-    this.#lines = lines
+    this.#pieces = pieces
     this.callback = callback
   }
 
@@ -30,7 +30,7 @@ class CopyIn {
   submit(connection: CopyConnection): void {
     connection.stream.cork()
     connection.query(this.text)
-    connection.sendCopyFromChunk(this.#lines)
+    for (const piece of this.#pieces) connection.sendCopyFromChunk(piece)
     connection.endCopyFrom()
     connection.stream.uncork()
   }
@@ -51,46 +51,56 @@ class CopyIn {
   }
 }
 
-/** Copies lines into columns of a table and answers how many rows came in. */
+/** Copies lines, each piece some of them, into columns of a table and answers how many rows came in. */
 export function copyIn(
   client: pg.ClientBase,
   table: string,
   columns: readonly string[],
-  lines: readonly string[],
+  pieces: readonly Buffer[],
 ): Promise<number> {
   const text = `copy ${table} (${columns.join(', ')}) from stdin`
   return new Promise((resolve, reject) => {
     const settle: Callback = (error, result) => (error ? reject(error) : resolve(result!.rowCount))
-    client.query(new CopyIn(text, Buffer.from(lines.join('')), settle) as unknown as pg.Submittable)
+    client.query(new CopyIn(text, pieces, settle) as unknown as pg.Submittable)
   })
 }
 
-/** One line of COPY: `before` are values of columns that no row brings. */
-export function copyLine(before: readonly (string | number)[], columns: Columns, row: object): string {
-  const values: Readonly<Record<string, unknown>> = { ...row }
-  let line = ''
-  for (const value of before) line += `${typeof value === 'string' ? escaped(encodeText(value)) : value}\t`
-  let gap = ''
-  for (const name in columns) {
-    line += gap + written(values[name], columns[name]!.type === 'jsonb')
-    gap = '\t'
+/** Lines of COPY, one a row: `before` are values of columns that no row brings. */
+export function copyLines(
+  before: readonly (string | number)[],
+  columns: Columns,
+  rows: readonly object[],
+): Buffer {
+  const head = before.map(value => `${written(value, false)}\t`).join('')
+  const places = Object.entries(columns).map(([name, { type }]) => [name, type === 'jsonb'] as const)
+  let lines = ''
+  for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
+    let gap = head
+    for (const [name, isJson] of places) {
+      lines += gap + written(row[name], isJson)
+      gap = '\t'
+    }
+    lines += '\n'
   }
-  return `${line}\n`
+  return Buffer.from(lines)
 }
 
 function written(value: unknown, isJson: boolean): string {
   if (value === null || value === undefined) return '\\N'
   if (isJson) return escaped(encodeJson(value))
-  if (typeof value === 'string') return escaped(encodeText(value))
+  if (typeof value === 'string') return special.test(value) ? escaped(encodeText(value)) : value
   // As JSON has it.
   if (typeof value === 'number' && !Number.isFinite(value)) return '\\N'
   return String(value)
 }
 
-const special = /[\\\n\r\t]/
+/** What COPY or Postgres itself does not take as it is; halves of a character are among what may be well. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is refused, U+001A is the escape character
+const special = /[\\\n\r\t\0\x1a\ud800-\udfff]/
 const specials = /[\\\n\r\t]/g
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
+/** JSON has no other of them than the backslash. */
 function escaped(text: string): string {
-  return special.test(text) ? text.replace(specials, one => escapes[one]!) : text
+  return text.replace(specials, one => escapes[one]!)
 }

@@ -4,7 +4,7 @@ import { room, roomEvent, roomStateChange } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { encodeJson } from '../encode.ts'
 import { bind, type Statement, type Values } from '../statement.ts'
-import { copyIn, copyLine } from './copy-in.ts'
+import { copyIn, copyLines } from './copy-in.ts'
 import { encodeRows, parameterName } from './ctes.ts'
 import {
   type GroupPage,
@@ -130,15 +130,15 @@ class GroupTransaction {
   async copy(plain: readonly Sorted[]): Promise<void> {
     for (const table of tablesOf(plain, 'fresh')) {
       const isEvent = table === roomEvent
-      const lines = plain.flatMap(each => {
+      const pieces = plain.flatMap(each => {
         const rows = each.fresh.get(table)
         if (!rows) return []
         count(each, table, rows.length)
         const before = [this.#common.app, each.incarnation, ...(isEvent ? ['log'] : [])]
-        return rows.map(row => copyLine(before, table.columns, row))
+        return copyLines(before, table.columns, rows)
       })
       const before = ['app_id', 'incarnation', ...(isEvent ? ['source'] : [])]
-      await copyIn(this.#client, table.name, [...before, ...Object.keys(table.columns)], lines)
+      await copyIn(this.#client, table.name, [...before, ...Object.keys(table.columns)], pieces)
     }
   }
 
