@@ -4,7 +4,7 @@ import type { WeekHours } from '../planning/cadence.ts'
 import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
-import { decodeJson, decodeText, encodeText } from './encode.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
 
 /** Fences a statement on progress rows like a commit. */
@@ -22,10 +22,14 @@ const lifeColumns = `r.incarnation, r.state_sequence::text as state_sequence, ex
 
 const read = statement(
   'progress',
-  `select p.version::int, p.cursor, p.stream_state::text as stream_state, not isempty(p.wanted) as wanted,
+  `select w.n, p.version::int, p.cursor, p.stream_state::text as stream_state, not isempty(p.wanted) as wanted,
           coalesce(r.verified_at > ingest.clock() - :memory::interval, false) as certain, ${lifeColumns}
-   from ingest.progress p ${lastRoom}
-   where p.app_id = :app and p.stream = :stream and p.series = :series`,
+   from json_to_recordset(:series::json) as w(n int, app_id text, stream text, series text)
+   cross join lateral (
+     select p.* from ingest.progress p
+     where p.app_id = w.app_id and p.stream = w.stream and p.series = w.series
+     offset 0
+   ) p ${lastRoom}`,
 )
 
 const list = statement(
@@ -134,32 +138,76 @@ export async function vouchFor(
   return (await query(pool, bind(vouch, values))).length > 0
 }
 
-export async function readProgress(
-  pool: pg.Pool,
-  app: string,
-  stream: string,
-  series: string,
-  roomMemory: number,
-): Promise<Progress | undefined> {
-  type Row = LifeRow & {
-    version: number
-    cursor: string | null
-    stream_state: string | null
-    certain: boolean
-    wanted: boolean
+/** Series that one statement reads at most. */
+const MOST_SERIES = 500
+
+interface Asked {
+  readonly app_id: string
+  readonly stream: string
+  readonly series: string
+  readonly resolve: (progress: Progress | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Reads progress. Nobody waits for others to ask: what is asked while a statement is under way goes with the next one. */
+export class ProgressReads {
+  readonly #pool: pg.Pool
+  readonly #memory: string
+  #waiting: Asked[] = []
+  #isReading = false
+
+  constructor(pool: pg.Pool, { roomMemory }: Pick<CommitSettings, 'roomMemory'>) {
+    this.#pool = pool
+    this.#memory = `${roomMemory} milliseconds`
   }
-  const memory = `${roomMemory} milliseconds`
-  const [row] = await query<Row>(pool, bind(read, { app, stream, series: encodeText(series), memory }))
-  if (!row) return undefined
-  const streamState = row.stream_state === null ? null : (decodeJson(row.stream_state) as Json)
-  const cursor = row.cursor === null ? null : decodeText(row.cursor)
+
+  /** Undefined of a series that is not followed. Throws StoreUnavailable. */
+  read(app_id: string, stream: string, series: string): Promise<Progress | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ app_id, stream, series: encodeText(series), resolve, reject })
+      void this.#readOn()
+    })
+  }
+
+  async #readOn(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    while (this.#waiting.length > 0) {
+      const asked = this.#waiting.splice(0, MOST_SERIES)
+      try {
+        const found = await this.#found(asked)
+        for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))
+      } catch (error) {
+        for (const { reject } of asked) reject(error)
+      }
+    }
+    this.#isReading = false
+  }
+
+  async #found(asked: readonly Asked[]): Promise<ReadonlyMap<number, Progress>> {
+    const series = encodeJson(asked.map(({ app_id, stream, series }, n) => ({ n, app_id, stream, series })))
+    const rows = await query<ProgressRow>(this.#pool, bind(read, { series, memory: this.#memory }))
+    return new Map(rows.map(row => [row.n, progressOf(row)]))
+  }
+}
+
+interface ProgressRow extends LifeRow {
+  readonly n: number
+  readonly version: number
+  readonly cursor: string | null
+  readonly stream_state: string | null
+  readonly certain: boolean
+  readonly wanted: boolean
+}
+
+function progressOf({ version, cursor, stream_state, certain, wanted, ...room }: ProgressRow): Progress {
   return {
-    version: row.version,
-    cursor,
-    streamState,
-    certain: row.certain,
-    wanted: row.wanted,
-    life: lifeOf(row),
+    version,
+    cursor: cursor === null ? null : decodeText(cursor),
+    streamState: stream_state === null ? null : (decodeJson(stream_state) as Json),
+    certain,
+    wanted,
+    life: lifeOf(room),
   }
 }
 

@@ -16,8 +16,8 @@ import {
   listOpenSeries,
   listWantedRooms,
   noteApp,
+  ProgressReads,
   readBusyHours,
-  readProgress,
   vouchFor,
 } from './progress.ts'
 import type { Ages } from './prune.ts'
@@ -48,6 +48,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   const inClass = new Set(
     settings.streams.filter(({ operation }) => operation.family === 'classroom').map(({ name }) => name),
   )
+  const progress = new ProgressReads(pool, settings)
   const roomStreams = roomStreamsOf(settings.streams)
   return {
     openSeries: (app, stream) => listOpenSeries(pool, app, stream),
@@ -55,7 +56,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     busyHours: apps => readBusyHours(pool, apps),
     noteApp: (fence, app, facts) => noteApp(pool, fence, app, facts),
     discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, roomStreams, rooms),
-    progress: (app, stream, series) => readProgress(pool, app, stream, series, settings.roomMemory),
+    progress: (app, stream, series) => progress.read(app, stream, series),
     follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
     commit: page => commits.page(page),
     dryRun: page => commits.dryRunPage(page),

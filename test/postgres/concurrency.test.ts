@@ -57,6 +57,32 @@ describe('a former owner', () => {
   })
 })
 
+describe('progress that many ask for at once', () => {
+  it('is each of its own series, as it was stored when it was asked for', async () => {
+    const rooms = Array.from({ length: 20 }, (_, n) => `asked "${n}"`)
+    await db.store.discoverRooms(me, app, rooms)
+    const before = rooms.map(room => db.store.progress(app, 'room-events', room))
+    expect(await db.store.commit(logPage(rooms[7]!, 0, { cursor: 'seventh' }))).toMatchObject({ version: 1 })
+    const after = rooms.map(room => db.store.progress(app, 'room-events', room))
+    const others = [db.store.progress(app, 'poll', rooms[7]!), db.store.progress('other', 'poll', rooms[7]!)]
+    expect((await Promise.all(before)).every(found => found !== undefined)).toBe(true)
+    const found = await Promise.all(after)
+    expect(found.map(each => each?.version)).toEqual(rooms.map((_, n) => (n === 7 ? 1 : 0)))
+    expect(found[7]?.cursor).toBe('seventh')
+    expect(await Promise.all(others)).toEqual([expect.objectContaining({ version: 0 }), undefined])
+  })
+
+  it('is refused to each of them where the database fails, and read again for whoever asks then', async () => {
+    await db.store.discoverRooms(me, app, ['failing', 'failing too'])
+    await db.rows('alter table ingest.progress rename to progress_away')
+    const asked = ['failing', 'failing too'].map(room => db.store.progress(app, 'room-events', room))
+    const results = await Promise.allSettled(asked)
+    await db.rows('alter table ingest.progress_away rename to progress')
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(await db.store.progress(app, 'room-events', 'failing')).toMatchObject({ version: 0 })
+  })
+})
+
 describe('two commits at once', () => {
   it('of one series: one is stored, the other is stale', async () => {
     await db.store.discoverRooms(me, app, ['race'])
