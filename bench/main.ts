@@ -3,13 +3,15 @@
  * figures mean. A time depends on the machine, so what counts is the ratio taken in one run.
  */
 import { parseArgs } from 'node:util'
+import { admit } from './admit.ts'
 import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
 import { reads } from './reads.ts'
 import { samples } from './samples.ts'
+import { start } from './start.ts'
 import { status } from './status.ts'
 
-const benches = { drain, samples, reads, status, bodies: readBodies } as const
+const benches = { drain, samples, reads, status, bodies: readBodies, admit, start } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -24,13 +26,14 @@ const { values, positionals } = parseArgs({
     calls: { type: 'string', default: '120000' },
     sessions: { type: 'string', default: '40' },
     measured: { type: 'string', default: '100' },
+    admissions: { type: 'string', default: '3000' },
   },
 })
 
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--admissions N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -45,6 +48,7 @@ if (!(name in benches)) {
     calls: Number(values.calls),
     sessions: Number(values.sessions),
     measured: Number(values.measured),
+    admissions: Number(values.admissions),
     say,
   })
   process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`)
