@@ -135,6 +135,40 @@ export const mutants: readonly ViewMutant[] = [
     ...{ view: 'ingest.complete_day', from: '(g.gaps = 0)', to: '(g.gaps >= 0)' },
   },
   {
+    mistake: 'the ID of a user is taken for the number in calls',
+    ...{ view: 'classroom.user_call', from: 'THEN a.stream_uuid', to: 'THEN a.user_uuid' },
+  },
+  {
+    mistake: 'freezes of the picture are freezes of the sound',
+    ...{ view: 'classroom.user_call', from: 'ARRAY[20005, 20016]', to: 'ARRAY[20011, 20016]' },
+  },
+  {
+    mistake: 'who sends sound talks all the time',
+    ...{ view: 'classroom.user_call', from: '(q.talk_samples)', to: '(q.volume_samples)' },
+  },
+  ...['stage_interval', 'hand_interval'].flatMap(view => [
+    {
+      mistake: 'who leaves the room is still there',
+      ...{ view: `classroom.${view}`, from: `(a.action = 'leave'::text)`, to: 'false' },
+    },
+    {
+      mistake: 'each event begins another one',
+      ...{ view: `classroom.${view}`, from: 'c.is_on IS DISTINCT FROM c.was_on', to: 'true' },
+    },
+  ]),
+  {
+    mistake: 'days of attendance are those of UTC',
+    ...{ view: 'classroom.attendance_by_day', from: 'd.time_zone = z.time_zone', to: `d.time_zone = 'UTC'` },
+  },
+  {
+    mistake: 'a student counts for each class of the week',
+    ...{
+      view: 'classroom.attendance_by_week',
+      from: 'count(DISTINCT s.user_uuid) FILTER (WHERE w.is_own)',
+      to: 'count(s.user_uuid) FILTER (WHERE w.is_own)',
+    },
+  },
+  {
     mistake: 'days are those of UTC wherever the school is',
     ...{ view: 'analytics.usage_by_day', from: 'd.time_zone = a.time_zone', to: `d.time_zone = 'UTC'` },
   },

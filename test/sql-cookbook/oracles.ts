@@ -1,5 +1,6 @@
 import { compareClasses, named, type OfClass, type Oracle, rowsOf, trueName, withStart } from './oracle.ts'
 import { channelOracles } from './oracles-channels.ts'
+import { peopleOracles } from './oracles-people.ts'
 import { dayAt, equipmentOn, orphansOf, type Stay, type TrueClass, useOf } from './truth.ts'
 import { outage } from './world.ts'
 
@@ -326,6 +327,7 @@ const ofCompleteness: Oracle = {
 export const oracles: readonly Oracle[] = [
   ...[ofClasses, ofLate, ofAttention, ofHeads, ofParticipation, ofQuizzes, ofQuizAccuracy, ofPolls],
   ...channelOracles,
+  ...peopleOracles,
   ...[ofOrphans, ofUse],
   ofEquipment('network_quality', ['network']),
   ofEquipment('device_quality', ['platform', 'deviceType']),

@@ -28,6 +28,8 @@ export interface TrueClass {
   readonly polls: readonly TruePoll[]
   readonly recordings: number
   readonly calls: readonly { readonly callId: string; readonly isBad: boolean }[]
+  /** What was told of people, the stage and hands, in order. */
+  readonly changes: readonly { readonly sequence: number; readonly cmd: number; readonly data: object }[]
 }
 
 export interface TrueQuiz {
@@ -114,6 +116,9 @@ function describeClass(room: Room): Omit<TrueClass, 'app'> {
     polls: startsIn(widgets.poll).map(start => truePoll(start, widgets.poll)),
     recordings: recordings.length,
     calls: calls.map(({ callId }) => ({ callId, isBad: isBadCall(callId) })),
+    changes: events
+      .filter(({ cmd }) => [20, 1501, 1502].includes(cmd))
+      .map(({ sequence, cmd, data }) => ({ sequence: Number(sequence), cmd, data })),
   }
 }
 
