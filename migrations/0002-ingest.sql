@@ -409,7 +409,7 @@ create table ingest.calendar (
   day date not null,
   begins_at timestamptz not null,
   ends_at timestamptz not null,
-  primary key (time_zone, utc_day, day)
+  primary key (utc_day, time_zone, day)
 );
 comment on table ingest.calendar is 'Days of the time zones that apps are in, from 2020 to twenty years ahead; a moment is of the day with its UTC date that begins at or before it and ends after it';
 comment on column ingest.calendar.time_zone is 'Name in the IANA database';

@@ -557,14 +557,16 @@ create view analytics.session_quality as
          q.rtt_avg_ms,
          coalesce(q.audio_loss_samples, 0)::bigint as audio_loss_samples,
          coalesce(q.rtt_samples, 0)::bigint as rtt_samples,
-         extract(epoch from s.left_at - s.joined_at)::double precision / 60 * q.talk_samples / q.volume_samples as talk_minutes
+         extract(epoch from s.left_at - s.joined_at)::double precision / 60 * q.talk_samples / q.volume_samples as talk_minutes,
+         (s.joined_at at time zone 'UTC')::date as utc_day
   from analytics.call_session s
   join ingest.app a on a.app_id = s.app_id
   left join ingest.calendar d on d.time_zone = a.time_zone and d.utc_day = (s.joined_at at time zone 'UTC')::date
     and s.joined_at >= d.begins_at and s.joined_at < d.ends_at
   left join analytics.session_summary q on q.app_id = s.app_id and q.call_id = s.call_id and q.sid = s.sid;
 comment on view analytics.session_quality is 'Every stay of a user in a call, what it was held with, and its quality';
-comment on column analytics.session_quality.day is 'On which the stay began, in the time zone of the app; of a few days only, ask by it and by app_id';
+comment on column analytics.session_quality.day is 'On which the stay began, in the time zone of the app; of one day only, ask by it and by app_id';
+comment on column analytics.session_quality.utc_day is 'Day of UTC on which the stay began, whatever the time zone of the app: of a range of days, a condition on it and on app_id spares most of the work';
 comment on column analytics.session_quality.samples is 'Values of freeze, loss and round trip that were measured';
 comment on column analytics.session_quality.bad_samples is 'Those of them with a freeze of at least 200 ms, a loss of at least 10 % or a round trip of at least 400 ms';
 comment on column analytics.session_quality.freeze_samples is 'Values of freeze time of audio and video';

@@ -1,4 +1,5 @@
 import type {
+  AppFacts,
   CommitResult,
   DeadLetter,
   Fence,
@@ -25,6 +26,7 @@ export class FakeStore extends FakeRangeStore implements Store {
   readonly commits: PageCommit[] = []
   readonly letters: DeadLetter[] = []
   readonly forgotten: string[] = []
+  readonly facts: AppFacts[] = []
   readonly vouched: string[] = []
   /** A room whose log cannot be read may be another one by now. */
   isAnother = false
@@ -86,9 +88,10 @@ export class FakeStore extends FakeRangeStore implements Store {
     })
   }
 
-  async noteApp(_fence: Fence, app: string): Promise<void> {
+  async noteApp(_fence: Fence, app: string, facts: AppFacts): Promise<void> {
     this.#called('noteApp')
     this.noted.push(app)
+    this.facts.push(facts)
   }
 
   async discoverRooms(_fence: unknown, _app: string, rooms: readonly string[]): Promise<void> {

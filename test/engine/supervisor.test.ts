@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { type Claim, type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
-import type { StreamSettings } from '../../src/engine/settings.ts'
+import type { AppSettings, StreamSettings } from '../../src/engine/settings.ts'
 import { Engine } from '../../src/engine/supervisor.ts'
 import { feed, roomLog } from './fake-streams.ts'
 import { appOf, cadence, createHarness, feedCadence, minute, second, settingsOf } from './harness.ts'
@@ -37,11 +37,17 @@ const shardCount = 4
 const allShards = (epoch: number) =>
   Array.from({ length: shardCount }, (_, shard): Fence => ({ shard, owner: 'me', epoch }))
 
-function started(apps: readonly string[] = ['a1'], feedEvery: Partial<StreamSettings> = {}) {
+function started(
+  apps: readonly string[] = ['a1'],
+  feedEvery: Partial<StreamSettings> = {},
+  more: Partial<AppSettings> = {},
+) {
   const harness = createHarness(['room-events'])
   const ownership = new FakeOwnership(allShards(1))
   const streams = { 'app-events': { ...feedCadence, ...feedEvery }, 'room-events': cadence }
-  const settings = settingsOf(apps.map(id => ({ ...appOf(id, ['app-events', 'room-events']), streams })))
+  const settings = settingsOf(
+    apps.map(id => ({ ...appOf(id, ['app-events', 'room-events']), streams, ...more })),
+  )
   const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog] })
   const stop = async () => {
     const stopped = engine.stop()
@@ -64,6 +70,19 @@ describe('ownership', () => {
     expect(engine.owned()).toEqual({ shards: 4, apps: ['a1', 'a2', 'a3'] })
     expect(appsAsked(transport, 0)).toEqual(new Set(['a1', 'a2', 'a3']))
     await stop()
+  })
+
+  it('SQL is told of the days of an app, and of its users in calls', async () => {
+    const plain = started()
+    await plain.clock.advance(second)
+    await plain.stop()
+    const at = { timeZone: 'Asia/Kathmandu', userLink: 'pupil-{uid}' }
+    const set = started(['a1'], {}, at)
+    await set.clock.advance(second)
+    await set.stop()
+    const streams = { on: ['app-events', 'room-events'], off: [] }
+    expect(plain.store.facts).toEqual([{ timeZone: 'UTC', userLink: 'stream', ...streams }])
+    expect(set.store.facts).toEqual([{ ...at, ...streams }])
   })
 
   it('an app whose shard is lost is asked no more, the others are', async () => {

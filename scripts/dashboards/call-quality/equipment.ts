@@ -12,8 +12,8 @@ select coalesce(${column}, 'not known') as "${heading}", count(*) as "Stays", co
        sum(rtt_avg_ms * rtt_samples) / nullif(sum(rtt_samples), 0) as "Round trip"
 from analytics.session_quality
 where app_id in ($app) and samples > 0 and $__timeFilter(joined_at)
-  and day >= (greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '7 days') at time zone 'UTC')::date - 1
-  and day <= ($__timeTo()::timestamptz at time zone 'UTC')::date + 1
+  and utc_day >= (greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '7 days') at time zone 'UTC')::date
+  and utc_day <= ($__timeTo()::timestamptz at time zone 'UTC')::date
 group by 1 order by 5 desc nulls last limit 30`)
 }
 
