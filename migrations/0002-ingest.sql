@@ -450,8 +450,6 @@ create function ingest.keep_calendar(p_zone text) returns void language sql vola
 $$;
 comment on function ingest.keep_calendar is
   'Writes the days of a time zone, as the database now knows its rules; penstock migrate up does it again for all zones';
-revoke execute on function ingest.keep_calendar from public;
-grant execute on function ingest.keep_calendar to penstock_runtime;
 select ingest.keep_calendar('UTC');
 
 create function ingest.know_zone() returns trigger language plpgsql as $$
@@ -462,7 +460,6 @@ begin
   return null;
 end
 $$;
-revoke execute on function ingest.know_apps, ingest.know_zone from public;
 comment on function ingest.know_zone is 'Makes the days of a time zone that no app was in before';
 create trigger know_zone after insert or update of time_zone on ingest.app for each row execute function ingest.know_zone();
 
@@ -1345,15 +1342,17 @@ revoke execute on function
   ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
-  ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
-  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions
+  ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
+  ingest.know_zone, ingest.keep_calendar
 from public;
 grant execute on function
   ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
-  ingest.assume_lost, ingest.take, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
-  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions
+  ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
+  ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
+  ingest.know_zone, ingest.keep_calendar
 to penstock_runtime;
 grant execute on function ingest.clock, ingest.widget_field, ingest.whole_number to penstock_runtime;
 
