@@ -174,6 +174,17 @@ describe('real-time values', () => {
     return body.data as unknown as readonly Entry[]
   }
 
+  it('come late, but come, also while nothing happens', async () => {
+    const stage = playAnalytics({ switches: { lateValueSeconds: 600 } })
+    stage.sandbox.universe.pause()
+    const base = Math.floor((stage.now() - 500) / 20) * 20
+    const asked = { metric: 'userCount', startTs: base, endTs: base + 400 }
+    const early = await read(stage, 'usage', asked)
+    await stage.clock.advance(1_200_000)
+    const late = await read(stage, 'usage', asked)
+    expect([early.length < 20, late.length]).toEqual([true, 20])
+  })
+
   it('have one entry for each window of 20 s from that of the start to before that of the end', async () => {
     const stage = playAnalytics()
     const base = Math.floor((stage.now() - 1_000) / 20) * 20

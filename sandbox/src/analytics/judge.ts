@@ -85,7 +85,8 @@ export class Judge {
     const { settings, universe } = this.#stage
     const { query, asked, time, delay } = asks
     const now = universe.happened()
-    const known = Math.min(now, time - delay * 1_000)
+    const counted = time - delay * 1_000
+    const known = Math.min(now, counted)
     return play.act({
       settings,
       app: id,
@@ -96,6 +97,7 @@ export class Judge {
       time,
       now,
       known,
+      counted,
     })
   }
 }

@@ -55,7 +55,7 @@ function series(operation: Play['operation'], read: (context: AnalyticsContext) 
 
 /** Users have no entry for a time at which they are away in any deployment. */
 function isServed(
-  { settings, app, query, known }: AnalyticsContext,
+  { settings, app, query, counted }: AnalyticsContext,
   operation: string,
   entry: object,
 ): boolean {
@@ -63,5 +63,5 @@ function isServed(
   const word = query.optionalText('aggregateGranularity')
   const granularity = granularities.find(one => defaultParameterNames.granularities[one] === word)
   const step = granularity ? granularitySeconds[granularity] : realtimeWindow
-  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= known / 1_000
+  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= counted / 1_000
 }

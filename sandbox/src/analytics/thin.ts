@@ -10,7 +10,7 @@ export interface Entry {
   readonly step: number
 }
 
-/** The world must be known up to this moment for an entry to be served, Unix seconds; infinite where it never is. */
+/** The world must be counted up to this moment for an entry to be served, Unix seconds; infinite where it never is. */
 export function servedFrom({ seed, switches }: Settings, { app, operation, ts, step }: Entry): number {
   const { missingValues, lateValueSeconds } = switches
   const words = [seed, app, operation, ts] as const

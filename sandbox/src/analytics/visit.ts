@@ -19,6 +19,8 @@ export interface AnalyticsContext {
   readonly now: number
   /** Until when the aggregated values know of what happened: the delay of the plan ago. */
   readonly known: number
+  /** Until when they are counted by now: that goes on while the world stands still. */
+  readonly counted: number
 }
 
 /** Unix milliseconds as whole Unix seconds. */
