@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
+import { Agent, DecoratorHandler, type Dispatcher, errors, ProxyAgent } from 'undici'
 import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { Method } from '../provider/operation.ts'
@@ -22,6 +22,8 @@ interface Outgoing {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly signal: AbortSignal
+  /** Called as the request is about to be written; what it aborts is not. */
+  readonly beforeWrite: () => void
   /** Most bytes that a usable body may have. */
   readonly bodyBytes: number
 }
@@ -52,12 +54,26 @@ export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatche
     bodyTimeout: limits.idle,
     maxHeaderSize: limits.headerBytes,
   }
-  if (proxy === undefined) return new Agent({ ...options, connect: tls })
-  return new ProxyAgent({
+  if (proxy === undefined) return new Agent({ ...options, connect: tls }).compose(checked)
+  const agent = new ProxyAgent({
     ...options,
     ...{ uri: proxy, proxyTunnel: true, connectTimeout: limits.connect },
     ...{ requestTls: tls, proxyTls: tls },
   })
+  return agent.compose(checked)
+}
+
+/**
+ * A process that stood still while it connected goes on with the connection, and only then with the timer of the deadline:
+ * by then the request would be on its way, later than its debit reaches.
+ */
+const checked: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) => {
+  const { beforeWrite } = options as { readonly beforeWrite?: () => void }
+  const onRequestStart: Dispatcher.DispatchHandler['onRequestStart'] = (controller, context) => {
+    handler.onRequestStart?.(controller, context)
+    beforeWrite?.()
+  }
+  return dispatch(options, Object.assign(new DecoratorHandler(handler), { onRequestStart }))
 }
 
 /** Sends requests, and may be closed when those under way have ended. */
@@ -65,8 +81,9 @@ export type Agency = Pick<Dispatcher, 'request' | 'close'>
 
 /** Sends one request and reads its answer up to the cap. Rejects when no answer began. */
 export async function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
-  const { origin, path, method, headers, body = null, signal } = outgoing
-  const response = await agent.request({ origin, path, method, headers, body, signal })
+  const { origin, path, method, headers, body = null, signal, beforeWrite } = outgoing
+  const asked = { origin, path, method, headers, body, signal, beforeWrite }
+  const response = await agent.request(asked)
   const header = (name: string) => firstValue(response.headers[name])
   const usable = isUsable(response.statusCode, header('content-encoding'))
   const told = Number(header('content-length') ?? 0)
@@ -142,6 +159,8 @@ export interface Deadline {
   readonly signal: AbortSignal
   /** Undefined as long as the request may go on. */
   readonly givenUp: () => GivenUp | undefined
+  /** Gives the request up now where its time is over, whether or not a timer has said so yet. */
+  readonly check: () => void
   /** Must be called when the request is over. */
   readonly clear: () => void
 }
@@ -151,6 +170,7 @@ export interface Deadline {
  * AbortSignal.any and AbortSignal.timeout it leaves nothing behind on a signal that outlives the request.
  */
 export function startDeadline(clock: Clock, ms: number, outer: AbortSignal | undefined): Deadline {
+  const end = clock.monotonic() + ms
   const controller = new AbortController()
   const over = new AbortController()
   let givenUp: GivenUp | undefined
@@ -165,6 +185,9 @@ export function startDeadline(clock: Clock, ms: number, outer: AbortSignal | und
   return {
     signal: controller.signal,
     givenUp: () => givenUp,
+    check: () => {
+      if (clock.monotonic() >= end) giveUp('deadline')
+    },
     clear() {
       // A reason of its own spares the making of an error with its stack.
       over.abort('over')

@@ -152,6 +152,7 @@ export class HttpTransport implements Transport {
       },
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
+      beforeWrite: deadline.check,
       bodyBytes: provider.bodyBytes,
     })
   }

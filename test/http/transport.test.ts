@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock/system.ts'
 import { createCredentials } from '../../src/http/authentication.ts'
 import { HttpTransport } from '../../src/http/transport.ts'
 import { callSearch } from '../../src/provider/analytics/index.ts'
@@ -32,6 +33,17 @@ describe('a request', () => {
     const id = (text: string) => /x-request-id: ([0-9a-f-]{36})\r\n/.exec(text)?.[1]
     expect(id(head)).toBeDefined()
     expect(id(second)).not.toBe(id(head))
+  })
+
+  it('whose time was over while it waited for a connection is not written when that comes', async () => {
+    let stopped = 0
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + stopped, sleep: standStill }
+    const { server, transport } = await setUp(socket => socket.write(framed(emptyPage)), { clock })
+    const sent = transport.send('app1', readRoom)
+    stopped = 31_000
+    expect(await sent).toMatchObject({ ok: false, failure: { kind: 'timeout' } })
+    expect(await transport.send('app1', readRoom)).toMatchObject({ ok: true })
+    expect(server.requests).toHaveLength(1)
   })
 
   it('tells how many bytes the answer had', async () => {
