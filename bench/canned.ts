@@ -1,6 +1,6 @@
 /**
- * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM` has the
- * sandbox render every answer to a backlog, prints an address, and then serves them over plain sockets. In each round it says
+ * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM [STREAM...]`
+ * has the sandbox render every answer of these streams, or of all, to a backlog, prints an address, and then serves them over plain sockets. In each round it says
  * `first N` when it serves the first answer that has events and `all N` when each of them was served once; a request to
  * `/round/N` begins another one.
  */
@@ -22,7 +22,8 @@ const ofRooms: readonly CursorStream[] = Object.values(streams).filter(
 )
 const separator = '\r\n\r\n'
 
-const [rooms, eventsPerRoom] = process.argv.slice(2).map(Number)
+const [rooms, eventsPerRoom] = process.argv.slice(2, 4).map(Number)
+const wanted = process.argv.slice(4)
 const sandbox = createSandbox({
   clock: systemClock,
   seed: 1,
@@ -33,6 +34,7 @@ const feed = targetOf(streams['app-events'], {})
 const told = await rendered(feed)
 for (const room of new Set(Array.isArray(told.data) ? told.data.map(event => event.roomUuid) : [])) {
   for (const stream of ofRooms) {
+    if (wanted.length > 0 && !wanted.includes(stream.name)) continue
     let cursor: string | null = null
     do {
       const asked: object = stream.kind === 'feed' ? {} : stream.request(cursor)

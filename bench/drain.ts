@@ -5,6 +5,8 @@ import pg from 'pg'
 import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
 import { systemClock } from '../src/clock/system.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
+import { streams } from '../src/streams/index.ts'
+import { roomStreamsOf } from '../src/streams/stream.ts'
 import { copyAgain } from './copy.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 import { type Shares, sharesOf } from './shares.ts'
@@ -19,7 +21,7 @@ export interface DrainOptions {
 }
 
 /** One round: a drain and a COPY of what it brought. */
-interface Round {
+export interface Round {
   readonly rows: number
   readonly startSeconds: number
   readonly drainSeconds: number
@@ -39,16 +41,7 @@ const patience = 1_800_000
  * every series of every room has been read to its end.
  */
 export async function drain({ events, rooms, rounds, shares, say }: DrainOptions) {
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
-  const admin = new pg.Client({ connectionString: withDatabase(server.url, 'postgres') })
-  let provider: Child | undefined
-  try {
-    await migrateUp({ url: server.url })
-    await admin.connect()
-    say(`rendering the answers of ${events} events in ${rooms} rooms`)
-    provider = await startChild(['bench/canned.ts', String(rooms), String(Math.ceil(events / rooms))])
-    const stage = { folder, server, admin, provider }
+  return onStage({ events, rooms, say }, async stage => {
     const all: Round[] = []
     for (let round = 1; round <= rounds; round++) {
       const one = await playRound(stage, round)
@@ -57,9 +50,36 @@ export async function drain({ events, rooms, rounds, shares, say }: DrainOptions
     }
     const figures = figuresOf(all, events)
     if (!shares) return { events, rooms, ...figures }
-    const profile = join(folder, 'profile')
+    const profile = join(stage.folder, 'profile')
     await playRound(stage, rounds + 1, profile)
     return { events, rooms, ...figures, ...((await sharesOf(profile)) satisfies Shares) }
+  })
+}
+
+interface Backlog {
+  readonly events: number
+  readonly rooms: number
+  /** Streams of rooms; all of them where it is absent. */
+  readonly only?: readonly string[]
+  readonly say: (line: string) => void
+}
+
+/** Has a provider that serves the backlog and a Postgres for as long as the work takes. */
+export async function onStage<T>(
+  { events, rooms, only, say }: Backlog,
+  work: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
+  const admin = new pg.Client({ connectionString: withDatabase(server.url, 'postgres') })
+  let provider: Child | undefined
+  try {
+    await migrateUp({ url: server.url })
+    await admin.connect()
+    say(`rendering the answers of ${events} events in ${rooms} rooms`)
+    const perRoom = Math.ceil(events / rooms)
+    provider = await startChild(['bench/canned.ts', String(rooms), String(perRoom), ...(only ?? [])])
+    return await work({ folder, server, admin, provider, only })
   } finally {
     await provider?.stop()
     await admin.end()
@@ -69,21 +89,23 @@ export async function drain({ events, rooms, rounds, shares, say }: DrainOptions
   }
 }
 
-interface Stage {
+export interface Stage {
   readonly folder: string
   readonly server: { readonly url: string; readonly pid: number }
   readonly admin: pg.Client
   readonly provider: Child
+  readonly only: readonly string[] | undefined
 }
 
-async function playRound(
-  { folder, server, admin, provider }: Stage,
+/** Drains, and copies what came. */
+export async function playRound(
+  { folder, server, admin, provider, only }: Stage,
   round: number,
   profile?: string,
 ): Promise<Round> {
   const url = await freshDatabase(admin, server.url, `round_${round}`)
   const config = join(folder, `penstock-${round}.yaml`)
-  await writeFile(config, configText(url, provider.firstLine), { mode: 0o600 })
+  await writeFile(config, configText(url, provider.firstLine, only), { mode: 0o600 })
   await fetch(`${provider.firstLine}/round/${round}`)
   const serverCpu = () => treeCpuSeconds(server.pid)
   const pool = new pg.Pool({ connectionString: url, max: 1 })
@@ -96,7 +118,7 @@ async function playRound(
     const before = { daemon: await cpuSeconds(daemon.pid), server: await serverCpu() }
     const first = systemClock.monotonic()
     await provider.says(`all ${round}`)
-    await untilRead(pool, daemon)
+    await untilRead(pool, daemon, offOf(only))
     const drained = {
       ...{ startSeconds, drainSeconds: since(first) },
       daemonCpu: (await cpuSeconds(daemon.pid)) - before.daemon,
@@ -113,7 +135,7 @@ async function playRound(
 }
 
 /** A database of its own for each round, as the first one was after its migrations. */
-async function freshDatabase(admin: pg.Client, template: string, name: string): Promise<string> {
+export async function freshDatabase(admin: pg.Client, template: string, name: string): Promise<string> {
   await admin.query(`create database ${name} template ${new URL(template).pathname.slice(1)}`)
   return withDatabase(template, name)
 }
@@ -125,21 +147,28 @@ function withDatabase(address: string, name: string): string {
 }
 
 /** Nothing limits the daemon but its own work: rates are far above what two cores can do. */
-function configText(databaseUrl: string, providerUrl: string): string {
+function configText(databaseUrl: string, providerUrl: string, only: readonly string[] | undefined): string {
+  const off = offOf(only)
   return `database: { url: "${databaseUrl}" }
 http: { listen: "127.0.0.1:0" }
 log: { level: warn }
 provider: { classroom: { url: "${providerUrl}" } }
 limits: { classroom: { perSecond: 10000, concurrency: 16 } }
+streams: { ${off.map(name => `${name}: off`).join(', ')} }
 apps: [{ id: demo, region: ap, plan: premium, classroom: { uid: penstock, token: demo-token } }]
 `
 }
 
-async function untilRead(pool: pg.Pool, daemon: Child): Promise<void> {
+function offOf(only: readonly string[] | undefined): readonly string[] {
+  return only ? roomStreamsOf(Object.values(streams)).filter(name => !only.includes(name)) : []
+}
+
+async function untilRead(pool: pg.Pool, daemon: Child, off: readonly string[]): Promise<void> {
   const end = systemClock.monotonic() + patience
   for (;;) {
     const { rows } = await pool.query<{ open: boolean }>(
-      `select exists (select from ingest.progress where series <> '' and caught_up_at is null) as open`,
+      `select exists (select from ingest.progress where series <> '' and stream <> all ($1) and caught_up_at is null) as open`,
+      [off],
     )
     if (!rows[0]!.open) return
     if (!daemon.alive()) throw new Error('the daemon ended before everything was drained')

@@ -6,12 +6,13 @@ import { parseArgs } from 'node:util'
 import { admit } from './admit.ts'
 import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
+import { peer } from './peer.ts'
 import { reads } from './reads.ts'
 import { samples } from './samples.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
 
-const benches = { drain, samples, reads, status, bodies: readBodies, admit, start } as const
+const benches = { drain, samples, reads, status, bodies: readBodies, admit, start, peer } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
