@@ -334,8 +334,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/commit/group-transaction.ts',
-    find: 'const lines = plain.flatMap(each => {',
-    put: 'const lines = plain.slice(0, -1).flatMap(each => {',
+    find: 'const pieces = plain.flatMap(each => {',
+    put: 'const pieces = plain.slice(0, -1).flatMap(each => {',
   },
   {
     name: 'group-without-a-fence',
