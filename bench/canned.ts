@@ -2,7 +2,7 @@
  * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM [STREAM...]`
  * has the sandbox render every answer of these streams, or of all, to a backlog, prints an address, and then serves them over plain sockets. In each round it says
  * `first N` when it serves the first answer that has events and `all N` when each of them was served once; a request to
- * `/round/N` begins another one.
+ * `/round/N` begins another one. Of what nobody rendered, other apps above all, there is nothing to tell.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -90,7 +90,7 @@ function serve(socket: Socket): void {
 
 function answer(socket: Socket, target: string): void {
   if (target.startsWith('/round/')) begin(target.slice('/round/'.length))
-  const body = answers.get(target)
+  const body = target.startsWith('/round/') ? undefined : (answers.get(target) ?? quiet)
   // Everything else may be asked about anew; the feed tells it once.
   if (target === feed) answers.set(feed, quiet)
   socket.cork()

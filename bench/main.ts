@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { admit } from './admit.ts'
+import { apps, idle } from './apps.ts'
 import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
 import { peer } from './peer.ts'
@@ -12,7 +13,7 @@ import { samples } from './samples.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
 
-const benches = { drain, samples, reads, status, bodies: readBodies, admit, start, peer } as const
+const benches = { drain, samples, reads, status, bodies: readBodies, admit, start, peer, apps, idle } as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,13 +29,15 @@ const { values, positionals } = parseArgs({
     sessions: { type: 'string', default: '40' },
     measured: { type: 'string', default: '100' },
     admissions: { type: 'string', default: '3000' },
+    apps: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '60' },
   },
 })
 
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--admissions N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--admissions N] [--apps N] [--seconds N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -50,6 +53,8 @@ if (!(name in benches)) {
     sessions: Number(values.sessions),
     measured: Number(values.measured),
     admissions: Number(values.admissions),
+    apps: Number(values.apps),
+    seconds: Number(values.seconds),
     say,
   })
   process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`)

@@ -9,6 +9,7 @@ import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
 import type { Answer, Arrived, CommitResult, Fence, Grant, Log, Meter, Store, Timing } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
+import type { Turns } from './waiting.ts'
 
 /** What reading one page of any stream needs. */
 export interface PageContext {
@@ -31,6 +32,8 @@ export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly health: StoreHealth
   /** The shard belongs to another process now. */
   readonly onFenced: () => void
+  /** Apps begin in turns: else the first page of ten thousand would wait until the last of them is known. */
+  readonly beginnings?: Turns
   /** When events of the app are to be expected, where that is known. */
   readonly busyHours?: () => WeekHours | undefined
 }

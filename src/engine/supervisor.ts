@@ -12,7 +12,7 @@ import { shardOf } from './ports/ledger.ts'
 import { type Claim, type Fence, type Ports, StoreUnavailable } from './ports.ts'
 import { createPacers, type Pacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import { createWakeup, type Wakeup, within } from './waiting.ts'
+import { createTurns, createWakeup, type Wakeup, within } from './waiting.ts'
 
 export interface EngineContext extends Ports {
   readonly settings: EngineSettings
@@ -43,6 +43,9 @@ const PREPARE_DEADLINE_MS = 5_000
 /** How often rooms are looked for that someone wants read again, ms. */
 const MARKS_EVERY_MS = 20_000
 
+/** Apps that begin at one time: as many as keep the connections to the database busy. */
+const BEGINNING_APPS = 8
+
 /** How often is read in which hours of the week there are classes, ms, while no app comes. */
 const HOURS_EVERY_MS = 6 * 3_600_000
 
@@ -63,6 +66,7 @@ export class Engine {
   readonly #ending = new Set<string>()
   /** Shards that are being handed over. */
   readonly #leaving = new Set<number>()
+  readonly #beginnings = createTurns(BEGINNING_APPS)
   /** Of each app, in which hours of the week something is to be expected; read for all of them at once. */
   #busyHours: ReadonlyMap<string, WeekHours> = new Map()
   /** On the monotonic clock, ms. */
@@ -185,6 +189,7 @@ export class Engine {
         fence: () => fence,
         signal: controller.signal,
         onFenced: this.#wakeup.notify,
+        beginnings: this.#beginnings,
         busyHours: () => this.#busyHours.get(app.id),
       },
       streams: this.#context.streams,

@@ -28,6 +28,30 @@ export function createWakeup(clock: Clock): Wakeup {
   }
 }
 
+/** Lets so many pieces of work go on at one time; the others wait for their turn. */
+export interface Turns {
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+export function createTurns(most: number): Turns {
+  const waiting: (() => void)[] = []
+  let under = 0
+  return {
+    run: async work => {
+      if (under >= most) await new Promise<void>(resolve => waiting.push(resolve))
+      else under += 1
+      try {
+        return await work()
+      } finally {
+        // Whoever waits takes the place over.
+        const next = waiting.shift()
+        if (next) next()
+        else under -= 1
+      }
+    },
+  }
+}
+
 /** Something did not come about in time. */
 class TimedOut extends Error {
   override readonly name = 'TimedOut'

@@ -392,6 +392,25 @@ it('the housekeeping is told the time of the provider, and says so where it does
   await stop()
 })
 
+it('apps begin in turns, so that the first of them is asked before the last is known', async () => {
+  const names = Array.from({ length: 100 }, (_, n) => `a${n}`)
+  const { clock, store, transport, stop } = started(names)
+  const begun: (() => void)[] = []
+  store.noteApp = () => new Promise<void>(resolve => begun.push(resolve))
+  await clock.advance(second)
+  expect([begun.length, transport.asked.length]).toEqual([8, 0])
+  begun[0]!()
+  await clock.advance(second)
+  expect([begun.length, new Set(transport.of('appEvents').map(({ app }) => app)).size]).toEqual([9, 1])
+  for (let n = 1; n < names.length; n++) {
+    begun[n]!()
+    await clock.advance(1)
+  }
+  await clock.advance(second)
+  expect(new Set(transport.of('appEvents').map(({ app }) => app)).size).toBe(100)
+  await stop()
+})
+
 it('in the hours of the week in which there were classes, an app that is silent is asked as often as any', async () => {
   const { clock, store, transport, stop } = started(['a1'], { idleEvery: 40 * second })
   // The clock starts on a Monday at eight.

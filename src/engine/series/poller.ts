@@ -227,10 +227,10 @@ export class Poller {
   }
 
   async #beginWhenPossible(): Promise<void> {
-    const { app, clock, random, log, signal, health } = this.#context
+    const { app, clock, random, log, signal, health, beginnings } = this.#context
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        return await this.#begin()
+        return await (beginnings ? beginnings.run(() => this.#begin()) : this.#begin())
       } catch (error) {
         if (error instanceof StoreUnavailable) health.failed(error.fault)
         else {
