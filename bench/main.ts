@@ -10,10 +10,23 @@ import { drain } from './drain.ts'
 import { peer } from './peer.ts'
 import { reads } from './reads.ts'
 import { samples } from './samples.ts'
+import { scale } from './scale.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
 
-const benches = { drain, samples, reads, status, bodies: readBodies, admit, start, peer, apps, idle } as const
+const benches = {
+  drain,
+  samples,
+  reads,
+  scale,
+  status,
+  bodies: readBodies,
+  admit,
+  start,
+  peer,
+  apps,
+  idle,
+} as const
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,6 +41,9 @@ const { values, positionals } = parseArgs({
     calls: { type: 'string', default: '120000' },
     sessions: { type: 'string', default: '40' },
     measured: { type: 'string', default: '100' },
+    sizes: { type: 'string', default: '100,1000' },
+    processes: { type: 'string', default: '1,2,4' },
+    idle: { type: 'string', default: '10s' },
     admissions: { type: 'string', default: '3000' },
     apps: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '60' },
@@ -37,7 +53,7 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--admissions N] [--apps N] [--seconds N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--sizes N,N] [--processes N,N] [--idle 10s] [--admissions N] [--apps N] [--seconds N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -52,6 +68,9 @@ if (!(name in benches)) {
     calls: Number(values.calls),
     sessions: Number(values.sessions),
     measured: Number(values.measured),
+    sizes: values.sizes.split(',').map(Number),
+    processes: values.processes.split(',').map(Number),
+    idle: values.idle,
     admissions: Number(values.admissions),
     apps: Number(values.apps),
     seconds: Number(values.seconds),

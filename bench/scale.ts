@@ -1,0 +1,277 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
+import { systemClock } from '../src/clock/system.ts'
+import { migrateUp } from '../src/postgres/migrate.ts'
+import { type DaemonProcess, startDaemonProcess } from '../test/e2e/daemon.ts'
+import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
+
+export interface ScaleOptions {
+  readonly sizes: readonly number[]
+  readonly processes: readonly number[]
+  /** How long each is watched. */
+  readonly seconds: number
+  /** How often the feed of an app is asked at which nothing happens. */
+  readonly idle: string
+  readonly say: (line: string) => void
+}
+
+interface Stage {
+  readonly folder: string
+  readonly server: { readonly url: string; readonly pid: number }
+  readonly provider: string
+  readonly seconds: number
+  readonly idle: string
+}
+
+/** What some processes with some apps cost in a second. */
+interface Watched {
+  readonly firstCommitSeconds: number | null
+  readonly allAskedSeconds: number | null
+  readonly daemonCpu: number
+  readonly serverCpu: number
+  readonly transactions: number
+  readonly requests: number
+  readonly scrapeMs: number
+  readonly peak: number
+}
+
+const mebibyte = 1_048_576
+const patience = 300_000
+
+/** A program that has just begun compiles itself for a while, ms. */
+const settling = 30_000
+
+/**
+ * Idle apps over several processes on the provider that copies bytes, and as many processes that have nothing to do: what
+ * is left between the two is what the apps cost.
+ */
+export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptions) {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  // So that Postgres, and with it its log, lies in it.
+  await chmod(folder, 0o755)
+  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
+  let provider: Child | undefined
+  try {
+    await migrateUp({ url: server.url })
+    provider = await startChild(['bench/canned.ts', '0', '0'])
+    const stage = { folder, server, provider: provider.firstLine, seconds, idle }
+    const own = await countOwn(stage)
+    say(`an empty process: ${own.queue} transactions/s of pg-boss, ${own.ownership} of ownership beside it`)
+    const rows: object[] = []
+    for (const count of processes) {
+      const empty = await watch(stage, 0, count)
+      say(
+        `${count} empty: ${empty.transactions.toFixed(1)} transactions/s, ${percent(empty.daemonCpu)} of a core`,
+      )
+      rows.push(rowOf(0, count, empty, empty))
+      for (const each of sizes) {
+        const watched = await watch(stage, each, count)
+        const row = rowOf(each, count, watched, empty)
+        say(JSON.stringify(row))
+        rows.push(row)
+      }
+    }
+    return { seconds, idle, transactions_of_an_empty_process: own, rows }
+  } finally {
+    await provider?.stop()
+    await server.stop()
+    await destroyEmbedded(folder, systemClock)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function rowOf(apps: number, processes: number, watched: Watched, empty: Watched) {
+  const perApp = (all: number, nothing: number) => (apps === 0 ? null : rounded((all - nothing) / apps, 3))
+  return {
+    ...{ apps, processes },
+    daemon_cpu_percent: rounded(watched.daemonCpu * 100, 1),
+    server_cpu_percent: rounded(watched.serverCpu * 100, 1),
+    daemon_cpu_ms_per_app: perApp(watched.daemonCpu * 1_000, empty.daemonCpu * 1_000),
+    server_cpu_ms_per_app: perApp(watched.serverCpu * 1_000, empty.serverCpu * 1_000),
+    requests_per_second: rounded(watched.requests, 1),
+    transactions_per_second: rounded(watched.transactions, 1),
+    transactions_per_app: perApp(watched.transactions, empty.transactions),
+    first_commit_seconds: watched.firstCommitSeconds,
+    all_asked_seconds: watched.allAskedSeconds,
+    scrape_ms: watched.scrapeMs,
+    daemon_peak_mebibytes: Math.round(watched.peak / mebibyte),
+  }
+}
+
+async function watch(stage: Stage, apps: number, processes: number): Promise<Watched> {
+  const { server, seconds } = stage
+  const name = `apps_${apps}_of_${processes}`
+  return await withDatabase(server.url, name, async (url, ask) => {
+    const config = await configOf(stage, url, apps)
+    const began = systemClock.monotonic()
+    const daemons = Array.from({ length: processes }, () => startDaemonProcess(config))
+    try {
+      const asked = (least: number) => until(async () => Number(await ask(askedApps)) >= least, began)
+      const firstCommitSeconds = apps > 0 ? await asked(1) : null
+      const allAskedSeconds = apps > 0 ? await asked(apps) : null
+      const addresses = await Promise.all(daemons.map(({ ready }) => ready))
+      await until(
+        async () => Number(await ask(owners)) === (apps > 0 ? processes : 1),
+        systemClock.monotonic(),
+      )
+      await systemClock.sleep(settling)
+      const before = await taken(stage, daemons, addresses, ask)
+      await systemClock.sleep(seconds * 1_000)
+      const after = await taken(stage, daemons, addresses, ask)
+      const lasted = (after.at - before.at) / 1_000
+      return {
+        ...{ firstCommitSeconds, allAskedSeconds },
+        daemonCpu: (after.daemons - before.daemons) / lasted,
+        serverCpu: (after.server - before.server) / lasted,
+        transactions: (after.transactions - before.transactions) / lasted,
+        requests: (after.requests - before.requests) / lasted,
+        scrapeMs: await scrapeMs(addresses[0]!),
+        peak: Math.max(...(await Promise.all(daemons.map(({ pid }) => peakMemory(pid))))),
+      }
+    } finally {
+      await Promise.all(daemons.map(daemon => daemon.terminate()))
+    }
+  })
+}
+
+const askedApps = `select count(*)::int from ingest.progress where stream = 'app-events' and updated_at is not null`
+const owners = `
+  select case when count(distinct owner) filter (where shards > 0) > 0 and count(*) = 64 then count(distinct owner) else 0 end
+  from (select owner, count(*) over (partition by owner) as shards from ingest.ownership) o`
+
+type Ask = (text: string) => Promise<unknown>
+
+async function taken(
+  { server }: Stage,
+  daemons: readonly DaemonProcess[],
+  addresses: readonly string[],
+  ask: Ask,
+) {
+  const requests = await Promise.all(addresses.map(requestsOf))
+
+  const cpu = await Promise.all(daemons.map(({ pid }) => cpuSeconds(pid)))
+  return {
+    at: systemClock.monotonic(),
+    requests: requests.reduce((sum, each) => sum + each, 0),
+    daemons: cpu.reduce((sum, each) => sum + each, 0),
+    server: await treeCpuSeconds(server.pid),
+    transactions: Number(
+      await ask(
+        'select xact_commit + xact_rollback from pg_stat_database where datname = current_database()',
+      ),
+    ),
+  }
+}
+
+/** Requests that a daemon has made so far. */
+async function requestsOf(address: string): Promise<number> {
+  const text = await (await fetch(`${address}/metrics`)).text()
+  const counts = [...text.matchAll(/^penstock_requests_total\{.*\} (\d+)$/gm)]
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+/** Median of some scrapes, ms; between them the figures of the database grow old, so that they are read anew. */
+async function scrapeMs(address: string): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const began = systemClock.monotonic()
+    await (await fetch(`${address}/metrics`)).arrayBuffer()
+    times.push(systemClock.monotonic() - began)
+    await systemClock.sleep(3_000)
+  }
+  return Math.round(times.sort((a, b) => a - b)[1]!)
+}
+
+/** How many transactions one process makes that has nothing to do, told by the log of its database. */
+async function countOwn(stage: Stage) {
+  return await withDatabase(stage.server.url, 'counted', async (url, ask) => {
+    await ask(`alter database counted set log_statement = 'all'`)
+    const daemon = startDaemonProcess(await configOf(stage, url, 0))
+    try {
+      await daemon.ready
+      await until(
+        async () => Number(await ask('select count(*)::int from ingest.ownership')) === 64,
+        systemClock.monotonic(),
+      )
+      const pid = await ask(
+        `select pid from pg_stat_activity where application_name = 'penstock ownership' and datname = 'counted'`,
+      )
+      const log = join(stage.folder, 'postgres', 'postgres.log')
+      const already = (await readFile(log, 'utf8')).length
+      await systemClock.sleep(stage.seconds * 1_000)
+      const lines = (await readFile(log, 'utf8'))
+        .slice(already)
+        .split(/\n(?=\d{4}-\d\d-\d\d )/)
+        .filter(line => line.includes(`[${String(pid)}] LOG:`))
+      const queue = lines.filter(line => line.includes('ingest_jobs')).length
+      return {
+        queue: rounded(queue / stage.seconds, 1),
+        ownership: rounded((lines.length - queue) / stage.seconds, 1),
+      }
+    } finally {
+      await daemon.terminate()
+    }
+  })
+}
+
+async function withDatabase<T>(
+  template: string,
+  name: string,
+  use: (url: string, ask: Ask) => Promise<T>,
+): Promise<T> {
+  const at = (database: string) => Object.assign(new URL(template), { pathname: `/${database}` }).href
+  const admin = new pg.Client({ connectionString: at('postgres') })
+  await admin.connect()
+  await admin.query(`create database ${name} template ${new URL(template).pathname.slice(1)}`)
+  const session = new pg.Client({ connectionString: at(name) })
+  await session.connect()
+  try {
+    return await use(at(name), async text => {
+      const [row] = (await session.query<Record<string, unknown>>(text)).rows
+      return row && Object.values(row)[0]
+    })
+  } finally {
+    await session.end()
+    await admin.query(`drop database ${name} with (force)`)
+    await admin.end()
+  }
+}
+
+/** Without apps there is one that is asked nothing. */
+async function configOf({ folder, provider, idle }: Stage, url: string, apps: number): Promise<string> {
+  const path = join(folder, `penstock-${apps}.yaml`)
+  const ids = apps === 0 ? ['nothing'] : Array.from({ length: apps }, (_, n) => `app-${n}`)
+  const streams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'app-events']
+  const settings = {
+    database: { url, poolSize: 4 },
+    http: { listen: '127.0.0.1:0' },
+    provider: { classroom: { url: provider } },
+    streams:
+      apps === 0
+        ? Object.fromEntries(streams.map(stream => [stream, 'off']))
+        : { 'app-events': { idleEvery: idle } },
+    apps: ids.map(id => ({ id, region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } })),
+  }
+  await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
+  return path
+}
+
+/** Seconds from `began` until it is so. */
+async function until(isDone: () => Promise<boolean>, began: number): Promise<number> {
+  while (!(await isDone())) {
+    if (systemClock.monotonic() - began > patience) throw new Error('the daemons took too long')
+    await systemClock.sleep(100)
+  }
+  return rounded((systemClock.monotonic() - began) / 1_000, 1)
+}
+
+function rounded(number: number, digits: number): number {
+  return Number(number.toFixed(digits))
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}
