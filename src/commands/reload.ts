@@ -33,13 +33,13 @@ export interface Reloading {
   /** Reads the file. Throws ConfigError. */
   readonly read: () => Promise<Config>
   /** Takes over what it says. Throws SecretError, and nothing has changed then. */
-  readonly takeOver: (next: Config, on: Occasion) => Promise<void>
+  readonly takeOver: (next: Config, on: Trigger) => Promise<void>
   readonly refused: (why: object) => void
   readonly signal: AbortSignal
 }
 
 /** Why the file is read again. */
-export type Occasion = 'SIGHUP' | 'the file changed'
+export type Trigger = 'SIGHUP' | 'the file changed'
 
 /** Has the configuration read again when the file changes, and when someone asks for it. */
 export function followFile(options: Reloading): { readonly ask: () => void } {
@@ -49,22 +49,22 @@ export function followFile(options: Reloading): { readonly ask: () => void } {
   let settling: Sighting | undefined
   let isAsked = false
 
-  async function why(): Promise<Occasion | undefined> {
+  async function why(): Promise<Trigger | undefined> {
     const now = await sightingOf(path)
     const isSettled = now === settling
     settling = now
     if (isAsked || (now !== seen && isSettled)) seen = now
     else return undefined
-    const occasion = isAsked ? 'SIGHUP' : 'the file changed'
+    const trigger = isAsked ? 'SIGHUP' : 'the file changed'
     isAsked = false
-    return occasion
+    return trigger
   }
 
   async function follow(): Promise<void> {
     signal.addEventListener('abort', wakeup.notify, { once: true })
     while (!signal.aborted) {
-      const occasion = await why()
-      if (occasion) await reload(options, occasion)
+      const trigger = await why()
+      if (trigger) await reload(options, trigger)
       if (!isAsked) await wakeup.wait(LOOK_EVERY_MS)
     }
   }
@@ -78,9 +78,9 @@ export function followFile(options: Reloading): { readonly ask: () => void } {
   }
 }
 
-async function reload({ read, takeOver, refused }: Reloading, occasion: Occasion): Promise<void> {
+async function reload({ read, takeOver, refused }: Reloading, trigger: Trigger): Promise<void> {
   try {
-    await takeOver(await read(), occasion)
+    await takeOver(await read(), trigger)
   } catch (error) {
     const isTold = error instanceof ConfigError || error instanceof SecretError
     refused(isTold ? { problems: error.message.split('\n') } : { error })
@@ -94,7 +94,7 @@ async function reload({ read, takeOver, refused }: Reloading, occasion: Occasion
 export async function takeOver(
   parts: Parts & { readonly engine: Engine },
   next: Config,
-  on: Occasion,
+  on: Trigger,
 ): Promise<void> {
   const { current, log, meter } = parts
   const before = current.config

@@ -23,7 +23,7 @@ import { startServer } from '../telemetry/server.ts'
 import { createStatus, type Status, watchVerdict } from '../telemetry/status.ts'
 import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
-import { followFile, type Occasion, type Reloading, sightingOf, takeOver } from './reload.ts'
+import { followFile, type Reloading, sightingOf, type Trigger, takeOver } from './reload.ts'
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
 import { Endpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
@@ -139,7 +139,7 @@ export class Daemon {
       meter.configInForce(false)
     }
     const signal = this.#watching.signal
-    const takingOver = (next: Config, on: Occasion) => takeOver(this.#parts, next, on)
+    const takingOver = (next: Config, on: Trigger) => takeOver(this.#parts, next, on)
     return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
   }
 
