@@ -164,7 +164,7 @@ export class ProgressReads {
   /** Undefined of a series that is not followed. Throws StoreUnavailable. */
   read(app_id: string, stream: string, series: string): Promise<Progress | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ app_id, stream, series: encodeText(series), resolve, reject })
+      this.#waiting.push({ app_id, stream, series, resolve, reject })
       void this.#readOn()
     })
   }
