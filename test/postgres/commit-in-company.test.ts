@@ -7,5 +7,6 @@ describe('what holds of a page holds in a group', async () => {
   describe('list', () => import('./commit-list.test.ts').then(() => {}))
   describe('replaced', () => import('./commit-replaced.test.ts').then(() => {}))
   describe('room', () => import('./room-life.test.ts').then(() => {}))
+  describe('odd texts', () => import('./encode.test.ts').then(() => {}))
   describe('beside each other', () => import('./concurrency.test.ts').then(() => {}))
 })

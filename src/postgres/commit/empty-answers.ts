@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Clock } from '../../clock/clock.ts'
 import type { CommitResult, Grant, PageCommit } from '../../engine/ports.ts'
 import { query } from '../connect.ts'
-import { encodeJson, encodeText } from '../encode.ts'
+import { encodeJson } from '../encode.ts'
 import { bind, statement } from '../statement.ts'
 import { debitValues } from './ctes.ts'
 
@@ -140,8 +140,7 @@ function valuesOf({
   caughtUp,
 }: EmptyAnswer) {
   return {
-    ...{ app, stream, series: encodeText(series), version, stream_state: streamState, ...fence },
-    cursor: cursor === null ? null : encodeText(cursor),
+    ...{ app, stream, series, version, cursor, stream_state: streamState, ...fence },
     ...debitValues(settles, caughtUp),
   }
 }

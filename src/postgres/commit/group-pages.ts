@@ -29,6 +29,7 @@ type Rows = readonly object[]
 /** A page with what is stored already told apart from what is new. */
 export interface Sorted extends GroupPage {
   readonly n: number
+  /** As the database has it. */
   readonly series: string
   readonly incarnation: number
   /** By table: rows that are not there yet. */

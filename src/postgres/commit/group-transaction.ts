@@ -114,7 +114,7 @@ class GroupTransaction {
 
   /** Rows that may be there, by the rules of their tables. */
   async merge(plain: readonly Sorted[]): Promise<void> {
-    const pages = encodeJson(plain.map(({ series, incarnation }) => ({ room_uuid: series, incarnation })))
+    const pages = encodeJson(plain.map(({ page, incarnation }) => ({ room_uuid: page.series, incarnation })))
     const byRoom = new Map(plain.map(each => [each.series, each]))
     for (const table of tablesOf(plain, 'again')) {
       const rows = encodeRows(plain.flatMap(({ again }) => again.get(table) ?? []))
