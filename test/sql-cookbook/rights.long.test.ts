@@ -122,7 +122,7 @@ describe('a member of penstock_read', () => {
     'update analytics.call set finished = true',
     'delete from ingest.gap',
     'truncate players.cloud_player',
-    'update classroom.class set started_at = null',
+    'update ingest.loss set app_id = null',
     'drop view ingest.loss',
     'create table classroom.mine (x int)',
     'create table public.mine (x int)',
