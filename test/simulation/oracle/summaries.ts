@@ -13,6 +13,10 @@ const told: Readonly<Record<number, readonly [mean: string, p95: string]>> = {
   20022: ['rtt_avg_ms', 'rtt_p95_ms'],
 }
 
+/** The metric by which talk is told, and the value from which on somebody talks, as the project says. */
+const volumeOfSent = 20025
+const talkFrom = 40
+
 interface Value {
   readonly sid: string
   readonly mid: number
@@ -53,8 +57,9 @@ export async function examineSummaries(examination: Examination): Promise<readon
       compareMetrics(found, key, await rows<Row>(`select * from analytics.metric_summary ${where}`), values)
       const stays = await rows<Row>(
         `select sid, samples::int, bad_samples::int, freeze_samples::int, freezes::int, audio_loss_samples::int, rtt_samples::int,
-                ${Object.values(told).map(([mean]) => mean)}
-         from analytics.session_quality ${where}`,
+                ${Object.values(told).map(([mean]) => mean)}, t.volume_samples, t.talk_samples
+         from analytics.session_quality
+         left join (select sid, volume_samples, talk_samples from analytics.session_summary ${where}) t using (sid) ${where}`,
       )
       for (const stay of stays)
         compareStay(
@@ -209,7 +214,10 @@ function compareStay(found: Findings, name: string, row: Row, values: readonly V
   const telling = values.filter(({ mid }) => mid in badFrom)
   const freezes = telling.filter(({ mid }) => mid === 20005 || mid === 20011)
   const of = (mid: number) => telling.filter(each => each.mid === mid)
+  const volume = values.filter(({ mid }) => mid === volumeOfSent)
+  const talk = volume.filter(({ value }) => value >= talkFrom)
   const right = {
+    ...{ volume_samples: volume.length || null, talk_samples: volume.length > 0 ? talk.length : null },
     ...{ samples: telling.length, bad_samples: telling.filter(isBad).length },
     ...{ freeze_samples: freezes.length, freezes: freezes.filter(isBad).length },
     ...{ audio_loss_samples: of(20016).length, rtt_samples: of(20022).length },
