@@ -139,6 +139,11 @@ export class Kernel {
     this.after(ms, undefined, () => {})
   }
 
+  /** Until all that was begun waits for the world, so that what is begun next comes after it, however fast this machine is. */
+  rest(): Promise<void> {
+    return settled()
+  }
+
   /** Lets everything happen up to this moment, ms from the beginning. */
   async runUntil(end: number): Promise<void> {
     for (;;) {

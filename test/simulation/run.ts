@@ -133,7 +133,10 @@ class Run {
   async play(server: Server): Promise<RunResult> {
     this.#server = server
     const { kernel } = this
-    for (let n = 0; n < this.#drawn.processes; n++) await this.#boot(`slot${n}`)
+    for (let n = 0; n < this.#drawn.processes; n++) {
+      await this.#boot(`slot${n}`)
+      await kernel.rest()
+    }
     for (const driver of this.#drivers) driver.start()
     this.#turn()
     this.#schedule()
