@@ -1,13 +1,14 @@
-import { operations } from '../provider/index.ts'
+import type { z } from 'zod'
+import { type Operations, operations } from '../provider/index.ts'
 import { called, type Operation, ParameterError, type Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
 import { rangeProblem, requestOf } from './arguments.ts'
 import * as creating from './create-player.ts'
-import * as deleting from './delete-player.ts'
 import { Dispatcher, type DispatcherPorts } from './dispatcher.ts'
 import { CallError } from './errors.ts'
+import * as deleting from './players.ts'
 import type { ClientApp, IntentStore, Note, PlayerPorts } from './ports.ts'
-import type { AppClient, CallOptions } from './types.ts'
+import type { Answer, AppClient, CallOptions, Named } from './types.ts'
 
 /** The operations of the provider for all apps of a configuration. */
 export interface Client {
@@ -141,4 +142,34 @@ function nowOf(
   { family }: Operation,
 ): number {
   return clock.now() + (transport.clockOffset(family)?.ahead ?? 0)
+}
+
+type Classroom = Operations['classroom']
+/** What the operations that serve items serve. */
+type Items = {
+  [N in keyof Classroom as Classroom[N] extends { readonly item: z.ZodType }
+    ? N
+    : never]: Classroom[N] extends {
+    readonly item: z.ZodType<infer Item>
+  }
+    ? Item
+    : never
+}
+
+export interface Batch<Item> {
+  /** As they came: nobody has checked what stands in them. */
+  readonly items: readonly Item[]
+  /** What the next call passes on; undefined where the listing ends. */
+  readonly nextId: string | undefined
+}
+
+/**
+ * The items of a classroom's answer. The contract leaves open how `data` holds them; this reads a list, a list in an
+ * object, and an item by itself.
+ */
+export function readBatch<N extends keyof Items>(
+  operation: N,
+  answer: Answer<Classroom[N]>,
+): Batch<Named<Items[N]>> {
+  return operations.classroom[operation].readBatch(answer) as Batch<Named<Items[N]>>
 }

@@ -9,7 +9,7 @@ import {
 } from '../provider/players/index.ts'
 import type { Project } from './arguments.ts'
 import { CallError, formatTrace, isUncertain } from './errors.ts'
-import { listAll } from './list-players.ts'
+import { listAll } from './players.ts'
 import type { Intent, OpenIntent, PlayerPorts } from './ports.ts'
 import type { Created } from './types.ts'
 

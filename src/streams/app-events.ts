@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { eventBatch, appEvents as operation } from '../provider/classroom/index.ts'
+import { appEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import type { Json, Timestamp } from '../tables/json.ts'
 import {
@@ -31,7 +31,7 @@ export const appEvents: FeedStream = {
   operation,
   writes: eventTables,
   // It cannot be asked with a nextId: one that comes leads nowhere.
-  read: answer => ({ items: eventBatch.read(answer).items, nextId: undefined }),
+  read: answer => ({ items: operation.readBatch(answer).items, nextId: undefined }),
   source: 'feed',
   scope: 'app',
   needs: ['room-events'],

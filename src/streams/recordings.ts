@@ -1,10 +1,5 @@
 import { z } from 'zod'
-import {
-  recordings as operation,
-  RecordingItem,
-  recordingBatch,
-  recordingStatuses,
-} from '../provider/classroom/index.ts'
+import { recordings as operation, RecordingItem, recordingStatuses } from '../provider/classroom/index.ts'
 import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
 import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
@@ -23,7 +18,7 @@ export const recordings: SnapshotStream = {
   title: 'Recordings of each room, with their files',
   operation,
   writes: [recording, recordingFile],
-  read: recordingBatch.read,
+  read: operation.readBatch,
   source: 'list',
   scope: 'room',
   needs: ['room-events'],

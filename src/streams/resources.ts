@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resources as operation, ResourceItem, resourceBatch } from '../provider/classroom/index.ts'
+import { resources as operation, ResourceItem } from '../provider/classroom/index.ts'
 import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
 import { receivedTime } from './events/event.ts'
@@ -48,7 +48,7 @@ const silentUntilBelieved = 3
 
 /** A list is all there is, so it says how many that are. */
 function read(answer: unknown): ReturnType<SnapshotStream['read']> {
-  const batch = resourceBatch.read(answer)
+  const batch = operation.readBatch(answer)
   const hasList = isObject(answer) && isSaid(answer.data)
   return hasList ? { ...batch, total: batch.items.length } : batch
 }

@@ -1,4 +1,4 @@
-import { eventBatch, roomEvents as operation } from '../provider/classroom/index.ts'
+import { roomEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import { begin, extendFingerprint, recognise } from './events/fingerprint.ts'
 import { type EventPage, readEvents } from './events/read-events.ts'
@@ -19,7 +19,7 @@ export const roomEvents: LogStream = {
   title: 'The log of each room',
   operation,
   writes: eventTables,
-  read: eventBatch.read,
+  read: operation.readBatch,
   source: 'log',
   scope: 'room',
   isParent: true,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { batchOf, ofClassroom } from '../../src/provider/classroom/answers.ts'
+import { listOf, ofClassroom } from '../../src/provider/classroom/answers.ts'
 import { region } from '../../src/provider/classroom/fields.ts'
 import type { Operation } from '../../src/provider/operation.ts'
 import { duration } from '../../src/settings/values.ts'
@@ -11,20 +11,18 @@ import { optional, type RowOf, required, table } from '../../src/tables/table.ts
 
 /** A stream of one's own: an operation that no contract has, with its table. CONTRIBUTING.md takes the same steps. */
 
-const batch = batchOf('announcementId')
+const Item = z.looseObject({ announcementId: z.string().min(1), text: z.string() })
 
 const operation = {
   ...ofClassroom,
+  ...listOf(Item, 'announcementId'),
   name: 'announcements',
   summary: 'Lists what the school has announced',
   method: 'GET',
   path: '/{region}/edu/apps/{appId}/v2/announcements',
   pathParams: { region, appId: z.string() },
   queryParams: { nextId: z.string().optional() },
-  answer: batch.answer,
 } as const satisfies Operation
-
-const Item = z.looseObject({ announcementId: z.string().min(1), text: z.string() })
 
 const announcement = table('classroom.announcement', 'What the school has announced', {
   within: 'app',
@@ -48,7 +46,7 @@ export const announcements: SnapshotStream = {
   title: 'What the school has announced',
   operation,
   writes: [announcement],
-  read: batch.read,
+  read: operation.readBatch,
   source: 'list',
   scope: 'app',
   ...appCadence(duration('500ms', '1h').prefault('500ms').describe('How often the list is read.')),

@@ -4,9 +4,10 @@ import {
   ChatMessage,
   cmds,
   EventRecord,
-  eventBatch,
   HandsChange,
+  type Listing,
   PollChange,
+  popupQuiz,
   QuizChange,
   RecordingItem,
   RecordingStateChange,
@@ -14,11 +15,11 @@ import {
   ResourceItem,
   RewardChange,
   RoomStateChange,
-  recordingBatch,
-  resourceBatch,
+  recordings,
+  resources,
+  roomEvents,
   StageChange,
   WidgetItem,
-  widgetBatch,
 } from '../../src/provider/classroom/index.ts'
 
 /** Shape of `data` by cmd, for the event types that the document describes. */
@@ -42,9 +43,9 @@ const resource = { resourceUuid: 'f', taskProgress: { convertedFileList: [{}] } 
 const quiz = { action: 1, changeProperties: { state: 1 }, cause: {}, operator: { userUuid: 'tom' } }
 const end = { nextId: undefined }
 
-function read(data: unknown, { batch = eventBatch, beside = {} as object } = {}) {
+function read(data: unknown, { of = roomEvents as Listing<unknown>, beside = {} as object } = {}) {
   const answer = { ...envelope, data, ...beside }
-  return batch.answer.safeParse(answer).success ? batch.read(answer) : 'cannot be read'
+  return of.answer.safeParse(answer).success ? of.readBatch(answer) : 'cannot be read'
 }
 
 describe('a batch', () => {
@@ -72,13 +73,13 @@ describe('a batch', () => {
   })
 
   it.each([
-    ['recording', recordingBatch, record],
-    ['resource', resourceBatch, resource],
-    ['change of a quiz or poll', widgetBatch, quiz],
-  ])('of a %s may be the item itself, though it holds a list of its own', (_, batch, item) => {
-    expect(read({ ...item, nextId: 'n1' }, { batch })).toEqual({ items: [item], nextId: 'n1' })
-    expect(read({ list: [item] }, { batch })).toEqual({ items: [item], ...end })
-    expect(read({ data: [item, item] }, { batch })).toEqual({ items: [item, item], ...end })
+    ['recording', recordings, record],
+    ['resource', resources, resource],
+    ['change of a quiz or poll', popupQuiz, quiz],
+  ])('of a %s may be the item itself, though it holds a list of its own', (_, of, item) => {
+    expect(read({ ...item, nextId: 'n1' }, { of })).toEqual({ items: [item], nextId: 'n1' })
+    expect(read({ list: [item] }, { of })).toEqual({ items: [item], ...end })
+    expect(read({ data: [item, item] }, { of })).toEqual({ items: [item, item], ...end })
   })
 
   it.each([
@@ -114,7 +115,7 @@ describe('a batch', () => {
 
   it('passes unknown fields of the envelope', () => {
     const answer = { ...envelope, data: [], requestId: 'q' }
-    expect(eventBatch.answer.parse(answer)).toMatchObject({ requestId: 'q' })
+    expect(roomEvents.answer.parse(answer)).toMatchObject({ requestId: 'q' })
   })
 })
 

@@ -75,11 +75,14 @@ interface Batch {
   readonly nextId: string | undefined
 }
 
-export interface BatchShape {
+/** What an operation that serves items adds to its contract. */
+export interface Listing<Item> {
   /** Refuses an answer of which cannot be told what it holds: that one is not empty. */
   readonly answer: z.ZodType<BatchAnswer>
+  /** Shape of one item. */
+  readonly item: z.ZodType<Item>
   /** Items and nextId of an answer, whichever way its data is shaped. Throws where `answer` refuses it. */
-  readonly read: (answer: unknown) => Batch
+  readonly readBatch: (answer: unknown) => Batch
 }
 
 /**
@@ -87,7 +90,7 @@ export interface BatchShape {
  * which holds the items and the nextId: a list of any name, several items by name, or the item itself with the nextId
  * beside its fields. `marks` are fields that only an item has, any one of them.
  */
-export function batchOf(...marks: readonly string[]): BatchShape {
+export function listOf<Item>(item: z.ZodType<Item>, ...marks: readonly string[]): Listing<Item> {
   const isItem = (value: unknown) => isObject(value) && marks.some(mark => isSaid(value[mark]))
   const answer = Answer.refine(({ data }) => itemsOf(data, isItem) !== undefined, {
     path: ['data'],
@@ -95,7 +98,8 @@ export function batchOf(...marks: readonly string[]): BatchShape {
   })
   return {
     answer,
-    read: unread => {
+    item,
+    readBatch: unread => {
       const { data, nextId } = answer.parse(unread)
       const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
       return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }

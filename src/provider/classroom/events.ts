@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, ofClassroom } from './answers.ts'
+import { listOf, ofClassroom } from './answers.ts'
 import {
   anyObject,
   appId,
@@ -28,12 +28,22 @@ export const cmds = {
   hands: 1502,
 } as const
 
+export const EventRecord = z.looseObject({
+  roomUuid: identifier,
+  cmd: z.int32(),
+  sequence,
+  version: z.int().nullish(),
+  data: anyObject.nullish(),
+})
+export type EventRecord = z.infer<typeof EventRecord>
+
 /** Events come with the room that they are of, or without it where it is asked for. */
-export const eventBatch = batchOf('cmd', 'sequence')
+const ofEvents = listOf(EventRecord, 'cmd', 'sequence')
 
 /** Replayable: may be read again from the start as long as the provider remembers the room. */
 export const roomEvents = {
   ...ofClassroom,
+  ...ofEvents,
   name: 'roomEvents',
   number: 9,
   summary: 'Reads the events of one room in order, at most 100 a batch',
@@ -47,32 +57,22 @@ export const roomEvents = {
       .optional()
       .describe('Only events of this type, for example 20 for users who enter and leave'),
   },
-  answer: eventBatch.answer,
 } as const satisfies Operation
 
 /** Possibly consuming: what an answer held may never be served again. */
 export const appEvents = {
   ...ofClassroom,
+  ...ofEvents,
   name: 'appEvents',
   number: 10,
   summary: 'Hears the latest events of all rooms of an app',
   method: 'GET',
   path: '/{region}/edu/polling/apps/{appId}/v2/rooms/sequences',
   pathParams: { region, appId },
-  answer: eventBatch.answer,
   limitGroup: 'classroom-feed',
 } as const satisfies Operation
 
 export const eventOperations = [roomEvents, appEvents] as const
-
-export const EventRecord = z.looseObject({
-  roomUuid: identifier,
-  cmd: z.int32(),
-  sequence,
-  version: z.int().nullish(),
-  data: anyObject.nullish(),
-})
-export type EventRecord = z.infer<typeof EventRecord>
 
 export const RoomStateChange = z.looseObject({ state: z.int32(), startTime: instant.nullish() })
 export type RoomStateChange = z.infer<typeof RoomStateChange>

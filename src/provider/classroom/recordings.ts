@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, ofClassroom } from './answers.ts'
+import { listOf, ofClassroom } from './answers.ts'
 import { anyObject, instant, nextId, room } from './fields.ts'
 
 export const recordingStates = { stopped: 0, started: 1 } as const
@@ -59,22 +59,6 @@ export const updateRecordingConfig = {
     .default({}),
 } as const satisfies Operation
 
-export const recordingBatch = batchOf('recordId')
-
-export const recordings = {
-  ...ofClassroom,
-  name: 'recordings',
-  number: 5,
-  summary: 'Lists the recordings of a room, at most 100 a batch',
-  method: 'GET',
-  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records',
-  pathParams: room,
-  queryParams: { nextId },
-  answer: recordingBatch.answer,
-} as const satisfies Operation
-
-export const recordingOperations = [setRecordingState, updateRecordingConfig, recordings] as const
-
 /** The document does not show the item; these fields are known from services of this kind. */
 export const RecordingItem = z.looseObject({
   recordId: z.string().min(1),
@@ -94,3 +78,17 @@ export const RecordingItem = z.looseObject({
   recordDetails: z.array(z.looseObject({ url: z.string().nullish() })).nullish(),
 })
 export type RecordingItem = z.infer<typeof RecordingItem>
+
+export const recordings = {
+  ...ofClassroom,
+  ...listOf(RecordingItem, 'recordId'),
+  name: 'recordings',
+  number: 5,
+  summary: 'Lists the recordings of a room, at most 100 a batch',
+  method: 'GET',
+  path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records',
+  pathParams: room,
+  queryParams: { nextId },
+} as const satisfies Operation
+
+export const recordingOperations = [setRecordingState, updateRecordingConfig, recordings] as const

@@ -1,11 +1,34 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, ofClassroom } from './answers.ts'
+import { listOf, ofClassroom } from './answers.ts'
 import { anyObject, identifier, instant, room } from './fields.ts'
 
 export const resourceActions = { changed: 1, deleted: 2 } as const
 
-export const resourceBatch = batchOf('resourceUuid')
+/** Progress of a document's conversion, as services of this kind show it. */
+const TaskProgress = z.looseObject({
+  totalPageSize: z.number().nullish(),
+  convertedPageSize: z.number().nullish(),
+  convertedPercentage: z.number().nullish(),
+  convertedFileList: z.array(z.unknown()).nullish(),
+  currentStep: z.unknown().optional(),
+})
+
+/** In the list and inside events (cmd 1003); a deletion may carry nothing but the ID. */
+export const ResourceItem = z.looseObject({
+  resourceUuid: identifier,
+  resourceName: z.string().nullish(),
+  ext: z.string().nullish(),
+  /** Bytes. */
+  size: z.number().nullish(),
+  url: z.string().nullish(),
+  updateTime: instant.nullish(),
+  taskUuid: z.string().nullish(),
+  /** Secret. */
+  taskToken: z.string().nullish(),
+  taskProgress: TaskProgress.nullish(),
+})
+export type ResourceItem = z.infer<typeof ResourceItem>
 
 const path = '/{region}/edu/apps/{appId}/v1/rooms/{roomUuid}/resources'
 
@@ -45,38 +68,13 @@ export const deleteResources = {
 
 export const resources = {
   ...ofClassroom,
+  ...listOf(ResourceItem, 'resourceUuid'),
   name: 'resources',
   number: 8,
   summary: 'Lists the public resources of a room, all at once',
   method: 'GET',
   path,
   pathParams: room,
-  answer: resourceBatch.answer,
 } as const satisfies Operation
 
 export const resourceOperations = [uploadResource, deleteResources, resources] as const
-
-/** Progress of a document's conversion, as services of this kind show it. */
-const TaskProgress = z.looseObject({
-  totalPageSize: z.number().nullish(),
-  convertedPageSize: z.number().nullish(),
-  convertedPercentage: z.number().nullish(),
-  convertedFileList: z.array(z.unknown()).nullish(),
-  currentStep: z.unknown().optional(),
-})
-
-/** In the list and inside events (cmd 1003); a deletion may carry nothing but the ID. */
-export const ResourceItem = z.looseObject({
-  resourceUuid: identifier,
-  resourceName: z.string().nullish(),
-  ext: z.string().nullish(),
-  /** Bytes. */
-  size: z.number().nullish(),
-  url: z.string().nullish(),
-  updateTime: instant.nullish(),
-  taskUuid: z.string().nullish(),
-  /** Secret. */
-  taskToken: z.string().nullish(),
-  taskProgress: TaskProgress.nullish(),
-})
-export type ResourceItem = z.infer<typeof ResourceItem>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
-import { batchOf, ofClassroom } from './answers.ts'
+import { listOf, ofClassroom } from './answers.ts'
 import { anyObject, appId, instant, nextId, open, Person, region, roomUuid, sequence } from './fields.ts'
 
 /** State of the quiz and poll widgets themselves. */
@@ -11,11 +11,22 @@ export const questionStates = { ended: 0, inProgress: 1 } as const
 
 export const pollModes = { singleChoice: 1, multipleChoice: 2 } as const
 
-/** Every item has a cause and an operator, and says what changed. */
-export const widgetBatch = batchOf('sequence', 'action', 'changeProperties', 'cause', 'operator', 'fromUser')
+/** One change of a quiz or poll. What changed is read by widgetChange, then by QuizChange or PollChange. */
+export const WidgetItem = z.looseObject({
+  sequence: sequence.nullish(),
+  /** 1 set, 2 delete, as far as is known; the document does not show the numbers. */
+  action: z.int32().nullish(),
+  changeProperties: anyObject.nullish(),
+  cause: z.union([z.string(), anyObject]).nullish(),
+  operator: open(Person),
+  fromUser: open(Person),
+})
+export type WidgetItem = z.infer<typeof WidgetItem>
 
 const shared = {
   ...ofClassroom,
+  // Every item has a cause and an operator, and says what changed.
+  ...listOf(WidgetItem, 'sequence', 'action', 'changeProperties', 'cause', 'operator', 'fromUser'),
   method: 'GET',
   pathParams: { appId, roomUuid },
   queryParams: {
@@ -26,7 +37,6 @@ const shared = {
       .optional()
       .describe('Items wanted in the batch, 1 or more; 100 unless told'),
   },
-  answer: widgetBatch.answer,
 } as const
 
 export const popupQuiz = {
@@ -55,18 +65,6 @@ export function withRegion(operation: Operation): Operation {
   const { path, pathParams } = operation
   return { ...operation, path: `/{region}${path}`, pathParams: { region, ...pathParams } }
 }
-
-/** One change of a quiz or poll. What changed is read by widgetChange, then by QuizChange or PollChange. */
-export const WidgetItem = z.looseObject({
-  sequence: sequence.nullish(),
-  /** 1 set, 2 delete, as far as is known; the document does not show the numbers. */
-  action: z.int32().nullish(),
-  changeProperties: anyObject.nullish(),
-  cause: z.union([z.string(), anyObject]).nullish(),
-  operator: open(Person),
-  fromUser: open(Person),
-})
-export type WidgetItem = z.infer<typeof WidgetItem>
 
 /** Fields of `extra` over the life of a quiz: start, submission, summaries and end each carry some of them. */
 export const QuizChange = z.looseObject({

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { widgetBatch, withRegion } from '../../provider/classroom/index.ts'
+import { type Listing, withRegion } from '../../provider/classroom/index.ts'
+import type { Operation } from '../../provider/operation.ts'
 import { type Widget, type WidgetEventRow, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
@@ -10,19 +11,18 @@ import { mergeRows } from '../parts/items.ts'
 import { readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
 import type { LogStream } from '../stream.ts'
-import { type Change, readItems } from './read-items.ts'
-import { beginning, WidgetState } from './widget-state.ts'
+import { beginning, type Change, readItems, WidgetState } from './read-items.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
 export function widgetStream<T>(
-  named: Pick<LogStream, 'name' | 'title' | 'operation' | 'writes'>,
+  named: Pick<LogStream, 'name' | 'title' | 'writes'> & { readonly operation: Operation & Listing<unknown> },
   log: WidgetLog<T>,
 ): LogStream {
   const stream: LogStream = {
     ...named,
     writes: [widgetEvent, ...named.writes],
     kind: 'log',
-    read: widgetBatch.read,
+    read: named.operation.readBatch,
     source: 'log',
     scope: 'room',
     needs: ['room-events'],

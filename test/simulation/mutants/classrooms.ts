@@ -89,8 +89,8 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/recordings.ts',
-    find: '  read: recordingBatch.read,',
-    put: '  read: answer => ({ ...recordingBatch.read(answer), nextId: undefined }),',
+    find: '  read: operation.readBatch,',
+    put: '  read: answer => ({ ...operation.readBatch(answer), nextId: undefined }),',
   },
   {
     name: 'gone-at-first-denial',
