@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-import { jsonSchemaText } from '../src/config/reference.ts'
+import { jsonSchemaText } from './config-reference.ts'
 import { helmValues } from './helm-readme.ts'
 
 /** A JSON schema of draft-07, as far as it is looked into here. */

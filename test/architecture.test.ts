@@ -289,7 +289,7 @@ describe('time and chance', () => {
   ]
 
   /** Runs in a browser. */
-  const scriptOfPage = 'src/telemetry/page/script.ts'
+  const scriptOfPage = 'src/telemetry/page/assets.ts'
 
   /** Passwords are made by randomBytes: they must be unguessable, and no run depends on them. */
   const exempt: readonly string[] = ['src/clock/', 'src/http/', scriptOfPage]

@@ -1,4 +1,3 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { roomStates } from '../../src/provider/classroom/index.ts'
 import { Agenda } from './agenda.ts'
 import { Classroom, type Counter, countOf, type Rules } from './classroom.ts'
@@ -8,6 +7,7 @@ import { roster } from './lesson/people.ts'
 import { dismiss, drawMemory, startClass } from './lesson/state.ts'
 import { subjects } from './names.ts'
 import { begin } from './school.ts'
+import { seededRandom } from './seeded.ts'
 import { type AppWorld, type Contents, emptyContents, type Room } from './world.ts'
 
 const lengthMs = 40 * 60_000

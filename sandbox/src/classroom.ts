@@ -1,9 +1,9 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import { told } from './nameless.ts'
 import { type Quirks, spoil } from './quirks.ts'
+import { seededRandom } from './seeded.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
 

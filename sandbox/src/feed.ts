@@ -1,5 +1,5 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { type Draw, drawFrom } from './draw.ts'
+import { seededRandom } from './seeded.ts'
 import type { Switches } from './switches.ts'
 import type { Feed, FeedEntry } from './world.ts'
 

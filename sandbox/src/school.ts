@@ -1,4 +1,3 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { roomStates } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { Classroom, type Counter, type Pupil, type Rules } from './classroom.ts'
@@ -14,6 +13,7 @@ import { dismiss, drawMemory, startClass } from './lesson/state.ts'
 import { callSomeoneToStage, chat, raiseHand, reward, tryMicrophone } from './lesson/talk.ts'
 import { subjects } from './names.ts'
 import type { SchoolProfile } from './options.ts'
+import { seededRandom } from './seeded.ts'
 import { type AppWorld, emptyContents } from './world.ts'
 
 const seconds = 1_000

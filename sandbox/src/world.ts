@@ -1,8 +1,8 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
 import { type Call, Calls } from './calls.ts'
 import { drawFrom } from './draw.ts'
 import type { Players } from './players/players.ts'
 import type { Oddity } from './quirks.ts'
+import { seededRandom } from './seeded.ts'
 
 /** All times are Unix milliseconds of the world, UTC. */
 export interface RoomEvent {

@@ -5,7 +5,7 @@ import {
   defaultParameterNames,
 } from '../provider/analytics/index.ts'
 import type { Family } from '../provider/operation.ts'
-import { formatSeconds } from '../settings/duration.ts'
+import { formatSeconds } from '../settings/values.ts'
 import { paceOf, type Said } from '../streams/parts/cadence.ts'
 import type { Stream } from '../streams/stream.ts'
 import { credentialsOf, isDrained, services } from './availability.ts'

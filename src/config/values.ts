@@ -1,7 +1,6 @@
 import type { z } from 'zod'
-import { parseDuration } from '../settings/duration.ts'
 import { type Alternatives, leaf, leafOrList, unfit } from '../settings/leaf.ts'
-import { isLine, milliseconds, text } from '../settings/values.ts'
+import { isLine, milliseconds, parseDuration, text } from '../settings/values.ts'
 import { listenAllowed, readListen } from './listen.ts'
 
 /** How long rows are kept, as milliseconds, or for ever. */

@@ -9,7 +9,6 @@ export * from './ports/ranges.ts'
 export * from './ports/status.ts'
 export * from './ports/store.ts'
 export * from './ports/telemetry.ts'
-export * from './ports/timeline.ts'
 export * from './ports/wire.ts'
 
 /** Every method throws StoreUnavailable when the database cannot be reached. */

@@ -1,6 +1,5 @@
 import type { Change, GroupForecast } from './forecast.ts'
-import type { DetailForecast } from './forecast-details.ts'
-import type { WindowForecast } from './forecast-windows.ts'
+import type { DetailForecast, WindowForecast } from './forecast-streams.ts'
 import type { MoreLive } from './live-channels.ts'
 
 /** What a person must know of a forecast, one short sentence each; none when all is as the config wishes. */

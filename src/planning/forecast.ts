@@ -1,6 +1,11 @@
-import { type DetailForecast, forecastDetails, type MeasurableCalls } from './forecast-details.ts'
 import { allowedPerDay, type GroupFacts, type StreamFacts, type WindowFacts } from './forecast-facts.ts'
-import { forecastWindows, type WindowForecast } from './forecast-windows.ts'
+import {
+  type DetailForecast,
+  forecastDetails,
+  forecastWindows,
+  type MeasurableCalls,
+  type WindowForecast,
+} from './forecast-streams.ts'
 import { forecastLive, type LiveForecast } from './live-channels.ts'
 
 /** What a config needs of one limit group of an app against what the plan allows. Requests are per day. */

@@ -1,5 +1,5 @@
 import { allowedPerDay, type GroupFacts, type WindowFacts } from './forecast-facts.ts'
-import { forecastWindows } from './forecast-windows.ts'
+import { forecastWindows } from './forecast-streams.ts'
 
 /** Channels whose real time is asked for while a room or call goes on in them: how many the budget has room for. */
 export interface LiveForecast {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { deletePlayer } from '../../src/client/delete-player.ts'
 import { CallError } from '../../src/client/errors.ts'
+import { deletePlayer } from '../../src/client/players.ts'
 import { errorOf, outcomeOf } from './harness.ts'
 import { type Fate, fates, PlayerWorld } from './world.ts'
 

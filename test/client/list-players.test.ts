@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { CallError } from '../../src/client/errors.ts'
-import { listAll } from '../../src/client/list-players.ts'
+import { listAll } from '../../src/client/players.ts'
 import { listPlayers } from '../../src/provider/players/index.ts'
 
 type Page = Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@ import { nearest } from '../../src/config/suggest.ts'
 import { substitute } from '../../src/config/syntax.ts'
 import { baseUrl, listen, timeZone } from '../../src/config/values.ts'
 import { cron } from '../../src/settings/cron.ts'
-import { formatDuration, parseDuration } from '../../src/settings/duration.ts'
+import { formatDuration, parseDuration } from '../../src/settings/values.ts'
 
 describe('a duration', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../sandbox/src/index.ts'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { ask } from '../support/embedded.ts'
 import { complaint, figures } from '../support/oracle/report.ts'
 import { openStage, type StageOptions } from './stage.ts'

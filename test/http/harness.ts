@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { createCredentials, type TokenSource } from '../../src/http/authentication.ts'
 import { HttpTransport, type TransportOptions } from '../../src/http/transport.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { CommitResult } from '../../src/engine/ports.ts'
 import {
   app,

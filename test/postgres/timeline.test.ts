@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readTimelines } from '../../src/postgres/timeline.ts'
+import { readTimelines } from '../../src/postgres/status.ts'
 import { app, openStore, type TestStore } from './harness.ts'
 
 let db: TestStore

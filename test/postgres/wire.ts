@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { type BudgetTime, createBudgetTime } from '../../src/engine/admission/budget-time.ts'
 import type { Grant, Ledger } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'

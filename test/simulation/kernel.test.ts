@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { createFaults } from './faults.ts'
 import { type Call, Kernel, type Process } from './kernel.ts'
 import { createTrace } from './trace.ts'

@@ -1,5 +1,5 @@
 import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { Daemon } from '../../src/commands/run.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { boot } from './boot.ts'

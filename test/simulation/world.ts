@@ -1,5 +1,5 @@
 import { type Switches, switchTable } from '../../sandbox/src/index.ts'
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 
 type SwitchName = keyof Switches
 /** Of a quantity some values; of a choice some, or each way that the sandbox knows. */

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/clock/seeded.ts'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { boot } from '../simulation/boot.ts'
 import type { Faults } from '../simulation/faults.ts'
 import { Kernel, type Process } from '../simulation/kernel.ts'

@@ -1,9 +1,9 @@
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import type { Classroom } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { channelAlphabet, text } from '../players/checks.ts'
 import type { Draft } from '../players/player.ts'
 import type { Players } from '../players/players.ts'
+import { seededRandom } from '../seeded.ts'
 
 const seconds = 1_000
 const minutes = 60 * seconds

@@ -1,10 +1,10 @@
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import { cmds } from '../../../src/provider/classroom/index.ts'
 import type { Call, CallSession } from '../calls.ts'
 import type { Classroom, Pupil, Rules } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { befalls } from '../hash.ts'
 import { firstNames, lastNames } from '../names.ts'
+import { seededRandom } from '../seeded.ts'
 import type { Contents } from '../world.ts'
 
 /** Far enough for no clock to be so wrong, ms. */

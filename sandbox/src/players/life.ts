@@ -1,7 +1,7 @@
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import type { PlayerStatus } from '../../../src/provider/players/index.ts'
 import type { Agenda } from '../agenda.ts'
 import { type Draw, drawFrom } from '../draw.ts'
+import { seededRandom } from '../seeded.ts'
 import type { Switches } from '../switches.ts'
 import { isPlayable, mediaOf, playingMs } from './media.ts'
 import type { EndReason, Player } from './player.ts'

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import { notificationTypes } from '../../../src/provider/players/index.ts'
 import type { Agenda } from '../agenda.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import type { Settings } from '../options.ts'
+import { seededRandom } from '../seeded.ts'
 import { createTs, type EndReason, type Player, statusOf } from './player.ts'
 
 export type NoticeKind = 'created' | 'changed' | 'destroyed'

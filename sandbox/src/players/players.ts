@@ -1,7 +1,7 @@
 import type { Random } from '../../../src/clock/clock.ts'
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import type { Agenda } from '../agenda.ts'
 import { drawFrom } from '../draw.ts'
+import { seededRandom } from '../seeded.ts'
 import type { Switches } from '../switches.ts'
 import { Life } from './life.ts'
 import type { Notices } from './notices.ts'

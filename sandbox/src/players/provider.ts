@@ -1,5 +1,5 @@
-import { seededRandom } from '../../../src/clock/seeded.ts'
 import type { Arrival } from '../arrivals.ts'
+import { seededRandom } from '../seeded.ts'
 import { type Asking, reply, type SandboxApp, type Stage, serve } from '../stage.ts'
 import { json } from '../wire.ts'
 import { PlayerJudge } from './judge.ts'

@@ -5,7 +5,7 @@ import { reasonOf } from '../../config/secret.ts'
 import { nearest } from '../../config/suggest.ts'
 import type { Environment } from '../../config/syntax.ts'
 import { called, type Operation, type Parameters } from '../../provider/operation.ts'
-import { parseDuration } from '../../settings/duration.ts'
+import { parseDuration } from '../../settings/values.ts'
 import { CommandError, exitUsage } from '../cli/exit.ts'
 
 /** The values of a command line as the operation wants them. Throws CommandError; the text never holds a value. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../settings/duration.ts'
+import { parseDuration } from '../../settings/values.ts'
 
 /* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
 

@@ -1,4 +1,3 @@
-import { isoTime } from '../../planning/time.ts'
 import {
   type Incarnation,
   type Rebuild,
@@ -12,10 +11,11 @@ import { after } from '../../streams/parts/holes.ts'
 import { mergeRows } from '../../streams/parts/items.ts'
 import { readState } from '../../streams/parts/stream-state.ts'
 import type { FeedStream, LogStream, Stream } from '../../streams/stream.ts'
-import { beginning, WidgetState } from '../../streams/widgets/widget-state.ts'
+import { beginning, WidgetState } from '../../streams/widgets/read-items.ts'
 import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
+import { isoTime } from '../../tables/json.ts'
 import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
 
 /** How much has been read again. */

@@ -1,5 +1,5 @@
-import { isoTime } from '../../planning/time.ts'
 import type { Table } from '../../tables/index.ts'
+import { isoTime } from '../../tables/json.ts'
 import { type Statement, statement } from '../statement.ts'
 import { derived } from './rebuilt.ts'
 import { atPlace, placeColumns } from './session.ts'

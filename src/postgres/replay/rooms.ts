@@ -1,6 +1,6 @@
-import { isoTime } from '../../planning/time.ts'
 import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
+import { isoTime } from '../../tables/json.ts'
 import { decodeJson, decodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'

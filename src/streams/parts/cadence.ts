@@ -2,9 +2,8 @@ import type { z } from 'zod'
 import { longestPause, type Pace } from '../../planning/cadence.ts'
 import type { RangeLimits } from '../../planning/windows.ts'
 import { type Cron, cron } from '../../settings/cron.ts'
-import { formatDuration } from '../../settings/duration.ts'
 import { type Alternatives, section } from '../../settings/leaf.ts'
-import { duration } from '../../settings/values.ts'
+import { duration, formatDuration } from '../../settings/values.ts'
 import type { Around, Cadence, Mistake } from '../stream.ts'
 
 /** How often something is asked, as settings say it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { isoTime } from '../../planning/time.ts'
 import { unixSeconds } from '../../provider/analytics/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
+import { isoTime } from '../../tables/json.ts'
 import { fieldsWithout, isSaid, type JsonObject } from './items.ts'
 
 /** A longer text is no number of a metric. */

@@ -7,9 +7,8 @@ import {
   type SeriesParameter,
   withParameterNames,
 } from '../../provider/analytics/index.ts'
-import { formatDuration, formatSeconds } from '../../settings/duration.ts'
 import { listOf, wordOr } from '../../settings/leaf.ts'
-import { channelName, duration, oneOf, text } from '../../settings/values.ts'
+import { channelName, duration, formatDuration, formatSeconds, oneOf, text } from '../../settings/values.ts'
 import type { WindowSeries } from '../page.ts'
 import { cronKey, paceOf, pausesOf, type Said } from '../parts/cadence.ts'
 import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'

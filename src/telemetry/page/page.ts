@@ -7,11 +7,20 @@ import { createReading } from '../reading.ts'
 import type { Status } from '../status.ts'
 import type { VerdictState } from '../verdict.ts'
 import { duration, moment } from '../wording.ts'
-import { type Choice, type PageFacts, part, type StreamTitle, spans } from './facts.ts'
-import { budgetPart, gapPart, letterPart, ownerPart, roomPart } from './parts.ts'
-import { script } from './script.ts'
+import { script, style } from './assets.ts'
+import {
+  budgetPart,
+  type Choice,
+  gapPart,
+  letterPart,
+  ownerPart,
+  type PageFacts,
+  part,
+  roomPart,
+  type StreamTitle,
+  spans,
+} from './parts.ts'
 import { streamPart } from './streams.ts'
-import { style } from './style.ts'
 
 export interface PageOptions {
   readonly clock: Clock

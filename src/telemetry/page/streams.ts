@@ -3,7 +3,7 @@ import type { Span } from '../../engine/ports.ts'
 import type { StreamReading } from '../process-status.ts'
 import { allowedLag } from '../verdict.ts'
 import { countOf, duration } from '../wording.ts'
-import { type PageFacts, part, type StreamTitle, spans } from './facts.ts'
+import { type PageFacts, part, type StreamTitle, spans } from './parts.ts'
 import {
   type CellState,
   cells,

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../src/clock/seeded.ts'
+import { seededRandom } from '../../../sandbox/src/seeded.ts'
 import { systemClock } from '../../../src/clock/system.ts'
 import { penstock } from '../../commands/penstock.ts'
 import { ask } from '../../support/embedded.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom } from '../../../src/clock/seeded.ts'
+import { seededRandom } from '../../../sandbox/src/seeded.ts'
 import type { ClockOffset } from '../../../src/engine/ports.ts'
 import { createRangeRules, type Told } from '../../../src/engine/ranges/range-rules.ts'
 

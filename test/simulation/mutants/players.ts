@@ -51,7 +51,7 @@ export const players: readonly Plant[] = [
     says: 'a 404 of Delete counts as destroyed',
     group: 'players',
     from: 'contract',
-    file: 'src/client/delete-player.ts',
+    file: 'src/client/players.ts',
     find: `return isUnknown ? 'not found' : 'open'`,
     put: `return isUnknown ? 'done' : 'open'`,
   },

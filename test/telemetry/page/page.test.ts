@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { PageFacts } from '../../../src/telemetry/page/facts.ts'
 import { createPage, pageText } from '../../../src/telemetry/page/page.ts'
+import type { PageFacts } from '../../../src/telemetry/page/parts.ts'
 import { handClock } from '../hand-clock.ts'
 import { situations, thousandApps } from './situations.ts'
 

@@ -1,6 +1,6 @@
 import type { Span, StoreStatus, Timeline } from '../../../src/engine/ports.ts'
 import { streams } from '../../../src/streams/index.ts'
-import type { PageFacts } from '../../../src/telemetry/page/facts.ts'
+import type { PageFacts } from '../../../src/telemetry/page/parts.ts'
 import type { ProcessStatus, StreamReading } from '../../../src/telemetry/process-status.ts'
 import type { Status } from '../../../src/telemetry/status.ts'
 import { judge } from '../../../src/telemetry/verdict.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Alternatives, aboutOf, type Leaf, leafOf } from '../settings/leaf.ts'
-import { defaultOf, type KeyInfo, keysOf, listIn } from '../settings/walk.ts'
-import { configSchema } from './schema.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { type Alternatives, aboutOf, type Leaf, leafOf } from '../src/settings/leaf.ts'
+import { defaultOf, type KeyInfo, keysOf, listIn } from '../src/settings/walk.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
 export function configReference(): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isoTime } from '../../src/planning/time.ts'
+import { isoTime } from '../../src/tables/json.ts'
 
 it('an instant is written in UTC with milliseconds', () => {
   expect(isoTime(0)).toBe('1970-01-01T00:00:00.000Z')

@@ -1,4 +1,4 @@
-import type { Random } from './clock.ts'
+import type { Random } from '../../src/clock/clock.ts'
 
 /**
  * A repeatable source of chance (xoshiro128** seeded through splitmix32): equal seeds give equal sequences
