@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Batch } from '../provider/classroom/index.ts'
 import { type Operations, operations } from '../provider/index.ts'
 import { called, type Operation, ParameterError, type Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/index.ts'
@@ -154,13 +155,6 @@ type Items = {
   }
     ? Item
     : never
-}
-
-export interface Batch<Item> {
-  /** As they came: nobody has checked what stands in them. */
-  readonly items: readonly Item[]
-  /** What the next call passes on; undefined where the listing ends. */
-  readonly nextId: string | undefined
 }
 
 /**

@@ -68,9 +68,9 @@ const Answer = z.looseObject({
 })
 type BatchAnswer = z.infer<typeof Answer>
 
-interface Batch {
-  /** Unchecked: each is parsed alone, so that a bad one does not spoil its page. */
-  readonly items: readonly unknown[]
+export interface Batch<Item = unknown> {
+  /** As they came: each is parsed alone, so that a bad one does not spoil its page. */
+  readonly items: readonly Item[]
   /** What the next call passes on; undefined where the listing ends. */
   readonly nextId: string | undefined
 }
