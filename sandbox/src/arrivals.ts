@@ -1,3 +1,5 @@
+import type { ViolationKind } from './violations.ts'
+
 export interface Arrival {
   /** From 1, without gaps. */
   readonly n: number
@@ -8,21 +10,26 @@ export interface Arrival {
   readonly app: string | undefined
   readonly method: string
   readonly target: string
+  /** Name and port that it was sent to. */
+  readonly host: string
   /** Undefined where the connection ended without an answer, and while the answer is on its way. */
   status: number | undefined
   /** Kind of the fault that struck. */
   fault: string | undefined
   /** The message with which call analytics or cloud players refused it. */
   refusal: string | undefined
+  /** Rules of the documents that it broke. */
+  broken: readonly ViolationKind[]
 }
 
 /** Every request that ever came, in order. Nothing is taken out or changed once it is answered. */
 export class Arrivals {
   readonly #log: Arrival[] = []
 
-  add(arrival: Omit<Arrival, 'n' | 'status' | 'fault' | 'refusal'>): Arrival {
+  add(arrival: Pick<Arrival, 'time' | 'operation' | 'app' | 'method' | 'target' | 'host'>): Arrival {
     const n = this.#log.length + 1
-    const added: Arrival = { n, ...arrival, status: undefined, fault: undefined, refusal: undefined }
+    const unanswered = { status: undefined, fault: undefined, refusal: undefined, broken: [] }
+    const added: Arrival = { n, ...arrival, ...unanswered }
     this.#log.push(added)
     return added
   }

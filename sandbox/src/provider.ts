@@ -1,13 +1,14 @@
 import { successCode } from '../../src/provider/classroom/index.ts'
 import { addAnalytics, isAnalyticsPath } from './analytics/provider.ts'
 import { wrongApi } from './analytics/refusals.ts'
+import type { Arrival } from './arrivals.ts'
 import { changingPlays } from './changing/plays.ts'
 import { Pager } from './paging.ts'
 import { addPlayers } from './players/provider.ts'
 import { readingPlays } from './reading.ts'
 import { notAuthenticated, notFound, Refusal } from './refusal.ts'
 import { Beside, type Play, type Sent } from './request-context.ts'
-import { type Asking, arrive, reply, type SandboxApp, type Stage, serve } from './stage.ts'
+import { type Asking, arrive, breaks, reply, type SandboxApp, type Stage, serve } from './stage.ts'
 import { ConnectionLost } from './wire.ts'
 import type { AppWorld } from './world.ts'
 
@@ -18,7 +19,9 @@ export function addProvider(app: SandboxApp, stage: Stage): void {
   addPlayers(app, stage)
   app.notFound(context => {
     const arrival = arrive(context, stage, { operation: undefined, app: undefined })
-    const response = isAnalyticsPath(context.req.path) ? lost(stage) : refuse(stage, notFound())
+    const response = isAnalyticsPath(context.req.path)
+      ? lost(stage, arrival)
+      : refuse(stage, notFound(), arrival)
     arrival.status = response.status
     return response
   })
@@ -58,14 +61,14 @@ async function receive({ req }: Asking): Promise<Sent> {
 function perform(context: Asking, stage: Stage, { operation, act }: Play, sent: Sent): Promise<Response> {
   const params = context.req.param()
   const query = new URL(context.req.url).searchParams
-  const answer = ({ loops }: { readonly loops: boolean }): Response => {
+  const answer = ({ loops, arrival }: { readonly loops: boolean; readonly arrival: Arrival }): Response => {
     try {
       const world = authenticate(context, stage, params.appId)
       const data = act({ world, params, query, sent, loops, now: stage.universe.advance() })
       const fields = data instanceof Beside ? data.fields : { data }
       return envelope(stage, 200, { code: successCode, msg: 'Success', ...fields })
     } catch (error) {
-      if (error instanceof Refusal) return refuse(stage, error)
+      if (error instanceof Refusal) return refuse(stage, error, arrival)
       throw error
     }
   }
@@ -81,14 +84,14 @@ function authenticate({ req }: Asking, { settings, universe }: Stage, id: string
   return world
 }
 
-function refuse(stage: Stage, { status, code, message, broken }: Refusal): Response {
-  stage.violations.count(broken)
+function refuse(stage: Stage, { status, code, message, broken }: Refusal, arrival: Arrival): Response {
+  breaks(stage, arrival, broken)
   return envelope(stage, status, { code, msg: message })
 }
 
-function lost(stage: Stage): Response {
+function lost(stage: Stage, arrival: Arrival): Response {
   const { status, code, message, broken } = wrongApi()
-  stage.violations.count(broken)
+  breaks(stage, arrival, broken)
   return reply(stage, status, { code, message })
 }
 

@@ -4,7 +4,7 @@ import type { Arrival, Arrivals } from './arrivals.ts'
 import type { Faults } from './faults.ts'
 import type { Settings } from './options.ts'
 import type { Universe } from './universe.ts'
-import type { Violations } from './violations.ts'
+import type { ViolationKind, Violations } from './violations.ts'
 import { json, transmit } from './wire.ts'
 
 export interface Bindings {
@@ -30,10 +30,17 @@ type Answer = (how: { readonly loops: boolean; readonly arrival: Arrival }) => R
 export async function serve(
   context: Asking,
   stage: Stage,
-  request: { readonly operation: Operation; readonly app: string | undefined; readonly act: Answer },
+  request: {
+    readonly operation: Operation
+    readonly app: string | undefined
+    /** Rules that it breaks by having come. */
+    readonly broken?: readonly ViolationKind[]
+    readonly act: Answer
+  },
 ): Promise<Response> {
-  const { operation, app, act } = request
+  const { operation, app, broken, act } = request
   const arrival = arrive(context, stage, { operation: operation.name, app })
+  if (broken) breaks(stage, arrival, broken)
   const fault = stage.faults.strike(operation.name, app ?? '')
   arrival.fault = fault?.kind
   const { clock } = stage.settings
@@ -51,9 +58,15 @@ export function arrive(
   { arrivals, settings }: Stage,
   about: { readonly operation: string | undefined; readonly app: string | undefined },
 ): Arrival {
-  const { pathname, search } = new URL(req.url)
+  const { host, pathname, search } = new URL(req.url)
   const time = settings.clock.now()
-  return arrivals.add({ time, ...about, method: req.method, target: pathname + search })
+  return arrivals.add({ time, ...about, method: req.method, target: pathname + search, host })
+}
+
+/** Counts the rules that a request broke, and leaves them with it. */
+export function breaks({ violations }: Stage, arrival: Arrival, broken: readonly ViolationKind[]): void {
+  arrival.broken = broken
+  violations.count(broken)
 }
 
 /** An answer with the provider's time in its Date. */

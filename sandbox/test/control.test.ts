@@ -50,7 +50,9 @@ describe('the arrivals', () => {
           app: 'demo',
           method: 'GET',
           target: feedPath,
+          host: 'sandbox',
           status: 200,
+          broken: [],
         },
         {
           n: 2,
@@ -59,9 +61,19 @@ describe('the arrivals', () => {
           app: 'demo',
           method: 'GET',
           target: `${events}?cmd=3`,
+          host: 'sandbox',
           status: 200,
+          broken: [],
         },
-        { n: 3, time, method: 'GET', target: '/elsewhere', status: 404 },
+        {
+          n: 3,
+          time,
+          method: 'GET',
+          target: '/elsewhere',
+          host: 'sandbox',
+          status: 404,
+          broken: ['path'],
+        },
       ],
     })
     expect((await send(stage, 'GET', 'arrivals?after=2')).body.list).toEqual([body.list[2]])

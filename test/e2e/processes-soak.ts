@@ -1,29 +1,43 @@
 /**
- * Three daemons share the projects of one credential; every twenty seconds one of them is killed, stopped for a while
+ * Several daemons share the projects of one credential; every twenty seconds one of them is killed, stopped for a while
  * or told to end, or two are killed at once, in turn, and started again:
  *
- *   npm run processes-soak -- --minutes 2 [--rollout]
+ *   npm run processes-soak -- --minutes 2 [--rollout] [--failover] [--processes 8]
  *
- * With --rollout the first has an older list of apps than the two others. Prints one JSON object. Ends with 1 where a limit
- * was broken at the provider, a shard had two owners, or a call is missing where the database says that all are there.
+ * With --rollout the first has an older list of apps than the others. With --failover the database is cut off at half of
+ * the time and its standby promoted, and all processes are restarted one after the other. With more than three processes
+ * one that is told to end stays away until others come. Prints one JSON object: seconds until all shards were with others,
+ * and each request that broke a limit with what came before it. Ends with 1 where a limit was broken at the provider, a
+ * shard had two owners or for too long none, or a call is missing where the database says that all are there.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type AppOptions, createSandbox, listen } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { ask } from '../support/embedded.ts'
 import { startTestServer } from '../support/postgres.ts'
-import { startDaemonProcess } from './daemon.ts'
+import { type DaemonProcess, startDaemonProcess } from './daemon.ts'
+import { startPair } from './failover.ts'
+import {
+  brokenRequests,
+  debitsOfFormerOwners,
+  missingCalls,
+  openStage,
+  projects,
+  watchOwners,
+} from './processes-stage.ts'
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, rollout: { type: 'boolean', default: false } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rollout: { type: 'boolean', default: false },
+    failover: { type: 'boolean', default: false },
+    processes: { type: 'string', default: '3' },
+  },
 })
-const minutes = Number(values.minutes)
+const [minutes, count] = [Number(values.minutes), Number(values.processes)]
 if (!(minutes > 0)) throw new TypeError('--minutes is above 0')
+if (!Number.isInteger(count) || count < 3) throw new TypeError('--processes is 3 or more')
 
 const second = 1_000
 const between = 20 * second
@@ -31,139 +45,144 @@ const between = 20 * second
 const pause = 15 * second
 const patience = 40 * second
 
-const server = await startTestServer()
-const { url } = await server.clone()
-const rest = { key: 'key', secret: 'secret' }
-const apps = Array.from(
-  { length: 12 },
-  (_, n): AppOptions => ({ id: `app-${n}`, uid: 'penstock', token: `token-${n}`, plan: 'enterprise', rest }),
-)
-const sandbox = createSandbox({
-  ...{ clock: systemClock, seed: 'processes', apps },
-  profile: { kind: 'calls', callsPerDay: 72, users: 5, minutes: 12, days: 1 },
-})
-const provider = await listen(sandbox)
-const directory = await mkdtemp(join(tmpdir(), 'penstock-processes-'))
-const off = ['app-events', 'room-events', 'popup-quiz', 'poll', 'recordings', 'resources']
-const address = { url: provider.url, deadline: '2s' }
+const { url, pair, close } = await openDatabase()
 /** Of each daemon, what it knows. */
-const lists = [values.rollout ? apps.slice(0, 8) : apps, apps, apps]
-const configs = await Promise.all(
-  lists.map(async (list, place) => {
-    const config = join(directory, `penstock-${place}.yaml`)
-    const settings = {
-      database: { url, poolSize: 4 },
-      http: { listen: '127.0.0.1:0' },
-      provider: { classroom: address, analytics: address },
-      streams: Object.fromEntries(off.map(stream => [stream, 'off'])),
-      apps: list.map(({ id, uid, token }) => ({
-        ...{ id, region: 'eu', plan: 'enterprise', rest, classroom: { uid, token } },
-      })),
-    }
-    await writeFile(config, JSON.stringify(settings), { mode: 0o600 })
-    return config
-  }),
+const lists = Array.from({ length: count }, (_, place) =>
+  values.rollout && place === 0 ? projects.slice(0, 8) : projects,
 )
+const stage = await openStage(url, lists)
 /** Of each daemon, the shards that it must not own: of apps that others know and it does not. */
 const strange = lists.map(list =>
-  apps.filter(app => !list.includes(app)).map(({ id }) => shardOf(id, shards)),
+  projects.filter(app => !list.includes(app)).map(({ id }) => shardOf(id, shards)),
 )
 
-/** Unix seconds: what began before is listed by now. */
-const oldest = Math.floor(sandbox.status().now / second) - 3_600
-
-/** Seconds until what one process owned was owned by others. */
-const took: Record<'killed' | 'stopped' | 'ended' | 'twoKilled', number[]> = {
-  ...{ killed: [], stopped: [], ended: [], twoKilled: [] },
-}
-const unowned: string[] = []
-const daemons = configs.map(config => startDaemonProcess(config))
-await Promise.all(daemons.map(daemon => daemon.ready))
+type Way = 'killed' | 'stopped' | 'ended' | 'twoKilled' | 'left'
+/** Seconds until what they owned was owned by others. */
+const took: Record<Way, number[]> = { killed: [], stopped: [], ended: [], twoKilled: [], left: [] }
+const faults: string[] = []
+let failover: object | undefined
+/** Undefined where it stays away. */
+const daemons: (DaemonProcess | undefined)[] = stage.configs.map(config => startDaemonProcess(config))
+const struck = new Set<number>()
+await Promise.all(present().map(daemon => daemon.ready))
 await shared()
+const record = watchOwners(url, pid => present().some(daemon => daemon.pid === pid) && !struck.has(pid))
 
 const end = systemClock.monotonic() + minutes * 60 * second
-const ways = ['killed', 'ended', 'stopped', 'twoKilled'] as const
+const half = systemClock.monotonic() + minutes * 30 * second
+const ways: readonly Way[] =
+  count === 3
+    ? ['killed', 'ended', 'stopped', 'twoKilled']
+    : ['killed', 'left', 'stopped', 'twoKilled', 'left']
 for (let turn = 0; systemClock.monotonic() < end; turn++) {
-  const place = turn % daemons.length
-  // Each process meets each way in the end.
-  const way = ways[(turn + Math.floor(turn / ways.length)) % ways.length]!
   const began = systemClock.monotonic()
-  await strike(way === 'twoKilled' ? [place, (place + 1) % daemons.length] : [place], way)
+  if (pair && !failover && began > half) {
+    failover = await failOver(pair.failOver)
+    await restartAll()
+  } else {
+    await come(turn)
+    // Each process meets each way in the end.
+    const way = ways[(turn + Math.floor(turn / ways.length)) % ways.length]!
+    const places = [...daemons.keys()].filter(place => daemons[place])
+    const place = places[turn % places.length]!
+    const next = places[(turn + 1) % places.length]!
+    await strike(way === 'twoKilled' ? [place, next] : [place], way)
+  }
   await shared()
   await systemClock.sleep(Math.max(0, between - (systemClock.monotonic() - began)))
 }
-await Promise.all(daemons.map(daemon => daemon.terminate()))
+const { unownedSeconds, ownedTwice } = await record.stop()
+await Promise.all(present().map(daemon => daemon.terminate()))
 
-const { requests, violationsByKind } = sandbox.status()
-const violations = Object.fromEntries(Object.entries(violationsByKind).filter(([, count]) => count > 0))
-// Debits of a counter are numbered in the order in which they were granted: no epoch may follow a later one.
-const [twice] = await ask(
-  url,
-  `select count(*)::int as debits from (
-     select epoch, max(epoch) over (partition by scope, limit_group, app_id order by n) as latest
-     from ingest.debit where operation <> 'lost history') d where epoch < latest`,
-)
-const missing = await missingCalls()
-const most = Object.fromEntries(Object.entries(took).map(([way, all]) => [way, Math.max(0, ...all)]))
+const { requests, violationsByKind } = stage.sandbox.status()
+const violations = Object.fromEntries(Object.entries(violationsByKind).filter(([, each]) => each > 0))
+const formerOwners = await debitsOfFormerOwners(url)
+const missing = await missingCalls(url, stage)
+const mostSeconds = Object.fromEntries(Object.entries(took).map(([way, all]) => [way, Math.max(0, ...all)]))
 process.stdout.write(
-  `${JSON.stringify({ minutes, requests, violations, ownedTwice: twice!.debits, ...missing, mostSeconds: most, took, unowned })}\n`,
+  `${JSON.stringify({
+    ...{ minutes, processes: count, requests, violations, formerOwners, ownedTwice, unownedSeconds },
+    ...{ ...missing, mostSeconds, took, failover, faults, broken: await brokenRequests(url, stage) },
+  })}\n`,
 )
-await provider.close()
-await server.stop()
-await rm(directory, { recursive: true, force: true })
-const faults = [Object.keys(violations).length, twice!.debits, missing.lost, missing.invented, unowned.length]
-if (faults.some(fault => fault !== 0)) process.exitCode = 1
+await stage.close()
+await close()
+const bad = [Object.keys(violations), ownedTwice, faults].some(list => list.length > 0)
+if (bad || [formerOwners, missing.lost, missing.invented].some(each => each !== 0)) process.exitCode = 1
 
-async function strike(places: readonly number[], way: keyof typeof took): Promise<void> {
-  const struck = places.map(place => daemons[place]!)
-  const theirs = await Promise.all(struck.map(({ pid }) => shardsOf(pid)))
+async function openDatabase() {
+  if (values.failover) {
+    const standing = await startPair()
+    return { url: standing.url, pair: standing, close: standing.stop }
+  }
+  const server = await startTestServer()
+  return { url: (await server.clone()).url, pair: undefined, close: server.stop }
+}
+
+function present(): readonly DaemonProcess[] {
+  return daemons.filter(daemon => daemon !== undefined)
+}
+
+/** Every third turn those that stayed away come back. */
+async function come(turn: number): Promise<void> {
+  if (turn % 3 !== 0 || present().length === count) return
+  const absent = [...daemons.keys()].filter(place => !daemons[place])
+  for (const place of absent) daemons[place] = startDaemonProcess(stage.configs[place]!)
+  await Promise.all(absent.map(place => daemons[place]!.ready))
+  await shared()
+}
+
+async function strike(places: readonly number[], way: Way): Promise<void> {
+  const them = places.map(place => daemons[place]!)
+  const theirs = await Promise.all(them.map(({ pid }) => shardsOf(pid)))
   const began = systemClock.monotonic()
-  if (way === 'stopped') for (const { pid } of struck) process.kill(pid, 'SIGSTOP')
-  const ended = struck.map(daemon =>
-    way === 'stopped' ? undefined : way === 'ended' ? daemon.terminate() : daemon.kill(),
-  )
+  for (const { pid } of them) {
+    struck.add(pid)
+    if (way === 'stopped') process.kill(pid, 'SIGSTOP')
+  }
+  const isEnding = way === 'ended' || way === 'left'
+  const ended = way === 'stopped' ? [] : them.map(daemon => (isEnding ? daemon.terminate() : daemon.kill()))
   const isOver = await until(async () => {
-    const left = await Promise.all(struck.map(({ pid }, n) => shardsOf(pid, theirs[n])))
+    const left = await Promise.all(them.map(({ pid }, n) => shardsOf(pid, theirs[n])))
     return left.flat().length === 0
   })
-  took[way].push(Math.round((systemClock.monotonic() - began) / 100) / 10)
-  if (!isOver) unowned.push(`${way} after ${patience / second} s`)
+  took[way].push(secondsSince(began))
+  if (!isOver) faults.push(`${way}: still theirs after ${patience / second} s`)
   if (way === 'stopped') {
     await systemClock.sleep(Math.max(0, pause - (systemClock.monotonic() - began)))
-    for (const { pid } of struck) process.kill(pid, 'SIGCONT')
+    for (const { pid } of them) {
+      struck.delete(pid)
+      process.kill(pid, 'SIGCONT')
+    }
     return
   }
   await Promise.all(ended)
-  for (const place of places) daemons[place] = startDaemonProcess(configs[place]!)
-  await Promise.all(places.map(place => daemons[place]!.ready))
+  for (const place of places)
+    daemons[place] = way === 'left' ? undefined : startDaemonProcess(stage.configs[place]!)
+  await Promise.all(places.map(place => daemons[place]?.ready))
 }
 
-/**
- * Calls that began in what was read, long enough before the first daemon that none was listed late, and are not stored; and
- * stored ones that never were.
- */
-async function missingCalls() {
-  const ranges = await ask(
-    url,
-    `select app_id as app, extract(epoch from lower(r))::float8 as from, extract(epoch from upper(r))::float8 as to
-     from ingest.progress, unnest(covered + seen) r where stream = 'calls'`,
-  )
-  const stored = new Set((await ask(url, 'select call_id as call from analytics.call')).map(row => row.call))
-  const truth = apps.flatMap(({ id }) =>
-    [...sandbox.analytics(id).calls()].map(({ callId, createdAt }) => ({
-      app: id,
-      callId,
-      at: createdAt / second,
-    })),
-  )
-  const isRead = (app: string, at: number) =>
-    ranges.some(range => range.app === app && Number(range.from) <= at && at < Number(range.to))
-  const due = truth.filter(({ app, at }) => at < oldest && isRead(app, at))
-  const known = new Set(truth.map(({ callId }) => callId))
-  return {
-    calls: due.length,
-    lost: due.filter(({ callId }) => !stored.has(callId)).length,
-    invented: [...stored].filter(call => !known.has(String(call))).length,
+/** Seconds from the cut until every process has claimed again, and until pages are stored. */
+async function failOver(cut: () => Promise<void>): Promise<object> {
+  const began = systemClock.monotonic()
+  const since = `to_timestamp(${systemClock.now()} / 1000.0)`
+  await cut()
+  const promotedSeconds = secondsSince(began)
+  record.forget()
+  const is = (question: string) =>
+    until(async () => Boolean((await ask(url, `select ${question} as is`).catch(() => []))[0]?.is))
+  await is(`count(*) filter (where seen_at > ${since}) = ${present().length} from ingest.replica`)
+  const claimedSeconds = secondsSince(began)
+  if (!(await is(`max(updated_at) > ${since} from ingest.progress`)))
+    faults.push('nothing was stored after the failover')
+  return { promotedSeconds, claimedSeconds, storedSeconds: secondsSince(began) }
+}
+
+/** A rolling restart: each is told to end when the one before drains again. */
+async function restartAll(): Promise<void> {
+  for (const place of daemons.keys()) {
+    await shared()
+    await strike([place], 'ended')
   }
 }
 
@@ -176,12 +195,19 @@ async function shardsOf(pid: number, among?: readonly number[]): Promise<readonl
 /** Every process has its share, and none an app that it does not know and others do. */
 async function shared(): Promise<void> {
   const isShared = await until(async () => {
-    const owned = await Promise.all(daemons.map(({ pid }) => shardsOf(pid)))
-    const isKnown = owned.every((all, place) => !all.some(shard => strange[place]!.includes(shard)))
-    const isFair = owned.every(all => all.length > 0 && all.length <= Math.ceil(shards / daemons.length))
-    return isKnown && isFair && owned.flat().length === shards
+    const owned = await Promise.all(
+      daemons.map(async daemon => (daemon ? await shardsOf(daemon.pid) : undefined)),
+    )
+    const isKnown = owned.every((all, place) => !all?.some(shard => strange[place]!.includes(shard)))
+    const shares = owned.filter(all => all !== undefined)
+    const isFair = shares.every(all => all.length > 0 && all.length <= Math.ceil(shards / shares.length))
+    return isKnown && isFair && shares.flat().length === shards
   })
-  if (!isShared) unowned.push(`not shared after ${patience / second} s`)
+  if (!isShared) faults.push(`not shared after ${patience / second} s`)
+}
+
+function secondsSince(began: number): number {
+  return Math.round((systemClock.monotonic() - began) / 100) / 10
 }
 
 async function until(isDone: () => Promise<boolean>): Promise<boolean> {

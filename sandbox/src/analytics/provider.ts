@@ -28,7 +28,6 @@ function perform(
   const params = new URL(context.req.url).searchParams
   const app = params.get('appid') ?? undefined
   const { verdict, broken } = judge.hear(play, { params, authorization: context.req.header('authorization') })
-  stage.violations.count(broken)
   // The document shows it with the call records alone.
   const id = play.range[0] === 'start_ts' ? { requestId } : {}
   const act = ({ arrival }: { readonly arrival: Arrival }): Response => {
@@ -42,7 +41,7 @@ function perform(
     const message = successMessage === 'null' ? null : 'success'
     return reply(stage, 200, { code, message, ...id, ...sayEmpty(verdict.answer, emptyLists) })
   }
-  return serve(context, stage, { operation: play.operation, app, act })
+  return serve(context, stage, { operation: play.operation, app, broken, act })
 }
 
 /** The answer with its empty lists as the deployment says them. */

@@ -42,7 +42,6 @@ async function perform(
     authorization: req.header('authorization'),
     contentType: req.header('content-type'),
   })
-  stage.violations.count(broken)
   const act = ({ loops, arrival }: { readonly loops: boolean; readonly arrival: Arrival }): Response => {
     try {
       return answer(stage, requestId, action({ loops }))
@@ -52,7 +51,7 @@ async function perform(
       return refuse(stage, requestId, refusal)
     }
   }
-  const response = await serve(context, stage, { operation: play.operation, app: params.appId, act })
+  const response = await serve(context, stage, { operation: play.operation, app: params.appId, broken, act })
   return response.headers.has(idHeader) ? response : dress(response, requestId)
 }
 
