@@ -387,6 +387,7 @@ comment on function ingest.refuse_stream is 'Ends with an error that names what 
 create table ingest.app (
   app_id text primary key,
   time_zone text not null default 'UTC',
+  unknown_zone text,
   user_link text not null default 'stream',
   updated_at timestamptz not null default ingest.clock()
 );
@@ -451,6 +452,16 @@ $$;
 comment on function ingest.keep_calendar is
   'Writes the days of a time zone, as the database now knows its rules; penstock migrate up does it again for all zones';
 select ingest.keep_calendar('UTC');
+
+create function ingest.knows_zone(p_zone text) returns boolean language plpgsql stable as $$
+begin
+  perform ingest.clock() at time zone p_zone;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end
+$$;
+comment on function ingest.knows_zone is 'Whether this Postgres knows the rules of a time zone: Node, which read its name, may know newer ones';
 
 create function ingest.know_zone() returns trigger language plpgsql as $$
 begin
@@ -1344,7 +1355,7 @@ revoke execute on function
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
   ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
-  ingest.know_zone, ingest.keep_calendar
+  ingest.know_zone, ingest.knows_zone, ingest.keep_calendar
 from public;
 grant execute on function
   ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
@@ -1352,7 +1363,7 @@ grant execute on function
   ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
   ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
-  ingest.know_zone, ingest.keep_calendar
+  ingest.know_zone, ingest.knows_zone, ingest.keep_calendar
 to penstock_runtime;
 grant execute on function ingest.clock, ingest.widget_field, ingest.whole_number to penstock_runtime;
 

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { systemClock } from '../clock/system.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadConfig, placed } from '../config/load.ts'
 import { assertSafeEnvironment } from '../http/egress.ts'
 import {
   type AddressKey,
@@ -31,11 +31,14 @@ export async function check(options: CheckOptions): Promise<void> {
   try {
     const stored = await checkDatabase(config, database.url)
     const canCount = stored.every(({ result }) => result !== 'failed')
+    const zones = canCount ? await unknownZones(config, database.url) : []
+    const unknown = await placed(options.config, zones, process.env)
     const findings: readonly Finding[] = [
       { subject: 'configuration', result: 'ok', text: contents(config) },
       ...config.warnings.map(text => ({ subject: 'configuration', result: 'warning', text }) as const),
       ...offTexts(config).map(text => ({ subject: 'configuration', result: 'ok', text }) as const),
       ...stored,
+      ...unknown.map(text => failed('configuration', text)),
       ...(await checkProvider(config, canCount)),
     ]
     tell(findings, options.json ? 'json' : 'text')
@@ -128,6 +131,25 @@ async function checkRole(config: Config, url: string): Promise<Finding> {
       return failed('role', `${role} may not write ${closed} tables; run \`penstock migrate up\``)
     if (!creates) return ok('role', `${role} may write rows and change no table`)
     return warning('role', `${role} may change tables too; database.role: penstock_runtime takes that away`)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Names that Node knows and this Postgres does not, where the configuration has them. */
+async function unknownZones(config: Config, url: string) {
+  const pool = connect({ ...connectOptions(config, url), poolSize: 1 })
+  try {
+    const { rows } = await pool.query<{ zone: string }>(
+      'select z.zone from unnest($1::text[]) z(zone) where not ingest.knows_zone(z.zone)',
+      [[...new Set(config.apps.map(({ timeZone }) => timeZone))]],
+    )
+    const unknown = new Set(rows.map(({ zone }) => zone))
+    const text =
+      'this Postgres does not know the time zone, so days would be those of UTC: update its time zone data, or name an older zone'
+    return config.apps.flatMap(({ timeZone }, i) =>
+      unknown.has(timeZone) ? [{ path: ['apps', i, 'timeZone'], text }] : [],
+    )
   } finally {
     await pool.end()
   }

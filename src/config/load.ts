@@ -16,6 +16,17 @@ import { proxyAddress } from './services.ts'
 import { type Environment, parseSyntax } from './syntax.ts'
 import { isMapping, readTree, type Tree } from './tree.ts'
 
+/** Writes what is found out only later of values of a file as `loadConfig` writes what it finds. */
+export async function placed(
+  path: string,
+  found: readonly Pick<Problem, 'path' | 'text'>[],
+  env: Environment,
+): Promise<readonly string[]> {
+  if (found.length === 0) return []
+  const tree = readTree(parseSyntax(await readFile(path, 'utf8'), path), env)
+  return found.map(problem => formatProblem(path, { ...problem, at: tree.keyOf(problem.path) }))
+}
+
 /** Ten thousand apps fit many times over. */
 const maxFileBytes = 16 * 1_048_576
 

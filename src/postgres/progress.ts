@@ -73,10 +73,12 @@ const follow = statement(
 const note = statement(
   'note_app',
   `with app as (
-     insert into ingest.app as a (app_id, time_zone, user_link) select :app, :zone, :link where ${owned}
+     insert into ingest.app as a (app_id, time_zone, unknown_zone, user_link)
+     select :app, case when z.is_known then :zone else 'UTC' end, case when not z.is_known then :zone end, :link
+     from (select ingest.knows_zone(:zone) as is_known offset 0) z where ${owned}
      on conflict (app_id) do update
-       set time_zone = excluded.time_zone, user_link = excluded.user_link, updated_at = excluded.updated_at
-       where (a.time_zone, a.user_link) <> (excluded.time_zone, excluded.user_link)
+       set time_zone = excluded.time_zone, unknown_zone = excluded.unknown_zone, user_link = excluded.user_link, updated_at = excluded.updated_at
+       where (a.time_zone, a.unknown_zone, a.user_link) is distinct from (excluded.time_zone, excluded.unknown_zone, excluded.user_link)
    ), on_again as (
      update ingest.stream_off o set on_at = ingest.clock()
      where o.app_id = :app and o.stream = any (:on::text[]) and o.on_at is null and ${owned}

@@ -97,6 +97,13 @@ const divergences = db
   .select(isoTime(seenUntil).$castTo<string | null>().as('replicaAt'))
   .where('resolved_at', 'is', null)
 
+const unknownZones = db
+  .selectFrom('ingest.app')
+  .select('app_id as app')
+  .select(sql<string>`unknown_zone`.as('zone'))
+  .where('unknown_zone', 'is not', null)
+  .orderBy('app_id')
+
 /** Reads the status. Throws StoreUnavailable. */
 export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
   const [at] = await rowsOf(pool, divergences)
@@ -108,6 +115,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     backlog: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: backlog, values: [] }),
     deadLetters: await rowsOf(pool, letters),
     owners: await rowsOf(pool, owners),
+    unknownZones: await rowsOf(pool, unknownZones),
   }
 }
 

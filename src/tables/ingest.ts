@@ -50,6 +50,9 @@ const app = ownTable('ingest.app', 'Every app of which anything is known, and wh
   time_zone: required.text(
     'Time zone of its days, by its name in the IANA database; apps[].timeZone in the configuration',
   ),
+  unknown_zone: optional.text(
+    'Time zone that the configuration names and this Postgres does not know: its days are of UTC instead. Null where it knows it',
+  ),
   user_link: required.text(
     "How a user of a classroom is found in its calls; apps[].userLink in the configuration: stream, off, or the user's ID with {uid} in it",
   ),

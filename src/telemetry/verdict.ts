@@ -139,6 +139,7 @@ function whyBehind(facts: Facts, pauseOf: PauseOf): string | undefined {
     ...expiringStreams(facts),
     ...silentStreams(facts, pauseOf),
     ...staleReplica(facts),
+    ...unknownZones(facts),
   ].toSorted((a, b) => b.weight - a.weight)
   const [worst] = delays
   if (!worst) return undefined
@@ -151,6 +152,14 @@ function whyBehind(facts: Facts, pauseOf: PauseOf): string | undefined {
 function staleReplica(facts: Facts): readonly Delay[] {
   const text = replicaText(facts)
   return text ? [{ app: '', weight: 1, text }] : []
+}
+
+/** Everything is stored all the same; only what is said of days is said of other ones. */
+function unknownZones(facts: Facts): readonly Delay[] {
+  return (facts.unknownZones ?? []).map(({ app, zone }) => ({
+    ...{ app, weight: 1 },
+    text: `Postgres does not know the time zone ${zone}${ofApp(facts, app)}, so its days are those of UTC: update the time zone data of Postgres and restart Penstock, or name an older zone in apps[].timeZone`,
+  }))
 }
 
 /** A daemon writes each second. */

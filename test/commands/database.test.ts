@@ -32,15 +32,22 @@ async function config(
     readonly url?: string
     readonly role?: string
     readonly region?: readonly string[]
+    readonly timeZone?: string
   } = {},
 ) {
   const path = join(folder, 'penstock.yaml')
-  const { token = demoApp.token, url = provider.url, role = 'penstock_runtime', region = ['ap'] } = overrides
+  const {
+    token = demoApp.token,
+    url = provider.url,
+    role = 'penstock_runtime',
+    region = ['ap'],
+    timeZone,
+  } = overrides
   const settings = {
     database: { url: database.url, role },
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { url } },
-    apps: [{ id: demoApp.id, region, plan: 'premium', classroom: { uid: demoApp.uid, token } }],
+    apps: [{ id: demoApp.id, region, timeZone, plan: 'premium', classroom: { uid: demoApp.uid, token } }],
   }
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
   return path
@@ -115,6 +122,28 @@ test('check warns of a role that may change tables, and fails for one that does 
   const found = await checked(await config({ role: 'nobody_of_that_name' }))
   expect(found.code).toBe(1)
   expect(resultOf(found, 'role')).toBe('failed')
+})
+
+test('check fails for a time zone that Postgres does not know, and names its place and what to do', async () => {
+  const as = (condition: string) =>
+    execute(
+      database.url,
+      `create or replace function ingest.knows_zone(p_zone text) returns boolean language sql stable as $$ select ${condition} $$`,
+    )
+  await as(`p_zone <> 'Asia/Kathmandu'`)
+  const path = await config({ timeZone: 'Asia/Kathmandu' })
+  const found = await checked(path)
+  await as('true')
+  expect(found.code).toBe(1)
+  expect(found.checks.filter(({ result }) => result === 'failed')).toEqual([
+    {
+      ...{ subject: 'configuration', result: 'failed' },
+      text: expect.stringMatching(
+        /penstock\.yaml:1:\d+ {2}apps\[0\]\.timeZone: .*Postgres.*update its time zone data/,
+      ),
+    },
+  ])
+  expect((await checked(path)).code).toBe(0)
 })
 
 test('status of a database that nobody has drained into says so', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readStatus } from '../../src/postgres/status.ts'
 import { app, me, openStore, type TestStore } from './harness.ts'
 
 const minute = 60_000
@@ -89,6 +90,21 @@ describe('the days of a time zone', () => {
       { app_id: 'UTC', day: '2026-01-04', week: '2025-12-29' },
     ])
   })
+})
+
+it('an app in a zone that Postgres does not know has days of UTC, and that is told, until it knows it', async () => {
+  const told = () =>
+    db.rows(
+      `select a.time_zone, a.unknown_zone, (select count(*) > 0 from ingest.whole_days('martian', '2026-01-01')) as has_days
+       from ingest.app a where app_id = 'martian'`,
+    )
+  const unknown = async () => (await readStatus(db.pool)).unknownZones
+  await noteZone('Mars/Olympus_Mons', 'martian')
+  expect(await told()).toEqual([{ time_zone: 'UTC', unknown_zone: 'Mars/Olympus_Mons', has_days: true }])
+  expect(await unknown()).toEqual([{ app: 'martian', zone: 'Mars/Olympus_Mons' }])
+  await noteZone('Asia/Kathmandu', 'martian')
+  expect(await told()).toEqual([{ time_zone: 'Asia/Kathmandu', unknown_zone: null, has_days: true }])
+  expect(await unknown()).toEqual([])
 })
 
 describe('what views say of a day', () => {

@@ -67,6 +67,14 @@ describe('the verdict that a read replica tells of', () => {
   })
 })
 
+it('is behind where Postgres does not know a time zone, and says what to do', () => {
+  const unknownZones = [{ app: 'a1', zone: 'Europe/Kyiv' }]
+  expect(judge(facts({ unknownZones }))).toEqual({
+    state: 'behind',
+    sentence: expect.stringMatching(/^Postgres does not know the time zone Europe\/Kyiv, .*UTC.* update/),
+  })
+})
+
 const refused = { since: '2026-03-02T05:43:00Z', kind: 'network' } as const
 
 describe('the verdict', () => {

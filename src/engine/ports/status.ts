@@ -9,6 +9,8 @@ export interface StoreStatus {
   readonly backlog: readonly BacklogStatus[]
   readonly deadLetters: readonly DeadLetterStatus[]
   readonly divergences: number
+  /** Time zones of the configuration that the database does not know: the days of these apps are of UTC. */
+  readonly unknownZones?: readonly { readonly app: string; readonly zone: string }[]
   readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
 }
 
