@@ -87,19 +87,20 @@ async function reload({ read, takeOver, refused }: Reloading, trigger: Trigger):
   }
 }
 
+type Reloadable = Parts & {
+  readonly engine: Engine
+  /** Takes notifications where an app has a secret for them by now; answers why not. */
+  readonly listen: () => Promise<string | undefined>
+}
+
 /**
  * Takes over what a configuration says of apps, and how much is logged. Apps that it does not touch go on as they are.
  * What else it says waits for a restart, and so does all of it where it takes apps away and nobody asked.
  */
-export async function takeOver(
-  parts: Parts & { readonly engine: Engine },
-  next: Config,
-  on: Trigger,
-): Promise<void> {
-  const { current, log, meter } = parts
+export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Promise<void> {
+  const { current, log, meter, listen } = parts
   const before = current.config
-  const found = changesBetween(before, next)
-  const changes = { ...found, restart: [...found.restart, ...listenerToCome(parts, next)] }
+  const changes = changesBetween(before, next)
   const { added, removed, changed, restart } = changes
   if (removed.length > 0 && on !== 'SIGHUP') {
     log.warn('the changed configuration takes apps away and waits for SIGHUP: nothing of it holds yet', {
@@ -113,7 +114,9 @@ export async function takeOver(
   if (!isSame)
     await change(parts, { ...before, apps: next.apps, log: next.log, warnings: next.warnings }, changes)
   meter.configured(isSame ? 'unchanged' : 'applied')
-  meter.configInForce(restart.length === 0)
+  const unheard = await listen()
+  meter.configInForce(restart.length === 0 && unheard === undefined)
+  if (unheard) log.error('notifications are not taken', { reason: unheard })
   const apps = { added, removed, changed }
   if (!isSame) log.info('the configuration was read again', { on, ...apps })
   else if (restart.length === 0) log.info('the configuration was read again and says what it said', { on })
@@ -124,18 +127,7 @@ export async function takeOver(
     if (!known.has(warning)) log.warn(warning)
 }
 
-/** Nothing listens for notifications as long as no app had a secret for them. */
-function listenerToCome({ signers }: Parts, { apps }: Config): readonly string[] {
-  return signers.length === 0 && apps.some(({ notifications }) => notifications)
-    ? ['apps[].notifications']
-    : []
-}
-
-async function change(
-  parts: Parts & { readonly engine: Engine },
-  next: Config,
-  { added, removed, changed }: Changes,
-): Promise<void> {
+async function change(parts: Reloadable, next: Config, { added, removed, changed }: Changes): Promise<void> {
   const { clock, current, credentials, signers, log, meter, engine } = parts
   const touched = new Set([...added, ...changed])
   const apps = next.apps.filter(({ id }) => touched.has(id))

@@ -92,13 +92,14 @@ export class Daemon {
   readonly #parts: DaemonParts
   readonly #endpoints: Endpoints
   readonly #heartbeat: ReturnType<typeof startHeartbeat>
-  /** Takes what the provider tells of cloud players; undefined where no app has a secret for it. */
+  /** Takes what the provider tells of cloud players; undefined where the configuration does not know their service. */
   readonly notifications: Notifications | undefined
   readonly #startedAt: string
   readonly #status: () => Promise<Status>
   readonly #watching = new AbortController()
   #url = ''
   #isDraining = false
+  #isListening = false
   #stopping: Promise<void> | undefined
 
   constructor(parts: DaemonParts) {
@@ -138,7 +139,12 @@ export class Daemon {
       meter.configInForce(false)
     }
     const signal = this.#watching.signal
-    const takingOver = (next: Config, on: Trigger) => takeOver(this.#parts, next, on)
+    const listen = () =>
+      this.#listen().then(
+        () => undefined,
+        (error: unknown) => String(error instanceof Error ? error.message : error),
+      )
+    const takingOver = (next: Config, on: Trigger) => takeOver({ ...this.#parts, listen }, next, on)
     return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
   }
 
@@ -151,19 +157,14 @@ export class Daemon {
   async serve(): Promise<void> {
     const { log } = this.#parts
     const { config } = this.#parts.current
-    const { notifications } = this
     try {
-      const noticesUrl =
-        notifications &&
-        (await this.#endpoints.serve('notifications', listening =>
-          startNotifications(notifications, listening),
-        ))
+      const noticesUrl = await this.#listen()
       this.#url = await this.#serveHttp()
       this.#watchVerdict()
       for (const text of offTexts(config)) log.info('streams are off', { reason: text })
       log.info('draining', {
         ...{ url: this.#url, apps: config.apps.length, version },
-        ...(noticesUrl && { notifications: `${noticesUrl}/notifications` }),
+        ...(noticesUrl && { notifications: noticesUrl }),
       })
     } catch (error) {
       await this.#release()
@@ -175,6 +176,18 @@ export class Daemon {
   stop(why?: Ending): Promise<void> {
     this.#stopping ??= this.#stop(why)
     return this.#stopping
+  }
+
+  /** Once, as soon as an app has a secret for notifications; answers where. Throws CommandError. */
+  async #listen(): Promise<string | undefined> {
+    const { notifications } = this
+    if (!notifications || this.#isListening || this.#parts.signers.length === 0) return undefined
+    const url = await this.#endpoints.serve('notifications', listening =>
+      startNotifications(notifications, listening),
+    )
+    this.#isListening = true
+    this.log.info('notifications are taken', { url: `${url}/notifications` })
+    return `${url}/notifications`
   }
 
   async #serveHttp(): Promise<string> {
@@ -242,7 +255,7 @@ async function accessOf(file: string | undefined): Promise<Access | undefined> {
   return access
 }
 
-/** What answers POST /notifications; undefined where no app has a secret for them. */
+/** What answers POST /notifications; undefined where there are no players. */
 function notificationsOf({
   current,
   signers,
@@ -253,7 +266,7 @@ function notificationsOf({
   log,
 }: DaemonParts): Notifications | undefined {
   const { players } = current.config.provider
-  if (!players || signers.length === 0) return undefined
+  if (!players) return undefined
   const take = createNotificationHandler({
     ...{ signers, store, meter, log, notifications: createNotificationStore(pool) },
     // A notice makes the list of the app's players due.

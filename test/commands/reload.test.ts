@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createSandbox, demoApp } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
+import { debitsOfFormerOwners } from '../e2e/processes-stage.ts'
 import { openSetting } from '../e2e/setting.ts'
 import { ask } from '../support/embedded.ts'
 import { job } from './job.ts'
@@ -22,41 +23,55 @@ async function open(apps: readonly App[]) {
     configOf: ({ databaseUrl: url, providerUrl }) => ({
       database: { url },
       http: { listen: '127.0.0.1:0' },
-      provider: { classroom: { url: providerUrl } },
+      notifications: { listen: '127.0.0.1:0' },
+      provider: { classroom: { url: providerUrl }, players: { url: providerUrl } },
       streams: { 'app-events': { every: '500ms' } },
       apps: apps.map(configured),
     }),
   })
   onTestFinished(() => setting.close())
   const { sandbox, databaseUrl, config } = setting
-  const daemon = job('run', '--config', config)
-  onTestFinished(async () => {
-    daemon.child.kill('SIGKILL')
-    await daemon.ended
-  })
-  const url = (JSON.parse(await daemon.line(/"msg":"draining"/)) as { readonly url: string }).url
-  const say = async (text: string) => {
-    await writeFile(`${config}.new`, text, { mode: 0o600 })
-    await rename(`${config}.new`, config)
-  }
-  const file = JSON.parse(await readFile(config, 'utf8')) as { readonly database: object }
   return {
-    ...{ daemon, say, file, sandbox },
-    sayApps: async (...apps: readonly App[]) => say(JSON.stringify({ ...file, apps: apps.map(configured) })),
+    ...{ ...(await start(config)), sandbox, databaseUrl },
+    /** Another daemon beside it, with a file of its own that says the same. */
+    another: async () => {
+      const copy = `${config}.another`
+      await writeFile(copy, await readFile(config), { mode: 0o600 })
+      return await start(copy)
+    },
     /** Numbers of the requests of an app. */
     asked: (app: App) =>
       sandbox.arrivals
         .list(0, sandbox.arrivals.count)
         .filter(each => each.app === app)
         .map(({ n }) => n),
+    stored: (app: App) =>
+      ask(databaseUrl, `select stream from ingest.progress where app_id = '${app}' and version > 0`),
+  }
+}
+
+/** A daemon, and how its file is exchanged. */
+async function start(config: string) {
+  const daemon = job('run', '--config', config)
+  onTestFinished(async () => {
+    daemon.child.kill('SIGKILL')
+    await daemon.ended
+  })
+  const url = (JSON.parse(await daemon.line(/"msg":"draining"/)) as { readonly url: string }).url
+  const file = JSON.parse(await readFile(config, 'utf8')) as { readonly database: object }
+  const say = async (text: string) => {
+    await writeFile(`${config}.new`, text, { mode: 0o600 })
+    await rename(`${config}.new`, config)
+  }
+  return {
+    ...{ daemon, file, say },
+    sayApps: async (...apps: readonly App[]) => say(JSON.stringify({ ...file, apps: apps.map(configured) })),
     drained: async () =>
       ((await (await fetch(`${url}/status`)).json()) as { readonly apps: App[] }).apps.toSorted(),
     outcomes: async () => {
       const text = await (await fetch(`${url}/metrics`)).text()
       return text.split('\n').filter(line => /^penstock_config_.* [1-9]/.test(line))
     },
-    stored: (app: App) =>
-      ask(databaseUrl, `select stream from ingest.progress where app_id = '${app}' and version > 0`),
   }
 }
 
@@ -114,4 +129,29 @@ test('a file that is wrong changes nothing, and what needs a restart is told by 
   expect(await drained()).toEqual(['first'])
   daemon.child.kill('SIGTERM')
   expect(await daemon.ended).toBe(0)
+})
+
+test('the first app with notifications has them taken from then on', async () => {
+  const { daemon, file, say } = await open(['first'])
+  const signing = { rest: { key: 'k', secret: 's' }, notifications: { secret: 'canary' } }
+  await say(JSON.stringify({ ...file, apps: [{ ...configured('first'), ...signing }] }))
+  const said = JSON.parse(await daemon.line(/"msg":"notifications are taken"/)) as { readonly url: string }
+  expect((await fetch(said.url, { method: 'POST', body: '{}' })).status).toBe(401)
+})
+
+test('of two daemons the one that reads of another app drains it, and no app is drained by both', async () => {
+  const one = await open(['first', 'second'])
+  const other = await one.another()
+  const both = async () => [await one.drained(), await other.drained()] as const
+  await vi.waitUntil(async () => (await both()).flat().toSorted().join() === 'first,second', patience)
+
+  await other.sayApps('first', 'second', 'third')
+  await other.daemon.line(/"added":\["third"\]/)
+  await vi.waitUntil(async () => (await one.stored('third')).length > 0, patience)
+  await vi.waitUntil(async () => (await both()).flat().toSorted().join() === 'first,second,third', patience)
+  expect(await one.drained()).not.toContain('third')
+  expect(await debitsOfFormerOwners(one.databaseUrl)).toBe(0)
+  expect(one.sandbox.status().violations).toBe(0)
+  for (const { daemon } of [one, other])
+    expect(daemon.lines.filter(line => /could not|given up|"level":"error"/.test(line))).toEqual([])
 })

@@ -42,7 +42,7 @@ async function daemon(...apps: readonly Said[]) {
   const parts = {
     ...{ clock: new VirtualClock(), current, signers },
     credentials: { replace: (app: string, by?: object) => note('credentials')(app, by !== undefined) },
-    log: { info: () => {}, warn: note('warned'), setLevel: note('level') },
+    log: { info: () => {}, warn: note('warned'), error: note('failed'), setLevel: note('level') },
     meter: { configured: note('outcome'), configInForce: note('in force'), follow: () => {} },
     engine: {
       configure: async (apps: readonly { readonly id: string }[], changed: readonly string[]) =>
@@ -52,8 +52,12 @@ async function daemon(...apps: readonly Said[]) {
         ),
     },
   }
-  const take = async (on: 'SIGHUP' | 'the file changed', next: ReturnType<typeof read>) => {
-    await takeOver(parts as never, await next, on)
+  const take = async (on: 'SIGHUP' | 'the file changed', next: ReturnType<typeof read>, unheard?: string) => {
+    const listen = async () => {
+      note('listens')(signers.map(({ app }) => app))
+      return unheard
+    }
+    await takeOver({ ...parts, listen } as never, await next, on)
     return done.splice(0)
   }
   return { take, signers, current }
@@ -67,11 +71,12 @@ it('an app that comes with the same plan has no other one begin anew', async () 
       ['credentials', 'b', true],
       ['drained', ['a', 'b'], []],
       ['outcome', 'applied'],
-      ['in force', true],
+      ['listens', []],
     ],
   ])
   // What two apps want of one budget is told as at a start.
-  expect(JSON.stringify(done.slice(4))).toContain('would be lost')
+  expect(done[4]).toEqual(['in force', true])
+  expect(JSON.stringify(done.slice(5))).toContain('would be lost')
 })
 
 it('an app whose plan allows less of a budget that is shared has those begin anew that share it', async () => {
@@ -115,9 +120,18 @@ it('a file that takes an app away holds in nothing before SIGHUP', async () => {
   expect(done).toContainEqual(['credentials', 'a', false])
 })
 
-it('the first app with notifications needs a restart, as nothing listens for them', async () => {
-  const { take } = await daemon({ id: 'a' })
+it('the first app with notifications has somebody listen for them, once its secret is known', async () => {
+  const { take, signers } = await daemon({ id: 'a' })
+  expect(signers).toEqual([])
   const done = await take('the file changed', read([{ id: 'a', signing: 'one' }]))
+  expect(done).toContainEqual(['listens', ['a']])
+  expect(done).toContainEqual(['in force', true])
+})
+
+it('what is not in force where nobody can listen is said with its reason', async () => {
+  const { take } = await daemon({ id: 'a' })
+  const taken = 'notifications cannot be served at 127.0.0.1:9465 (EADDRINUSE)'
+  const done = await take('the file changed', read([{ id: 'a', signing: 'one' }]), taken)
   expect(done).toContainEqual(['in force', false])
-  expect(JSON.stringify(done)).toContain('"keys":["apps[].notifications"]')
+  expect(done).toContainEqual(['failed', 'notifications are not taken', { reason: taken }])
 })
