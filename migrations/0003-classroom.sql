@@ -295,8 +295,8 @@ comment on column classroom.late_arrival.entered_at is 'When they came first; wh
 
 -- Who is told to be there without having been added was added unseen. Whoever leaves the room is neither on the stage nor
 -- waving any more, and no event says so.
-create view classroom.stage_interval as
-  select r.app_id, r.room_uuid, r.incarnation, s.user_uuid,
+create view classroom.stage_or_hand_interval as
+  select s.what, r.app_id, r.room_uuid, r.incarnation, s.user_uuid,
          (select max(a.user_name) from classroom.attendance a
           where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid = s.user_uuid) as user_name,
          s.at as began_at, s.until as ended_at,
@@ -304,14 +304,18 @@ create view classroom.stage_interval as
                                 when r.forgotten_at is not null or r.valid_to is not null then greatest(r.last_event_at, s.at) end) - s.at as lasted
   from classroom.room r
   cross join lateral (
-    select c.user_uuid, c.at, c.is_on, lead(c.at) over (partition by c.user_uuid order by c.sequence, c.ordinal) as until
+    select c.what, c.user_uuid, c.at, c.is_on, lead(c.at) over (partition by c.what, c.user_uuid order by c.sequence, c.ordinal) as until
     from (
-      select x.*, lag(x.is_on) over (partition by x.user_uuid order by x.sequence, x.ordinal) as was_on
+      select x.*, lag(x.is_on) over (partition by x.what, x.user_uuid order by x.sequence, x.ordinal) as was_on
       from (
-        select m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' as is_on from classroom.stage_change m
+        select 'stage' as what, m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' as is_on from classroom.stage_change m
         where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation
         union all
-        select a.user_uuid, a.sequence, a.ordinal, a.at, false from classroom.attendance a
+        select 'hand', m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' from classroom.hand_wave m
+        where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation
+        union all
+        select w.what, a.user_uuid, a.sequence, a.ordinal, a.at, false
+        from classroom.attendance a cross join (values ('stage'), ('hand')) w(what)
         where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.action = 'leave'
       ) x
       where x.user_uuid is not null
@@ -319,6 +323,16 @@ create view classroom.stage_interval as
     where c.is_on is distinct from c.was_on
   ) s
   where s.is_on;
+comment on view classroom.stage_or_hand_interval is 'Who was on the stage, and whose hand was up, from when to when';
+comment on column classroom.stage_or_hand_interval.what is 'stage or hand';
+comment on column classroom.stage_or_hand_interval.user_name is 'Name as the person was told to come';
+comment on column classroom.stage_or_hand_interval.began_at is 'When it began, or the person was first told to be there';
+comment on column classroom.stage_or_hand_interval.ended_at is 'When it ended, or the person left the room; null where neither was seen';
+comment on column classroom.stage_or_hand_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null while it goes on';
+
+create view classroom.stage_interval as
+  select app_id, room_uuid, incarnation, user_uuid, user_name, began_at, ended_at, lasted
+  from classroom.stage_or_hand_interval where what = 'stage';
 comment on view classroom.stage_interval is 'Who was on the stage from when to when';
 comment on column classroom.stage_interval.user_name is 'Name as the person was told to come';
 comment on column classroom.stage_interval.began_at is 'When the person was brought on it, or was first told to be there';
@@ -326,47 +340,114 @@ comment on column classroom.stage_interval.ended_at is 'When the person was take
 comment on column classroom.stage_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null of one who is still there';
 
 create view classroom.hand_interval as
-  select r.app_id, r.room_uuid, r.incarnation, s.user_uuid,
-         (select max(a.user_name) from classroom.attendance a
-          where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid = s.user_uuid) as user_name,
-         s.at as began_at, s.until as ended_at,
-         coalesce(s.until, case when r.ended_at > s.at then r.ended_at
-                                when r.forgotten_at is not null or r.valid_to is not null then greatest(r.last_event_at, s.at) end) - s.at as lasted
-  from classroom.room r
-  cross join lateral (
-    select c.user_uuid, c.at, c.is_on, lead(c.at) over (partition by c.user_uuid order by c.sequence, c.ordinal) as until
-    from (
-      select x.*, lag(x.is_on) over (partition by x.user_uuid order by x.sequence, x.ordinal) as was_on
-      from (
-        select m.user_uuid, m.sequence, m.ordinal, m.at, m.action <> 'remove' as is_on from classroom.hand_wave m
-        where m.app_id = r.app_id and m.room_uuid = r.room_uuid and m.incarnation = r.incarnation
-        union all
-        select a.user_uuid, a.sequence, a.ordinal, a.at, false from classroom.attendance a
-        where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.action = 'leave'
-      ) x
-      where x.user_uuid is not null
-    ) c
-    where c.is_on is distinct from c.was_on
-  ) s
-  where s.is_on;
+  select app_id, room_uuid, incarnation, user_uuid, user_name, began_at, ended_at, lasted
+  from classroom.stage_or_hand_interval where what = 'hand';
 comment on view classroom.hand_interval is 'Whose hand was up from when to when';
 comment on column classroom.hand_interval.user_name is 'Name as the person was told to come';
 comment on column classroom.hand_interval.began_at is 'When it was raised, or was first told to be up';
 comment on column classroom.hand_interval.ended_at is 'When it was lowered, or the person left the room; null where neither was seen';
 comment on column classroom.hand_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null while it is up';
 
+-- Who came to a class is reckoned from every coming and going, in a tenth of a millisecond: too long for the classes of a
+-- year. What it comes to is kept of a class that is over, as long as nothing changes that it hangs on. Students are told apart by
+-- hashes, in half the time that their IDs take.
+create table ingest.class_attendance (
+  app_id text not null, room_uuid text not null, incarnation int not null,
+  students bigint[] not null, stays int not null, seconds double precision not null,
+  ended_at timestamptz, gone_at timestamptz,
+  primary key (app_id, room_uuid, incarnation)
+);
+comment on table ingest.class_attendance is 'Of classes that are over, what the comings and goings come to; made again where one of them changed';
+comment on column ingest.class_attendance.students is 'Hashes of the user IDs of the students who came, each once';
+comment on column ingest.class_attendance.seconds is 'Lengths of all their stays together, as far as they are over';
+comment on column ingest.class_attendance.ended_at is 'End of the class by which it was reckoned';
+comment on column ingest.class_attendance.gone_at is 'Last event of the room by which it was reckoned, where the room was gone';
+
+create view ingest.attendance_of_class as
+  select r.app_id, r.room_uuid, r.incarnation, coalesce(r.started_at, r.valid_from) as began_at,
+         (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date as utc_day,
+         coalesce(k.students, l.students, '{}') as students, coalesce(k.stays, l.stays, 0) as stays, coalesce(k.seconds, l.seconds, 0) as seconds,
+         k.app_id is not null as is_kept, r.ended_at, g.gone_at, greatest(r.last_event_at, r.ended_at, r.verified_at) as last_at
+  from classroom.room r
+  cross join lateral (
+    select case when r.forgotten_at is not null or r.valid_to is not null then coalesce(r.last_event_at, '-infinity') end as gone_at
+  ) g
+  left join ingest.class_attendance k on k.app_id = r.app_id and k.room_uuid = r.room_uuid and k.incarnation = r.incarnation
+    and k.ended_at is not distinct from r.ended_at and k.gone_at is not distinct from g.gone_at
+  cross join lateral (
+    select array_agg(hashtextextended(s.user_uuid, 0)) as students, sum(s.stays)::int as stays, sum(s.seconds)::double precision as seconds
+    from (
+      select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
+      where k.app_id is null and i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
+      group by i.user_uuid having bool_and(classroom.is_student(i.role))
+    ) s
+  ) l;
+comment on view ingest.attendance_of_class is 'The students of each class and their stays, kept or reckoned';
+comment on column ingest.attendance_of_class.began_at is 'When the class began; of one that has not, when its room was first heard of';
+comment on column ingest.attendance_of_class.utc_day is 'Day of UTC on which it began';
+comment on column ingest.attendance_of_class.students is 'Hashes of the user IDs of the students who came, each once';
+comment on column ingest.attendance_of_class.seconds is 'Lengths of all their stays together, as far as they are over';
+comment on column ingest.attendance_of_class.is_kept is 'Whether it stands in ingest.class_attendance';
+comment on column ingest.attendance_of_class.gone_at is 'Last event of a room that is gone; null of others';
+comment on column ingest.attendance_of_class.last_at is 'Last sign of life of the room';
+
+-- Whoever writes comings and goings of an app holds its lock until they are there, and nothing is kept meanwhile.
+create function ingest.attendance_changed() returns trigger language plpgsql as $$
+begin
+  if not exists (select from came) then
+    return null;
+  end if;
+  perform pg_advisory_xact_lock_shared(hashtextextended('penstock attendance of ' || a.app_id, 0))
+    from (select distinct c.app_id from came c order by 1) a;
+  delete from ingest.class_attendance k
+    using (select distinct c.app_id, c.room_uuid, c.incarnation from came c) c
+    where (k.app_id, k.room_uuid, k.incarnation) = (c.app_id, c.room_uuid, c.incarnation);
+  return null;
+end
+$$;
+comment on function ingest.attendance_changed is 'Forgets what is kept of classes of which a coming or going changed';
+create trigger changed_by_insert after insert on classroom.attendance referencing new table as came
+  for each statement execute function ingest.attendance_changed();
+create trigger changed_by_update after update on classroom.attendance referencing new table as came
+  for each statement execute function ingest.attendance_changed();
+create trigger changed_by_delete after delete on classroom.attendance referencing old table as came
+  for each statement execute function ingest.attendance_changed();
+
+create function ingest.keep_attendance(p_before timestamptz, p_most int) returns int language plpgsql volatile as $$
+declare
+  v_app text;
+  v_kept int;
+begin
+  select a.app_id into v_app from ingest.attendance_of_class a
+    where not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null) limit 1;
+  if not found then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('penstock attendance of ' || v_app, 0));
+  insert into ingest.class_attendance as k
+    select a.app_id, a.room_uuid, a.incarnation, a.students, a.stays, a.seconds, a.ended_at, a.gone_at from ingest.attendance_of_class a
+    where a.app_id = v_app and not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null) limit p_most
+    on conflict (app_id, room_uuid, incarnation) do update
+      set students = excluded.students, stays = excluded.stays, seconds = excluded.seconds, ended_at = excluded.ended_at, gone_at = excluded.gone_at;
+  get diagnostics v_kept = row_count;
+  return v_kept;
+end
+$$;
+comment on function ingest.keep_attendance is
+  'Keeps of so many classes of an app, which are over and have shown no sign of life since a moment, who came; answers of how many';
+revoke execute on function ingest.attendance_changed, ingest.keep_attendance from public;
+grant execute on function ingest.attendance_changed, ingest.keep_attendance to penstock_runtime;
+
+-- A class counts where its first student does.
 create view classroom.attendance_by_day as
-  select z.app_id, d.day, count(distinct (r.room_uuid, r.incarnation))::int as classes, count(distinct s.user_uuid)::int as students,
-         count(s.user_uuid)::int as visits, coalesce(sum(s.stays), 0)::int as stays, coalesce(sum(s.seconds), 0)::double precision / 60 as student_minutes
+  select z.app_id, d.day, (count(*) filter (where u.is_first))::int as classes, count(distinct u.student)::int as students,
+         count(u.student)::int as visits, coalesce(sum(a.stays) filter (where u.is_first), 0)::int as stays,
+         coalesce(sum(a.seconds) filter (where u.is_first), 0) / 60 as student_minutes
   from ingest.app z
   join ingest.calendar d on d.time_zone = z.time_zone
-  join classroom.room r on r.app_id = z.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = d.utc_day
-    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
-  left join lateral (
-    select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
-    where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
-    group by i.user_uuid having bool_and(classroom.is_student(i.role))
-  ) s on true
+  join ingest.attendance_of_class a on a.app_id = z.app_id and a.utc_day = d.utc_day and a.began_at >= d.begins_at and a.began_at < d.ends_at
+  left join lateral unnest(a.students) with ordinality s(student, place) on true
+  cross join lateral (select s.student, coalesce(s.place, 1) = 1 as is_first) u
   group by z.app_id, d.day;
 comment on view classroom.attendance_by_day is 'How many students came, day by day; ask for an app and some days';
 comment on column classroom.attendance_by_day.day is 'On which the classes began, in the time zone of the app; one without classes is not here';
@@ -378,26 +459,22 @@ comment on column classroom.attendance_by_day.student_minutes is 'Lengths of all
 -- Every class counts for its own week, and for the next one as what was before.
 create view classroom.attendance_by_week as
   select z.app_id, w.week,
-         (count(distinct (r.room_uuid, r.incarnation)) filter (where w.is_own))::int as classes,
-         (count(distinct s.user_uuid) filter (where w.is_own))::int as students,
-         (count(s.user_uuid) filter (where w.is_own))::int as visits,
-         coalesce(sum(s.seconds) filter (where w.is_own), 0)::double precision / 60 as student_minutes,
-         (count(distinct s.user_uuid) filter (where not w.is_own))::int as students_before,
-         (count(s.user_uuid) filter (where not w.is_own))::int as visits_before,
-         coalesce(sum(s.seconds) filter (where not w.is_own), 0)::double precision / 60 as student_minutes_before,
-         sum(s.seconds) filter (where w.is_own)::double precision / nullif(sum(s.seconds) filter (where not w.is_own), 0)::double precision - 1 as change
+         (count(*) filter (where w.is_own and u.is_first))::int as classes,
+         (count(distinct u.student) filter (where w.is_own))::int as students,
+         (count(u.student) filter (where w.is_own))::int as visits,
+         coalesce(sum(a.seconds) filter (where w.is_own and u.is_first), 0) / 60 as student_minutes,
+         (count(distinct u.student) filter (where not w.is_own))::int as students_before,
+         (count(u.student) filter (where not w.is_own))::int as visits_before,
+         coalesce(sum(a.seconds) filter (where not w.is_own and u.is_first), 0) / 60 as student_minutes_before,
+         sum(a.seconds) filter (where w.is_own and u.is_first) / nullif(sum(a.seconds) filter (where not w.is_own and u.is_first), 0) - 1 as change
   from ingest.app z
   join ingest.calendar d on d.time_zone = z.time_zone
   cross join lateral (
     select d.day - (extract(isodow from d.day)::int - 1) + o.days as week, o.days = 0 as is_own from (values (0), (7)) o(days)
   ) w
-  join classroom.room r on r.app_id = z.app_id and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date = d.utc_day
-    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
-  left join lateral (
-    select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
-    where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
-    group by i.user_uuid having bool_and(classroom.is_student(i.role))
-  ) s on true
+  join ingest.attendance_of_class a on a.app_id = z.app_id and a.utc_day = d.utc_day and a.began_at >= d.begins_at and a.began_at < d.ends_at
+  left join lateral unnest(a.students) with ordinality s(student, place) on true
+  cross join lateral (select s.student, coalesce(s.place, 1) = 1 as is_first) u
   group by z.app_id, w.week having bool_or(w.is_own);
 comment on view classroom.attendance_by_week is 'How many students came, week by week, beside the week before; ask for an app and some weeks';
 comment on column classroom.attendance_by_week.week is 'Its Monday; a week is of the days of the time zone of the app, and one without classes is not here';

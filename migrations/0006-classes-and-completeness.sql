@@ -368,9 +368,16 @@ create view ingest.complete_day as
                     when r.started_at is not null and not coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false) then 'unconfirmed'
                     when not (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false)) then 'unread' end as reason
       ) v
+      -- Looked at once for each room, and closely where there is anything at all: of hardly any there is.
       cross join lateral (
-        select case when ingest.unreadable_items(r.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
-                    when 'classroom.recording' = any (s.writes) then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
+        select case when (exists (select from ingest.dead_letter x where x.app_id = r.app_id and x.stream = s.stream and x.series = r.room_uuid)
+                          or exists (select from ingest.unkept_letter x where x.app_id = r.app_id and x.stream = s.stream and x.series = r.room_uuid))
+                     and ingest.unreadable_items(r.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
+                    when 'classroom.recording' = any (s.writes)
+                     and (r.emptied is not null or exists (select from classroom.recording x where x.app_id = r.app_id and x.room_uuid = r.room_uuid
+                                                           and x.incarnation = r.incarnation))
+                      then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
+        offset 0
       ) u
       where r.app_id = a.app_id
         and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date

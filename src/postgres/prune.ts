@@ -121,6 +121,12 @@ const foldRooms = `
     )
   select 5 * (select count(*) from log)::int as gone, (select count(*) from counted) as counted`
 
+/** Of rooms that are quiet for so long the provider knows nothing more. */
+const QUIET_MS = 6 * 3_600_000
+
+/** One app at a time; another may wait for the next one. */
+const keepAttendance = `select case when ingest.keep_attendance($1, $2 / 10) > 0 then $2 else 0 end as gone`
+
 /** What ages: all that happened in rooms, who was in calls, and tables of rows that nobody asks for when they are old. */
 type Aging = 'classroom' | 'calls' | 'dead_letter' | 'notification' | 'cloud_player_change'
 
@@ -213,6 +219,7 @@ const emptyCalls = `
 /** Takes away what is older than its table keeps, a batch at a time: a task for each table. */
 export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task[] {
   const tasks = [
+    [keepAttendance, QUIET_MS],
     [letters, ages.dead_letter],
     [emptyRooms, ages.classroom],
     [emptyCalls, ages.calls],

@@ -125,17 +125,16 @@ export const intervals: Edge = {
             from classroom.${view} where app_id = 'spans' order by 1, 2`,
     expected: told,
   })),
-  mutants: spans.flatMap(([view]) =>
-    [
-      ['who leaves stays on', `= 'leave'::text`, `= ''::text`],
-      ['who is told to be there again came again', 'IS DISTINCT FROM c.was_on', 'IS NOT NULL'],
-      ['who was not seen coming is not there', `<> 'remove'::text`, `= 'add'::text`],
-      ['a class that ended takes nobody off', 'r.ended_at > s.at', 'false'],
-    ].map(([mistake, from, to]) => ({
-      view: `classroom.${view}`,
-      ...{ mistake: mistake!, from: from!, to: to! },
-    })),
-  ),
+  mutants: [
+    ['who leaves stays on', `= 'leave'::text`, `= ''::text`],
+    ['who is told to be there again came again', 'IS DISTINCT FROM c.was_on', 'IS NOT NULL'],
+    ['who was not seen coming is not there', `<> 'remove'::text`, `= 'add'::text`],
+    ['a class that ended takes nobody off', 'r.ended_at > s.at', 'false'],
+    ['who waves on the stage is there twice', 'PARTITION BY x.what, x.user_uuid', 'PARTITION BY x.user_uuid'],
+  ].map(([mistake, from, to]) => ({
+    view: 'classroom.stage_or_hand_interval',
+    ...{ mistake: mistake!, from: from!, to: to! },
+  })),
 }
 
 /** Sunday night in Berlin is Sunday evening in UTC: by the school's days, the second class is of the second week. */
@@ -184,18 +183,27 @@ export const weeks: Edge = {
     },
   ],
   mutants: [
-    ['attendance_by_day', 'days are those of UTC', 'd.time_zone = z.time_zone', `d.time_zone = 'UTC'::text`],
-    ['attendance_by_day', 'teachers are students', 'HAVING bool_and(classroom.is_student(i.role))', ''],
-    ['attendance_by_week', 'the week before is the week after', '(7)', '(-7)'],
     [
-      'attendance_by_week',
-      'a student counts for each class',
-      'count(DISTINCT s.user_uuid) FILTER (WHERE w.is_own)',
-      'count(s.user_uuid) FILTER (WHERE w.is_own)',
+      'classroom.attendance_by_day',
+      'days are those of UTC',
+      'd.time_zone = z.time_zone',
+      `d.time_zone = 'UTC'::text`,
     ],
-    ['attendance_by_week', 'a week begins on Sunday', 'isodow', 'dow'],
+    [
+      'ingest.attendance_of_class',
+      'teachers are students',
+      'HAVING bool_and(classroom.is_student(i.role))',
+      '',
+    ],
+    ['classroom.attendance_by_week', 'the week before is the week after', '(7)', '(-7)'],
+    [
+      'classroom.attendance_by_week',
+      'a student counts for each class',
+      'count(DISTINCT u.student) FILTER (WHERE w.is_own)',
+      'count(u.student) FILTER (WHERE w.is_own)',
+    ],
+    ['classroom.attendance_by_week', 'a week begins on Sunday', 'isodow', 'dow'],
   ].map(([view, mistake, from, to]) => ({
-    view: `classroom.${view}`,
-    ...{ mistake: mistake!, from: from!, to: to! },
+    ...{ view: view!, mistake: mistake!, from: from!, to: to! },
   })),
 }
