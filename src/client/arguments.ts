@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { formatDuration } from '../planning/forecast-format.ts'
+import { durationInWords } from '../planning/forecast-format.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import {
   called,
@@ -125,10 +125,10 @@ export function rangeProblem(
   if (typeof start !== 'number' || typeof end !== 'number') return undefined
   if (end < start) return `${endName} must not be before ${startName}`
   if (start <= now - availableData)
-    return `${startName}: the plan serves the last ${formatDuration(availableData)} only`
+    return `${startName}: the plan serves the last ${durationInWords(availableData)} only`
   if (end >= now - dataDelay)
-    return `${endName}: the plan serves what is older than ${formatDuration(dataDelay)} only`
+    return `${endName}: the plan serves what is older than ${durationInWords(dataDelay)} only`
   if (end - start >= timeFrame)
-    return `${startName} to ${endName} must be shorter than ${formatDuration(timeFrame)}`
+    return `${startName} to ${endName} must be shorter than ${durationInWords(timeFrame)}`
   return undefined
 }

@@ -3,7 +3,7 @@ import { Admission, type Sent } from '../engine/admission/admission.ts'
 import type { Queue } from '../engine/admission/queue.ts'
 import type { Answer, Fence, Ledger, Meter, Transport } from '../engine/ports.ts'
 import type { GroupLimit } from '../engine/settings.ts'
-import { formatDuration } from '../planning/forecast-format.ts'
+import { durationInWords } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { RequestLine } from '../provider/operation.ts'
 import { CallError, callError } from './errors.ts'
@@ -105,10 +105,10 @@ export class Dispatcher {
     }
     if (sent.outcome === 'late' && sent.freesIn !== undefined) {
       const retryAfter = Math.ceil(sent.freesIn / 1_000)
-      const text = `nothing was sent: the limit of ${operation.limitGroup} is used up; it frees in ${formatDuration(retryAfter)}`
+      const text = `nothing was sent: the limit of ${operation.limitGroup} is used up; it frees in ${durationInWords(retryAfter)}`
       return new CallError(operation, { kind: 'budget', text, retryAfter })
     }
-    const text = `nothing was sent: requests of ${operation.limitGroup} wait for longer than ${formatDuration(timeout / 1_000)}, after earlier refusals or behind others`
+    const text = `nothing was sent: requests of ${operation.limitGroup} wait for longer than ${durationInWords(timeout / 1_000)}, after earlier refusals or behind others`
     return new CallError(operation, { kind: 'budget', text })
   }
 }

@@ -5,7 +5,7 @@ import type { AppConfig, Config } from '../config/config.ts'
 import { allowanceOf } from '../config/limits.ts'
 import { loadConfig } from '../config/load.ts'
 import { createRangeRules } from '../engine/ranges/range-rules.ts'
-import { formatDuration } from '../planning/forecast-format.ts'
+import { durationInWords } from '../planning/forecast-format.ts'
 import type { Range } from '../planning/ranges.ts'
 import { frameOf, longestWindow } from '../planning/windows.ts'
 import { markRoom, markWanted, readMarkedRoom, readWanted } from '../postgres/backfill.ts'
@@ -252,11 +252,11 @@ export function formatOutside(
   { availableData, dataDelay }: PlanLimits,
   lead: number,
 ): string {
-  const whole = step > 1 ? `; its values stand for ${formatDuration(step)} and are asked for whole` : ''
+  const whole = step > 1 ? `; its values stand for ${durationInWords(step)} and are asked for whole` : ''
   const reasons = {
-    gone: `cannot be had any more: the plan ${plan} serves the last ${formatDuration(availableData)}`,
-    leaving: `expires before the daemon can ask for it, in ${formatDuration(lead)} at the latest${whole}`,
-    'too young': `cannot be had yet: data are served after ${formatDuration(dataDelay)}, and are then read anyway`,
+    gone: `cannot be had any more: the plan ${plan} serves the last ${durationInWords(availableData)}`,
+    leaving: `expires before the daemon can ask for it, in ${durationInWords(lead)} at the latest${whole}`,
+    'too young': `cannot be had yet: data are served after ${durationInWords(dataDelay)}, and are then read anyway`,
   }
   return `${formatRange(range)} ${reasons[why]}`
 }

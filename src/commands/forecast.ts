@@ -2,7 +2,7 @@ import { appsText, offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { GroupForecast, StreamForecast } from '../planning/forecast.ts'
-import { findingsOf, formatDuration, formatShare } from '../planning/forecast-format.ts'
+import { durationInWords, findingsOf, formatShare } from '../planning/forecast-format.ts'
 import { CommandError } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { type Outlook, outlooksOf } from './forecast/outlook.ts'
@@ -109,8 +109,8 @@ function groupRows(group: GroupForecast): readonly (readonly (string | number | 
     stream.kind === 'windows' ? stream.series : null,
     stream.wished === undefined ? null : Math.ceil(stream.wished),
     group.allowed,
-    stream.kind === 'windows' ? formatDuration(stream.every) : `${stream.perCall} a call`,
-    formatDuration(stream.freshness),
+    stream.kind === 'windows' ? durationInWords(stream.every) : `${stream.perCall} a call`,
+    durationInWords(stream.freshness),
     stream.lost > 0 ? formatShare(stream.lost) : 'nothing',
   ])
 }

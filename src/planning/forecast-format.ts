@@ -20,7 +20,7 @@ export function liveInWords({ group, allowed, live }: GroupForecast): readonly s
   if (!live) return []
   const { channels, series, perChannel, left, every, more } = live
   const most = channels === 0 ? 'none is asked' : `${channels} at a time at most are asked`
-  const cost = `${counted(series, 'question')} each, at least every ${formatDuration(every)}`
+  const cost = `${counted(series, 'question')} each, at least every ${durationInWords(every)}`
   const room = `${left} of ${allowed} requests a day are left for them, and each takes ${Math.ceil(perChannel)}`
   const advice = more.length > 0 ? ` Room for more: ${more.map(moreInWords).join(', ')}.` : ''
   return [
@@ -36,7 +36,7 @@ function moreInWords(more: MoreLive): string {
 export function formatChange(change: Change): string {
   switch (change.kind) {
     case 'ask-oftener':
-      return `ask ${change.stream} every ${formatDuration(change.every)}`
+      return `ask ${change.stream} every ${durationInWords(change.every)}`
     case 'fewer-series':
       return `ask for ${change.to} series instead of ${change.from}`
     case 'without-granularity':
@@ -49,7 +49,7 @@ export function formatChange(change: Change): string {
 }
 
 /** Seconds in the largest unit in which there are two or more of it; rounded. */
-export function formatDuration(seconds: number): string {
+export function durationInWords(seconds: number): string {
   const units = [
     ['day', 86_400],
     ['hour', 3_600],
@@ -77,20 +77,20 @@ function aboutWindows(
   const budget = `${count} series in ${allowed} requests a day`
   if (lost > 0) {
     const reason = wished > allowed ? `${name}: ${budget}` : `${name}: ${series} series`
-    const reached = `asked every ${formatDuration(every)}, of which ${formatDuration(reachable)} can be had`
+    const reached = `asked every ${durationInWords(every)}, of which ${durationInWords(reachable)} can be had`
     return [`${reason} are ${reached}: ${formatShare(lost)} would be lost.`]
   }
   if (unconfirmed > 0) {
     return [`${name}: ${budget}: ${formatShare(unconfirmed)} would never be read once it is final.`]
   }
-  return wished > allowed ? [`${name}: ${budget}, so each is asked every ${formatDuration(every)}.`] : []
+  return wished > allowed ? [`${name}: ${budget}, so each is asked every ${durationInWords(every)}.`] : []
 }
 
 function aboutDetails(stream: DetailForecast, { allowed, measurable }: GroupForecast): readonly string[] {
   if (stream.lost === 0 || measurable === undefined) return []
   const { callsPerDay, perCall, users } = measurable
   const calls = `${callsPerDay} calls of ${users} users a day, at ${perCall} requests each, fit in ${allowed}`
-  const [soon, late] = [formatDuration(stream.earliest), formatDuration(stream.freshness)]
+  const [soon, late] = [durationInWords(stream.earliest), durationInWords(stream.freshness)]
   const ages = `of the others most are measured from ${soon} after their end on, the rest up to ${late} after it`
   return [`${stream.stream}: ${calls}: ${formatShare(stream.lost)} of the calls would be lost; ${ages}.`]
 }

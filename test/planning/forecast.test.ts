@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { forecastGroup } from '../../src/planning/forecast.ts'
 import type { DetailFacts, GroupFacts, GroupLimits, WindowFacts } from '../../src/planning/forecast-facts.ts'
-import { findingsOf, formatChange, formatDuration, formatShare } from '../../src/planning/forecast-format.ts'
+import { durationInWords, findingsOf, formatChange, formatShare } from '../../src/planning/forecast-format.ts'
 import { type AnalyticsGroup, analyticsGroups, analyticsLimits } from '../../src/provider/analytics/index.ts'
 import { hours, minutes, type Plan, plans } from '../../src/provider/limits.ts'
 import { follow } from './follow.ts'
@@ -320,7 +320,7 @@ it.each([
   [129_600, '36 hours'],
   [259_200, '3 days'],
 ])('%d seconds are called %s', (seconds, words) => {
-  expect(formatDuration(seconds)).toBe(words)
+  expect(durationInWords(seconds)).toBe(words)
 })
 
 it.each([
