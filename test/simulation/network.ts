@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
+import { type Arrival, ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import { type Agency, unlessAborted } from '../../src/http/exchange.ts'
 import type { Kernel, Process } from './kernel.ts'
 
@@ -22,13 +22,28 @@ const slowest = 10_000
 export function networkThrough(kernel: Kernel, process: Process, sandbox: () => Sandbox): Agency {
   const request = async (outgoing: Parameters<Agency['request']>[0]) => {
     const { method, path, headers, body, signal } = outgoing
+    let arrival: Arrival | undefined
+    let isLost = false
+    /** Who asked will never have the answer: it is as if the provider's line had broken. */
+    const lose = () => {
+      isLost = true
+      if (arrival) arrival.fault ??= 'lost-response'
+    }
     const answered = kernel.perform<Answer>(process, {
       kind: 'provider',
       name: `${method} ${path}`,
-      work: () => ask(sandbox(), { method, path, headers, body }),
+      work: async () => {
+        const { arrivals } = sandbox()
+        const before = arrivals.count
+        const answer = await ask(sandbox(), { method, path, headers, body })
+        arrival = arrivals.list(before, 1)[0]
+        if (isLost) lose()
+        return answer
+      },
       meets: {
         'broken body': async (work, park) => {
           const answer = await work(park)
+          lose()
           const half = answer.bytes.subarray(0, Math.floor(answer.bytes.length / 2))
           return { ...answer, bytes: half, isBroken: true }
         },
@@ -47,9 +62,14 @@ export function networkThrough(kernel: Kernel, process: Process, sandbox: () => 
       },
       broken: async () => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
     })
-    const answer = await unlessAborted(answered, signal as AbortSignal).finally(() => {
-      process.requests = (process.requests ?? 0) + 1
-    })
+    const answer = await unlessAborted(answered, signal as AbortSignal)
+      .catch((error: unknown) => {
+        lose()
+        throw error
+      })
+      .finally(() => {
+        process.requests = (process.requests ?? 0) + 1
+      })
     return {
       statusCode: answer.status,
       headers: answer.headers,
