@@ -16,6 +16,26 @@ const debited: ReadonlySet<string> = new Set([
 /** What others do who know nothing of the ledger. */
 const byOthers: ReadonlySet<string> = new Set(['createPlayer', 'deletePlayer'])
 
+/** From the end of the faults until nobody stands still, is away or takes over any more, ms. */
+const calmAfter = 3 * 60_000
+/** In the calm an answer is stored and settled within this, ms. */
+const soon = 60_000
+
+/** When nothing goes wrong any more every answer is settled soon, and each of the feed as stored. */
+async function examineSettled(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, healed, end, isEnd, rewound = [] } = examination
+  // Where a history went back, debits are dated later than they were made.
+  if (!isEnd || rewound.length > 0) return []
+  const open = await rows<{ text: string }>(
+    `select concat_ws(' ', app_id, operation, n, coalesce(outcome, 'unsettled')) as text from ingest.debit
+     where extract(epoch from sent_at) * 1000 between ${healed + calmAfter} and ${end - soon}
+       and (outcome is null or settled_at > sent_at + interval '${soon} ms'
+            or outcome = 'unread' and limit_group = 'classroom-feed')
+     limit 20`,
+  )
+  return open.map(({ text }) => ({ kind: 'debit', text: `${text}, though nothing goes wrong any more` }))
+}
+
 /** What is assumed of a history that went back stands for requests that nobody can name. */
 const assumed = 'lost history'
 
@@ -26,6 +46,7 @@ const assumed = 'lost history'
  */
 export async function examineDebits(examination: Examination, wasted?: number): Promise<readonly Finding[]> {
   const { sandbox, rows, isShared = false } = examination
+  const unsettled = await examineSettled(examination)
   const arrived = new Map<string, number>()
   for (const { app = '', operation = '' } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     if (debited.has(operation) && !(isShared && byOthers.has(operation)))
@@ -40,7 +61,9 @@ export async function examineDebits(examination: Examination, wasted?: number): 
   const { forgotten, total } = heads[0]!
   if (forgotten) {
     const all = [...arrived.values()].reduce((sum, count) => sum + count, 0)
-    return all > total ? [{ kind: 'debit', text: `${all} requests arrived and ${total} were debited` }] : []
+    return all > total
+      ? [...unsettled, { kind: 'debit', text: `${all} requests arrived and ${total} were debited` }]
+      : unsettled
   }
   const made = await rows<Debited>(
     `select app_id as app, operation, count(*)::float8 as debits from ingest.debit group by 1, 2`,
@@ -51,7 +74,7 @@ export async function examineDebits(examination: Examination, wasted?: number): 
   const spare = made
     .filter(({ operation }) => operation === assumed)
     .reduce((sum, { debits }) => sum + debits, 0)
-  const findings: Finding[] = []
+  const findings: Finding[] = [...unsettled]
   for (const key of new Set([...arrived.keys(), ...debits.keys()])) {
     const [came = 0, counted = 0] = [arrived.get(key), debits.get(key)]
     if (came > counted + spare)
