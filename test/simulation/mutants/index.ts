@@ -6,6 +6,7 @@ import type { Plant } from './plant.ts'
 import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
+import { together } from './together.ts'
 
 /** All planted bugs. */
 export const plants: readonly Plant[] = [
@@ -16,4 +17,5 @@ export const plants: readonly Plant[] = [
   ...classrooms,
   ...players,
   ...decoding,
+  ...together,
 ]

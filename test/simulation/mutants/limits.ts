@@ -228,4 +228,13 @@ export const limits: readonly Plant[] = [
     find: 'if (failure && isLimitViolation(failure.kind)) meter.limitViolation(name, failure.kind)',
     put: '',
   },
+  {
+    name: 'debits-dropped-while-they-count',
+    says: 'the housekeeping takes debits away that still count',
+    group: 'limits',
+    from: 'contract',
+    file: 'src/postgres/housekeeping.ts',
+    find: "and d.sent_at < least($1::timestamptz, b.last_sent_at) - interval '48 hours'",
+    put: "and d.sent_at < least($1::timestamptz, b.last_sent_at) - interval '48 seconds'",
+  },
 ]

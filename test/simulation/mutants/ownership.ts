@@ -144,4 +144,22 @@ export const ownership: readonly Plant[] = [
     put: `    if (health.state() === undefined) return
     for (const schedule`,
   },
+  {
+    name: 'fence-lowered',
+    says: 'whoever comes late with an older number takes the shard back from its present owner',
+    group: 'ownership',
+    from: 'contract',
+    file: 'migrations/0002-ingest.sql',
+    find: '          where f.epoch < t.epoch\n',
+    put: '          where f.epoch <> t.epoch\n',
+  },
+  {
+    name: 'second-turn-not-raised',
+    says: 'a process that takes a shard again goes on in the epoch of its first turn',
+    group: 'ownership',
+    from: 'contract',
+    file: 'src/postgres/ownership.ts',
+    find: 'const missing = [...held.values()].filter(({ shard, epoch }) => known.get(shard) !== epoch)',
+    put: 'const missing = [...held.values()].filter(({ shard }) => !known.has(shard))',
+  },
 ]

@@ -1,0 +1,168 @@
+import type { Plant } from './plant.ts'
+
+/** Of what is done for many at once: commits, debits, settlements, and progress that is read. */
+export const together: readonly Plant[] = [
+  {
+    name: 'group-loses-a-page',
+    says: 'of pages that are committed together the last one moves on without its rows',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: 'const pieces = plain.flatMap(each => {',
+    put: 'const pieces = plain.slice(0, -1).flatMap(each => {',
+  },
+  {
+    name: 'group-without-a-fence',
+    says: 'whoever owned a shard once may go on committing pages together',
+    group: 'ownership',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: "if (!(await transaction.hold())) return group.map(() => ({ outcome: 'fenced' }))",
+    put: 'await transaction.hold()',
+  },
+  {
+    name: 'group-moves-before-its-copy',
+    says: 'progress of pages that go together is committed before their rows are copied',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: `    await transaction.copy(plain)
+`,
+    put: `    await client.query('commit')
+    await client.query('begin')
+    await transaction.copy(plain)
+`,
+  },
+  {
+    name: 'group-leaves-the-feed-unconfirmed',
+    says: 'what the feed told stays unconfirmed when its log is committed with others',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: 'if (events.length === 0) return',
+    put: 'if (events.length < 1_000) return',
+  },
+  {
+    name: 'group-mixes-incarnations',
+    says: 'pages that go together are stored under the first room of the name',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/postgres/commit/group-pages.ts',
+    find: "return room.kind === 'incarnation' ? room.incarnation : 1",
+    put: "return room.kind === 'incarnation' ? Math.min(1, room.incarnation) : 1",
+  },
+  {
+    name: 'group-overtaken-stands',
+    says: 'of pages that go together those that were overtaken are taken for committed',
+    group: 'progress',
+    from: 'code',
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: "if (advanced.length < plain.length) throw new GroupOvertaken('another commit came first')",
+    put: '',
+  },
+  {
+    name: 'debits-together-are-one',
+    says: 'of debits that are asked for at one time the first is written, and answers for all',
+    group: 'limits',
+    from: 'contract',
+    file: 'migrations/0002-ingest.sql',
+    find: `    if found then
+      select t.verdict, t.n, t.wait_ms, t.now_ms, t.ahead_ms into verdict`,
+    put: `    if verdict = 'granted' then
+      null;
+    elsif found then
+      select t.verdict, t.n, t.wait_ms, t.now_ms, t.ahead_ms into verdict`,
+  },
+  {
+    name: 'busy-is-granted',
+    says: 'a debit that somebody else is in the way of is used without being written',
+    group: 'limits',
+    from: 'contract',
+    file: 'src/postgres/ledger.ts',
+    find: `        if (!taken || taken.verdict === 'busy') alone(one)
+        else`,
+    put: `        if (!taken) alone(one)
+        else if (taken.verdict === 'busy')
+          one.resolve(takeResult({ ...taken, verdict: 'granted', n: '0', wait_ms: 0, now_ms: 0, ahead_ms: 0 }, one.debit, debits[place]!.clockBounds))
+        else`,
+  },
+  {
+    name: 'empty-answers-settled-unheard',
+    says: 'answers that told nothing count as settled though nobody knows whether they were',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/empty-answers.ts',
+    find: 'resolve(row ? resultOf(row) : alone())',
+    put: 'resolve(resultOf(row ?? { place, version: together[place]!.page.version + 1, owned: true }))',
+  },
+  {
+    name: 'empty-answers-of-one-app',
+    says: 'of answers that told nothing and are settled together the first alone is',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/empty-answers.ts',
+    find: 'where t.ctid = s.at and t.version = s.version',
+    put: 'where t.ctid = s.at and t.version = s.version and s.place = 0',
+  },
+  {
+    name: 'empty-answers-without-a-fence',
+    says: 'whoever owned a shard once may go on settling answers that told nothing',
+    group: 'ownership',
+    from: 'contract',
+    file: 'src/postgres/commit/empty-answers.ts',
+    find: 'where exists (select from page p where p.shard = o.shard and p.owner = o.owner and p.epoch = o.epoch) for share',
+    put: 'where exists (select from page p where p.shard = o.shard) for share',
+    also: [
+      {
+        file: 'src/postgres/commit/empty-answers.ts',
+        find: 'select p.*, t.at from page p join fence using (shard, owner, epoch)',
+        put: 'select p.*, t.at from page p join fence using (shard)',
+      },
+    ],
+  },
+  {
+    name: 'empty-answers-leave-their-debits',
+    says: 'answers that told nothing move the feed on, and their debits stay unsettled',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/empty-answers.ts',
+    find: 'where d.scope = s.debit_scope and d.limit_group = s.debit_group and d.n = s.debit_n',
+    put: 'where d.scope = s.debit_scope and d.limit_group = s.debit_group and d.n = s.debit_n + 1',
+  },
+  {
+    name: 'silence-is-not-caught-up',
+    says: 'an answer that told nothing does not count as the end of what there is',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/empty-answers.ts',
+    find: 'caught_up_at = case when s.told_all then ingest.clock() else t.caught_up_at end',
+    put: 'caught_up_at = t.caught_up_at',
+  },
+  {
+    name: 'progress-of-another-room',
+    says: 'of progress that is read for many series at once each gets that of another',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/progress.ts',
+    find: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))',
+    put: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(asked.length - 1 - n))',
+  },
+  {
+    name: 'progress-of-the-first-alone',
+    says: 'of progress that is read for many series at once the first alone is found',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/progress.ts',
+    find: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))',
+    put: 'for (const [n, { resolve }] of asked.entries()) resolve(n === 0 ? found.get(n) : undefined)',
+  },
+  {
+    name: 'idle-feed-stays-idle',
+    says: 'a feed that was silent for long is asked as seldom when it tells something again',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/engine/series/rescheduler.ts',
+    find: 'const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1',
+    put: 'const quiet = hints.length < 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1',
+  },
+]
