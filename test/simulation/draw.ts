@@ -28,6 +28,8 @@ export interface Demands {
   readonly without?: readonly FaultClass[]
   readonly plan?: Plan
   readonly processes?: number
+  /** At one time: what a run costs grows with them. */
+  readonly classes?: number | undefined
 }
 
 type Plan = 'starter' | 'standard' | 'premium' | 'enterprise'
@@ -144,11 +146,14 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
   }))
   return {
     ...{ switches, apps, classes },
-    profile: profileOf(
-      pace,
-      switches,
-      apps.map(app => app.plan),
-    ),
+    profile: {
+      ...profileOf(
+        pace,
+        switches,
+        apps.map(app => app.plan),
+      ),
+      ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
+    },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells')
       ? drawSpells(

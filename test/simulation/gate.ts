@@ -52,13 +52,14 @@ const mostRuns = 400
 /** So many seeds are looked at for what must happen. */
 const candidates = 60
 
-interface Candidate {
+export interface Candidate {
   readonly kinds: ReadonlySet<string>
   /** How long it takes to play, beside others. */
   readonly cost: number
 }
 
-function candidate(seed: number, days: number): Candidate {
+/** What a seed holds of trouble, and what that costs. */
+export function candidate(seed: number, days: number): Candidate {
   const { classes, spells, switches, apps, profile } = draw(seed, days * day, {})
   const isOneByOne = switches.listShape === 'item' || switches.feedShape.startsWith('object')
   // All of a log is read again where its end is refused.

@@ -6,12 +6,14 @@ import { type FaultClass, faultClasses } from './draw.ts'
 import { callsADay, eventsADay, missed, playGate, tenantDays } from './gate.ts'
 import { play, say, type Told } from './play.ts'
 
-const usage = `npm run sim -- [--seed N] [--seeds K] [--days D] [--without CLASS,...] [--once] [--json] [--verbose]
+const usage = `npm run sim -- [--seed N] [--seeds K] [--days D] [--without CLASS,...] [--once] [--patience M] [--classes C] [--json] [--verbose]
 npm run sim -- --gate [--jobs J] [--tenant-days T] [--minutes M] [--record FILE]
 A run plays D days of faults and what heals them; every seed is played twice, and both must be equal, unless --once is said.
 A gate plays the seeds that once failed and then others, J at a time, until T tenant-days were played and every kind of
 trouble has happened; or until M minutes are over, whatever is missing by then: one tenant-day is ${eventsADay} events and ${callsADay} calls of an app. With a record,
 seeds that stand there are not played again.
+A run that heals ends when the same has been amiss for M minutes, 60 unless told.
+Classes: so many at one time, instead of what the seed says.
 CLASS: ${faultClasses.join(', ')}`
 
 type Arguments = ReturnType<typeof readArguments>
@@ -32,6 +34,8 @@ function readArguments() {
       jobs: text('2'),
       'tenant-days': text('7'),
       minutes: text('600'),
+      patience: text('60'),
+      classes: { type: 'string' },
       record: { type: 'string' },
     },
   })
@@ -41,13 +45,15 @@ function readArguments() {
       jobs: Number(values.jobs),
       tenantDays: Number(values['tenant-days']),
       minutes: Number(values.minutes),
+      patience: Number(values.patience),
     },
   }
+  const classes = values.classes === undefined ? undefined : Number(values.classes)
   const without = values.without.split(',').filter(Boolean) as FaultClass[]
   const isKnown = without.every(one => faultClasses.includes(one))
   if (Object.values(numbers).some(number => !(number > 0)) || !isKnown) throw new TypeError(usage)
   const { once, json, verbose, gate, record } = values
-  return { ...numbers, without, once, json, verbose, gate, record }
+  return { ...numbers, classes, without, once, json, verbose, gate, record }
 }
 
 async function playSeeds(asked: Arguments): Promise<readonly Told[]> {

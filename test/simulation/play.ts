@@ -15,6 +15,10 @@ export interface Wish {
   readonly days: number
   readonly without: readonly FaultClass[]
   readonly once: boolean
+  /** Virtual minutes after the faults in which something must change for the better. */
+  readonly patience: number
+  /** At one time; as the seed says where it is not said. */
+  readonly classes: number | undefined
   readonly verbose: boolean
 }
 
@@ -61,10 +65,10 @@ export async function play(server: TestServer, wish: Wish): Promise<Told> {
   return told
 }
 
-function run(server: TestServer, { seed, days, without }: Wish): Promise<RunResult> {
+function run(server: TestServer, { seed, days, without, patience, classes }: Wish): Promise<RunResult> {
   let told = systemClock.monotonic()
   return runSimulation({
-    ...{ seed, length: days * day, demands: { without } },
+    ...{ seed, length: days * day, demands: { without, classes }, patience: patience * 60_000 },
     cloneDatabase: () => server.clone(),
     progress: share => {
       const now = systemClock.monotonic()
@@ -76,14 +80,16 @@ function run(server: TestServer, { seed, days, without }: Wish): Promise<RunResu
 }
 
 async function explain(server: TestServer, wish: Wish, { findings, drawn }: RunResult): Promise<void> {
-  const { seed, days, verbose, without } = wish
+  const { seed, days, verbose, without, classes } = wish
   for (const finding of findings.slice(0, verbose ? findings.length : longestList)) say(`  ${finding}`)
   if (findings.length > longestList && !verbose) say(`  and ${findings.length - longestList} more`)
   const needed = verbose ? await fewest(server, wish, drawn.classes) : drawn.classes
   const left = faultClasses.filter(one => !needed.includes(one) || without.includes(one))
   const option = left.length > 0 ? ` --without "${left.join(',')}"` : ''
   say(`  ${verbose ? 'fails with no more than' : 'faults'}: ${needed.join(', ') || 'none'}`)
-  say(`  again: npm run sim -- --seed ${seed} --days ${days}${verbose ? option : ''}`)
+  say(
+    `  again: npm run sim -- --seed ${seed} --days ${days}${classes ? ` --classes ${classes}` : ''}${verbose ? option : ''}`,
+  )
 }
 
 /** The smallest set of fault classes with which a seed still fails, found by leaving out one after the other. */

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly length: number
   readonly demands?: Demands
   readonly cloneDatabase: () => Promise<TestDatabase>
+  /** What is amiss for so long, all the same, after the faults is not healing, virtual ms; an hour where absent. */
+  readonly patience?: number
   /** Hears now and then how much of the run is played at most, 0 to 1. */
   readonly progress?: (share: number) => void
   /** Looks at what there is in the end. */
@@ -53,7 +55,6 @@ const start = Date.UTC(2026, 0, 5, 8)
 const second = 1_000
 const minute = 60 * second
 const healingStep = 5 * minute
-/** What is amiss for so long, all the same, is not healing. */
 const longestStill = 60 * minute
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
@@ -79,6 +80,7 @@ class Run {
   /** Neighbouring seeds would begin alike. */
   readonly #key: string
   readonly #length: number
+  readonly #patience: number
   readonly #inspect: RunOptions['inspect']
   readonly #progress: (share: number) => void
   readonly #drawn: Drawn
@@ -95,9 +97,17 @@ class Run {
   #boots = 0
   #isHealing = false
 
-  constructor({ seed, length, demands = {}, inspect, progress = () => {} }: RunOptions) {
+  constructor({
+    seed,
+    length,
+    demands = {},
+    patience = longestStill,
+    inspect,
+    progress = () => {},
+  }: RunOptions) {
     this.#key = seededRandom(seed).uuid()
     this.#length = length
+    this.#patience = patience
     this.#inspect = inspect
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
@@ -175,7 +185,7 @@ class Run {
       if (found.join() !== findings.join()) changed = healing
       findings = found
       const isHopeless =
-        found.some(isLasting) || this.#breaches.length > 0 || healing - changed >= longestStill
+        found.some(isLasting) || this.#breaches.length > 0 || healing - changed >= this.#patience
       if (found.length === 0 || isHopeless) break
     }
     return [...findings, ...(await this.#examineMetrics())]

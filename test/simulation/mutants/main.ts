@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../../src/clock/system.ts'
@@ -18,12 +19,13 @@ import {
   unfit,
   type Verdict,
 } from './play.ts'
+import { seedsInOrder } from './seeds.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const usage = `npm run sim:mutants -- [--mutant NAME ...] [--caught K] [--seeds K] [--days D] [--jobs N] [--resume FILE] [--json]
+const usage = `npm run sim:mutants -- [--mutant NAME ...] [--caught K] [--seeds K] [--seed N ...] [--days D] [--jobs N] [--resume FILE] [--json]
 Plants bugs in a copy of the code, one at a time, and plays seeds until the simulation finds something.
-mutant: these alone. caught: so many of those that a seed is known to catch (caught.json), with that seed first; which
-ones depends on the commit. seeds: so many at most for each, 20 unless told. days: how long each is played. jobs: plants
+mutant: these alone, in this order. caught: so many of those that a seed is known to catch (caught.json), with that seed first; which
+ones depends on the commit. seeds: so many at most for each, 20 unless told. seed: these alone. days: how long each is played. jobs: plants
 at a time. resume: a record of what was played for this commit; what stands in it is not played again.
 Ends with 1 where one escaped, none was played, or a seed fails without a plant too, and with 2 where nothing can be said.`
 
@@ -31,12 +33,16 @@ Ends with 1 where one escaped, none was played, or a seed fails without a plant 
 const caught = JSON.parse(readFileSync(new URL('caught.json', import.meta.url), 'utf8')) as Readonly<
   Record<string, number>
 >
+/** Most worlds are well five minutes after the faults: what a plant broke is waited for as long again twice, minutes. */
+const patience = '10'
+/** At one time: a bug that only a crowd brings to light is rare, and a crowd costs four times as much. */
+const classes = '3'
 /** A run that takes longer than this, ms, is stopped: it says nothing. */
 const longestRun = 20 * 60_000
 
 interface Arguments {
   readonly chosen: readonly Plant[]
-  readonly seeds: number
+  readonly seeds: readonly number[]
   readonly days: string
   readonly jobs: number
   readonly resume: string | undefined
@@ -50,6 +56,7 @@ function readArguments(commit: string): Arguments {
     options: {
       mutant: { type: 'string', multiple: true, default: [] },
       seeds: { type: 'string', default: '20' },
+      seed: { type: 'string', multiple: true, default: [] },
       caught: { type: 'string' },
       days: { type: 'string', default: '0.01' },
       jobs: { type: 'string', default: '1' },
@@ -58,20 +65,23 @@ function readArguments(commit: string): Arguments {
     },
   })
   const { mutant, days, resume, json } = values
-  const [seeds, jobs, some] = [values.seeds, values.jobs, values.caught ?? 'Infinity'].map(Number) as [
+  const [most, jobs, some] = [values.seeds, values.jobs, values.caught ?? 'Infinity'].map(Number) as [
     number,
     number,
     number,
   ]
   const unknown = mutant.find(name => !plants.some(plant => plant.name === name))
   if (unknown !== undefined) throw new UsageError(`there is no plant ${unknown}`)
-  if (!(seeds >= 1) || !(jobs >= 1) || !(some >= 1) || !(Number(days) > 0)) throw new UsageError(usage)
+  if (!(most >= 1) || !(jobs >= 1) || !(some >= 1) || !(Number(days) > 0)) throw new UsageError(usage)
+  const seeds = values.seed.length > 0 ? values.seed.map(Number) : seedsInOrder(most, Number(days))
+  if (seeds.some(seed => !(seed > 0))) throw new UsageError(usage)
   const known = () =>
     rotated(plants, commit)
       .filter(({ name }) => name in caught)
       .slice(0, some)
   const ordered = values.caught === undefined ? plants : known()
-  const chosen = mutant.length === 0 ? ordered : plants.filter(({ name }) => mutant.includes(name))
+  const chosen =
+    mutant.length === 0 ? ordered : mutant.map(named => plants.find(({ name }) => name === named)!)
   return { chosen, seeds, days, jobs, resume, json }
 }
 
@@ -105,7 +115,10 @@ function playIn(
   run: (folder: string, args: readonly string[]) => Promise<Played>,
 ): Play {
   return (seed, isPlanted) => {
-    const args = ['test/simulation/main.ts', '--seed', `${seed}`, '--days', days, '--once']
+    const args = [
+      ...['--max-semi-space-size=32', 'test/simulation/main.ts', '--seed', `${seed}`, '--days', days],
+      ...['--once', '--patience', patience, '--classes', classes],
+    ]
     return run((isPlanted ? planted : well).folder, args)
   }
 }
@@ -141,10 +154,9 @@ function tryAll(copy: Copy): void {
 }
 
 /** The one that is known to catch it, then the others. */
-function seedsFor({ name }: Plant, most: number): readonly number[] {
-  const all = Array.from({ length: most }, (_, n) => n + 1)
+function seedsFor({ name }: Plant, seeds: readonly number[]): readonly number[] {
   const first = caught[name]
-  return first === undefined ? all : [first, ...all.filter(seed => seed !== first)].slice(0, most)
+  return first === undefined ? seeds : [first, ...seeds.filter(seed => seed !== first)].slice(0, seeds.length)
 }
 
 async function main(): Promise<number> {
@@ -165,7 +177,7 @@ async function main(): Promise<number> {
   const server = await startTestServer()
   try {
     tryAll(well)
-    const env = { ...process.env, TEST_PG: server.url }
+    const env = { ...process.env, TEST_PG: server.url, NODE_COMPILE_CACHE: join(well.folder, 'compiled') }
     const played = { count: 0 }
     const work = async () => {
       const copy = copyTree(root)
