@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import {
   successCodes as analyticsSuccess,
   kindOfLimitMessage,
@@ -27,10 +28,15 @@ const plausible = { from: 946_684_800_000, to: 7_258_118_400_000 }
 
 /**
  * Makes a page or a failure of what arrived, a step at a time, since a long body takes long to read. `now` is our clock
- * in ms, which stands in for the provider's where an answer has no date. Texts name statuses, codes, paths and rules;
+ * in ms, which stands in for the provider's where an answer has no date; `shape` what the body must be. Texts name statuses, codes, paths and rules;
  * never a value that was received.
  */
-export function* classify(operation: Operation, arrival: Arrival, now: number): Steps<Verdict> {
+export function* classify(
+  operation: Operation,
+  arrival: Arrival,
+  now: number,
+  shape: z.ZodType = operation.answer,
+): Steps<Verdict> {
   const dated = parseHttpDate(arrival.header('date'))
   const { status } = arrival
   if (status < 200 || status >= 300) return refusedByStatus(operation, arrival, dated, now)
@@ -65,7 +71,7 @@ export function* classify(operation: Operation, arrival: Arrival, now: number): 
     }
     return { ok: false, failure, answeredAt }
   }
-  const shaped = operation.answer.safeParse(body)
+  const shaped = shape.safeParse(body)
   if (shaped.success) return { ok: true, body: shaped.data, answeredAt }
   return fail('malformed', brokenRule(shaped.error.issues))
 }

@@ -159,11 +159,12 @@ export class HttpTransport implements Transport {
 
   async #understand(
     provider: Provider,
-    { request: { operation }, id, startedAt }: Sending,
+    { request, id, startedAt }: Sending,
     arrival: Arrival,
     timing: Timing,
   ): Promise<Reply> {
-    const verdict = await inTurns(classify(operation, arrival, timing.receivedAt))
+    const { operation, answer } = request
+    const verdict = await inTurns(classify(operation, arrival, timing.receivedAt, answer))
     const { answeredAt } = verdict
     if (answeredAt !== undefined) provider.clock.observe(answeredAt, startedAt, startedAt + timing.elapsed)
     const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))

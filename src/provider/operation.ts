@@ -34,6 +34,8 @@ export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.
   readonly body?: Body
   /** Shape of the whole successful body; unknown fields pass. */
   readonly answer: Answer
+  /** The same, more strictly, where no nextId is asked with. */
+  readonly firstAnswer?: z.ZodType
   /** Lists of the answer by their field, and the shape of one item: each is parsed alone, so that a bad one does not spoil its page. */
   readonly items?: Readonly<Record<string, z.ZodType>>
   readonly errors: readonly BusinessError[]
@@ -55,6 +57,8 @@ export interface RequestLine {
   /** Percent-encoded path and query, beginning with a slash. */
   readonly target: string
   readonly body?: unknown
+  /** Shape of the answer to this question, where it is stricter than that of the operation. */
+  readonly answer?: z.ZodType
   /** X-Request-ID, a UUID; each attempt has one of its own where none is given. */
   readonly requestId?: string
 }
@@ -85,7 +89,9 @@ export function requestLine(operation: Operation, parameters: Parameters, body?:
   )
   if (unknown) throw new ParameterError(`${called(operation)} has no parameter ${unknown}`)
   const target = query.length > 0 ? `${path}?${query.join('&')}` : path
-  if (!operation.body) return { operation, method, target }
+  const isFirst = operation.firstAnswer && 'nextId' in operation.queryParams && !parameters.nextId
+  const answer = isFirst ? { answer: operation.firstAnswer } : {}
+  if (!operation.body) return { operation, method, target, ...answer }
   return { operation, method, target, body: checked(operation, operation.body, 'body', body) }
 }
 

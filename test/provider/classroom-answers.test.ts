@@ -83,6 +83,19 @@ describe('a batch', () => {
   })
 
   it.each([
+    ['an empty list', { total: 9, count: 0, list: [], nextId: null }, false],
+    ['no list', { total: 2, list: null }, false],
+    ['an empty list and a way on', { total: 9, list: [], nextId: 'n1' }, true],
+    ['an item', { total: 9, list: [event] }, true],
+    ['no item and a total of none', { total: 0, count: 0, list: [], nextId: null }, true],
+  ])('with a total and %s at the beginning of a log is understood or not', (_, data, isUnderstood) => {
+    const { firstAnswer, answer } = roomEvents
+    expect(firstAnswer.safeParse({ ...envelope, data }).success).toBe(isUnderstood)
+    // What follows a nextId may well be nothing, whatever there is in all.
+    expect(answer.safeParse({ ...envelope, data }).success).toBe(true)
+  })
+
+  it.each([
     [100, '100'],
     [0, '0'],
     [2n ** 60n, '1152921504606846976'],

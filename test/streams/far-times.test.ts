@@ -36,6 +36,26 @@ it.each(['room-events', 'app-events'] as const)(
   },
 )
 
+it('a time in seconds is the same moment as in milliseconds', () => {
+  const inSeconds = 1_767_225_000
+  const operator = { userUuid: 'ann' }
+  const items = [
+    {
+      changeProperties: { extra: { popupQuizId: 'q1', answerState: 1, receiveQuestionTime: inSeconds } },
+      operator,
+    },
+    { changeProperties: { popupQuizId: 'q1', selectedItems: ['A'], lastCommitTime: inSeconds }, operator },
+  ]
+  const quizzes = streams['popup-quiz'].toRows(pageOf({ items }), null).rows
+  const at = '2025-12-31T23:50:00.000Z'
+  expect(quizzes['classroom.quiz']).toMatchObject([{ started_at: at }])
+  expect(quizzes['classroom.quiz_submission']).toMatchObject([{ committed_at: at }])
+  const list = [{ recordId: 'r1', startTime: inSeconds, endTime: inSeconds + 60 }]
+  expect(streams.recordings.toRows(pageOf({ items: list }), null).rows['classroom.recording']).toMatchObject([
+    { started_at: at, ended_at: '2025-12-31T23:51:00.000Z' },
+  ])
+})
+
 it('a log whose times were a day ahead is known again when they are not any more', () => {
   const items = [started(far)]
   const { streamState } = streams['room-events'].toRows(pageOf({ items }), null)

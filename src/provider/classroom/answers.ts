@@ -79,6 +79,8 @@ export interface Batch<Item = unknown> {
 export interface Listing<Item> {
   /** Refuses an answer of which cannot be told what it holds: that one is not empty. */
   readonly answer: z.ZodType<BatchAnswer>
+  /** The same of an answer before which there was none: a total of more than nothing belies that there is nothing. */
+  readonly firstAnswer: z.ZodType<BatchAnswer>
   /** Shape of one item. */
   readonly item: z.ZodType<Item>
   /** Items and nextId of an answer, whichever way its data is shaped. Throws where `answer` refuses it. */
@@ -96,15 +98,20 @@ export function listOf<Item>(item: z.ZodType<Item>, ...marks: readonly string[])
     path: ['data'],
     error: 'cannot be told what it holds',
   })
-  return {
-    answer,
-    item,
-    readBatch: unread => {
-      const { data, nextId } = answer.parse(unread)
-      const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
-      return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }
-    },
+  const readBatch = (unread: unknown): Batch => {
+    const { data, nextId } = answer.parse(unread)
+    const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
+    return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }
   }
+  const firstAnswer = answer.refine(
+    read => {
+      if (!isObject(read.data) || !isAboveNone(read.data.total)) return true
+      const { items, nextId } = readBatch(read)
+      return items.length > 0 || nextId !== undefined
+    },
+    { path: ['data'], error: 'names a total and holds nothing' },
+  )
+  return { answer, firstAnswer, item, readBatch }
 }
 
 type Fields = Readonly<Record<string, unknown>>
