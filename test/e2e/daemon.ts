@@ -25,9 +25,10 @@ export interface DaemonProcess {
   terminate(): Promise<number | string>
 }
 
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-export function startDaemonProcess(config: string): DaemonProcess {
+/** `program` is that of this clone unless another build is named. */
+export function startDaemonProcess(config: string, program = source): DaemonProcess {
   const child = spawn(process.execPath, [program, 'run', '--config', config], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, TZ: process.env.TZ, ...compiledOnce },

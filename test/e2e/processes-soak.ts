@@ -169,12 +169,14 @@ async function failOver(cut: () => Promise<void>): Promise<object> {
   await cut()
   const promotedSeconds = secondsSince(began)
   record.forget()
-  const is = (question: string) =>
-    until(async () => Boolean((await ask(url, `select ${question} as is`).catch(() => []))[0]?.is))
-  await is(`count(*) filter (where seen_at > ${since}) = ${present().length} from ingest.replica`)
+  const is = async (question: string, otherwise: string) => {
+    const isSo = () => ask(url, `select (${question}) as yes`).then(([row]) => row!.yes === true)
+    if (!(await until(() => isSo().catch(() => false)))) faults.push(otherwise)
+  }
+  const claimed = `select count(*) = ${present().length} from ingest.replica where seen_at > ${since}`
+  await is(claimed, 'not every process claimed again after the failover')
   const claimedSeconds = secondsSince(began)
-  if (!(await is(`max(updated_at) > ${since} from ingest.progress`)))
-    faults.push('nothing was stored after the failover')
+  await is(`select max(updated_at) > ${since} from ingest.progress`, 'nothing was stored after the failover')
   return { promotedSeconds, claimedSeconds, storedSeconds: secondsSince(began) }
 }
 
