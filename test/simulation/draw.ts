@@ -1,5 +1,6 @@
 import type { AppOptions, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
 import { type CallFault, callFaults } from './faults.ts'
+import { type Allowance, type AnalyticsGroup, analyticsLimits, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawSwitches, isDrawn, pick, share } from './world.ts'
 
@@ -30,15 +31,19 @@ export interface Demands {
   readonly processes?: number
   /** At one time: what a run costs grows with them. */
   readonly classes?: number | undefined
+  readonly apps?: readonly string[]
+  readonly profile?: Partial<SchoolProfile>
+  /** In place of those that are drawn. */
+  readonly spells?: readonly Spell[]
+  /** Each class of fault that it has is sure to strike. */
+  readonly isThorough?: boolean
 }
-
-type Plan = 'starter' | 'standard' | 'premium' | 'enterprise'
 
 /** The world of one run, and how the daemon is told of it. */
 export interface Drawn {
   readonly switches: Switches
   readonly profile: SchoolProfile
-  readonly apps: readonly (AppOptions & { readonly plan: Plan })[]
+  readonly apps: readonly DrawnApp[]
   readonly processes: number
   readonly classes: readonly FaultClass[]
   readonly spells: readonly Spell[]
@@ -47,6 +52,9 @@ export interface Drawn {
   /** Questions of real time that it leads to, where not all that is documented is asked. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
+
+/** `contract` is its plan, or limits of its own. */
+export type DrawnApp = AppOptions & { readonly contract: Plan }
 
 /** How much goes on, and how often it is looked at. */
 interface Pace {
@@ -75,13 +83,13 @@ const busy: Pace = {
   roomMemory: 9 * minute,
   metricSeconds: 30,
   streams: `
-  app-events: { every: 30s }
-  room-events: { activeEvery: 1m, idleEvery: 5m }
-  popup-quiz: { activeEvery: 1m, idleEvery: 5m }
-  poll: { activeEvery: 1m, idleEvery: 5m }
-  recordings: { activeEvery: 2m, idleEvery: 5m }
-  resources: { activeEvery: 2m, idleEvery: 5m }
-  cloud-players: { every: 30s }`,
+  app-events: { every: 1m }
+  room-events: { activeEvery: 2m, idleEvery: 5m }
+  popup-quiz: { activeEvery: 3m, idleEvery: 6m }
+  poll: { activeEvery: 3m, idleEvery: 6m }
+  recordings: { activeEvery: 3m, idleEvery: 6m }
+  resources: { activeEvery: 3m, idleEvery: 6m }
+  cloud-players: { every: 1m }`,
   realtime: { usage: 'userCount', quality: 'networkDelay' },
 }
 
@@ -102,7 +110,9 @@ const slow: Pace = {
 }
 
 /** As many classes at a time as the daily requests of the plan can measure: what is over has to be measured, too. */
-const mostClasses: Readonly<Record<Plan, number>> = { standard: 4, premium: 6, enterprise: 12, starter: 8 }
+const mostClasses: Readonly<Record<Plan, number>> = {
+  ...{ standard: 4, premium: 6, enterprise: 12, starter: 8, own: 3 },
+}
 
 /**
  * Where each answer holds one event, a loud class is nothing but requests. The place of a room that is used again stands
@@ -135,10 +145,14 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
   const plan =
     demands.plan ??
     pick<Plan>(seed, 'plan', ['standard', 'premium', 'premium', 'enterprise', 'enterprise', 'starter'])
-  const apps = pick(seed, 'apps', [['alpha'], ['alpha', 'beta']]).map((id, n) => ({
+  const other =
+    !demands.plan && isDrawn(seed, 'two plans')
+      ? pick<Plan>(seed, 'other plan', ['standard', 'premium'])
+      : plan
+  const ids = demands.apps ?? pick(seed, 'apps', [['alpha'], ['alpha', 'beta']])
+  const apps = ids.map((id, n) => ({
     ...{ id, uid: 'penstock', token: `token-${id}` },
-    plan:
-      n > 0 && isDrawn(seed, 'two plans') ? pick<Plan>(seed, 'other plan', ['standard', 'premium']) : plan,
+    ...onTerms(n > 0 ? other : plan),
     rest: isDrawn(seed, 'one key')
       ? { key: 'key', secret: 'secret' }
       : { key: `key-${id}`, secret: 'secret' },
@@ -150,18 +164,13 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
       ...profileOf(
         pace,
         switches,
-        apps.map(app => app.plan),
+        apps.map(({ contract }) => contract),
       ),
       ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
+      ...demands.profile,
     },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
-    spells: classes.includes('spells')
-      ? drawSpells(
-          seed,
-          length,
-          apps.map(({ id }) => id),
-        )
-      : [],
+    spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
     config: configOf(seed, pace, switches, apps),
     ...(pace.realtime && {
       series: {
@@ -170,6 +179,35 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
       },
     }),
   }
+}
+
+/** What the sandbox is told of an app's plan, and of limits in its place. */
+function onTerms(contract: Plan): Pick<DrawnApp, 'contract' | 'plan' | 'limits'> {
+  if (contract !== 'own') return { contract, plan: contract }
+  return { contract, plan: 'enterprise', limits: mapOwn(terms => terms) }
+}
+
+/** Of each group of call analytics what an app with limits of its own may do. */
+function mapOwn<Result>(say: (terms: Allowance) => Result): Record<AnalyticsGroup, Result> {
+  const groups = Object.entries(analyticsLimits).map(([group, { own }]) => [group, say(own)] as const)
+  return Object.fromEntries(groups) as Record<AnalyticsGroup, Result>
+}
+
+const rateNames = new Map([
+  [1, 'perSecond'],
+  [60, 'perMinute'],
+  [86_400, 'perDay'],
+])
+
+/** The same as an operator writes it. */
+function limitsOf({ contract }: DrawnApp): string {
+  if (contract !== 'own') return ''
+  const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
+    ...Object.fromEntries(rates.map(({ requests, window }) => [rateNames.get(window), requests])),
+    ...{ availableData: `${availableData}s`, timeFrame: `${timeFrame}s`, dataDelay: `${dataDelay}s` },
+  }))
+  return `
+    limits: ${JSON.stringify(said)}`
 }
 
 function secretOf(app: string): string {
@@ -199,19 +237,19 @@ function configOf(
 ): string {
   const region = pick(seed, 'configured regions', regions[switches.regions])
   const each = apps.map(
-    ({ id, plan, rest }) => `
-  - id: ${id}
+    app => `
+  - id: ${app.id}
     region: ${region}
-    plan: ${plan}
-    rest: { key: ${rest!.key}, secret: ${rest!.secret} }
-    classroom: { uid: penstock, token: token-${id} }
-    notifications: { secret: ${secretOf(id)} }`,
+    plan: ${app.plan}
+    rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
+    classroom: { uid: penstock, token: token-${app.id} }
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined) =>
     `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels} }`
   return `
-database: { url: embedded, poolSize: 4 }
+database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
 provider:
   classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m }
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }

@@ -33,7 +33,8 @@ type Side = 'database' | 'provider'
 const rates: Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>> = {
   database: {
     ...{ kill: 1 / 4_000, stall: 1 / 4_000 },
-    ...{ cut: 1 / 600, 'lost answer': 1 / 600, 'serialization failure': 1 / 400 },
+    // Whoever comes again has all statements planned anew.
+    ...{ cut: 1 / 1_500, 'lost answer': 1 / 1_200, 'serialization failure': 1 / 400 },
   },
   provider: {
     ...{ kill: 1 / 1_500, stall: 1 / 2_000 },
@@ -47,25 +48,42 @@ const rates: Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>
   },
 }
 
-/** `classes` are those that the run has; kinds that strike are told to `struck`. */
-export function createFaults(
-  random: Random,
-  classes: readonly CallFault[],
-  struck: (fault: Fault) => void,
-): Faults {
+/** One that never struck is so much likelier where each has to. */
+const untilItStrikes = 20
+
+export interface FaultOptions {
+  readonly random: Random
+  /** Those that the run has. */
+  readonly classes: readonly CallFault[]
+  /** Each of them is sure to strike in a run of some thousand calls. */
+  readonly isThorough: boolean
+  /** Hears of kinds that strike. */
+  readonly struck: (fault: Fault) => void
+}
+
+export function createFaults({ random, classes, isThorough, struck }: FaultOptions): Faults {
   const slow = random.next() < 0.2 ? 4_000 : 400
+  const never = new Set<CallFault>(isThorough ? classes : [])
+  let kills = 0
   let healed = false
+  const rate = (kind: Side, one: CallFault) => (rates[kind][one] ?? 0) * (never.has(one) ? untilItStrikes : 1)
   const draw = (kind: Side): Fault | undefined => {
     const chance = random.next()
     let sum = 0
     for (const one of classes) {
-      sum += rates[kind][one] ?? 0
+      sum += rate(kind, one)
       if (chance >= sum) continue
-      if (one === 'kill') return random.next() < 0.5 ? 'kill before' : 'kill after'
-      return one as Fault
+      if (one !== 'kill') {
+        never.delete(one)
+        return one as Fault
+      }
+      kills += 1
+      if (kills === 2) never.delete(one)
+      return isThorough ? killing(kills % 2 === 1) : killing(random.next() < 0.5)
     }
     return undefined
   }
+  const killing = (isBefore: boolean): Fault => (isBefore ? 'kill before' : 'kill after')
   return {
     draw: kind => {
       const fault = healed ? undefined : draw(kind)

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { systemClock } from '../../src/clock/system.ts'
 import { wanted } from './coverage.ts'
-import { draw } from './draw.ts'
+import { type Drawn, draw } from './draw.ts'
 import { say, type Told, type Wish } from './play.ts'
 import { nameOfSpell } from './spells.ts'
 
@@ -32,7 +32,7 @@ export function tenantDays(told: readonly Told[]): number {
   return Math.min(sum(({ events }) => events) / eventsADay, sum(({ calls }) => calls) / callsADay)
 }
 
-type Length = Pick<Wish, 'seed' | 'days'>
+type Length = Pick<Wish, 'seed' | 'days' | 'tour'>
 
 /** Seeds that failed once, each with the length at which it did. */
 function regressions(): readonly Length[] {
@@ -49,7 +49,7 @@ function recorded(file: string | undefined): readonly Told[] {
 
 /** A gate in which something has not happened by then has missed it. */
 const mostRuns = 400
-/** So many seeds are looked at for what must happen. */
+/** So many seeds are looked at for which to play first. */
 const candidates = 60
 
 export interface Candidate {
@@ -70,39 +70,33 @@ export function candidate(seed: number, days: number): Candidate {
   }
 }
 
-/** First those that hold between them every kind of trouble that is drawn, the cheapest of it, then the others in their order. */
-function* seedsFrom({ seed: first, days }: GateOptions): Generator<number> {
-  const left = new Map(
-    Array.from({ length: candidates }, (_, n) => [first + n, candidate(first + n, days)] as const),
-  )
-  const held = new Set<string>()
-  for (;;) {
-    const worth = ({ kinds, cost }: Candidate) => kinds.difference(held).size / cost
-    const news = [...left].map(([seed, one]) => [seed, worth(one)] as const)
-    const best = news.reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0])
-    if (best[1] === 0) break
-    yield best[0]
-    for (const kind of left.get(best[0])!.kinds) held.add(kind)
-    left.delete(best[0])
-  }
-  yield* left.keys()
-  for (let seed = first + candidates; ; seed++) yield seed
+/** First those that are played quickly, then the others, each in their order. */
+function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Length> {
+  yield* regressions()
+  const seeds = Array.from({ length: candidates }, (_, n) => first + n)
+  const quick = seeds.filter(seed => isQuick(draw(seed, days * day, { ...(plan && { plan }) })))
+  for (const seed of quick) yield { seed, days }
+  for (const seed of seeds) if (!quick.includes(seed)) yield { seed, days }
+  for (let seed = first + candidates; ; seed++) yield { seed, days }
+}
+
+/** Not where each answer holds one event, or all of a log is read again because its end is refused. */
+function isQuick({ switches: { listShape, feedShape, tail } }: Drawn): boolean {
+  return listShape !== 'item' && !feedShape.startsWith('object') && tail !== 'refused'
 }
 
 /** Plays until enough was played. */
 export async function playGate(asked: GateOptions): Promise<readonly Told[]> {
   const told = [...recorded(asked.record)]
-  const known = new Set(told.map(({ seed, days }) => `${seed} ${days}`))
+  const key = ({ seed, days, tour }: Length) => `${seed} ${tour ?? days}`
+  const known = new Set(told.map(key))
   const end = systemClock.monotonic() + asked.minutes * 60_000
-  const drawn = (function* (): Generator<Length> {
-    yield* regressions()
-    for (const seed of seedsFrom(asked)) yield { seed, days: asked.days }
-  })()
+  const drawn = lengthsFrom(asked)
   const next = (): Length | undefined => {
     const isEnough = tenantDays(told) >= asked.tenantDays && missed(told).length === 0
     if (isEnough || told.length >= mostRuns || systemClock.monotonic() > end) return undefined
     let { value: one } = drawn.next() as { readonly value: Length }
-    while (known.has(`${one.seed} ${one.days}`)) one = drawn.next().value as Length
+    while (known.has(key(one))) one = drawn.next().value as Length
     return one
   }
   const heard = async (one: Told) => {
@@ -133,14 +127,17 @@ function employ({ asked, next, heard, signal }: Employment): Promise<void> {
   return new Promise((resolve, reject) => {
     let playing: Length | undefined
     const breakOff = () => {
-      if (playing) say(`seed ${playing.seed}: broken off, as time is up`)
+      if (playing) {
+        const { seed, tour } = playing
+        say(`seed ${seed}${tour ? `, tour ${tour}` : ''}: broken off, as time is up`)
+      }
       player.disconnect()
     }
     player.on('message', async (message: 'ready' | Told) => {
       if (message !== 'ready') await heard(message)
       if (signal.aborted) return
       playing = next()
-      if (playing) player.send({ ...asked, ...playing })
+      if (playing) player.send({ ...asked, tour: undefined, ...playing })
       else player.disconnect()
     })
     signal.addEventListener('abort', breakOff, { once: true })

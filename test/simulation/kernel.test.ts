@@ -14,7 +14,7 @@ function start() {
   }
   const kernel = new Kernel({
     ...{ start: 0, random: seededRandom(1), trace },
-    faults: createFaults(seededRandom(1), [], () => {}),
+    faults: createFaults({ random: seededRandom(1), classes: [], isThorough: false, struck: () => {} }),
     onKill: ({ name }) => takesTime(`${name} is dead`),
   })
   const process = (name: string): Process => ({ name, isAlive: true, frozenUntil: 0, skew: 0 })

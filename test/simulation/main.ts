@@ -4,9 +4,11 @@ import { startTestServer } from '../support/postgres.ts'
 import { wanted } from './coverage.ts'
 import { type FaultClass, faultClasses } from './draw.ts'
 import { callsADay, eventsADay, missed, playGate, tenantDays } from './gate.ts'
+import { plans } from './oracle/contract.ts'
 import { play, say, type Told } from './play.ts'
+import { tours } from './tours.ts'
 
-const usage = `npm run sim -- [--seed N] [--seeds K] [--days D] [--without CLASS,...] [--once] [--patience M] [--classes C] [--json] [--verbose]
+const usage = `npm run sim -- [--seed N] [--seeds K] [--days D | --tour NAME] [--plan PLAN] [--without CLASS,...] [--once] [--patience M] [--classes C] [--json] [--verbose]
 npm run sim -- --gate [--jobs J] [--tenant-days T] [--minutes M] [--record FILE]
 A run plays D days of faults and what heals them; every seed is played twice, and both must be equal, unless --once is said.
 A gate plays the seeds that once failed and then others, J at a time, until T tenant-days were played and every kind of
@@ -14,6 +16,9 @@ trouble has happened; or until M minutes are over, whatever is missing by then: 
 seeds that stand there are not played again.
 A run that heals ends when the same has been amiss for M minutes, 60 unless told.
 Classes: so many at one time, instead of what the seed says.
+A tour is a world made for what is rare; PLAN takes the place of the plan that the seed draws.
+NAME: ${Object.keys(tours).join(', ')}
+PLAN: ${plans.join(', ')}
 CLASS: ${faultClasses.join(', ')}`
 
 type Arguments = ReturnType<typeof readArguments>
@@ -26,6 +31,8 @@ function readArguments() {
       seed: text('1'),
       seeds: text('1'),
       days: text('0.06'),
+      tour: { type: 'string' },
+      plan: { type: 'string' },
       without: text(''),
       once: flag,
       json: flag,
@@ -50,10 +57,15 @@ function readArguments() {
   }
   const classes = values.classes === undefined ? undefined : Number(values.classes)
   const without = values.without.split(',').filter(Boolean) as FaultClass[]
-  const isKnown = without.every(one => faultClasses.includes(one))
+  const { tour, plan: said } = values
+  const plan = plans.find(one => one === said)
+  const isKnown =
+    without.every(one => faultClasses.includes(one)) &&
+    (tour === undefined || Object.hasOwn(tours, tour)) &&
+    said === plan
   if (Object.values(numbers).some(number => !(number > 0)) || !isKnown) throw new TypeError(usage)
   const { once, json, verbose, gate, record } = values
-  return { ...numbers, classes, without, once, json, verbose, gate, record }
+  return { ...numbers, classes, tour, plan, without, once, json, verbose, gate, record }
 }
 
 async function playSeeds(asked: Arguments): Promise<readonly Told[]> {

@@ -1,7 +1,9 @@
 import { systemClock } from '../../src/clock/system.ts'
 import type { TestServer } from '../support/postgres.ts'
 import { type FaultClass, faultClasses } from './draw.ts'
+import type { Plan } from './oracle/contract.ts'
 import { type RunResult, runSimulation } from './run.ts'
+import { tours } from './tours.ts'
 import { firstDifference } from './trace.ts'
 
 const day = 86_400_000
@@ -13,6 +15,10 @@ const tellEvery = 30_000
 export interface Wish {
   readonly seed: number
   readonly days: number
+  /** Plays this tour, of the length that it has, and not what the seed makes of the world. */
+  readonly tour?: string | undefined
+  /** In place of what the seed says. */
+  readonly plan?: Plan | undefined
   readonly without: readonly FaultClass[]
   readonly once: boolean
   /** Virtual minutes after the faults in which something must change for the better. */
@@ -26,6 +32,7 @@ export interface Wish {
 export interface Told {
   readonly seed: number
   readonly days: number
+  readonly tour?: string | undefined
   readonly findings: number
   readonly repeated: boolean
   readonly events: number
@@ -44,7 +51,7 @@ export function say(text: string): void {
 
 /** Plays a seed, twice unless told otherwise, says what is wrong, and how to see it again. */
 export async function play(server: TestServer, wish: Wish): Promise<Told> {
-  const { seed, days, once } = wish
+  const { seed, days, tour, once } = wish
   const began = systemClock.monotonic()
   const result = await run(server, wish)
   const seconds = (systemClock.monotonic() - began) / 1_000
@@ -52,7 +59,7 @@ export async function play(server: TestServer, wish: Wish): Promise<Told> {
   const difference = again && firstDifference(result.trace, again.trace)
   const { events, calls, requests, boots, happened } = result
   const told: Told = {
-    ...{ seed, days, events, calls, requests, boots, seconds },
+    ...{ seed, days, tour, events, calls, requests, boots, seconds },
     findings: result.findings.length,
     repeated: difference === undefined,
     steps: result.trace.entries.length,
@@ -65,10 +72,16 @@ export async function play(server: TestServer, wish: Wish): Promise<Told> {
   return told
 }
 
-function run(server: TestServer, { seed, days, without, patience, classes }: Wish): Promise<RunResult> {
+function run(server: TestServer, wish: Wish): Promise<RunResult> {
+  const { seed, days, tour, plan, without, patience, classes } = wish
   let told = systemClock.monotonic()
+  const { length, demands } = tours[tour ?? ''] ?? {
+    length: days * day,
+    demands: { classes, ...(plan && { plan }) },
+  }
   return runSimulation({
-    ...{ seed, length: days * day, demands: { without, classes }, patience: patience * 60_000 },
+    ...{ seed, length, patience: patience * 60_000 },
+    demands: { ...demands, without: [...(demands.without ?? []), ...without] },
     cloneDatabase: () => server.clone(),
     progress: share => {
       const now = systemClock.monotonic()
@@ -80,15 +93,16 @@ function run(server: TestServer, { seed, days, without, patience, classes }: Wis
 }
 
 async function explain(server: TestServer, wish: Wish, { findings, drawn }: RunResult): Promise<void> {
-  const { seed, days, verbose, without, classes } = wish
+  const { seed, days, tour, plan, verbose, without, classes } = wish
   for (const finding of findings.slice(0, verbose ? findings.length : longestList)) say(`  ${finding}`)
   if (findings.length > longestList && !verbose) say(`  and ${findings.length - longestList} more`)
   const needed = verbose ? await fewest(server, wish, drawn.classes) : drawn.classes
   const left = faultClasses.filter(one => !needed.includes(one) || without.includes(one))
   const option = left.length > 0 ? ` --without "${left.join(',')}"` : ''
   say(`  ${verbose ? 'fails with no more than' : 'faults'}: ${needed.join(', ') || 'none'}`)
+  const length = tour ? `--tour ${tour}` : `--days ${days}${plan ? ` --plan ${plan}` : ''}`
   say(
-    `  again: npm run sim -- --seed ${seed} --days ${days}${classes ? ` --classes ${classes}` : ''}${verbose ? option : ''}`,
+    `  again: npm run sim -- --seed ${seed} ${length}${classes ? ` --classes ${classes}` : ''}${verbose ? option : ''}`,
   )
 }
 
@@ -108,9 +122,9 @@ async function fewest(
 }
 
 function line(told: Told): string {
-  const { seed, findings, repeated, events, calls, requests, boots, steps, seconds, hash } = told
+  const { seed, tour, findings, repeated, events, calls, requests, boots, steps, seconds, hash } = told
   return [
-    `seed ${seed}: ${findings === 0 ? 'well' : `FAILED (${findings})`}${repeated ? '' : ', NOT REPEATED'}`,
+    `seed ${seed}${tour ? `, tour ${tour}` : ''}: ${findings === 0 ? 'well' : `FAILED (${findings})`}${repeated ? '' : ', NOT REPEATED'}`,
     `${events} events, ${calls} calls, ${requests} requests, ${boots} boots, ${steps} steps in ${seconds.toFixed(1)} s`,
     `trace ${hash.slice(0, 12)}`,
   ].join('; ')

@@ -81,6 +81,7 @@ class Run {
   readonly #key: string
   readonly #length: number
   readonly #patience: number
+  readonly #isThorough: boolean
   readonly #inspect: RunOptions['inspect']
   readonly #progress: (share: number) => void
   readonly #drawn: Drawn
@@ -112,11 +113,13 @@ class Run {
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
     const { switches, profile, apps, classes } = this.#drawn
-    this.#faults = createFaults(
-      this.#random('faults'),
-      callFaults.filter(one => classes.includes(one)),
-      fault => this.#strike(fault),
-    )
+    const { isThorough = false } = demands
+    this.#isThorough = isThorough
+    this.#faults = createFaults({
+      random: this.#random('faults'),
+      classes: callFaults.filter(one => classes.includes(one)),
+      ...{ isThorough, struck: fault => this.#strike(fault) },
+    })
     this.kernel = new Kernel({
       start,
       random: this.#random('order'),
@@ -155,6 +158,7 @@ class Run {
       throw error
     })
     if (this.#drawn.classes.includes('latency')) this.#strike('latency')
+    for (const name of this.#spellsMet()) this.#strike(name)
     const happened = await happenedIn(server, this.#struck)
     await this.#inspect?.(this.#examination())
     for (const { process } of [...this.#running.values()]) await kernel.kill(process)
@@ -226,7 +230,6 @@ class Run {
     const arm = () => {
       const { now } = this.kernel
       const inForce = this.#drawn.spells.filter(({ from, to }) => from <= now && now < to)
-      for (const spell of inForce) if (spell.from === now) this.#strike(nameOfSpell(spell))
       this.#sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
     }
     for (const { from, to } of this.#drawn.spells) {
@@ -262,14 +265,30 @@ class Run {
   ): void {
     if (!this.#drawn.classes.includes(what)) return
     const random = this.#random(what)
-    const next = () => this.kernel.after(-Math.log(1 - random.next()) * every, undefined, strike)
+    // Early enough for what it leads to.
+    const first = this.#isThorough ? (0.2 + 0.5 * random.next()) * this.#length : undefined
+    const next = (after = -Math.log(1 - random.next()) * every) => this.kernel.after(after, undefined, strike)
     const strike = async () => {
       if (this.#isHealing) return
       this.#strike(what)
       await act(random)
       next()
     }
-    next()
+    next(first)
+  }
+
+  /** What requests met, and not what lay in wait for them. */
+  #spellsMet(): readonly string[] {
+    const { arrivals } = this.#sandbox
+    return arrivals.list(0, arrivals.count).flatMap(({ fault, operation, app, time }) => {
+      if (fault === undefined) return []
+      const met = this.#drawn.spells.find(({ from, to, rules: [rule] }) => {
+        const isInForce = start + from <= time && time < start + to
+        const isOf = (rule?.operation ?? operation) === operation && (rule?.app ?? app) === app
+        return isInForce && isOf && rule?.kind === fault
+      })
+      return met ? [nameOfSpell(met)] : []
+    })
   }
 
   #strike(what: string): void {
@@ -309,9 +328,9 @@ class Run {
       sandbox: this.#sandbox,
       rows: text => this.#server.rows(text) as never,
       ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd: true, faults: spells },
-      apps: apps.map(({ id, plan }) => ({
+      apps: apps.map(({ id, contract }) => ({
         id,
-        plan,
+        plan: contract,
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound: this.#rewound },

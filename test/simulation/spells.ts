@@ -105,6 +105,19 @@ export function drawSpells(seed: number, length: number, apps: readonly string[]
   }
 }
 
+/** When and of what a spell is; of every app and operation where absent. */
+export interface Cast extends Pick<Spell, 'from' | 'to'> {
+  readonly app?: string
+  readonly operation?: string
+}
+
+/** The spell of that kind. */
+export function spellOf(kind: string, { from, to, ...concerned }: Cast): Spell {
+  const known = spellKinds.find(({ name }) => name === kind)
+  if (!known) throw new TypeError(`no spell is called ${kind}`)
+  return { from, to, rules: [{ ...known.rule, ...concerned, rate: known.rate ?? 1 }] }
+}
+
 export function nameOfSpell({ rules: [rule] }: Spell): string {
   const { operation: _, app: __, rate: ___, ...said } = rule!
   const known = spellKinds.find(kind => JSON.stringify(kind.rule) === JSON.stringify(said))

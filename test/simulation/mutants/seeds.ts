@@ -31,7 +31,7 @@ function world(seed: number, days: number): { readonly holds: ReadonlySet<string
   const { kinds, cost } = candidate(seed, days)
   const traits = [
     ...Object.entries(switches).map(([name, value]) => `${name} ${value}`),
-    ...apps.map(({ plan }) => plan),
+    ...apps.map(({ contract }) => contract),
     `${apps.length} apps`,
     `${processes} processes`,
   ]

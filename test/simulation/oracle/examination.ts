@@ -1,5 +1,6 @@
-import type { AppOptions, Sandbox } from '../../../sandbox/src/index.ts'
+import type { Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
+import type { Plan } from './contract.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -33,7 +34,7 @@ export interface Examination {
   readonly end: number
   readonly apps: readonly {
     readonly id: string
-    readonly plan: NonNullable<AppOptions['plan']>
+    readonly plan: Plan
     readonly regions: readonly string[]
   }[]
   /** What the provider answered amiss, and when. */
