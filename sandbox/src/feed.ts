@@ -75,7 +75,7 @@ function redelivering(feed: Feed, draw: Draw): Feed {
   return {
     announce: feed.announce,
     take: (now, most) => {
-      const due = new Set(again.filter(() => draw.chance(0.5)).slice(0, Math.max(0, most - 1)))
+      const due = new Set(again.filter(() => draw.chance(0.5)).slice(0, Math.max(1, most - 1)))
       again = again.filter(entry => !due.has(entry))
       const fresh = feed.take(now, most - due.size)
       again.push(...fresh.filter(() => draw.chance(shareServedAgain)))

@@ -79,10 +79,15 @@ const SHARE_OF_NEWS = 1 / 4
  */
 const FULL_ANSWER = 100
 
+/** Where an answer holds a single event, one that is told again hides what waits behind it: so many in a row are an end. */
+const KNOWN_ONES = 3
+
 export function createHeard(): Heard {
   /** The latest at the end. */
   const names = new Set<string>()
   let largest = 0
+  /** Known ones that may still follow. */
+  let patience = 0
   return {
     isNews: told => {
       let news = 0
@@ -97,7 +102,12 @@ export function createHeard(): Heard {
       }
       largest = Math.max(largest, told.length)
       const isFull = told.length >= Math.min(largest, FULL_ANSWER)
-      return isFull && news > 0 && news >= told.length * SHARE_OF_NEWS
+      if (isFull && news > 0 && news >= told.length * SHARE_OF_NEWS) {
+        patience = largest === 1 ? KNOWN_ONES : 0
+        return true
+      }
+      patience = told.length === 0 ? 0 : Math.max(0, patience - 1)
+      return patience > 0
     },
   }
 }

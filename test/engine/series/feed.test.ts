@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFeedGaps } from '../../../src/engine/series/feed.ts'
+import { createFeedGaps, createHeard } from '../../../src/engine/series/feed.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import { FakeStore } from '../fake-store.ts'
 
@@ -51,5 +51,26 @@ describe('an answer of the feed that nobody settled', () => {
     await clock.advance(10 * second)
     await gaps.review()
     expect(looked() - before).toBe(5)
+  })
+})
+
+describe('whether a feed may have more to tell', () => {
+  /** How often in a row it is asked at once, told these answers one after another. */
+  const asked = (...answers: readonly (readonly string[])[]) => {
+    const heard = createHeard()
+    const end = answers.findIndex(told => !heard.isNews(told))
+    return end === -1 ? answers.length : end + 1
+  }
+
+  it('one that tells an event at a time, each of them twice, is asked until it has told all', () => {
+    expect(asked(['a'], ['a'], ['b'], ['b'], ['c'], ['c'], [])).toBe(7)
+  })
+
+  it('one that tells an event at a time, and the last again and again, is left alone soon', () => {
+    expect(asked(['a'], ['a'], ['a'], ['a'], ['a'], ['a'], ['a'], ['a'])).toBeLessThan(6)
+  })
+
+  it('one that tells all of the last seconds each time is asked no more once it tells nothing new', () => {
+    expect(asked(['a', 'b', 'c'], ['a', 'b', 'c'], ['a', 'b', 'c'])).toBe(2)
   })
 })

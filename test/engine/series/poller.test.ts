@@ -52,9 +52,10 @@ describe('what is synced when', () => {
   })
 
   it.each([
-    ['one event again and again', () => [{ id: 1 }], 7],
+    // Behind a single event that is told twice another may wait: two are asked for beyond the first known one, once.
+    ['one event again and again', () => [{ id: 1 }], 9],
     ['the events of the last seconds', (n: number) => [0, 1, 2, 3, 4, 5].map(i => ({ id: n + i })), 7],
-    ['one of three events in turn', (n: number) => [{ id: n % 3 }], 9],
+    ['one of three events in turn', (n: number) => [{ id: n % 3 }], 11],
     [
       'all that has happened since it was asked',
       (n: number) => (n === 1 ? [{ id: 1 }, { id: 2 }, { id: 3 }] : [{ id: 2 * n + 10 }, { id: 2 * n + 11 }]),
