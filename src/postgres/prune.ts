@@ -101,7 +101,7 @@ const foldRooms = `
           order by o.closed_at desc limit 1)
       order by p.app_id, p.closed_at limit $2 / 5 for update of p skip locked
     ), other as materialized (
-      select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.stream_state - array['fold', 'incarnation', 'lost'] as stream_state
+      select p.app_id, p.series, p.stream, p.caught_up_at, p.closed_at, p.stream_state - array['fold', 'tail', 'incarnation', 'lost'] as stream_state
       from log join ingest.progress p on (p.app_id, p.series) = (log.app_id, log.series)
         and p.stream in (select ingest.room_streams()) and p.stream <> 'room-events'
       where p.closed_at is not null for update of p skip locked
@@ -113,7 +113,7 @@ const foldRooms = `
       from other o group by o.app_id, o.series
     ), kept as (
       update ingest.progress p
-      set version = p.version + 1, cursor = null, stream_state = p.stream_state - 'fold', folded = coalesce(t.folded, '{}')
+      set version = p.version + 1, cursor = null, stream_state = p.stream_state - array['fold', 'tail'], folded = coalesce(t.folded, '{}')
       from log left join told t using (app_id, series)
       where (p.app_id, p.stream, p.series) = (log.app_id, 'room-events', log.series)
     ), counted as materialized (
@@ -203,6 +203,10 @@ const emptyRooms = `
       set emptied_at = ingest.clock(), emptied = jsonb_build_object(
         'events', o.events, 'unconfirmed', o.unconfirmed, 'confirmed', o.confirmed, 'recordings', o.recordings)
       from old o where ${ofRoom}
+    ), unread as (
+      -- What is gone is told again, and stored.
+      update ingest.progress p set version = p.version + 1, stream_state = p.stream_state - 'tail'
+      from old o where (p.app_id, p.series) = (o.app_id, o.room_uuid) and p.stream_state ? 'tail'
     ), ${contents.map((name, n) => `gone_${n} as (delete from ${name} t using old o where ${ofRoom})`).join(', ')}
   select case when exists (select from old) then $2 else 0 end as gone`
 

@@ -2,10 +2,10 @@ import { roomEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import { begin, extendFingerprint, recognise } from './events/fingerprint.ts'
 import { type EventPage, readEvents } from './events/read-events.ts'
-import { beginning, isDoubtful, LogState, readLog } from './events/read-log.ts'
+import { beginning, holesOf, isDoubtful, LogState, readLog } from './events/read-log.ts'
 import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
-import { readState, restart, type ToRowsWith, withState } from './parts/stream-state.ts'
+import { nothingNew, readState, restart, type ToRowsWith, withState } from './parts/stream-state.ts'
 import type { LogStream } from './stream.ts'
 
 /**
@@ -31,6 +31,11 @@ export const roomEvents: LogStream = {
   rereads: stored => {
     const { lost, tally } = readState(LogState, stored)
     return lost || isDoubtful(tally)
+  },
+  again: stored => {
+    const streamState = readState(LogState, stored)
+    const { tally } = streamState
+    return { ...nothingNew(streamState), holes: holesOf(tally), unfinished: isDoubtful(tally) }
   },
 }
 

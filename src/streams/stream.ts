@@ -125,6 +125,8 @@ export interface LogStream extends CursorStreamBase {
   readonly rewind: (streamState: Json) => Json
   /** Whether the log should be read once more from its beginning, to see if its holes were filled. */
   readonly rereads: (streamState: Json) => boolean
+  /** What its last page makes where it is told again in the same words: without this it is read as if it were new. */
+  readonly again?: (streamState: Json) => PageResult
 }
 
 /** The whole list, again and again; it is complete when a page has no nextId. */

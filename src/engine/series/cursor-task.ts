@@ -1,5 +1,6 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
 import type { Page, PageResult } from '../../streams/page.ts'
+import { digestOf, isObject } from '../../streams/parts/items.ts'
 import type { CursorStream } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
 import type { PageContext, Task } from '../context.ts'
@@ -35,6 +36,8 @@ export interface CursorPage extends Page {
 export interface CursorResult extends PageResult {
   /** A feed may have more of the kind waiting. */
   readonly holdsBack: boolean
+  /** Digest of what the last page of a log told, where all of it could be read. */
+  readonly tail: string | undefined
 }
 
 /** A batch may be left without items by chance; so many in a row are not. */
@@ -60,8 +63,12 @@ export function cursorTask(
     plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
     parse: (answer, timing) => parse(context, place, answer, timing),
     toRows: page => {
-      const pageResult = stream.toRows(page, place.progress.streamState)
-      return { ...pageResult, holdsBack: holdsBack(pageResult) }
+      const { streamState } = place.progress
+      const tail = tailOf(stream, page)
+      const isKnown = tail !== undefined && tail === knownTail(place)
+      const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
+      const pageResult = again ?? stream.toRows(page, streamState)
+      return { ...pageResult, tail, holdsBack: holdsBack(pageResult) }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
@@ -103,9 +110,29 @@ export async function reportUnaskable({ app, stream, series, ...ports }: PollCon
 export function standAfter(
   { progress }: Place,
   page: Page,
-  { follow, streamState }: PageResult,
+  { follow, streamState, rejects, isUndecided, tail }: CursorResult,
 ): { readonly cursor: string | null; readonly streamState: Json } {
-  return { cursor: follow === 'stay' ? progress.cursor : (page.nextId ?? page.cursor), streamState }
+  if (follow === 'stay') return { cursor: progress.cursor, streamState }
+  // What was set aside is tried again.
+  const isStored = tail !== undefined && rejects.length === 0 && !isUndecided
+  return {
+    cursor: page.nextId ?? page.cursor,
+    streamState: isStored && isObject(streamState) ? { ...streamState, tail } : streamState,
+  }
+}
+
+/**
+ * The last page of a log is read again and again, and tells the same most often. A digest of it is kept with the progress, so
+ * that nothing is made of it then, nor compared: whoever moves the series otherwise leaves no digest, or another version.
+ */
+function tailOf(stream: CursorStream, { items, nextId, looping, purpose }: CursorPage): string | undefined {
+  if (stream.kind !== 'log' || !stream.again) return undefined
+  return purpose === 'read' && nextId === undefined && !looping ? digestOf(items) : undefined
+}
+
+/** The digest of the page that is asked for, if it is the one that was read last. */
+function knownTail({ progress: { cursor, streamState }, cursor: asked }: Place): Json | undefined {
+  return asked === cursor && isObject(streamState) ? streamState.tail : undefined
 }
 
 /** Pages without items in a row, this one included. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { EventRecord } from '../../provider/classroom/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import type { Hint, Page } from '../page.ts'
+import type { Hint, Hole, Page } from '../page.ts'
 import {
   highest,
   mostHoles,
@@ -56,13 +56,14 @@ export function readLog(
       rereading: false,
       tally,
     },
-    holes: tally.map(([from, to, reads]) => ({
-      from,
-      to,
-      state: reads < readsUntilAbsent ? 'open' : 'absent',
-    })),
+    holes: holesOf(tally),
     unfinished: isDoubtful(tally),
   }
+}
+
+/** The holes that a complete reading has shown. */
+export function holesOf(tally: readonly Tally[]): readonly Hole[] {
+  return tally.map(([from, to, reads]) => ({ from, to, state: reads < readsUntilAbsent ? 'open' : 'absent' }))
 }
 
 /** Whether too few readings have shown some hole to call it natural. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { z } from 'zod'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
@@ -154,6 +155,18 @@ export function canonicalJson(value: Json): string {
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value)
 }
+
+/** Tells items in other words apart; undefined of items that hold a number which JSON.stringify cannot write. */
+export function digestOf(items: readonly unknown[]): string | undefined {
+  try {
+    return hash('sha256', JSON.stringify(items), 'base64url').slice(0, DIGEST_LENGTH)
+  } catch {
+    return undefined
+  }
+}
+
+/** 128 bits and more. */
+const DIGEST_LENGTH = 22
 
 /** The item without its secrets, at any depth; one that holds none is handed back as it is. */
 export function redact(item: unknown): Json {

@@ -31,6 +31,18 @@ function incarnationOf(stored: Json): Json | undefined {
   return stored.incarnation
 }
 
+/** A last page that was told in the same words before: all that it makes is stored, and nothing changes. */
+export function nothingNew<Carry extends { readonly incarnation: number }>(
+  streamState: Carry,
+): ToRowsWith<Carry> {
+  return {
+    ...{ rows: {}, rejects: [], hints: [], streamState },
+    room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
+    follow: 'next',
+    unfinished: false,
+  }
+}
+
 /**
  * A page from the middle of a log whose beginning is not remembered makes no rows: places and ordinals count
  * from the beginning. The stream state says so, and the log is read again from there.

@@ -8,7 +8,7 @@ import type { Page, ReadingSettings, Reject } from '../page.ts'
 import { roomCadence } from '../parts/cadence.ts'
 import { highest, type Sequence } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
-import { readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
+import { nothingNew, readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
 import type { LogStream } from '../stream.ts'
 import { beginning, type Change, readItems, WidgetState } from './read-items.ts'
@@ -33,6 +33,7 @@ export function widgetStream<T>(
     toRows: withState(WidgetState, (page, streamState) => rowsOfWidget(log, page, streamState)),
     rewind: stored => ({ ...readState(WidgetState, stored), fold: null, lost: false }),
     rereads: stored => readState(WidgetState, stored).lost,
+    again: stored => nothingNew(readState(WidgetState, stored)),
   }
   return stream
 }

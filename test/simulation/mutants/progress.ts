@@ -356,4 +356,13 @@ export const progress: readonly Plant[] = [
     find: `and w.state in ('pending', 'lost') and w.stream in`,
     put: `and w.state in ('pending') and w.stream in`,
   },
+  {
+    name: 'tail-known-by-its-length',
+    says: 'the last page of a log counts as told in the same words when it has as many items',
+    group: 'progress',
+    from: 'code',
+    file: 'src/streams/parts/items.ts',
+    find: `hash('sha256', JSON.stringify(items), 'base64url')`,
+    put: `hash('sha256', String(items.length), 'base64url')`,
+  },
 ]
