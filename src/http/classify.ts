@@ -6,6 +6,7 @@ import {
 } from '../provider/analytics/answers.ts'
 import { successCode } from '../provider/classroom/answers.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
+import { fits } from '../provider/fits.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
 import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
@@ -71,6 +72,7 @@ export function* classify(
     }
     return { ok: false, failure, answeredAt }
   }
+  if (fits(shape, body)) return { ok: true, body, answeredAt }
   const shaped = shape.safeParse(body)
   if (shaped.success) return { ok: true, body: shaped.data, answeredAt }
   return fail('malformed', brokenRule(shaped.error.issues))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { FailureKind } from './errors.ts'
+import { fits } from './fits.ts'
 import type { LimitsByPlan } from './limits.ts'
 
 /**
@@ -101,6 +102,7 @@ export function called(operation: Operation): string {
 }
 
 function checked(operation: Operation, schema: z.ZodType, name: string, value: unknown): unknown {
+  if (fits(schema, value)) return value
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { fits } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
 
 /** Most items in one batch of recordings, room events or (by default) widget data. */
@@ -99,7 +100,7 @@ export function listOf<Item>(item: z.ZodType<Item>, ...marks: readonly string[])
     error: 'cannot be told what it holds',
   })
   const readBatch = (unread: unknown): Batch => {
-    const { data, nextId } = answer.parse(unread)
+    const { data, nextId } = fits(answer, unread) ? (unread as BatchAnswer) : answer.parse(unread)
     const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
     return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }
   }

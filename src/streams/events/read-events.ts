@@ -40,7 +40,7 @@ const readers: ReadonlyMap<number, EventReader> = new Map([
 ])
 
 /** Without these an event has no place in the store; all else may be wrong and the event is still kept raw. */
-const Key = z.object({
+const Key = z.looseObject({
   roomUuid: EventRecord.shape.roomUuid,
   cmd: EventRecord.shape.cmd,
   sequence: EventRecord.shape.sequence,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
+import { fits } from '../../provider/fits.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
@@ -31,6 +32,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** Reads one value; a refusal names the field below `path` and sets `item` aside, the value itself if not said. */
 export function judge<T>(schema: z.ZodType<T>, value: unknown, path = '', item = value): Judged<T> {
+  if (fits(schema, value)) return { ok: true, value: value as T }
   const result = schema.safeParse(value)
   if (result.success) return { ok: true, value: result.data }
   return { ok: false, reject: refusal(result.error.issues[0]!, value, path, item) }
@@ -48,7 +50,8 @@ export function judgeEach<T>(
 ): Sorted<T> {
   const good: Read<T>[] = []
   const rejects: Reject[] = []
-  for (const [index, raw] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const raw = items[index]
     const judged = judge(schema, raw, list === undefined ? '' : join(list, index))
     if (!judged.ok) rejects.push(judged.reject)
     else if (isObject(raw)) good.push({ value: judged.value, raw, ordinal: first + index })
@@ -61,10 +64,8 @@ export function judgeEach<T>(
  * `read`. Null where there are none.
  */
 export function fieldsWithout(columns: ReadonlySet<string>, object: JsonObject, read: object = object): Json {
-  const rest = Object.entries(object).filter(([key, value]) => {
-    return !columns.has(key) || !isRead(value, step(read, key))
-  })
-  return rest.length === 0 ? null : Object.fromEntries(rest)
+  const rest = Object.keys(object).filter(key => !columns.has(key) || !isRead(object[key], step(read, key)))
+  return rest.length === 0 ? null : Object.fromEntries(rest.map(key => [key, object[key]!]))
 }
 
 /** Of some fields of an object those that were not read as they came. */
@@ -146,9 +147,9 @@ export function canonicalJson(value: Json): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const members = Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`)
+  const members = Object.keys(value)
+    .sort()
+    .map(key => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key]!)}`)
   return `{${members.join(',')}}`
 }
 

@@ -65,7 +65,7 @@ export interface WidgetPage<T> {
   readonly rejects: readonly Reject[]
 }
 
-const Place = z.object({ sequence: WidgetItem.shape.sequence })
+const Place = z.looseObject({ sequence: WidgetItem.shape.sequence })
 
 /** An item that does not say what changed, where that is looked for, says what cannot be understood. */
 const Told = WidgetItem.extend({ changeProperties: WidgetItem.shape.changeProperties.unwrap().unwrap() })

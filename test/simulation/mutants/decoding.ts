@@ -165,4 +165,22 @@ export const decoding: readonly Plant[] = [
     find: `  if (arrival.end === 'cut') {`,
     put: `  if (arrival.end === 'cut' && arrival.bytes.length === 0) {`,
   },
+  {
+    name: 'least-not-asked',
+    says: 'what is below the least that the contract allows is taken as it is',
+    group: 'decoding',
+    from: 'code',
+    file: 'src/provider/fits.ts',
+    find: `return value => (def.inclusive ? value! >= def.value : value! > def.value)`,
+    put: `return value => value !== null`,
+  },
+  {
+    name: 'copy-cuts-what-is-not-ascii',
+    says: 'of a text in the lines of COPY the first letter that is not ASCII is left out',
+    group: 'decoding',
+    from: 'code',
+    file: 'src/postgres/commit/copy-in.ts',
+    find: `if (i < length) end += bytes.write(i > 0 ? text.slice(i) : text, end)`,
+    put: `if (i < length) end += bytes.write(i > 0 ? text.slice(i + 1) : text, end)`,
+  },
 ]

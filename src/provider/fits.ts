@@ -1,0 +1,109 @@
+import type { z } from 'zod'
+
+/** Whether a value is what it should be. */
+type Rule = (value: unknown) => boolean
+
+const known = new WeakMap<z.core.$ZodType, Rule>()
+
+/**
+ * Whether a schema hands a value back as it is. To ask takes a tenth of what it takes to have the schema make its copy, and
+ * nearly all that comes is as the contract says. False proves nothing: what does not fit, and what a schema changes or asks
+ * in a way that is not known here, is for the schema itself to read.
+ */
+export function fits(schema: z.core.$ZodType, value: unknown): boolean {
+  const rule = known.get(schema) ?? ruleOf(schema)
+  known.set(schema, rule)
+  return rule(value)
+}
+
+const never: Rule = () => false
+
+function ruleOf({ _zod }: z.core.$ZodType): Rule {
+  const def = _zod.def as z.core.$ZodTypes['_zod']['def']
+  const ofType = ruleOfType(def)
+  const checks = (def.checks ?? []).map(ruleOfCheck)
+  return checks.length === 0 ? ofType : value => ofType(value) && checks.every(check => check(value))
+}
+
+function ruleOfType(def: z.core.$ZodTypes['_zod']['def']): Rule {
+  switch (def.type) {
+    case 'unknown':
+      return () => true
+    case 'string':
+      return 'format' in def ? never : value => typeof value === 'string'
+    case 'number':
+      return ruleOfNumber('format' in def ? String(def.format) : '')
+    case 'bigint':
+      return 'format' in def ? never : value => typeof value === 'bigint'
+    case 'boolean':
+      return value => typeof value === 'boolean'
+    case 'optional':
+      return orElse(undefined, ruleOf(def.innerType))
+    case 'nullable':
+      return orElse(null, ruleOf(def.innerType))
+    // What is put in its place is not what came.
+    case 'catch':
+      return ruleOf(def.innerType)
+    case 'array':
+      return ruleOfArray(ruleOf(def.element))
+    case 'union': {
+      const rules = def.options.map(ruleOf)
+      return value => rules.some(rule => rule(value))
+    }
+    case 'object':
+      return ruleOfObject(def)
+    default:
+      return never
+  }
+}
+
+function ruleOfNumber(format: string): Rule {
+  if (format === 'safeint') return Number.isSafeInteger
+  if (format === 'int32') return value => typeof value === 'number' && (value | 0) === value
+  return format === '' ? Number.isFinite : never
+}
+
+function orElse(nothing: unknown, inner: Rule): Rule {
+  return value => value === nothing || inner(value)
+}
+
+function ruleOfArray(inner: Rule): Rule {
+  return value => Array.isArray(value) && value.every(inner)
+}
+
+/** Other objects lose the fields that they do not name. */
+function ruleOfObject({ shape, catchall }: z.core.$ZodObjectDef): Rule {
+  if (catchall?._zod.def.type !== 'unknown') return never
+  const fields = Object.entries(shape).map(([name, inner]) => {
+    const rule = ruleOf(inner)
+    return [name, rule, inner._zod.optin === 'optional' && rule(undefined)] as const
+  })
+  return value => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    for (const [name, rule, mayLack] of fields) {
+      const field = (value as Readonly<Record<string, unknown>>)[name]
+      if (field === undefined ? !mayLack : !rule(field)) return false
+    }
+    return true
+  }
+}
+
+function ruleOfCheck({ _zod }: z.core.$ZodCheck): Rule {
+  const def = _zod.def as z.core.$ZodChecks['_zod']['def'] | z.core.$ZodCustomDef
+  switch (def.check) {
+    case 'min_length':
+      return value => (value as string).length >= def.minimum
+    case 'max_length':
+      return value => (value as string).length <= def.maximum
+    case 'greater_than':
+      return value => (def.inclusive ? value! >= def.value : value! > def.value)
+    case 'less_than':
+      return value => (def.inclusive ? value! <= def.value : value! < def.value)
+    case 'overwrite':
+      return value => Object.is(def.tx(value), value)
+    case 'custom':
+      return value => Boolean(def.fn(value))
+    default:
+      return never
+  }
+}
