@@ -115,7 +115,7 @@ export const decoding: readonly Plant[] = [
     group: 'decoding',
     from: 'code',
     file: 'src/streams/parts/items.ts',
-    find: 'return rest.length === 0 ? null : Object.fromEntries(rest)',
+    find: 'return rest.length === 0 ? null : Object.fromEntries(rest.map(key => [key, object[key]!]))',
     put: 'return null',
   },
   {
