@@ -85,12 +85,15 @@ export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptio
 
 function rowOf(apps: number, processes: number, watched: Watched, empty: Watched) {
   const perApp = (all: number, nothing: number) => (apps === 0 ? null : rounded((all - nothing) / apps, 3))
+  const perRequest = (cpu: number) => (apps === 0 ? null : rounded((cpu * 1_000) / watched.requests, 2))
   return {
     ...{ apps, processes },
     daemon_cpu_percent: rounded(watched.daemonCpu * 100, 1),
     server_cpu_percent: rounded(watched.serverCpu * 100, 1),
     daemon_cpu_ms_per_app: perApp(watched.daemonCpu * 1_000, empty.daemonCpu * 1_000),
     server_cpu_ms_per_app: perApp(watched.serverCpu * 1_000, empty.serverCpu * 1_000),
+    daemon_cpu_ms_per_request: perRequest(watched.daemonCpu - empty.daemonCpu),
+    server_cpu_ms_per_request: perRequest(watched.serverCpu - empty.serverCpu),
     requests_per_second: rounded(watched.requests, 1),
     transactions_per_second: rounded(watched.transactions, 1),
     transactions_per_app: perApp(watched.transactions, empty.transactions),

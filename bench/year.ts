@@ -18,6 +18,8 @@ const app = 'dayschool'
 const minutes = 40
 /** Values of a metric of a stay, one in two seconds. */
 const values = (minutes * 60) / 2
+/** Who come to a class. */
+const students = 20
 /** Uses of a room. */
 const uses = 10
 
@@ -119,6 +121,15 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
       text: `insert into ingest.progress (app_id, stream, series, version, epoch, updated_at)
         select '${app}', stream, '', 1, 1, ${now} from unnest(array['app-events', 'calls', 'cloud-players']) stream`,
     },
+    {
+      what: 'comings and goings',
+      text: `begin; set local session_replication_role = replica;
+        insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, user_name, role, action, at)
+        select '${app}', c.room, c.incarnation, 2 * s + a.n, 0, 'user-' || (c.n * 7 + s) % 5000, 'Student ' || s, '2', a.action,
+               c.at + a.n * interval '${minutes - 5} minutes'
+        from (${numbers}) c cross join generate_series(1, ${students}) s cross join (values (0, 'enter'), (1, 'leave')) a(n, action); commit`,
+    },
     { what: 'vacuum', text: 'vacuum analyze' },
+    { what: 'who came', text: `select ingest.keep_attendance(${now}, ${calls}); analyze ingest.class_attendance` },
   ]
 }

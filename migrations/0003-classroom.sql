@@ -418,9 +418,9 @@ declare
   v_app text;
   v_kept int;
 begin
-  select a.app_id into v_app from ingest.attendance_of_class a
-    where not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null) limit 1;
-  if not found then
+  select min(a.app_id) into v_app from ingest.attendance_of_class a
+    where not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null);
+  if v_app is null then
     return 0;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('penstock attendance of ' || v_app, 0));
