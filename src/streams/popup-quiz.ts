@@ -6,7 +6,7 @@ import {
 } from '../provider/classroom/index.ts'
 import { type QuizRow, type QuizSubmissionRow, quiz, quizSubmission } from '../tables/classroom.ts'
 import { fieldsWithout, isSaid } from './parts/items.ts'
-import { notAfter, timestamp } from './parts/values.ts'
+import { notAfter, timestampIfAny } from './parts/values.ts'
 import type { Change } from './widgets/read-items.ts'
 import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
 
@@ -75,7 +75,7 @@ function submissionRow(
     user_name: user?.userName ?? null,
     selected_items: raw.selectedItems ?? null,
     is_correct: value.isCorrect ?? null,
-    committed_at: notAfter(context.latest, timestamp(value.lastCommitTime)),
+    committed_at: notAfter(context.latest, timestampIfAny(value.lastCommitTime)),
     extra: fieldsWithout(columns, { ...raw, ...unread }, value),
   }
 }
@@ -94,7 +94,7 @@ function quizRow(change: Quiz, quizId: string, { room, latest }: WidgetContext):
     total_count: value.totalCount ?? null,
     average_accuracy: value.averageAccuracy ?? null,
     state,
-    started_at: notAfter(latest, timestamp(value.receiveQuestionTime)) ?? (hasStarted ? at : null),
+    started_at: notAfter(latest, timestampIfAny(value.receiveQuestionTime)) ?? (hasStarted ? at : null),
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
     extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw),

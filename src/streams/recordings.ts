@@ -5,7 +5,7 @@ import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { fieldsWithout, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
-import { fieldsBeside, latestBelieved, notAfter, timestamp } from './parts/values.ts'
+import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
 
 /**
@@ -69,8 +69,8 @@ function toRows(page: Page, streamState: { readonly incarnation: number }): ToRo
 
 function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
   const latest = latestBelieved(page)
-  const startTime = notAfter(latest, timestamp(value.startTime))
-  const endTime = notAfter(latest, timestamp(value.endTime))
+  const startTime = notAfter(latest, timestampIfAny(value.startTime))
+  const endTime = notAfter(latest, timestampIfAny(value.endTime))
   return {
     room_uuid: page.series,
     record_id: value.recordId,

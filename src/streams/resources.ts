@@ -8,7 +8,7 @@ import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { isObject, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
-import { fieldsBeside, latestBelieved, notAfter, timestamp } from './parts/values.ts'
+import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
 
 const State = z.object({
@@ -96,7 +96,7 @@ function nameOf(item: Json): string | undefined {
 }
 
 function resourceRow({ value, raw }: Read<ResourceItem>, page: Page): ResourceRow {
-  const updateTime = notAfter(latestBelieved(page), timestamp(value.updateTime))
+  const updateTime = notAfter(latestBelieved(page), timestampIfAny(value.updateTime))
   return {
     room_uuid: page.series,
     ...resourceFields(value, raw),

@@ -56,6 +56,21 @@ it('a time in seconds is the same moment as in milliseconds', () => {
   ])
 })
 
+it('a time of 0 has not come', () => {
+  const list = [{ recordId: 'r1', startTime: 1_767_225_000_000, endTime: 0, status: 1 }]
+  const { rows, unfinished } = streams.recordings.toRows(pageOf({ items: list }), null)
+  expect(rows['classroom.recording']).toMatchObject([{ ended_at: null }])
+  expect(unfinished).toBe(true)
+  const entered = {
+    ...named,
+    cmd: 20,
+    sequence: 1,
+    data: { onlineUsers: [{ userUuid: 'ann', updateTime: 0 }] },
+  }
+  const log = streams['room-events'].toRows(pageOf({ series: 'algebra-7b', items: [entered] }), null)
+  expect(log.rows['classroom.attendance']).toMatchObject([{ user_uuid: 'ann', at: '2026-01-01T00:00:00.000Z' }])
+})
+
 it('a log whose times were a day ahead is known again when they are not any more', () => {
   const items = [started(far)]
   const { streamState } = streams['room-events'].toRows(pageOf({ items }), null)

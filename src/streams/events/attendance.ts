@@ -3,7 +3,7 @@ import { Attendance, Person } from '../../provider/classroom/index.ts'
 import type { AttendanceRow } from '../../tables/classroom.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import { asText, fieldsWithout, isSaid, judge, judgeEach, type Read, unreadFields } from '../parts/items.ts'
-import { timestamp } from '../parts/values.ts'
+import { timestampIfAny } from '../parts/values.ts'
 import { type EventReader, rawObject, unread } from './event.ts'
 
 const users = z.array(z.unknown()).nullish()
@@ -55,7 +55,7 @@ const nobody: Told = { user: { value: {}, raw: {}, ordinal: 0 }, action: null }
 
 function lastUpdate(people: readonly Read<Person>[]): Timestamp | null {
   return people.reduce<Timestamp | null>((last, { value }) => {
-    const time = timestamp(value.updateTime)
+    const time = timestampIfAny(value.updateTime)
     return time !== null && time > (last ?? '') ? time : last
   }, null)
 }

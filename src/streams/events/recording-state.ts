@@ -1,7 +1,7 @@
 import { RecordingStateChange, recordingStates } from '../../provider/classroom/index.ts'
 import type { RecordingStateChangeRow } from '../../tables/classroom.ts'
 import { fieldsWithout, judge } from '../parts/items.ts'
-import { notAfter, timestamp } from '../parts/values.ts'
+import { notAfter, timestampIfAny } from '../parts/values.ts'
 import { type EventReader, rawObject, unread } from './event.ts'
 
 const columns = new Set(['state', 'recordId', 'sid', 'resourceId', 'startTime'])
@@ -11,7 +11,7 @@ export const recordingState: EventReader = (data, item) => {
   const judged = judge(RecordingStateChange, data, 'data', item)
   if (!judged.ok) return unread(judged.reject)
   const { state, recordId, sid, resourceId, startTime } = judged.value
-  const startedAt = timestamp(startTime)
+  const startedAt = timestampIfAny(startTime)
   return {
     ownTime: state === recordingStates.started ? startedAt : null,
     rejects: [],

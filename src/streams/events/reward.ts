@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { RewardChange } from '../../provider/classroom/index.ts'
 import { fieldsWithout, judge, judgeEach } from '../parts/items.ts'
-import { timestamp } from '../parts/values.ts'
+import { timestampIfAny } from '../parts/values.ts'
 import { type EventReader, unread } from './event.ts'
 
 const Lists = RewardChange.extend({ rewardDetails: z.array(z.unknown()).nullish() })
@@ -15,7 +15,7 @@ export const reward: EventReader = (data, item) => {
   const { rewardDetails, updateTime } = judged.value
   const { good, rejects } = judgeEach(Detail, rewardDetails ?? [], 'data.rewardDetails')
   return {
-    ownTime: timestamp(updateTime),
+    ownTime: timestampIfAny(updateTime),
     rejects,
     rows: event => ({
       'classroom.reward': good.map(({ value, raw, ordinal }) => ({

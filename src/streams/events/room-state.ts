@@ -1,6 +1,6 @@
 import { RoomStateChange, roomStates } from '../../provider/classroom/index.ts'
 import { fieldsWithout, judge } from '../parts/items.ts'
-import { notAfter, timestamp } from '../parts/values.ts'
+import { notAfter, timestampIfAny } from '../parts/values.ts'
 import { type EventReader, rawObject, unread } from './event.ts'
 
 const columns = new Set(['state', 'startTime'])
@@ -10,7 +10,7 @@ export const roomState: EventReader = (data, item) => {
   const judged = judge(RoomStateChange, data, 'data', item)
   if (!judged.ok) return unread(judged.reject)
   const { state, startTime } = judged.value
-  const startedAt = timestamp(startTime)
+  const startedAt = timestampIfAny(startTime)
   return {
     ownTime: state === roomStates.started ? startedAt : null,
     rejects: [],

@@ -54,9 +54,14 @@ export function timestamp(ms: number | null | undefined): Timestamp | null {
   return ms === null || ms === undefined ? null : (isoTime(ms) ?? null)
 }
 
-/** The same from Unix seconds. A 0 stands for a time that has not come. */
+/** The same of a time that may not have come yet: 0 stands for it. */
+export function timestampIfAny(ms: number | null | undefined): Timestamp | null {
+  return ms ? timestamp(ms) : null
+}
+
+/** The same from Unix seconds. */
 export function secondsTimestamp(seconds: number | null | undefined): Timestamp | null {
-  return seconds ? timestamp(seconds * 1_000) : null
+  return timestampIfAny(seconds && seconds * 1_000)
 }
 
 /** Our clock when an answer arrived. */

@@ -15,7 +15,7 @@ import {
   redact,
   unreadFields,
 } from '../parts/items.ts'
-import { latestBelieved, notAfter, timestamp } from '../parts/values.ts'
+import { latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
 
 /** What has been learned of a widget's log up to the beginning of a page. */
 const WidgetFold = z.object({
@@ -148,7 +148,7 @@ function fieldsOf(item: Json): Json {
 /** The document shows no time; an item that has the `ts` of the rest of the API means it. */
 function ownTime(item: Json): Timestamp | null {
   const ts = isObject(item) ? item.ts : undefined
-  return typeof ts === 'number' ? timestamp(ts) : null
+  return typeof ts === 'number' ? timestampIfAny(ts) : null
 }
 
 /** What is new on the last page of a log that had been read to its end has just happened. */
