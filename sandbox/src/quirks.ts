@@ -17,6 +17,8 @@ export interface Quirks {
   readonly malformedData: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
+  /** Of the rewards: those that two get at one time. */
+  readonly sharedReward: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
   /** Calls that are said to end before they start. */
@@ -42,6 +44,7 @@ export const noQuirks: Quirks = {
   malformedRecord: 0,
   malformedData: 0,
   malformedWidgetItem: 0,
+  sharedReward: 0,
   bigSequence: 0,
   backwardCall: 0,
   unknownMid: 0,

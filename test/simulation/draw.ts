@@ -1,8 +1,8 @@
-import type { AppOptions, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
+import type { AppOptions, Quirks, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
 import { type CallFault, callFaults } from './faults.ts'
 import { type Allowance, type AnalyticsGroup, analyticsLimits, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
-import { drawSwitches, isDrawn, pick, share } from './world.ts'
+import { drawQuirks, drawSwitches, isDrawn, pick, share } from './world.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -33,6 +33,7 @@ export interface Demands {
   readonly classes?: number | undefined
   readonly apps?: readonly string[]
   readonly profile?: Partial<SchoolProfile>
+  readonly quirks?: Partial<Quirks>
   /** In place of those that are drawn. */
   readonly spells?: readonly Spell[]
   /** Each class of fault that it has is sure to strike. */
@@ -42,6 +43,8 @@ export interface Demands {
 /** The world of one run, and how the daemon is told of it. */
 export interface Drawn {
   readonly switches: Switches
+  /** Strange content, where there is any. */
+  readonly quirks: Partial<Quirks>
   readonly profile: SchoolProfile
   readonly apps: readonly DrawnApp[]
   readonly processes: number
@@ -159,7 +162,7 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     notifications: { secret: secretOf(id) },
   }))
   return {
-    ...{ switches, apps, classes },
+    ...{ switches, apps, classes, quirks: demands.quirks ?? drawQuirks(seed) },
     profile: {
       ...profileOf(
         pace,

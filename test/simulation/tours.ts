@@ -38,7 +38,7 @@ const small = { classes: 3, eventsPerMinute: 10, students: 3 } as const
 const answers: Tour = {
   length: 26 * minute,
   demands: {
-    ...{ plan: 'own', apps: ['alpha', 'beta'], processes: 1, profile: small },
+    ...{ plan: 'own', apps: ['alpha', 'beta'], processes: 1, profile: small, quirks: {} },
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
     switches: { feedShape: 'list', listShape: 'list', mutedRooms: 'none' },
     spells: [
@@ -98,7 +98,7 @@ const answers: Tour = {
 const outages: Tour = {
   length: 56 * minute,
   demands: {
-    ...{ plan: 'own', apps: ['alpha'], processes: 1, profile: small },
+    ...{ plan: 'own', apps: ['alpha'], processes: 1, profile: small, quirks: {} },
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
     switches: {
       feedShape: 'list',
@@ -120,7 +120,7 @@ const outages: Tour = {
 const machines: Tour = {
   length: 20 * minute,
   demands: {
-    ...{ plan: 'enterprise', apps: ['alpha'], processes: 2, profile: small, isThorough: true },
+    ...{ plan: 'enterprise', apps: ['alpha'], processes: 2, profile: small, quirks: {}, isThorough: true },
     ...{ faults: faultClasses.filter(one => one !== 'spells'), without: ['spells'] },
     switches: { feedShape: 'list', listShape: 'list', mutedRooms: 'none', roomReuse: 'on' },
   },

@@ -1,4 +1,4 @@
-import { type Switches, switchTable } from '../../sandbox/src/index.ts'
+import { type Quirks, type Switches, switchTable } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
 
 type SwitchName = keyof Switches
@@ -98,6 +98,19 @@ export function drawSwitches(seed: number): Switches {
   const names = Object.keys(choices) as SwitchName[]
   const drawn = names.map(name => [name, pick<string | number>(seed, name, valuesOf(name))])
   return Object.fromEntries(drawn) as Switches
+}
+
+/** Strange content that a world may have, each in half of them; a share that is high beside life's, as a run is short. */
+const quirks: Readonly<Partial<Quirks>> = {
+  ...{ unknownCmd: 0.03, nul: 0.03, loneSurrogate: 0.03, malformedRecord: 0.03, malformedData: 0.03 },
+  ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.4 },
+  ...{ backwardCall: 0.1, unknownMid: 0.1, malformedValue: 0.02, vanishingSid: 0.05 },
+  ...{ longCallHours: 1.7, crowd: 45 },
+}
+
+/** The strange content of a seed's world, each kind by chance of its own. */
+export function drawQuirks(seed: number): Partial<Quirks> {
+  return Object.fromEntries(Object.entries(quirks).filter(([name]) => isDrawn(seed, name)))
 }
 
 function valuesOf(name: SwitchName): readonly (string | number)[] {

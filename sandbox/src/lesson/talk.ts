@@ -51,10 +51,15 @@ function callToStage(room: Classroom, student: Pupil, now: number): void {
 export function reward(room: Classroom, now: number): void {
   const student = oneOf(room, () => true)
   if (!student) return
-  const { userUuid } = student
-  const total = (room.rewards.get(userUuid) ?? 0) + 1
-  room.rewards.set(userUuid, total)
-  room.tell(cmds.rewards, { rewardDetails: [{ userUuid, changedReward: 1, total }], updateTime: now }, now)
+  const { sharedReward } = room.rules.quirks
+  const isShared = sharedReward > 0 && room.draw.chance(sharedReward)
+  const other = isShared ? oneOf(room, ({ userUuid }) => userUuid !== student.userUuid) : undefined
+  const rewardDetails = [student, ...(other ? [other] : [])].map(({ userUuid }) => {
+    const total = (room.rewards.get(userUuid) ?? 0) + 1
+    room.rewards.set(userUuid, total)
+    return { userUuid, changedReward: 1, total }
+  })
+  room.tell(cmds.rewards, { rewardDetails, updateTime: now }, now)
 }
 
 function tellHands(room: Classroom, added: readonly Pupil[], removed: readonly Pupil[], now: number): void {

@@ -43,9 +43,16 @@ export async function examineLetters(
 /** A record is known by its room and sequence, an item by all that it says; a page that nobody can read is neither. */
 function namesOf(app: string, text: string): readonly string[] {
   try {
-    const item = JSON.parse(Buffer.from(text, 'latin1').toString()) as Readonly<Record<string, unknown>>
+    const item = parseExactly(Buffer.from(text, 'latin1').toString()) as Readonly<Record<string, unknown>>
     return [`${app} ${item.roomUuid} ${item.sequence}`, `${app} ${canonical(storable(item))}`]
   } catch {
     return []
   }
+}
+
+/** Numbers that lose digits stay as they are written. */
+function parseExactly(text: string): unknown {
+  const exactly = (_: string, value: unknown, { source }: { readonly source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value) ? source : value
+  return JSON.parse(text, exactly as Parameters<typeof JSON.parse>[1])
 }
