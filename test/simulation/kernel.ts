@@ -13,6 +13,8 @@ export interface Process {
   skew?: number
   /** Requests to the provider that came to an end, however. */
   requests?: number
+  /** Numbers of its requests among all that arrived. */
+  readonly arrived?: number[]
 }
 
 type Work<T> = (park: () => void) => Promise<T>

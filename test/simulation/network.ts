@@ -37,6 +37,7 @@ export function networkThrough(kernel: Kernel, process: Process, sandbox: () => 
         const before = arrivals.count
         const answer = await ask(sandbox(), { method, path, headers, body })
         arrival = arrivals.list(before, 1)[0]
+        if (arrival) process.arrived?.push(arrival.n)
         if (isLost) lose()
         return answer
       },

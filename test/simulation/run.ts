@@ -8,6 +8,7 @@ import { type Demands, type Drawn, draw, type FaultClass, healingTime } from './
 import { callFaults, createFaults, type Faults } from './faults.ts'
 import { EndlessError, Kernel, type Process } from './kernel.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
+import { examineAskers } from './oracle/askers.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineMetrics, type Scrape } from './oracle/metrics.ts'
@@ -68,7 +69,7 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
   }
 }
 
-const oracles = [examineAnalytics, examineClassroom, examinePlayers]
+const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineAskers]
 
 interface Running {
   readonly process: Process
@@ -90,6 +91,8 @@ class Run {
   readonly #sandbox: Sandbox
   readonly #drivers: readonly Driver[]
   readonly #running = new Map<string, Running>()
+  /** All that ever were. */
+  readonly #processes: Process[] = []
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
   #server!: Server
@@ -112,7 +115,7 @@ class Run {
     this.#inspect = inspect
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
-    const { switches, profile, apps, classes } = this.#drawn
+    const { switches, quirks, profile, apps, classes } = this.#drawn
     const { isThorough = false } = demands
     this.#isThorough = isThorough
     this.#faults = createFaults({
@@ -134,7 +137,7 @@ class Run {
         [...this.#running.values()].flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
     })
     this.#sandbox = createSandbox({
-      ...{ clock: this.kernel.clock, seed, switches, profile, apps, deliver },
+      ...{ clock: this.kernel.clock, seed, switches, quirks, profile, apps, deliver },
     })
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
@@ -304,7 +307,9 @@ class Run {
 
   async #boot(slot: string): Promise<void> {
     this.#boots += 1
-    const process: Process = { name: `${slot}.${this.#boots}`, isAlive: true, frozenUntil: 0, skew: 0 }
+    const name = `${slot}.${this.#boots}`
+    const process: Process = { name, isAlive: true, frozenUntil: 0, skew: 0, arrived: [] }
+    this.#processes.push(process)
     const daemon = await boot({
       ...{ process, kernel: this.kernel, server: this.#server, sandbox: () => this.#sandbox },
       random: this.#random(process.name),
@@ -333,7 +338,8 @@ class Run {
         plan: contract,
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
-      ...{ isShared: true, rewound: this.#rewound },
+      ...{ isShared: true, rewound: this.#rewound, outages: this.#server.outages },
+      askers: this.#processes.map(({ name, arrived = [] }) => ({ name, arrived })),
       ...(series && { series }),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }

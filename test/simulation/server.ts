@@ -11,6 +11,8 @@ export interface Server {
   readonly setTime: (session?: pg.Client) => Promise<void>
   readonly rows: <Row extends pg.QueryResultRow>(text: string) => Promise<readonly Row[]>
   readonly isDown: () => boolean
+  /** Whenever it took no sessions, ms since the epoch. */
+  readonly outages: readonly { readonly from: number; readonly to: number }[]
   readonly opened: (session: pg.Client, process: string) => void
   /** Ends a session and what it holds. */
   readonly cut: (session: pg.Client) => Promise<void>
@@ -116,15 +118,18 @@ const watchWriters = `
   end $$;
   create trigger watch_room after update on classroom.room for each row
     when (new.state_sequence is distinct from old.state_sequence) execute function simulated.watch_room();
+  create table simulated.owned (shard int not null, owner text not null, since timestamptz not null);
   create function simulated.watch_owner() returns trigger language plpgsql security definer as $$
   begin
-    if (new.owner <> old.owner and new.epoch <= old.epoch) or new.epoch < old.epoch then
+    insert into simulated.owned values (new.shard, new.owner, ingest.clock());
+    if tg_op = 'UPDATE'
+      and ((new.owner <> old.owner and new.epoch <= old.epoch) or new.epoch < old.epoch) then
       insert into simulated.breach values ('shard ' || new.shard || ' went from ' || old.owner || ' to ' || new.owner
         || ', epoch ' || old.epoch || ' to ' || new.epoch);
     end if;
     return null;
   end $$;
-  create trigger watch_owner after update on ingest.ownership for each row execute function simulated.watch_owner();`
+  create trigger watch_owner after insert or update on ingest.ownership for each row execute function simulated.watch_owner();`
 
 const markOf = (history: number) => `
   create or replace function ingest.history_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
@@ -150,6 +155,7 @@ export class SimulatedServer implements Server {
   #time = 0
   #downUntil = Number.NEGATIVE_INFINITY
   #history = 1
+  readonly outages: { readonly from: number; readonly to: number }[] = []
   #kept: string | undefined
 
   static async open(database: TestDatabase, start: number, kernel: () => Kernel): Promise<SimulatedServer> {
@@ -248,7 +254,9 @@ export class SimulatedServer implements Server {
   }
 
   readonly restart = async (ms: number): Promise<void> => {
-    this.#downUntil = this.#kernel().now + ms
+    const { now } = this.#kernel()
+    this.#downUntil = now + ms
+    this.outages.push({ from: this.#start + now, to: this.#start + this.#downUntil })
     for (const session of [...this.#sessions.keys()]) await this.cut(session)
   }
 

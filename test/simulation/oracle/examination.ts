@@ -45,6 +45,10 @@ export interface Examination {
   readonly isEnd: boolean
   /** Between these moments what was stored was lost with the history of the database. */
   readonly rewound?: readonly { readonly from: number; readonly to: number }[]
+  /** When the database took no sessions. */
+  readonly outages?: readonly { readonly from: number; readonly to: number }[]
+  /** Processes, with the numbers of their requests among the arrivals. */
+  readonly askers?: readonly { readonly name: string; readonly arrived: readonly number[] }[]
   /** Others make and delete players too, with the same credentials. */
   readonly isShared?: boolean
   /** Streams that are on, of a run that has not all of them. */

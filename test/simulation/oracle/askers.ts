@@ -1,0 +1,60 @@
+import type { Examination, Finding } from './examination.ts'
+
+/** How long whoever lost a shard may go on: it stood still for a minute at most, and had a request on its way, ms. */
+const untilItKnows = 90_000
+/** How long a process may ask on after the database went: what was admitted, and is on its way for ten seconds, ms. */
+const untilItIsMissed = 15_000
+
+interface Owned {
+  readonly app: string
+  readonly owner: string
+  readonly since: number
+}
+
+/** Only who owns an app asks about it, and nobody while nothing can be stored. */
+export async function examineAskers(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, apps, sandbox, askers = [], outages = [], rewound = [] } = examination
+  const shards = apps.map(({ id }) => `('${id}', simulated.shard('${id}'))`).join(', ')
+  // Where history went back, what it knew of owners went with it.
+  const owned =
+    rewound.length > 0 || askers.length === 0
+      ? []
+      : await rows<Owned>(`
+    select a.app, o.owner, extract(epoch from o.since)::float8 * 1000 as since
+    from simulated.owned o join (values ${shards}) a(app, shard) using (shard) order by o.since`)
+  const byApp = Map.groupBy(owned, ({ app }) => app)
+  const away = outages.filter(({ from, to }) => to - from > untilItIsMissed)
+  return askers.flatMap(({ name, arrived }) => {
+    const requests = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
+    const strange = requests.find(({ app = '', time }) => isOfOther(byApp.get(app) ?? [], name, time))
+    const vain = requests.find(({ time }) =>
+      away.some(({ from, to }) => time > from + untilItIsMissed && time < to),
+    )
+    return [
+      ...(strange
+        ? [
+            {
+              kind: 'fence',
+              text: `${name} asks ${strange.operation} of ${strange.app}, which another one owns`,
+            } as const,
+          ]
+        : []),
+      ...(vain
+        ? [
+            {
+              kind: 'fence',
+              text: `${name} asks ${vain.operation} of ${vain.app} while nothing can be stored`,
+            } as const,
+          ]
+        : []),
+    ]
+  })
+}
+
+/** Whether the app has been another's for so long. */
+function isOfOther(owned: readonly Owned[], name: string, time: number): boolean {
+  const place = owned.findLastIndex(({ since }) => since <= time)
+  const mine = owned.findLastIndex(({ owner, since }) => owner === name && since <= time)
+  const next = owned[mine + 1]
+  return place > mine && mine >= 0 && next !== undefined && time - next.since > untilItKnows
+}
