@@ -22,21 +22,24 @@ export interface TestServer extends TestServerAddress {
 
 /**
  * A Postgres for tests, as TEST_PG says: auto (default: a container where an engine answers, else embedded),
- * docker, embedded, or the URL of a running server whose user may create databases and roles. For programs
- * outside vitest; a test file calls `cloneDatabase`.
+ * docker, embedded, or the URL of a running server whose user may create databases and roles. TEST_PG_TEMPLATE names a
+ * migrated database of that server, where there is one. For programs outside vitest; a test file calls `cloneDatabase`.
  */
 export async function startTestServer(): Promise<TestServer> {
   const server = await chooseServer(process.env.TEST_PG || 'auto')
   process.stderr.write(`tests run on ${server.description}\n`)
   const prefix = `penstock_test_${systemRandom.uuid().slice(0, 8)}`
-  const template = `${prefix}_template`
+  const made = process.env.TEST_PG_TEMPLATE
+  const template = made ?? `${prefix}_template`
   const stop = async () => {
     if (server.kind === 'url') await dropDatabases(server.url, prefix)
     await server.stop()
   }
   try {
-    await execute(server.url, `CREATE DATABASE ${template}`)
-    await migrateUp({ url: databaseUrl(server.url, template) })
+    if (!made) {
+      await execute(server.url, `CREATE DATABASE ${template}`)
+      await migrateUp({ url: databaseUrl(server.url, template) })
+    }
     return {
       kind: server.kind,
       url: server.url,
