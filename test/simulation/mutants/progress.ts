@@ -170,8 +170,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/streams/events/reward.ts',
-    find: 'ownTime: timestamp(updateTime),',
-    put: 'ownTime: timestamp(Math.trunc((updateTime ?? Number.NaN) / 1_000)),',
+    find: 'ownTime: timestampIfAny(updateTime),',
+    put: 'ownTime: timestampIfAny(Math.trunc((updateTime ?? Number.NaN) / 1_000)),',
   },
   {
     name: 'deleted-resource-stays',
