@@ -6,6 +6,7 @@ import { wanted } from './coverage.ts'
 import { type Drawn, draw } from './draw.ts'
 import { say, type Told, type Wish } from './play.ts'
 import { nameOfSpell } from './spells.ts'
+import { tours } from './tours.ts'
 
 const day = 86_400_000
 /** What makes a tenant-day. */
@@ -70,9 +71,10 @@ export function candidate(seed: number, days: number): Candidate {
   }
 }
 
-/** First those that are played quickly, then the others, each in their order. */
+/** First the worlds made for what is rare, then those that are played quickly, then the others, each in their order. */
 function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Length> {
   yield* regressions()
+  for (const tour of Object.keys(tours)) yield { seed: first, days, tour }
   const seeds = Array.from({ length: candidates }, (_, n) => first + n)
   const quick = seeds.filter(seed => isQuick(draw(seed, days * day, { ...(plan && { plan }) })))
   for (const seed of quick) yield { seed, days }

@@ -111,11 +111,11 @@ export interface Cast extends Pick<Spell, 'from' | 'to'> {
   readonly operation?: string
 }
 
-/** The spell of that kind. */
+/** The spell of that kind, which strikes each request that it concerns. */
 export function spellOf(kind: string, { from, to, ...concerned }: Cast): Spell {
   const known = spellKinds.find(({ name }) => name === kind)
   if (!known) throw new TypeError(`no spell is called ${kind}`)
-  return { from, to, rules: [{ ...known.rule, ...concerned, rate: known.rate ?? 1 }] }
+  return { from, to, rules: [{ ...known.rule, ...concerned, rate: 1 }] }
 }
 
 export function nameOfSpell({ rules: [rule] }: Spell): string {

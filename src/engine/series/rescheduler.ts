@@ -32,6 +32,14 @@ const TRIES_AT_A_PLACE = 3
 /** Ways in which an answer came and cannot be read. */
 const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
 
+/** Whether it begins as the provider's answers do; a page of a maintenance stands in front of every room, also of none. */
+function isOfProvider({ kind, body }: Failure): boolean {
+  return (
+    unreadable.has(kind) &&
+    (body === undefined || /^\s*[[{]/.test(Buffer.from(body.subarray(0, 64)).toString()))
+  )
+}
+
 /** What the end of a sync means for the syncs to come. */
 export class Rescheduler {
   readonly #context: PollerContext
@@ -134,7 +142,7 @@ export class Rescheduler {
   async #showsRoom(room: string, { end, failure, region, isShown }: SyncResult): Promise<boolean> {
     const { app, store } = this.#context
     if (end === 'looped' || isShown) return true
-    if (!failure || !unreadable.has(failure.kind) || this.#rooms.isVerified(room)) return false
+    if (!failure || !isOfProvider(failure) || this.#rooms.isVerified(room)) return false
     return store.vouchFor(this.#context.fence(), app.id, room, region)
   }
 

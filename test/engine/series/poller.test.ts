@@ -117,6 +117,20 @@ describe('what is synced when', () => {
     },
   )
 
+  it('a page of a maintenance in place of its log shows no room', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    const page = {
+      kind: 'malformed',
+      text: 'no JSON',
+      body: Buffer.from('<!doctype html><title>Soon</title>'),
+    } as const
+    transport.answers = ({ operation }) => (operation === 'roomEvents' ? page : { items: [] })
+    await clock.advance(minute)
+    expect(store.vouched).toEqual([])
+    expect(transport.of('popupQuiz')).toEqual([])
+    await stop()
+  })
+
   it('but where nobody can say whose room it is, the others wait', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'])
     store.isAnother = true

@@ -14,6 +14,8 @@ export interface GapContext {
   readonly until: number
   /** The room ended so long ago that the provider need not know it any more: nobody asks about it again. */
   readonly isOld: (room: TrueRoom) => boolean
+  /** Its log was not to be had for so long that it was given up meanwhile. */
+  readonly wasCutOff: (room: TrueRoom) => boolean
 }
 
 /** A log with more holes is not numbered densely. */
@@ -66,7 +68,7 @@ function faultOf(
   gap: StoredGap,
   room: TrueRoom,
   kept: ReadonlySet<bigint>,
-  { isEnd, isOld }: GapContext,
+  { isEnd, isOld, wasCutOff }: GapContext,
 ): string | undefined {
   const { stream, reason, state, from, to } = gap
   if (stream !== 'room-events') return 'no stream of sequences'
@@ -83,7 +85,7 @@ function faultOf(
   }
   const isGone = room.destroyedAt !== undefined || room.muted
   if (state === 'open') return isEnd && !isGone && !isOld(room) ? owed : undefined
-  if (!isGone) return 'lost, and the provider serves the room'
+  if (!isGone && !(isOld(room) && wasCutOff(room))) return 'lost, and the provider serves the room'
   if ([...kept].some(sequence => within(sequence, gap))) return 'lost, and some of it is stored'
   const isBound = (from === 1n || kept.has(from - 1n)) && kept.has(to + 1n)
   if (isBound || held.some(({ malformed }) => malformed)) return undefined

@@ -41,7 +41,11 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
   const isOld = ({ endedAt }: TrueRoom) => endedAt !== undefined && end - endedAt > shareRemembered * memory
   const isRead = (room: TrueRoom, stream: string, at: number) =>
-    isEnd && isOn(stream) && !room.muted && at <= end - lag && (room.isServed || !examination.isInterrupted)
+    isEnd &&
+    isOn(stream) &&
+    !room.muted &&
+    at <= end - lag &&
+    (room.isServed || !(examination.isInterrupted || wasCutOff(examination, room)))
   return [
     ...examineEvents(rooms, {
       ...{ stored, isExcused, isEnd, end },
@@ -70,12 +74,26 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areDense: sandbox.settings.switches.sequenceScope === 'room',
       until: end - lag,
       isOld,
+      wasCutOff: room => wasCutOff(examination, room),
     }),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]
+}
+
+/** Whether the feed or the log of its app answered nothing for half the time for which the provider knows a room that ended. */
+function wasCutOff(
+  { faults, sandbox, start }: Examination,
+  { app, openedAt, destroyedAt = Number.POSITIVE_INFINITY }: TrueRoom,
+): boolean {
+  const longest = sandbox.settings.switches.roomMemorySeconds * 500
+  return faults.some(({ from, to, rules: [rule] }) => {
+    const isOfLogs = rule?.operation === 'roomEvents' || rule?.operation === 'appEvents'
+    const isMeanwhile = openedAt < start + to && start + from < destroyedAt
+    return isOfLogs && (rule.app ?? app) === app && to - from > longest && isMeanwhile
+  })
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const

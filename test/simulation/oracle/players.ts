@@ -82,7 +82,7 @@ function playerRow(
   /** Told by a list that was asked while it was so, and stored soon after. */
   const heard = (says: string, from: number, to: number) =>
     new Rule(says, value => {
-      return typeof value === 'number' && value <= end && hasList(lists, { from, to, value, late })
+      return typeof value === 'number' && value <= end + late && hasList(lists, { from, to, value, late })
     })
   const untilGone = destroyedAt ?? end
   const isCalm = listed >= calm
