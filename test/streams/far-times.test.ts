@@ -68,7 +68,9 @@ it('a time of 0 has not come', () => {
     data: { onlineUsers: [{ userUuid: 'ann', updateTime: 0 }] },
   }
   const log = streams['room-events'].toRows(pageOf({ series: 'algebra-7b', items: [entered] }), null)
-  expect(log.rows['classroom.attendance']).toMatchObject([{ user_uuid: 'ann', at: '2026-01-01T00:00:00.000Z' }])
+  expect(log.rows['classroom.attendance']).toMatchObject([
+    { user_uuid: 'ann', at: '2026-01-01T00:00:00.000Z' },
+  ])
 })
 
 it('a log whose times were a day ahead is known again when they are not any more', () => {

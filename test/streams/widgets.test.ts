@@ -52,6 +52,23 @@ it('an answer without the name of its quiz belongs to the one last started, also
   expect(rows['classroom.quiz_submission']?.[0]?.quiz_id).toBe('q2')
 })
 
+it('items that carry their sequence are gone through in its order, however a page lists them', () => {
+  const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0, selectedCount: 1 } } }
+  const items = [start('q1'), answer('q1'), end, start('q2')].map((item, sequence) => ({ ...item, sequence }))
+  const forwards = read({ items })
+  const backwards = read({ items: items.toReversed() })
+  expect(forwards.rows['classroom.quiz']).toMatchObject([
+    { quiz_id: 'q1', state: 'ended', selected_count: 1 },
+    { quiz_id: 'q2', state: 'running' },
+  ])
+  expect(backwards.rows['classroom.quiz']).toEqual(forwards.rows['classroom.quiz'])
+  expect(backwards.streamState).toEqual(forwards.streamState)
+  // What comes without an ID belongs to the one last started.
+  const onwards = read({ items: items.toReversed(), nextId: 'n1' })
+  const { rows } = read({ items: [answer(undefined)], cursor: 'n1' }, onwards.streamState)
+  expect(rows['classroom.quiz_submission']?.[0]?.quiz_id).toBe('q2')
+})
+
 it('the end of a quiz has the item’s own time where it has one, else the answer’s only on the live end', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
   const endedAt = (parts: Partial<Page>, streamState: Json) =>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { cmds, EventRecord } from '../../provider/classroom/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject } from '../page.ts'
-import { normalSequence, type Sequence } from '../parts/holes.ts'
+import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
 import { canonicalJson, fieldsWithout, isObject, judge, redact } from '../parts/items.ts'
 import { attendance } from './attendance.ts'
 import { chat } from './chat.ts'
@@ -82,16 +82,12 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
   }
   for (const event of events.values()) rejects.push(...event.reading.rejects)
   const read = { events: [...events.values()], places, rejects }
-  return room === undefined
-    ? read
-    : { ...read, events: read.events.sort(bySequence), places: places.sort(bySequence) }
+  return room === undefined ? read : { ...read, events: inOrder(read.events), places: inOrder(places) }
 }
 
 /** The sequence keeps events in order; that an answer lists them in it is not promised. */
-
-function bySequence(a: EventPlace, b: EventPlace): number {
-  if (a.sequence === b.sequence) return 0
-  return a.sequence < b.sequence ? -1 : 1
+function inOrder<P extends EventPlace>(places: P[]): P[] {
+  return places.sort((a, b) => bySequence(a.sequence, b.sequence))
 }
 
 /** Two renderings of one event share its type and the provider's own time; the rest may differ. */

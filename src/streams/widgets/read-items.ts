@@ -5,7 +5,7 @@ import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import { receivedTime } from '../events/event.ts'
 import type { Page, Reject } from '../page.ts'
-import { normalSequence, type Sequence } from '../parts/holes.ts'
+import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
 import {
   canonicalJson,
   isObject,
@@ -110,6 +110,8 @@ export function readItems<T>(
         at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, streamState),
       })
   }
+  // The sequence keeps items in order; that an answer lists them in it is not promised.
+  changes.sort((a, b) => bySequence(a.position, b.position))
   return { events: [...events.values()], changes, rejects }
 }
 
