@@ -9,7 +9,7 @@ import { Discovery } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed.ts'
 import { Rescheduler } from './rescheduler.ts'
 import { type PollerContext, Rooms } from './rooms.ts'
-import { createStreamSchedule, type Places, type StreamSchedule } from './stream-schedule.ts'
+import { type Places, StreamSchedule } from './stream-schedule.ts'
 import { type SyncResult, syncSeries } from './sync.ts'
 import { feedSeries, inRegion } from './whereabouts.ts'
 
@@ -47,7 +47,7 @@ export class Poller {
     this.#rooms = new Rooms(context)
     this.#feeds = new Map(feedSeries(app).map(series => [series, this.#gapsOf(series)]))
     this.#schedules = new Map(
-      streams.map(stream => [stream.name, createStreamSchedule(stream, clock, this.#regionOf(stream))]),
+      streams.map(stream => [stream.name, new StreamSchedule(stream, clock, this.#regionOf(stream))]),
     )
     this.#rescheduler = new Rescheduler(context, this.#rooms, {
       feedGaps: series => this.#feeds.get(series)!,
@@ -246,8 +246,8 @@ export class Poller {
     const { app, clock, meter } = this.#context
     if (clock.monotonic() - this.#gaugedAt < GAUGE_EVERY_MS) return
     this.#gaugedAt = clock.monotonic()
-    for (const { stream, lateness } of this.#schedules.values()) {
-      meter.schedule({ app: app.id, stream: stream.name }, lateness())
+    for (const schedule of this.#schedules.values()) {
+      meter.schedule({ app: app.id, stream: schedule.stream.name }, schedule.lateness())
     }
   }
 

@@ -245,22 +245,23 @@ export class Rescheduler {
    * Only the log of a room decides whether it is gone, and not by one answer alone; a room of which no more than its name
    * is known need not be there.
    */
-  async #afterGone({ stream, fail }: StreamSchedule, name: string, { failure, region }: SyncResult) {
+  async #afterGone(schedule: StreamSchedule, name: string, { failure, region }: SyncResult) {
     const { random } = this.#context
+    const { stream } = schedule
     const { readLog } = this.#poller
     if (stream.isParent) {
       const room = this.#placed(name)
       const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
       if (isNameOnly || this.#isMissing(name, 'room', region)) return this.#afterEnd(name, region)
       this.#rooms.distrust(name)
-      const row = fail(name)
+      const row = schedule.fail(name)
       const isNew = room.whereabouts.isTriedElsewhere() && row < this.#absences.size
       return isNew || room.whereabouts.followsRumour(region) ? 0 : seriesPause(failure, row, random.next())
     }
     const room = this.#rooms.find(name)
     if (!room) return undefined
     readLog(name)
-    const row = fail(name)
+    const row = schedule.fail(name)
     if (row < DENIALS_THAT_CLOSE) return seriesPause(failure, row, random.next())
     this.#rooms.seriesOf(room, stream.name).closed = true
     return undefined
