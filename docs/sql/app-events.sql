@@ -131,6 +131,7 @@ with
     insert into ingest.progress (app_id, stream, series, stream_state)
     select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
     from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
+    where (select true from ingest.progress p where p.app_id = :app and p.stream = f.stream and p.series = s.room_uuid) is null
     on conflict (app_id, stream, series) do nothing
     returning 1
   ),

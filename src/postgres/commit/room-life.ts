@@ -206,12 +206,16 @@ export function storedRooms(source: Source): string {
   )`
 }
 
-/** A room that is seen for the first time is followed by every stream that follows rooms. */
+/**
+ * A room that is seen for the first time is followed by every stream that follows rooms. To look for a row takes a fifth of
+ * what it takes to make one that is there already.
+ */
 export const followed = `
   followed as (
     insert into ingest.progress (app_id, stream, series, stream_state)
     select :app, f.stream, s.room_uuid, jsonb_build_object('incarnation', s.incarnation)
     from seen_room s cross join unnest(:room_streams::text[]) as f(stream)
+    where (select true from ingest.progress p where p.app_id = :app and p.stream = f.stream and p.series = s.room_uuid) is null
     on conflict (app_id, stream, series) do nothing
     returning 1
   )`
