@@ -112,7 +112,13 @@ async function watch(stage: Stage, apps: number, processes: number): Promise<Wat
     const began = systemClock.monotonic()
     const daemons = Array.from({ length: processes }, () => startDaemonProcess(config))
     try {
-      const asked = (least: number) => until(async () => Number(await ask(askedApps)) >= least, began)
+      const asked = (least: number) =>
+        until(async () => Number(await ask(askedApps)) >= least, began).catch(async () => {
+          const troubles = daemons.map(({ lines }) => lines.filter(({ level }) => level !== 'info').slice(-5))
+          throw new Error(
+            `${await ask(askedApps)} of ${apps} apps were asked in time; ${await ask(unasked)}; ${JSON.stringify(troubles)}`,
+          )
+        })
       const firstCommitSeconds = apps > 0 ? await asked(1) : null
       const allAskedSeconds = apps > 0 ? await asked(apps) : null
       const addresses = await Promise.all(daemons.map(({ ready }) => ready))
@@ -141,6 +147,11 @@ async function watch(stage: Stage, apps: number, processes: number): Promise<Wat
 }
 
 const askedApps = `select count(*)::int from ingest.progress where stream = 'app-events' and updated_at is not null`
+const unasked = `
+  select string_agg(a.app_id || coalesce(' of series from ' || p.series, ' without series'), ', ')
+  from (select app_id from ingest.app a where not exists (
+          select from ingest.progress p where p.app_id = a.app_id and p.stream = 'app-events' and p.updated_at is not null) limit 5) a
+  left join ingest.progress p on p.app_id = a.app_id and p.stream = 'app-events'`
 const owners = `
   select case when count(distinct owner) filter (where shards > 0) > 0 and count(*) = 64 then count(distinct owner) else 0 end
   from (select owner, count(*) over (partition by owner) as shards from ingest.ownership) o`

@@ -130,6 +130,9 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
         from (${numbers}) c cross join generate_series(1, ${students}) s cross join (values (0, 'enter'), (1, 'leave')) a(n, action); commit`,
     },
     { what: 'vacuum', text: 'vacuum analyze' },
-    { what: 'who came', text: `select ingest.keep_attendance(${now}, ${calls}); analyze ingest.class_attendance` },
+    {
+      what: 'who came',
+      text: `select ingest.keep_attendance(${now}, ${calls}); analyze ingest.class_attendance`,
+    },
   ]
 }
