@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   CallSessionsAnswer,
+  countsMore,
   isFullPage,
   maxima,
   callSessions as operation,
@@ -79,7 +80,7 @@ export function askSessions(serverUsers: (app: string) => Settings['serverUsers'
 
 function read(answer: unknown): Pick<SubstreamPage, 'items' | 'isFull'> {
   const { call_info: items, ...counts } = CallSessionsAnswer.parse(answer)
-  return { items, isFull: isFullPage(items, counts) }
+  return { items, isFull: isFullPage(items, counts) || countsMore(items, counts) }
 }
 
 const Item = SessionItem.extend({ join_ts: second.nullish(), leave_ts: second.nullish() })

@@ -45,6 +45,19 @@ function sidsOf(work: readonly WorkItem[]): readonly string[] {
   return work.flatMap(({ ask }) => (ask as { sids: string[] }).sids)
 }
 
+it('a page of sessions that counts more than it holds is not the last', () => {
+  const isFull = (said: object, count: number) =>
+    callSessions.read({ code: 200, ...said, call_info: sessions(count) }).isFull
+  expect(isFull({ total_size: 5, page_no: 1, page_size: 100 }, 2)).toBe(true)
+  expect(isFull({ total_size: 5 }, 2)).toBe(true)
+  expect(isFull({ total_size: 2, page_no: 1, page_size: 100 }, 2)).toBe(false)
+  // Whether the total is of the page or of all is not said: on a later page either is an end.
+  expect(isFull({ total_size: 150, page_no: 2, page_size: 100 }, 50)).toBe(false)
+  expect(isFull({ total_size: 50, page_no: 2, page_size: 100 }, 50)).toBe(false)
+  // Nothing comes behind nothing, whatever is counted.
+  expect(isFull({ total_size: 5, page_no: 1, page_size: 100 }, 0)).toBe(false)
+})
+
 describe('the calls whose metrics are fetched', () => {
   const measured = (selection: Partial<CallSelection>, items: readonly unknown[], callId = 'c1') => {
     const toRows = rowsOfSessions(app => ({

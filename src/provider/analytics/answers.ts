@@ -53,6 +53,12 @@ export function isFullPage(items: readonly unknown[], { page_size: size }: Count
   return items.length >= (takesFewer ? size : maxima.pageSize)
 }
 
+/** Whether a page counts more than it and those before it hold: a short page that does is not the last. */
+export function countsMore(items: readonly unknown[], said: Counts): boolean {
+  const { total_size: total } = said
+  return items.length > 0 && typeof total === 'number' && total > before(said) + items.length
+}
+
 /** A list that nothing counts: null says that it is empty, without it the answer is another one. */
 export const uncounted = list.nullable().transform(items => items ?? [])
 
