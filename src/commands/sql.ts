@@ -92,7 +92,9 @@ function hinted(message: string): string {
 function linesOf({ command, count, columns, rows }: Answered): readonly string[] {
   if (columns.length === 0) return [`${command} ${countText(count)}`]
   const cells = rows.map(row =>
-    row.map((value, n) => (value === null ? null : columns[n]!.isNumber ? numberCell(value) : value)),
+    row.map((value, n) =>
+      value === null ? null : columns[n]!.kind === 'number' ? numberCell(value) : value,
+    ),
   )
   const header = columns.map(({ name }) => name)
   return [...textTable(header, cells), `(${countText(count)} row${count === 1 ? '' : 's'})`]
@@ -103,14 +105,17 @@ function numberCell(value: string): string | number {
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value
 }
 
+/** Numbers and JSON as Postgres writes them: read and written again they might lose digits. */
 function toJson({ columns, rows }: Answered): string {
-  const cell = (value: string | null, isNumber: boolean) =>
-    value !== null && isNumber && Number.isFinite(Number(value)) ? Number(value) : value
-  return JSON.stringify(
-    rows.map(row =>
-      Object.fromEntries(columns.map(({ name, isNumber }, n) => [name, cell(row[n]!, isNumber)])),
-    ),
+  const cell = (value: string | null, kind: Answered['columns'][number]['kind']) => {
+    if (value === null || kind === 'json') return value
+    if (kind === 'boolean') return String(value === 't')
+    return kind === 'number' && Number.isFinite(Number(value)) ? value : JSON.stringify(value)
+  }
+  const objects = rows.map(row =>
+    columns.map(({ name, kind }, n) => `${JSON.stringify(name)}:${cell(row[n]!, kind)}`),
   )
+  return `[${objects.map(members => `{${members.join(',')}}`).join(',')}]`
 }
 
 /** Reads statements, each ended by a semicolon, until \\q or the end; a refused one ends only what is not a terminal. */

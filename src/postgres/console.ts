@@ -1,12 +1,17 @@
 import type pg from 'pg'
 
+interface Column {
+  readonly name: string
+  readonly kind: 'number' | 'boolean' | 'json' | 'text'
+}
+
 /** What one statement of a person answered. */
 export interface Answered {
   /** What it was, as Postgres says: SELECT, UPDATE. */
   readonly command: string
   /** Rows that it touched or answered. */
   readonly count: number
-  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  readonly columns: readonly Column[]
   /** Values as Postgres writes them; null where there is none. */
   readonly rows: readonly (readonly (string | null)[])[]
 }
@@ -16,8 +21,12 @@ export class StatementRefused extends Error {
   override readonly name = 'StatementRefused'
 }
 
-/** Types of numbers: int8, int2, int4, oid, float4, float8, numeric. */
-const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700])
+/** By type: bool; json, jsonb; int8, int2, int4, oid, float4, float8, numeric. */
+const kinds = new Map<number, Column['kind']>([
+  [16, 'boolean'],
+  ...[114, 3802].map(type => [type, 'json'] as const),
+  ...[20, 21, 23, 26, 700, 701, 1700].map(type => [type, 'number'] as const),
+])
 
 /** As psql would be: what suits the few statements of the daemon suits no others. */
 const asUsual = 'set enable_seqscan = on; set plan_cache_mode = auto; set jit = on'
@@ -40,7 +49,7 @@ export async function runStatement(
     const { command, rowCount, fields, rows } = all.findLast(each => each.fields.length > 0) ?? all.at(-1)!
     return {
       ...{ command: command ?? '', count: rowCount ?? 0, rows },
-      columns: fields.map(({ name, dataTypeID }) => ({ name, isNumber: numbers.has(dataTypeID) })),
+      columns: fields.map(({ name, dataTypeID }) => ({ name, kind: kinds.get(dataTypeID) ?? 'text' })),
     }
   } finally {
     client.release()

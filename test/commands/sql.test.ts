@@ -59,12 +59,23 @@ test('sql says what Postgres says of a wrong query', async () => {
   expect([code, stderr]).toEqual([1, 'penstock: relation "classroom.rooms" does not exist\n'])
 })
 
-test('sql prints JSON with numbers as numbers', async () => {
+test('sql prints JSON in which every value is what it is, to the last digit', async () => {
   const { stdout } = await ask(
-    `select room_uuid, 1.5 as n, '{"a": 1}'::jsonb as j from classroom.room order by 1 limit 1`,
+    `select room_uuid, 1.5 as n, 'NaN'::float8 as no_number, true as b, null as nothing, '{"a": [1, 9007199254740993]}'::jsonb as j
+     from classroom.room order by 1 limit 1`,
     '--json',
   )
-  expect(JSON.parse(stdout)).toEqual([{ room_uuid: 'algebra', n: 1.5, j: '{"a": 1}' }])
+  expect(JSON.parse(stdout)).toMatchObject([
+    {
+      room_uuid: 'algebra',
+      n: 1.5,
+      no_number: 'NaN',
+      b: true,
+      nothing: null,
+      j: { a: [1, expect.anything()] },
+    },
+  ])
+  expect(stdout).toContain('9007199254740993')
 })
 
 test('sql runs what comes on standard input, and describes tables and columns', async () => {
