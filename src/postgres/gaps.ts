@@ -109,6 +109,13 @@ const unread = statement(
 )
 
 /**
+ * Gaps of the feed that no reading of logs has judged yet: for a day also those that became too old meanwhile, for rooms that
+ * go on are served all the same.
+ */
+const unsettled = `(g.state = 'open' or g.state = 'lost' and g.reason = 'unread_answer' and g.detail is null
+  and g.updated_at > ingest.clock() - interval '1 day')`
+
+/**
  * While the feed has more to tell than it was asked for, it may still name a room of which the missing answer told: the
  * gap waits until it has told all, and in place of a feed that is followed no more every other one. A room that was forgotten before its log could be read again takes with it what the feed's answer held of it,
  * unless the log had said that the room is closed: nobody can be in a closed room. What only the missing answers
@@ -128,7 +135,7 @@ const settleFeed = statement(
            where e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
              and e.sequence = r.state_sequence and e.source = 'log' and r.state = 3)) or g.reason = 'pause' as lost
      from ingest.gap g
-     where g.app_id = :app and g.stream = 'app-events' and g.state = 'open'
+     where g.app_id = :app and g.stream = 'app-events' and ${unsettled}
        and not exists (
          select from ingest.progress p
          where p.app_id = g.app_id and p.closed_at is null and (p.caught_up_at is null or p.caught_up_at <= g.range_to)
@@ -142,7 +149,7 @@ const settleFeed = statement(
      from ready r where g.id = r.id and ${owned}
    )
    select count(*)::int as open from ingest.gap g
-   where g.app_id = :app and g.stream = 'app-events' and g.state = 'open' and g.id not in (select r.id from ready r)`,
+   where g.app_id = :app and g.stream = 'app-events' and ${unsettled} and g.id not in (select r.id from ready r)`,
 )
 
 /** The row of the ledger for what waits of a room that is forgotten. */

@@ -287,6 +287,19 @@ describe('a gap of the feed', () => {
     expect(await gaps()).toMatchObject([{ state: 'open' }])
   })
 
+  it('is repaired by rooms that were served for longer than a room that ends is remembered', async () => {
+    await openGap()
+    await db.advance(2 * hour)
+    await db.keepHouse()
+    expect(await gaps()).toMatchObject([{ state: 'lost' }])
+    await readRoom('a')
+    expect(await db.store.settleFeedGaps(me, app)).toBe(1)
+    await readRoom('b')
+    await commitFeed(await ask())
+    expect(await db.store.settleFeedGaps(me, app)).toBe(0)
+    expect(await gaps()).toMatchObject([{ state: 'repaired' }])
+  })
+
   it('is lost when nobody could repair it while the provider remembered', async () => {
     await openGap()
     await db.keepHouse()
