@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { copyLines } from '../../src/postgres/commit/copy-in.ts'
+import type { Columns } from '../../src/tables/table.ts'
+
+const columns = { name: { type: 'text' }, data: { type: 'jsonb' }, size: { type: 'double precision' } }
+
+/** As the documentation of COPY tells how its text format is read. */
+function readLines(bytes: Buffer): readonly (readonly (string | null)[])[] {
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  expect(text === '' || text.endsWith('\n')).toBe(true)
+  const told: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '\\': '\\' }
+  const readValue = (value: string) =>
+    value === '\\N' ? null : value.replace(/\\(.)/g, (_, letter: string) => told[letter]!)
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => line.split('\t').map(readValue))
+}
+
+/** What Postgres takes as it is. */
+const text = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ maxLength: 200 }),
+    fc.constantFrom(
+      'é',
+      'Zoë',
+      `${'a'.repeat(47)}ü!`,
+      `${'a'.repeat(48)}ü!`,
+      '👩‍🏫 \\ \t',
+      '雪'.repeat(9_000),
+    ),
+  )
+  .filter(each => !each.includes('\0') && !each.includes('\u001a'))
+
+describe('lines of COPY', () => {
+  it('are read as what was written', () => {
+    const row = fc.record({ name: fc.option(text), data: fc.dictionary(text, text, { maxKeys: 3 }) })
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 8 }), rows => {
+        const written = rows.map((each, size) => ({ ...each, size }))
+        const read = readLines(copyLines(['app\t1', 7], columns as unknown as Columns, written))
+        expect(read).toHaveLength(rows.length)
+        for (const [n, [app, incarnation, name, data, size]] of read.entries()) {
+          expect([app, incarnation, name, size]).toEqual(['app\t1', '7', rows[n]!.name, String(n)])
+          expect(JSON.parse(data!)).toEqual(rows[n]!.data)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
