@@ -11,7 +11,7 @@ interface Owned {
   readonly since: number
 }
 
-/** Only who owns an app asks about it, and nobody while nothing can be stored. */
+/** Only who owns an app asks about it, all of its feeds, and nobody while nothing can be stored. */
 export async function examineAskers(examination: Examination): Promise<readonly Finding[]> {
   const { rows, apps, sandbox, askers = [], outages = [], rewound = [] } = examination
   const shards = apps.map(({ id }) => `('${id}', simulated.shard('${id}'))`).join(', ')
@@ -24,7 +24,7 @@ export async function examineAskers(examination: Examination): Promise<readonly 
     from simulated.owned o join (values ${shards}) a(app, shard) using (shard) order by o.since`)
   const byApp = Map.groupBy(owned, ({ app }) => app)
   const away = outages.filter(({ from, to }) => to - from > untilItIsMissed)
-  return askers.flatMap(({ name, arrived }) => {
+  const wrong = askers.flatMap(({ name, arrived }) => {
     const requests = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
     const strange = requests.find(({ app = '', time }) => isOfOther(byApp.get(app) ?? [], name, time))
     const vain = requests.find(({ time }) =>
@@ -49,6 +49,28 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
+  return [...wrong, ...unasked(examination)]
+}
+
+/** How long after the faults all feeds are asked again, and how often at least from then on, ms. */
+const allAsk = 60_000
+const feedRound = 4 * 60_000
+
+/** Each feed of an app is asked when all is well: of one that nobody asks, others may know much, and never all. */
+function unasked({ sandbox, apps, healed, end, isEnd, streams }: Examination): readonly Finding[] {
+  const isOn = streams?.includes('app-events') ?? true
+  if (!isEnd || !isOn || end - healed < allAsk + feedRound) return []
+  const asked = new Set(
+    sandbox.arrivals
+      .list(0, sandbox.arrivals.count)
+      .filter(({ operation, time }) => operation === 'appEvents' && time >= end - feedRound)
+      .map(({ app, target }) => `${app} ${target.split('/')[1]}`),
+  )
+  return apps.flatMap(({ id, regions }) =>
+    regions
+      .filter(region => !asked.has(`${id} ${region}`))
+      .map(region => ({ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }) as const),
+  )
 }
 
 /** Whether the app has been another's for so long. */
