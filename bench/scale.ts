@@ -122,10 +122,7 @@ async function watch(stage: Stage, apps: number, processes: number): Promise<Wat
       const firstCommitSeconds = apps > 0 ? await asked(1) : null
       const allAskedSeconds = apps > 0 ? await asked(apps) : null
       const addresses = await Promise.all(daemons.map(({ ready }) => ready))
-      await until(
-        async () => Number(await ask(owners)) === (apps > 0 ? processes : 1),
-        systemClock.monotonic(),
-      )
+      await until(async () => Number(await ask(owners)) === processes, systemClock.monotonic())
       await systemClock.sleep(settling)
       const before = await taken(stage, daemons, addresses, ask)
       await systemClock.sleep(seconds * 1_000)
