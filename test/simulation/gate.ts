@@ -71,12 +71,17 @@ export function candidate(seed: number, days: number): Candidate {
   }
 }
 
-/** First the worlds made for what is rare, then those that are played quickly, then the others, each in their order. */
+/**
+ * First the worlds made for what is rare, then those that are played quickly, the liveliest before all others, then the rest
+ * in their order.
+ */
 function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Length> {
   yield* regressions()
   for (const tour of Object.keys(tours)) yield { seed: first, days, tour }
   const seeds = Array.from({ length: candidates }, (_, n) => first + n)
-  const quick = seeds.filter(seed => isQuick(draw(seed, days * day, { ...(plan && { plan }) })))
+  const worlds = new Map(seeds.map(seed => [seed, draw(seed, days * day, { ...(plan && { plan }) })]))
+  const lively = (seed: number) => livelinessOf(worlds.get(seed)!)
+  const quick = seeds.filter(seed => isQuick(worlds.get(seed)!)).sort((a, b) => lively(b) - lively(a))
   for (const seed of quick) yield { seed, days }
   for (const seed of seeds) if (!quick.includes(seed)) yield { seed, days }
   for (let seed = first + candidates; ; seed++) yield { seed, days }
@@ -85,6 +90,11 @@ function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Lengt
 /** Not where each answer holds one event, or all of a log is read again because its end is refused. */
 function isQuick({ switches: { listShape, feedShape, tail } }: Drawn): boolean {
   return listShape !== 'item' && !feedShape.startsWith('object') && tail !== 'refused'
+}
+
+/** How many classes of an app go on at a time share what a minute of a run costs beside them; more apps take longer to end. */
+function livelinessOf({ switches, profile, apps }: Drawn): number {
+  return profile.classes / (switches.roomReuse === 'on' ? 3 : 1) - apps.length / 10
 }
 
 /** Plays until enough was played. */

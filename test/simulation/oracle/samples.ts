@@ -58,6 +58,7 @@ export async function examineSamples(examination: Examination): Promise<readonly
       const stored = await seriesIn(examination, app, call.callId)
       const world = {
         switches: sandbox.settings.switches,
+        isSpoilt: (sandbox.settings.quirks.malformedValue ?? 0) > 0,
         starts: starts.get(key) ?? [],
         extent: extentOf(call),
       }
@@ -98,6 +99,8 @@ function seriesIn({ rows }: Examination, app: string, callId: string): Promise<r
 
 interface World {
   readonly switches: Switches
+  /** Single values cannot be read, and another one is the first of an answer. */
+  readonly isSpoilt: boolean
   readonly starts: readonly number[]
   readonly extent: Extent
   /** All values must be there. */
@@ -161,7 +164,12 @@ function compareValues(
 }
 
 /** Beside each value what came behind it; beside the first of an answer what its series and its entry say, too. */
-function compareExtras(found: Findings, name: string, row: StoredSeries, { switches, starts }: World): void {
+function compareExtras(
+  found: Findings,
+  name: string,
+  row: StoredSeries,
+  { switches, starts, isSpoilt }: World,
+): void {
   const isThird = switches.kvs === 'triples'
   const isNoted = switches.unknownFields === 'present'
   if (row.extras === null) {
@@ -173,7 +181,7 @@ function compareExtras(found: Findings, name: string, row: StoredSeries, { switc
   row.extras.split('\n').forEach((extra, n) => {
     const at = times[n]!
     const plain = isThird ? `[${at % 7}]` : ''
-    const mayBeFirst = starts.some(start => start <= at && at < start + step) || n === 0
+    const mayBeFirst = starts.some(start => start <= at && at < start + (isSpoilt ? 10 : 1) * step) || n === 0
     const mustBeFirst = n === 0
     const said = { ...(isThird && { pair: [at % 7] }), series: noted, entry: noted }
     const isFirst = isNoted && extra !== '' && extra !== plain && sameJson(JSON.parse(extra), said)
