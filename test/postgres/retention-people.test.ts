@@ -90,9 +90,16 @@ describe('a class that is as old as classrooms are kept', () => {
       `update classroom.room set verified_at = ingest.clock(), last_event_at = ingest.clock() where room_uuid = 'young'`,
     )
     const young = await rowsOf('young')
+    await db.rows(
+      `update ingest.progress set stream_state = stream_state || '{"tail": "x"}' where stream = 'room-events'`,
+    )
 
     await db.keepHouse()
     expect(await rowsOf('old')).toBe(0)
+    // What is gone is stored again when it is told again.
+    expect(await db.rows(`select series from ingest.progress where stream_state ? 'tail'`)).toEqual([
+      { series: 'young' },
+    ])
     expect(await rowsOf('young')).toBe(young)
     expect(await verdicts('old')).toEqual(before)
     expect(await gaps()).toEqual([])

@@ -365,4 +365,13 @@ export const progress: readonly Plant[] = [
     find: `hash('sha256', JSON.stringify(items), 'base64url')`,
     put: `hash('sha256', String(items.length), 'base64url')`,
   },
+  {
+    name: 'tail-of-an-emptied-room-kept',
+    says: 'the last page of a log still counts as stored when retention has taken what it told',
+    group: 'progress',
+    from: 'code',
+    file: 'src/postgres/prune.ts',
+    find: `(o.app_id, o.room_uuid) and p.stream_state ? 'tail'`,
+    put: `(o.app_id, o.room_uuid) and p.stream_state ? 'end'`,
+  },
 ]
