@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import {
   successCodes as analyticsSuccess,
   kindOfLimitMessage,
@@ -36,7 +35,7 @@ export function* classify(
   operation: Operation,
   arrival: Arrival,
   now: number,
-  shape: z.ZodType = operation.answer,
+  shape: Operation['answer'] = operation.answer,
 ): Steps<Verdict> {
   const dated = parseHttpDate(arrival.header('date'))
   const { status } = arrival
