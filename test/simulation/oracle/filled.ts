@@ -211,7 +211,7 @@ class Store {
     )
   }
 
-  /** Debits what arrived. */
+  /** Debits what arrived, each settled. */
   async settle(): Promise<void> {
     const { arrivals } = this.#stage.sandbox
     for (const { n, app, operation, time } of arrivals.list(0, arrivals.count)) {
@@ -226,7 +226,7 @@ class Store {
         new Date(time + 60_000),
       ]
       await this.#client.query(
-        'insert into ingest.debit values ($1, $2, $3, $4, $5, null, $6, $7, $8)',
+        `insert into ingest.debit values ($1, $2, $3, $4, $5, null, $6, $7, $8, $7, 'committed')`,
         values,
       )
     }

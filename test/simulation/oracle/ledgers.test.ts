@@ -3,6 +3,7 @@ import { examineAnalytics } from './analytics.ts'
 import { examineComplete } from './analytics-complete.ts'
 import { examineGaps } from './analytics-gaps.ts'
 import { examineCallGaps } from './call-gaps.ts'
+import { examineDebits } from './debits.ts'
 import type { Examination } from './examination.ts'
 import { type Filled, fillAnalytics } from './filled.ts'
 import { examineOwed } from './owed.ts'
@@ -20,6 +21,7 @@ afterAll(() => filled.close())
 function subjectOf({ source }: RegExp) {
   if (source.startsWith('^complete')) return examineComplete
   if (source.startsWith('^owed')) return examineOwed
+  if (source.startsWith('^debit')) return examineDebits
   return source.includes('demo call') ? examineCallGaps : examineGaps
 }
 
@@ -160,6 +162,11 @@ const planted: readonly Planted[] = [
     'details that are not done',
     `update ingest.work_item set state = 'lost' where stream = 'call-metrics'`,
     /^complete: demo call-metrics.* is not said to be/,
+  ],
+  [
+    'an answer that nobody settled though nothing goes wrong',
+    `update ingest.debit set settled_at = null, outcome = null where operation = 'analytics.callSearch'`,
+    /^debit: demo analytics.callSearch .* unsettled/,
   ],
 ]
 
