@@ -89,6 +89,19 @@ describe('the calls of a school', () => {
     expect((await searchAll(stage, range)).length).toBe(quietly.length)
   })
 
+  it('have nobody in them after a pause began, in what is served and in the truth', async () => {
+    const stage = school()
+    stage.sandbox.universe.pause()
+    const pausedAt = stage.now()
+    await stage.clock.advance(10 * minutes)
+    const asked = { startTs: pausedAt - 200, endTs: pausedAt + 200, metric: 'userCount' }
+    const { body } = await stage.ask('realtime-usage', { productType: 'Native', ...asked })
+    const truth = stage.sandbox.analytics('demo')
+    for (const { ts, userCount } of body.data)
+      expect(truth.realtimeUsage({ product: 'Native' }, 'userCount', ts!)).toBe(userCount)
+    expect([body.data[0]!.userCount! > 0, body.data.at(-1)!.userCount]).toEqual([true, 0])
+  })
+
   it('are none where classes fell silent before there was a sandbox', async () => {
     const stage = school({ profile: { kind: 'idle', rooms: 20 } })
     expect(await searchAll(stage, { start_ts: stage.now() - 3 * hour, end_ts: stage.now() - 61 })).toEqual([])

@@ -85,29 +85,38 @@ function qualityOf(callId: string): 'usual' | 'bad' {
   return isBadCall(callId) ? 'bad' : 'usual'
 }
 
-/** The value of one window that is over; `ts` in Unix seconds. */
+/** A window that is over. */
+interface Over {
+  /** Its begin, Unix seconds. */
+  readonly ts: number
+  /** Until when everything has happened, Unix milliseconds. */
+  readonly known: number
+}
+
 export function valueOfUsage(
   calls: Calls,
   subject: Subject,
   metric: RealtimeUsageMetric,
-  ts: number,
+  window: Over,
 ): number {
-  return realtimeUsage(metric, attendWindow(calls, subject, ts))
+  return realtimeUsage(metric, attendWindow(calls, subject, window))
 }
 
 export function valueOfQuality(
   calls: Calls,
   subject: Subject,
   metric: QualityMetric,
-  ts: number,
+  window: Over,
   uid: number | undefined,
 ): number | undefined {
-  const present = attendWindow(calls, subject, ts)
-  return uid === undefined ? realtimeQuality(metric, ts, present) : userQuality(metric, ts, present, uid)
+  const present = attendWindow(calls, subject, window)
+  return uid === undefined
+    ? realtimeQuality(metric, window.ts, present)
+    : userQuality(metric, window.ts, present, uid)
 }
 
-function attendWindow(calls: Calls, subject: Subject, ts: number): readonly Present[] {
-  return attend(calls, subject, { first: ts, count: 1, known: Number.POSITIVE_INFINITY }).windows[0]!
+function attendWindow(calls: Calls, subject: Subject, { ts, known }: Over): readonly Present[] {
+  return attend(calls, subject, { first: ts, count: 1, known }).windows[0]!
 }
 
 /**

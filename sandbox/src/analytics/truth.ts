@@ -70,8 +70,12 @@ export function analyticsTruth(
     quality: (series, ts, moment = inTheEnd()) => insights.quality(series, ts, moment),
     servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
     isTightHour: (group, at) => isTightHour(settings, app, group, at),
-    realtimeUsage: (subject, metric, ts) => valueOfUsage(world.calls, subject, metric, ts),
-    realtimeQuality: (subject, metric, ts, uid) => valueOfQuality(world.calls, subject, metric, ts, uid),
+    realtimeUsage: (subject, metric, ts) => {
+      return valueOfUsage(world.calls, subject, metric, { ts, known: universe.happened() })
+    },
+    realtimeQuality: (subject, metric, ts, uid) => {
+      return valueOfQuality(world.calls, subject, metric, { ts, known: universe.happened() }, uid)
+    },
   }
 }
 

@@ -16,14 +16,12 @@ interface StoredValue {
   readonly extra: unknown
 }
 
-const windowSeconds = 20
-
 /**
  * Every cell of analytics.usage_realtime and analytics.quality_realtime. Which values are missing, `ledger.ts` says;
  * users come and go, so that of them what is served is all there is.
  */
 export async function examineRealtime(examination: Examination): Promise<readonly Finding[]> {
-  const { sandbox, rows, healed } = examination
+  const { sandbox, rows } = examination
   const found = new Findings()
   const columns = 'extract(epoch from at)::float8 as at, value, extra'
   const stored = await rows<StoredValue>(
@@ -38,8 +36,6 @@ export async function examineRealtime(examination: Examination): Promise<readonl
     const served = new Map(asked.map(each => [each, servedTimes(examination, each)]))
     for (const row of members) {
       const of = asked.find(each => isAbout(each, row.uid) && served.get(each)!.has(row.at))
-      // A world that stands still has no present.
-      if (of && (row.at + windowSeconds) * 1_000 > healed) continue
       if (of) compare(sandbox, found, of, row)
       else found.add('different', name, `${say(row.at)} ${row.uid} was in no answer: ${row.value}`)
     }
