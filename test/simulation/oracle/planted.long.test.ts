@@ -88,7 +88,9 @@ it(
         ...(await missed(examination, examineAnalytics, 'analytics')),
       ]
     }
-    const demands = { plan: 'enterprise' } as const
+    // Small, and of a provider that answers as the documents say: each change is examined by itself.
+    const profile = { classes: 6, eventsPerMinute: 30, students: 3 }
+    const demands = { plan: 'enterprise', apps: ['alpha'], profile, quirks: {} } as const
     await runSimulation({ seed: 6, length, demands, cloneDatabase, inspect })
     expect(found.nothing).toEqual([])
     expect(found.wide).toContainEqual(
