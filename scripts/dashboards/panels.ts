@@ -1,12 +1,13 @@
 import { PanelBuilder as BarGaugeBuilder } from '@grafana/grafana-foundation-sdk/bargauge'
 import type * as cog from '@grafana/grafana-foundation-sdk/cog'
 import * as common from '@grafana/grafana-foundation-sdk/common'
-import type { Panel, ThresholdsConfig } from '@grafana/grafana-foundation-sdk/dashboard'
 import {
   DashboardLinkBuilder,
   FieldColorBuilder,
   FieldColorModeId,
   MappingType,
+  type Panel,
+  type ThresholdsConfig,
   ThresholdsConfigBuilder,
   ThresholdsMode,
   type ValueMapping,

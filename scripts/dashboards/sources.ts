@@ -1,6 +1,5 @@
 import type * as cog from '@grafana/grafana-foundation-sdk/cog'
-import type { DataSourceRef } from '@grafana/grafana-foundation-sdk/dashboard'
-import { DatasourceVariableBuilder } from '@grafana/grafana-foundation-sdk/dashboard'
+import { type DataSourceRef, DatasourceVariableBuilder } from '@grafana/grafana-foundation-sdk/dashboard'
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus'
 
 /** What a dashboard reads from. Each is a variable whose default is the UID of the same name. */

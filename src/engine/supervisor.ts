@@ -1,18 +1,18 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
+import type { Family } from '../provider/operation.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import { Admission } from './admission/admission.ts'
 import type { Load } from './admission/load.ts'
 import type { Queue } from './admission/queue.ts'
 import { RunningApp } from './app.ts'
 import { createStoreHealth, type StoreHealth } from './health.ts'
-import { confirmedTime, runOnSchedule } from './housekeeping.ts'
 import { shardOf } from './ports/ledger.ts'
-import { type Claim, type Fence, type Ports, StoreUnavailable } from './ports.ts'
+import { type Claim, type Fence, type Ports, StoreUnavailable, type Transport } from './ports.ts'
 import { createPacers, type Pacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import { createTurns, createWakeup, type Wakeup, within } from './waiting.ts'
+import { createTurns, createWakeup, runOnSchedule, type Wakeup, within } from './waiting.ts'
 
 export interface EngineContext extends Ports {
   readonly settings: EngineSettings
@@ -283,4 +283,16 @@ export class Engine {
     await this.#shutDown()
     await Promise.all([keeping, heeding])
   }
+}
+
+const families: readonly Family[] = ['classroom', 'analytics', 'players']
+
+/**
+ * The latest moment, ms since the epoch, that no provider contradicts: the earliest that the clock of any of them may
+ * show. Undefined before the first answer; after it the estimates go on by themselves, however quiet all streams are.
+ */
+export function confirmedTime(clock: Clock, transport: Transport): number | undefined {
+  const offsets = families.flatMap(family => transport.clockOffset(family) ?? [])
+  if (offsets.length === 0) return undefined
+  return clock.now() + Math.min(...offsets.map(({ ahead, doubt }) => ahead - doubt))
 }

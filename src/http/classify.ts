@@ -9,7 +9,6 @@ import { fits } from '../provider/fits.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
 import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
-import { parseHttpDate, retryAfterSeconds } from './headers.ts'
 import { decodeJson, decodeSteps, JsonError, JsonTooLarge, type Steps } from './json.ts'
 
 export type Verdict =
@@ -28,8 +27,8 @@ const plausible = { from: 946_684_800_000, to: 7_258_118_400_000 }
 
 /**
  * Makes a page or a failure of what arrived, a step at a time, since a long body takes long to read. `now` is our clock
- * in ms, which stands in for the provider's where an answer has no date; `shape` what the body must be. Texts name statuses, codes, paths and rules;
- * never a value that was received.
+ * in ms, which stands in for the provider's where an answer has no date; `shape` what the body must be. Texts name
+ * statuses, codes, paths and rules; never a value that was received.
  */
 export function* classify(
   operation: Operation,
@@ -187,4 +186,34 @@ function bodyField(body: Uint8Array): Pick<Failure, 'body'> {
   if (body.length === 0) return {}
   // A copy, since a view would keep all of it.
   return { body: body.length > keptBytes ? Uint8Array.from(body.subarray(0, keptBytes)) : body }
+}
+
+const fixdate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/**
+ * Reads an HTTP date (RFC 9110, IMF-fixdate) as ms since the epoch; undefined for anything else. The form is
+ * checked first because Date.parse makes a date of nearly any word that is followed by a number.
+ */
+export function parseHttpDate(text: string | undefined): number | undefined {
+  if (text === undefined || !fixdate.test(text)) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** The longest wait that an answer may impose, in seconds: after it, one more try costs little. */
+export const longestRetryAfter = 3_600
+
+const wholeSeconds = /^\d{1,20}$/
+
+/**
+ * How long an answer asks us to wait, in seconds from 0 to `longestRetryAfter`; undefined where it says
+ * nothing readable (a word, a negative number). `now` is the provider's clock in ms, which a date is relative to.
+ */
+export function retryAfterSeconds(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim()
+  if (!text) return undefined
+  if (wholeSeconds.test(text)) return Math.min(Number(text), longestRetryAfter)
+  const at = parseHttpDate(text)
+  if (at === undefined) return undefined
+  return Math.min(Math.max(0, Math.ceil((at - now) / 1_000)), longestRetryAfter)
 }

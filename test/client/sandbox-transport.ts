@@ -3,8 +3,8 @@ import type { Clock, Random } from '../../src/clock/clock.ts'
 import type { Ledger, TakeResult, Transport } from '../../src/engine/ports.ts'
 import { classify, errorBody } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
-import { traceOf } from '../../src/http/headers.ts'
 import { atOnce } from '../../src/http/json.ts'
+import { traceOf } from '../../src/http/transport.ts'
 
 /** A transport to a sandbox in the same process: no socket, and time is whatever the clock says. */
 export function sandboxTransport(

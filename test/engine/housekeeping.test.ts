@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { confirmedTime, runOnSchedule } from '../../src/engine/housekeeping.ts'
 import type { ClockOffset, Transport } from '../../src/engine/ports.ts'
+import { confirmedTime } from '../../src/engine/supervisor.ts'
+import { runOnSchedule } from '../../src/engine/waiting.ts'
 import { Cron } from '../../src/settings/cron.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { fakeLog } from './harness.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { longestRetryAfter, retryAfterSeconds, traceOf } from '../../src/http/headers.ts'
+import { longestRetryAfter, retryAfterSeconds } from '../../src/http/classify.ts'
+import { traceOf } from '../../src/http/transport.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 

@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ConnectOptions } from '../../src/postgres/connect.ts'
-import { connect, findConnectionProblem, findSessionProblem } from '../../src/postgres/connect.ts'
+import {
+  type ConnectOptions,
+  connect,
+  findConnectionProblem,
+  findSessionProblem,
+} from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { perSecond } from '../../src/provider/limits.ts'

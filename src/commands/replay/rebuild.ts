@@ -14,8 +14,7 @@ import type { FeedStream, LogStream, Stream } from '../../streams/stream.ts'
 import { beginning, WidgetState } from '../../streams/widgets/read-items.ts'
 import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
-import type { Json } from '../../tables/json.ts'
-import { isoTime } from '../../tables/json.ts'
+import { isoTime, type Json } from '../../tables/json.ts'
 import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
 
 /** How much has been read again. */

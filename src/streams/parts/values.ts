@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { unixSeconds } from '../../provider/analytics/index.ts'
-import type { Json, Timestamp } from '../../tables/json.ts'
-import { isoTime } from '../../tables/json.ts'
+import { isoTime, type Json, type Timestamp } from '../../tables/json.ts'
 import { fieldsWithout, isSaid, type JsonObject } from './items.ts'
 
 /** A longer text is no number of a metric. */

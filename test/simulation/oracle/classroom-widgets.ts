@@ -3,8 +3,16 @@ import { canonical, storable } from './canonical.ts'
 import type { TrueItem, TrueRoom } from './classroom-truth.ts'
 import { type Fields, fieldsOf, without } from './event-rows.ts'
 import type { Finding } from './examination.ts'
-import type { StoredSchema } from './rows.ts'
-import { between, compareTable, type ExpectedRow, keyOf, orNull, type Row, Rule } from './rows.ts'
+import {
+  between,
+  compareTable,
+  type ExpectedRow,
+  keyOf,
+  orNull,
+  type Row,
+  Rule,
+  type StoredSchema,
+} from './rows.ts'
 
 export interface WidgetContext {
   readonly stored: StoredSchema
