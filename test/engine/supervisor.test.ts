@@ -1,70 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
-import { type Claim, type Fence, type Ownership, StoreUnavailable } from '../../src/engine/ports.ts'
-import type { AppSettings, StreamSettings } from '../../src/engine/settings.ts'
-import { Engine } from '../../src/engine/supervisor.ts'
-import { feed, roomLog } from './fake-streams.ts'
-import { appOf, cadence, createHarness, feedCadence, minute, second, settingsOf } from './harness.ts'
+import { StoreUnavailable } from '../../src/engine/ports.ts'
+import { appOf, minute, second } from './harness.ts'
+import { allShards, type FakeOwnership, shardCount, startEngine } from './start-engine.ts'
 
-class FakeOwnership implements Ownership {
-  fences: readonly Fence[]
-  surplus: readonly number[] = []
-  released: (readonly number[])[] = []
-  claims = 0
-  releases = 0
-  error: Error | undefined
-  hangs = false
-
-  constructor(fences: readonly Fence[]) {
-    this.fences = fences
-  }
-
-  async claim(): Promise<Claim> {
-    this.claims += 1
-    if (this.hangs) await new Promise(() => {})
-    if (this.error) throw this.error
-    return { fences: this.fences, surplus: this.surplus }
-  }
-
-  async release(shards?: readonly number[]): Promise<void> {
-    if (shards) this.released.push(shards)
-    else this.releases += 1
-    if (this.error) throw this.error
-  }
-}
-
-const shardCount = 4
-const allShards = (epoch: number) =>
-  Array.from({ length: shardCount }, (_, shard): Fence => ({ shard, owner: 'me', epoch }))
-
-function started(
-  apps: readonly string[] = ['a1'],
-  feedEvery: Partial<StreamSettings> = {},
-  more: Partial<AppSettings> = {},
-) {
-  const harness = createHarness(['room-events'])
-  const ownership = new FakeOwnership(allShards(1))
-  const streams = { 'app-events': { ...feedCadence, ...feedEvery }, 'room-events': cadence }
-  const settings = settingsOf(
-    apps.map(id => ({ ...appOf(id, ['app-events', 'room-events']), streams, ...more })),
-  )
-  const engine = new Engine({ ...harness, ownership, settings, streams: [feed, roomLog] })
-  const stop = async () => {
-    const stopped = engine.stop()
-    await harness.clock.advance(settings.drainDeadline)
-    await stopped
-  }
-  return { ...harness, ownership, engine, stop }
-}
-
-/** How often each app was asked since the n-th request. */
+/** Which apps were asked since the n-th request. */
 function appsAsked({ asked }: { readonly asked: readonly { readonly app: string }[] }, since: number) {
   return new Set(asked.slice(since).map(({ app }) => app))
 }
 
 describe('ownership', () => {
   it('nothing is asked before a shard is owned, and every app of an owned shard is', async () => {
-    const { clock, transport, ownership, engine, stop } = started(['a1', 'a2', 'a3'])
+    const { clock, transport, ownership, engine, stop } = startEngine(['a1', 'a2', 'a3'])
     ownership.fences = []
     await clock.advance(0)
     expect(engine.owned()).toEqual({ shards: 4, apps: ['a1', 'a2', 'a3'] })
@@ -73,11 +20,11 @@ describe('ownership', () => {
   })
 
   it('SQL is told of the days of an app, and of its users in calls', async () => {
-    const plain = started()
+    const plain = startEngine()
     await plain.clock.advance(second)
     await plain.stop()
     const at = { timeZone: 'Asia/Kathmandu', userLink: 'pupil-{uid}' }
-    const set = started(['a1'], {}, at)
+    const set = startEngine(['a1'], {}, at)
     await set.clock.advance(second)
     await set.stop()
     const streams = { on: ['app-events', 'room-events'], off: [] }
@@ -86,7 +33,7 @@ describe('ownership', () => {
   })
 
   it('an app whose shard is lost is asked no more, the others are', async () => {
-    const { clock, transport, ownership, stop } = started(['a1', 'a2', 'a3', 'a4', 'a5'])
+    const { clock, transport, ownership, stop } = startEngine(['a1', 'a2', 'a3', 'a4', 'a5'])
     await clock.advance(second)
     const lost = shardOf('a1', shardCount)
     ownership.fences = allShards(1).filter(({ shard }) => shard !== lost)
@@ -100,7 +47,7 @@ describe('ownership', () => {
   })
 
   it('an app that comes back under another epoch begins anew', async () => {
-    const { clock, store, ownership, stop } = started()
+    const { clock, store, ownership, stop } = startEngine()
     await clock.advance(second)
     ownership.fences = allShards(2)
     await clock.advance(20 * second)
@@ -110,7 +57,7 @@ describe('ownership', () => {
   })
 
   it('is claimed again at once when a page was fenced', async () => {
-    const { clock, store, ownership, stop } = started()
+    const { clock, store, ownership, stop } = startEngine()
     await clock.advance(9 * second)
     const before = ownership.claims
     store.answerNextCommit({ outcome: 'fenced' })
@@ -122,7 +69,7 @@ describe('ownership', () => {
   })
 
   it('a page that was fenced although the shard stayed ours is read again', async () => {
-    const { clock, store, stop } = started()
+    const { clock, store, stop } = startEngine()
     await clock.advance(second)
     store.answerNextCommit({ outcome: 'fenced' })
     await clock.advance(9.5 * second)
@@ -133,7 +80,7 @@ describe('ownership', () => {
   })
 
   it('is tried again with growing waits while the database is away', async () => {
-    const { clock, transport, ownership, said, stop } = started()
+    const { clock, transport, ownership, said, stop } = startEngine()
     await clock.advance(second)
     ownership.error = new StoreUnavailable(undefined)
     await clock.advance(10 * minute)
@@ -147,7 +94,7 @@ describe('ownership', () => {
   })
 
   it('a claim that never answers does not hold the engine up', async () => {
-    const { clock, ownership, stop } = started()
+    const { clock, ownership, stop } = startEngine()
     await clock.advance(second)
     ownership.hangs = true
     await clock.advance(30 * second)
@@ -166,7 +113,7 @@ describe('a shard that another process should have', () => {
   }
 
   it('is given back when the page in hand of its app is stored, once', async () => {
-    const { clock, transport, store, ownership, engine, stop } = started(['a1', 'a2', 'a3', 'a4', 'a5'])
+    const { clock, transport, store, ownership, engine, stop } = startEngine(['a1', 'a2', 'a3', 'a4', 'a5'])
     const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
     transport.answers = () => page.promise
     await clock.advance(second)
@@ -183,7 +130,7 @@ describe('a shard that another process should have', () => {
   })
 
   it('is given back at once where it has no apps, and again where that failed', async () => {
-    const { clock, ownership, stop } = started([])
+    const { clock, ownership, stop } = startEngine([])
     await clock.advance(second)
     handedOver(ownership)
     ownership.release = async shards => {
@@ -196,7 +143,7 @@ describe('a shard that another process should have', () => {
   })
 
   it('is given back although a page in hand does not end in time', async () => {
-    const { clock, transport, ownership, said, stop } = started(['a1'])
+    const { clock, transport, ownership, said, stop } = startEngine(['a1'])
     transport.answers = () => new Promise(() => {})
     await clock.advance(second)
     handedOver(ownership)
@@ -212,7 +159,7 @@ describe('a shard that another process should have', () => {
 describe('an outage of the database', () => {
   it('stops every app at once, and ends for all of them within five seconds', async () => {
     const apps = Array.from({ length: 50 }, (_, i) => `app-${i}`)
-    const { clock, transport, store, ownership, said, stop } = started(apps)
+    const { clock, transport, store, ownership, said, stop } = startEngine(apps)
     await clock.advance(minute)
     const gone = new StoreUnavailable('57P01')
     for (const method of ['progress', 'commit', 'recordUnread', 'settleFeedGaps', 'openSeries'] as const) {
@@ -234,7 +181,7 @@ describe('an outage of the database', () => {
   })
 
   it('while the others answer and a page finds no room, few pages are asked', async () => {
-    const { clock, transport, store, stop } = started()
+    const { clock, transport, store, stop } = startEngine()
     await clock.advance(second)
     store.fail('commit', new StoreUnavailable('53100'), 100_000)
     await clock.advance(10 * second)
@@ -247,7 +194,7 @@ describe('an outage of the database', () => {
 
 describe('stopping', () => {
   it('finishes the page in hand, then gives the shards back', async () => {
-    const { clock, transport, store, ownership, engine } = started()
+    const { clock, transport, store, ownership, engine } = startEngine()
     const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
     transport.answers = () => page.promise
     await clock.advance(second)
@@ -263,7 +210,7 @@ describe('stopping', () => {
   })
 
   it('does not wait for a page longer than its deadline', async () => {
-    const { clock, transport, ownership, said, engine } = started()
+    const { clock, transport, ownership, said, engine } = startEngine()
     transport.answers = () => new Promise(() => {})
     await clock.advance(second)
     const stopped = engine.stop()
@@ -276,7 +223,7 @@ describe('stopping', () => {
   })
 
   it('waits for an app that was given up just before', async () => {
-    const { clock, transport, ownership, store, engine } = started()
+    const { clock, transport, ownership, store, engine } = startEngine()
     const page = Promise.withResolvers<{ items: readonly { id: number }[] }>()
     transport.answers = () => page.promise
     await clock.advance(second)
@@ -292,7 +239,7 @@ describe('stopping', () => {
   })
 
   it('succeeds although the shards cannot be given back', async () => {
-    const { clock, ownership, said, engine } = started()
+    const { clock, ownership, said, engine } = startEngine()
     await clock.advance(second)
     ownership.error = new StoreUnavailable(undefined)
     const stopped = engine.stop()
@@ -307,7 +254,7 @@ describe('apps that come and go', () => {
   const apps = (...ids: readonly string[]) => ids.map(id => appOf(id, all))
 
   it('one that comes is drained with the next claim, and nothing of the others begins anew', async () => {
-    const { clock, transport, store, engine, stop } = started(['a1', 'a2'])
+    const { clock, transport, store, engine, stop } = startEngine(['a1', 'a2'])
     await clock.advance(10 * second)
     const begun = store.noted.length
     await engine.configure(apps('a1', 'a2', 'a3'), [])
@@ -319,7 +266,7 @@ describe('apps that come and go', () => {
   })
 
   it('one that goes finishes its page, and is asked for no more', async () => {
-    const { clock, transport, engine, stop } = started(['a1', 'a2'])
+    const { clock, transport, engine, stop } = startEngine(['a1', 'a2'])
     await clock.advance(10 * second)
     const held = Promise.withResolvers<void>()
     transport.answers = async ({ app }) => {
@@ -343,7 +290,7 @@ describe('apps that come and go', () => {
   })
 
   it('one that changes begins anew when its page is finished, and never twice at one time', async () => {
-    const { clock, transport, store, engine, stop } = started(['a1', 'a2'])
+    const { clock, transport, store, engine, stop } = startEngine(['a1', 'a2'])
     await clock.advance(10 * second)
     const held = Promise.withResolvers<void>()
     transport.answers = async ({ app }) => {
@@ -365,36 +312,9 @@ describe('apps that come and go', () => {
   })
 })
 
-it('room is made for rows before the first page, once, and for no longer than what is owned may wait', async () => {
-  const { clock, store, transport, stop } = started()
-  store.prepare = async () => {
-    store.calls.push('prepare')
-    await new Promise(() => {})
-  }
-  await clock.advance(4 * second)
-  expect(store.calls).toEqual(['prepare'])
-  expect(transport.asked).toEqual([])
-  await clock.advance(30 * second)
-  expect(transport.asked).not.toEqual([])
-  expect(store.calls.filter(call => call === 'prepare')).toHaveLength(1)
-  await stop()
-})
-
-it('the housekeeping is told the time of the provider, and says so where it does not suffice', async () => {
-  const { clock, store, transport, said, stop } = started()
-  await clock.advance(6 * minute)
-  expect(said).toContain(
-    'nothing that is too old was taken away: the provider does not confirm the time of the database',
-  )
-  transport.clockOffset = family => (family === 'classroom' ? { ahead: 5_000, doubt: 500 } : undefined)
-  await clock.advance(5 * minute)
-  expect(store.confirmed! % minute).toBe(4_500)
-  await stop()
-})
-
 it('apps begin in turns, so that the first of them is asked before the last is known', async () => {
   const names = Array.from({ length: 100 }, (_, n) => `a${n}`)
-  const { clock, store, transport, stop } = started(names)
+  const { clock, store, transport, stop } = startEngine(names)
   const begun: (() => void)[] = []
   store.noteApp = () => new Promise<void>(resolve => begun.push(resolve))
   await clock.advance(second)
@@ -408,34 +328,5 @@ it('apps begin in turns, so that the first of them is asked before the last is k
   }
   await clock.advance(second)
   expect(new Set(transport.of('appEvents').map(({ app }) => app)).size).toBe(100)
-  await stop()
-})
-
-it('in the hours of the week in which there were classes, an app that is silent is asked as often as any', async () => {
-  const { clock, store, transport, stop } = started(['a1'], { idleEvery: 40 * second })
-  // The clock starts on a Monday at eight.
-  store.hours.set('a1', new Set([8, 33]))
-  const timesIn = async (ms: number) => {
-    const before = transport.of('appEvents').length
-    await clock.advance(ms)
-    return transport.of('appEvents').length - before
-  }
-  await clock.advance(40 * minute)
-  expect(await timesIn(10 * minute)).toBe(60)
-  await clock.advance(20 * minute)
-  expect(await timesIn(10 * minute)).toBe(15)
-  expect(store.calls.filter(call => call === 'busyHours')).toHaveLength(1)
-  await clock.advance(6 * 60 * minute)
-  expect(store.calls.filter(call => call === 'busyHours')).toHaveLength(2)
-  await stop()
-})
-
-it('the housekeeping runs every five minutes, but not where nothing is owned', async () => {
-  const { clock, store, ownership, stop } = started()
-  await clock.advance(11 * minute)
-  expect(store.calls.filter(call => call === 'housekeeping')).toHaveLength(2)
-  ownership.fences = []
-  await clock.advance(10 * minute)
-  expect(store.calls.filter(call => call === 'housekeeping')).toHaveLength(2)
   await stop()
 })
