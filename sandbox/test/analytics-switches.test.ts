@@ -145,6 +145,15 @@ it('callLatenessSeconds: a call appears in the search some time after its start,
   expect((await searchAll(stage, range)).length).toBe(late.length)
 })
 
+it('callLatenessSeconds: a call that is late appears all the same when the world stands still meanwhile', async () => {
+  const stage = playAnalytics({ profile: load, switches: { callSearch: 'start', callLatenessSeconds: 900 } })
+  const range = { start_ts: stage.now() - 600, end_ts: stage.now() - 61 }
+  stage.sandbox.universe.pause()
+  const early = await searchAll(stage, range)
+  await stage.clock.advance(900_000)
+  expect((await searchAll(stage, range)).length).toBeGreaterThan(early.length)
+})
+
 it.each(['200', '0'] as const)('successCode %s: is the code of every success', async successCode => {
   const stage = playAnalytics({ switches: { successCode } })
   const codes: number[] = []

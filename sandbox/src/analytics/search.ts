@@ -18,14 +18,14 @@ export interface ServedCall {
 const defaultPageSize = 20
 
 /** Search calls: newest first, cut into pages. */
-export function searchCalls({ settings, world, query, asked, now }: AnalyticsContext): object {
+export function searchCalls({ settings, world, query, asked, time, now }: AnalyticsContext): object {
   const { switches, quirks } = settings
   const pageNo = query.count('page_no', 1, 1_000_000)
   const wanted = query.count('page_size', defaultPageSize, maxima.pageSize)
   const pageSize = Math.min(wanted, switches.mostPerPage)
   const cname = query.optionalText('cname')
   const matches = [...world.calls.during(asked.start * 1_000, asked.end * 1_000 + 999)]
-    .filter(call => (cname ?? call.cname) === call.cname && isListed(call, asked, switches, now))
+    .filter(call => (cname ?? call.cname) === call.cname && isListed(call, asked, switches, time))
     .toReversed()
     .sort(newestFirst)
   const isBeyond = pageNo > switches.callListPages
@@ -44,11 +44,11 @@ function newestFirst(a: Call, b: Call): number {
   return inSeconds(b.createdAt) - inSeconds(a.createdAt) || (a.callId < b.callId ? -1 : 1)
 }
 
-/** Calls begin to be found some time after they started. */
-function isListed(call: Call, { start, end }: Asked, switches: Switches, now: number): boolean {
+/** Calls begin to be found some time after they started, be the world still by then. */
+function isListed(call: Call, { start, end }: Asked, switches: Switches, time: number): boolean {
   const latest = switches.callLatenessSeconds * 1_000
-  const isYoung = call.createdAt + latest > now
-  if (isYoung && call.createdAt + latest * shareOf(hashOf('late', call.callId)) > now) return false
+  const isYoung = call.createdAt + latest > time
+  if (isYoung && call.createdAt + latest * shareOf(hashOf('late', call.callId)) > time) return false
   const created = inSeconds(call.createdAt)
   return switches.callSearch === 'overlap' || (created >= start && created <= end)
 }
