@@ -21,7 +21,8 @@ const choices: Choices = {
   listShape: ['list', 'records', 'beside', 'list', 'records', 'beside', 'item'],
   logEnd: 'all',
   regions: 'all',
-  feedWindowSeconds: [30],
+  // Longer than the feed is left alone for: what a shorter one told last when the world stands still, nobody ever hears.
+  feedWindowSeconds: [120],
   feedMemorySeconds: [3600],
   tail: ['valid', 'valid', 'refused'],
   nextIdType: 'all',

@@ -60,6 +60,14 @@ describe('the oracle of gaps in the feed', () => {
     expect(await found({ ...exact, ...change })).toContainEqual(expect.objectContaining({ kind: 'gap' }))
   })
 
+  it('finds nothing where the time of the ledger is a little behind that of the provider', async () => {
+    const all = debits.map(one => ({ ...one, outcome: 'committed', settled: one.sent + second }))
+    const late = arrivals.map(one => ({ ...one, time: one.time + second + 300 }))
+    const sandbox = { ...examination.sandbox, arrivals: { list: () => late, count: late.length } }
+    const behind = { ...examination, sandbox, rows: async () => all } as unknown as Examination
+    expect(await examineFeedGaps(behind, [], [])).toEqual([])
+  })
+
   it('finds one that is still open in the end, and an answer of which nobody tells', async () => {
     expect(await found({ ...exact, state: 'open' })).toMatchObject([{ kind: 'owed' }])
     expect(await found()).toMatchObject([{ kind: 'gap', text: expect.stringContaining('nobody stored') }])

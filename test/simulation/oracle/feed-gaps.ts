@@ -8,6 +8,8 @@ const onItsWay = 12_000
 const noticed = 20 * 60_000
 /** After this a request can no longer arrive: its total deadline and ten seconds. */
 const canArrive = 40_000
+/** The time of a ledger never goes faster than the clock of a process that asks, and so may be behind the provider's, ms. */
+const ledgerBehind = 1_000
 
 interface Debit {
   readonly app: string
@@ -183,7 +185,7 @@ function unheard(asked: readonly Asked[], debits: readonly Debit[]): readonly As
   const left = new Set(asked.filter(({ isAnswered, time }) => isAnswered && time >= first))
   for (const debit of debits) {
     if (debit.outcome !== 'committed' && debit.outcome !== 'refused') continue
-    const until = debit.settled ?? debit.dead
+    const until = (debit.settled ?? debit.dead) + ledgerBehind
     for (const one of left) {
       const isOwn = one.app === debit.app && (isOfRegion(debit, one.region) || debit.scope === one.app)
       if (!isOwn || one.time < debit.sent || one.time > until) continue
