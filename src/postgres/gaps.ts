@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Fence, regionalScope } from '../engine/ports.ts'
+import { regionalScope, type Store } from '../engine/ports.ts'
 import { roomStreamsOf, type Stream } from '../streams/stream.ts'
 import { query } from './connect.ts'
 import { encodeText } from './encode.ts'
@@ -51,7 +51,8 @@ export function lose(room: string, reason: string): string {
   )`
 }
 
-const owned = `exists (select from ingest.ownership o
+/** Fences a statement that is no commit like one. */
+export const owned = `exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
 /**
@@ -197,40 +198,31 @@ export interface GapSettings {
   readonly sequenceScope: 'room' | 'app'
 }
 
-export async function recordUnread(
-  pool: pg.Pool,
-  settings: GapSettings,
-  fence: Fence,
-  app: string,
-  series: string,
-): Promise<number> {
-  const memory = `${settings.roomMemory} milliseconds`
-  const scope = regionalScope(app, series)
-  const feedGroup = settings.streams.find(({ kind }) => kind === 'feed')?.operation.limitGroup ?? ''
-  const values = { ...fence, app, scope, group: feedGroup, stream: 'app-events', series, memory }
-  const [row] = await query<{ recorded: number }>(pool, bind(unread, values))
-  return row!.recorded
-}
-
-export async function settleFeedGaps(pool: pg.Pool, fence: Fence, app: string): Promise<number> {
-  const [row] = await query<{ open: number }>(pool, bind(settleFeed, { ...fence, app }))
-  return row!.open
-}
-
-export async function forgetRoom(
-  pool: pg.Pool,
-  settings: GapSettings,
-  fence: Fence,
-  app: string,
-  room: string,
-): Promise<void> {
-  const dense = settings.sequenceScope === 'room'
-  const values = {
-    ...fence,
-    app,
-    room: encodeText(room),
-    room_streams: roomStreamsOf(settings.streams),
-    dense,
-  }
-  await query(pool, bind(forget, values))
+/** What is missing of feeds and of rooms. */
+export function gapStore(pool: pg.Pool, { roomMemory, streams, sequenceScope }: GapSettings) {
+  const group = streams.find(({ kind }) => kind === 'feed')?.operation.limitGroup ?? ''
+  const memory = `${roomMemory} milliseconds`
+  return {
+    recordUnread: async (fence, app, series) => {
+      const values = {
+        ...fence,
+        app,
+        scope: regionalScope(app, series),
+        group,
+        stream: 'app-events',
+        series,
+        memory,
+      }
+      const [row] = await query<{ recorded: number }>(pool, bind(unread, values))
+      return row!.recorded
+    },
+    settleFeedGaps: async (fence, app) => {
+      const [row] = await query<{ open: number }>(pool, bind(settleFeed, { ...fence, app }))
+      return row!.open
+    },
+    forgetRoom: async (fence, app, room) => {
+      const rooms = { room: encodeText(room), room_streams: roomStreamsOf(streams) }
+      await query(pool, bind(forget, { ...fence, app, ...rooms, dense: sequenceScope === 'room' }))
+    },
+  } satisfies Partial<Store>
 }

@@ -1,15 +1,12 @@
 import type pg from 'pg'
-import type { AppFacts, Fence, OpenSeries, Progress, RoomLife, WantedRoom } from '../engine/ports.ts'
-import type { WeekHours } from '../planning/cadence.ts'
+import type { Fence, OpenSeries, Progress, RoomLife, Store, WantedRoom } from '../engine/ports.ts'
+import { roomStreamsOf } from '../streams/stream.ts'
 import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
+import { owned } from './gaps.ts'
 import { bind, statement } from './statement.ts'
-
-/** Fences a statement on progress rows like a commit. */
-const owned = `exists (select from ingest.ownership o
-  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
 /** The room that a series is of, as it was used last. */
 const lastRoom = `
@@ -127,19 +124,6 @@ const vouch = statement(
    returning 1`,
 )
 
-export async function vouchFor(
-  pool: pg.Pool,
-  settings: Pick<CommitSettings, 'roomMemory' | 'region'>,
-  fence: Fence,
-  app: string,
-  room: string,
-  region: string = settings.region(app),
-): Promise<boolean> {
-  const memory = `${settings.roomMemory} milliseconds`
-  const values = { ...fence, app, room: encodeText(room), region, memory }
-  return (await query(pool, bind(vouch, values))).length > 0
-}
-
 /** Series that one statement reads at most. */
 const MOST_SERIES = 500
 
@@ -152,15 +136,15 @@ interface Asked {
 }
 
 /** Reads progress. Nobody waits for others to ask: what is asked while a statement is under way goes with the next one. */
-export class ProgressReads {
+class ProgressReads {
   readonly #pool: pg.Pool
   readonly #memory: string
   #waiting: Asked[] = []
   #isReading = false
 
-  constructor(pool: pg.Pool, { roomMemory }: Pick<CommitSettings, 'roomMemory'>) {
+  constructor(pool: pg.Pool, memory: string) {
     this.#pool = pool
-    this.#memory = `${roomMemory} milliseconds`
+    this.#memory = memory
   }
 
   /** Undefined of a series that is not followed. Throws StoreUnavailable. */
@@ -219,68 +203,59 @@ interface LifeRow {
   readonly ended_at: number | null
 }
 
+type OpenRow = LifeRow &
+  Pick<OpenSeries, 'series' | 'region'> & { updated_at: number | null; last_event_at: number | null }
+
 function lifeOf({ incarnation, state_sequence, ended_at }: LifeRow): RoomLife | undefined {
   if (incarnation === null || state_sequence === null) return undefined
   const sequence = decodeJson(state_sequence) as RoomLife['sequence']
   return { incarnation, sequence, endedAt: ended_at ?? undefined }
 }
 
-export async function listOpenSeries(
-  pool: pg.Pool,
-  app: string,
-  stream: string,
-): Promise<readonly OpenSeries[]> {
-  type Row = LifeRow &
-    Pick<OpenSeries, 'series' | 'region'> & { updated_at: number | null; last_event_at: number | null }
-  const rows = await query<Row>(pool, bind(list, { app, stream }))
-  return rows.map(row => ({
-    series: decodeText(row.series),
-    updatedAt: row.updated_at,
-    life: lifeOf(row),
-    lastEventAt: row.last_event_at,
-    region: row.region ?? null,
-  }))
-}
-
-export async function followSeries(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  streams: readonly string[],
-  rooms: readonly string[],
-): Promise<void> {
-  await query(pool, bind(follow, { ...fence, app, streams, rooms: rooms.map(encodeText) }))
-}
-
-export async function readBusyHours(
-  pool: pg.Pool,
-  apps: readonly string[],
-): Promise<ReadonlyMap<string, WeekHours>> {
-  const rows = await query<{ app: string; hours: readonly number[] }>(pool, bind(busy, { apps }))
-  return new Map(rows.map(({ app, hours }) => [app, new Set(hours)]))
-}
-
-export async function listWantedRooms(pool: pg.Pool): Promise<readonly WantedRoom[]> {
-  type Row = Pick<WantedRoom, 'app' | 'region'> & { series: string }
-  const rows = await query<Row>(pool, bind(wantedRooms, {}))
-  return rows.map(({ app, series, region }) => ({ app, room: decodeText(series), region }))
-}
-
-export async function noteApp(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  { timeZone, userLink, on, off }: AppFacts,
-): Promise<void> {
-  await query(pool, bind(note, { ...fence, app, on, off, zone: timeZone, link: userLink }))
-}
-
-export async function closeSeries(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  stream: string,
-  series: string,
-): Promise<void> {
-  await query(pool, bind(close, { ...fence, app, stream, series: encodeText(series) }))
+/** What is known of series that follow a cursor, and of the apps that they are of. */
+export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
+  const memory = `${settings.roomMemory} milliseconds`
+  const reads = new ProgressReads(pool, memory)
+  const followAll = async (
+    fence: Fence,
+    app: string,
+    streams: readonly string[],
+    series: readonly string[],
+  ) => {
+    await query(pool, bind(follow, { ...fence, app, streams, rooms: series.map(encodeText) }))
+  }
+  return {
+    progress: (app, stream, series) => reads.read(app, stream, series),
+    openSeries: async (app, stream) => {
+      const rows = await query<OpenRow>(pool, bind(list, { app, stream }))
+      return rows.map(row => ({
+        series: decodeText(row.series),
+        updatedAt: row.updated_at,
+        life: lifeOf(row),
+        lastEventAt: row.last_event_at,
+        region: row.region ?? null,
+      }))
+    },
+    wantedRooms: async () => {
+      type Row = Pick<WantedRoom, 'app' | 'region'> & { series: string }
+      const rows = await query<Row>(pool, bind(wantedRooms, {}))
+      return rows.map(({ app, series, region }) => ({ app, room: decodeText(series), region }))
+    },
+    busyHours: async apps => {
+      const rows = await query<{ app: string; hours: readonly number[] }>(pool, bind(busy, { apps }))
+      return new Map(rows.map(({ app, hours }) => [app, new Set(hours)]))
+    },
+    discoverRooms: (fence, app, rooms) => followAll(fence, app, roomStreamsOf(settings.streams), rooms),
+    follow: (fence, app, stream, series) => followAll(fence, app, [stream], [series]),
+    noteApp: async (fence, app, { timeZone, userLink, on, off }) => {
+      await query(pool, bind(note, { ...fence, app, on, off, zone: timeZone, link: userLink }))
+    },
+    closeSeries: async (fence, app, stream, series) => {
+      await query(pool, bind(close, { ...fence, app, stream, series: encodeText(series) }))
+    },
+    vouchFor: async (fence, app, room, region = settings.region(app)) => {
+      const values = { ...fence, app, room: encodeText(room), region, memory }
+      return (await query(pool, bind(vouch, values))).length > 0
+    },
+  } satisfies Partial<Store>
 }

@@ -1,38 +1,18 @@
 import type pg from 'pg'
 import type { DeadLetter, Store } from '../engine/ports.ts'
-import { roomStreamsOf } from '../streams/stream.ts'
 import { type CommitSettings, Commits } from './commit/commit.ts'
 import { query } from './connect.ts'
-import { readSubstreamDemand } from './demand.ts'
 import { encodeText } from './encode.ts'
-import { forgetRoom, type GapSettings, recordUnread, settleFeedGaps } from './gaps.ts'
+import { type GapSettings, gapStore } from './gaps.ts'
 import { keepHouse } from './housekeeping.ts'
 import type { Keeping } from './mask.ts'
 import { Masks } from './masks.ts'
 import { makePartitions, type Retention } from './partitions.ts'
-import {
-  closeSeries,
-  followSeries,
-  listOpenSeries,
-  listWantedRooms,
-  noteApp,
-  ProgressReads,
-  readBusyHours,
-  vouchFor,
-} from './progress.ts'
+import { seriesStore } from './progress.ts'
 import type { Ages } from './prune.ts'
 import { bind, statement } from './statement.ts'
-import { beginWindows, expireWindows, leaveWindows, readLiveChannels, readWindows } from './windows.ts'
-import {
-  deferItem,
-  expireItems,
-  listItems,
-  loseItem,
-  readBacklogItems,
-  readItemDueIn,
-  splitItem,
-  takeItemInHand,
-} from './work-queue.ts'
+import { windowStore } from './windows.ts'
+import { itemStore } from './work-queue.ts'
 
 export interface StoreSettings extends CommitSettings, GapSettings {
   /** How long tables keep their rows; absent: forever. */
@@ -43,55 +23,31 @@ export interface StoreSettings extends CommitSettings, GapSettings {
 
 /** The store on a pool of connections. */
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
-  const masks = new Masks(pool, settings.keeping)
+  const { keeping, retention = {}, streams } = settings
+  const masks = new Masks(pool, keeping)
   const commits = new Commits(pool, settings, masks)
   const inClass = new Set(
-    settings.streams.filter(({ operation }) => operation.family === 'classroom').map(({ name }) => name),
+    streams.filter(({ operation }) => operation.family === 'classroom').map(({ name }) => name),
   )
-  const progress = new ProgressReads(pool, settings)
-  const roomStreams = roomStreamsOf(settings.streams)
+  const series = seriesStore(pool, settings)
   return {
-    openSeries: (app, stream) => listOpenSeries(pool, app, stream),
-    wantedRooms: () => listWantedRooms(pool),
-    busyHours: apps => readBusyHours(pool, apps),
-    noteApp: (fence, app, facts) => noteApp(pool, fence, app, facts),
-    discoverRooms: (fence, app, rooms) => followSeries(pool, fence, app, roomStreams, rooms),
-    progress: (app, stream, series) => progress.read(app, stream, series),
-    follow: (fence, app, stream, series) => followSeries(pool, fence, app, [stream], [series]),
+    ...series,
+    ...gapStore(pool, settings),
+    ...windowStore(pool, series.closeSeries),
+    ...itemStore(pool),
     commit: page => commits.page(page),
     dryRun: page => commits.dryRunPage(page),
+    commitWindow: page => commits.window(page),
+    dryRunWindow: page => commits.dryRunWindow(page),
+    commitItem: page => commits.item(page),
+    dryRunItem: page => commits.dryRunItem(page),
     deadLetter: letter =>
       masks.run(letter.app, mask => {
         const body = mask.letter(letter.body, letter.series, inClass.has(letter.stream))
         return deadLetter(pool, { ...letter, body }, mask.count)
       }),
-    closeSeries: (fence, app, stream, series) => closeSeries(pool, fence, app, stream, series),
-    vouchFor: (fence, app, room, region) => vouchFor(pool, settings, fence, app, room, region),
-    forgetRoom: (fence, app, room) => forgetRoom(pool, settings, fence, app, room),
-    recordUnread: (fence, app, series) => recordUnread(pool, settings, fence, app, series),
-    settleFeedGaps: (fence, app) => settleFeedGaps(pool, fence, app),
-    windows: (app, stream) => readWindows(pool, app, stream),
-    beginWindows: (fence, app, stream, series, backlogFrom, step, passing) =>
-      beginWindows(pool, fence, app, stream, series, backlogFrom, step, passing),
-    leaveWindows: (fence, app, stream, series) => leaveWindows(pool, fence, app, stream, series),
-    liveChannels: (app, since) => readLiveChannels(pool, app, since),
-    commitWindow: page => commits.window(page),
-    dryRunWindow: page => commits.dryRunWindow(page),
-    expireWindows: (fence, app, stream, series, lowerBound) =>
-      expireWindows(pool, fence, app, stream, series, lowerBound),
-    items: (app, stream, bounds, limit, first) => listItems(pool, app, stream, bounds, limit, first),
-    substreamDemand: (app, since) => readSubstreamDemand(pool, app, since),
-    itemDueIn: (app, stream, bounds, ago) => readItemDueIn(pool, app, stream, bounds, ago),
-    backlogItems: (app, stream) => readBacklogItems(pool, app, stream),
-    commitItem: page => commits.item(page),
-    dryRunItem: page => commits.dryRunItem(page),
-    deferItem: (fence, app, item, wait, loss) => deferItem(pool, fence, app, item, wait, loss),
-    takeItemInHand: (fence, app, item) => takeItemInHand(pool, fence, app, item),
-    splitItem: (fence, app, item, into) => splitItem(pool, fence, app, item, into),
-    loseItem: (fence, app, item, reason) => loseItem(pool, fence, app, item, reason),
-    expireItems: (fence, app, stream, lowerBound) => expireItems(pool, fence, app, stream, lowerBound),
-    prepare: () => makePartitions(pool, settings.retention ?? {}),
-    housekeeping: confirmed => keepHouse(pool, settings.retention ?? {}, confirmed),
+    prepare: () => makePartitions(pool, retention),
+    housekeeping: confirmed => keepHouse(pool, retention, confirmed),
   }
 }
 

@@ -1,14 +1,11 @@
 import type pg from 'pg'
-import type { Fence, LiveChannel, WindowProgress } from '../engine/ports.ts'
+import type { Store } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { decodeText, encodeText } from './encode.ts'
-import { closeSeries } from './progress.ts'
+import { owned } from './gaps.ts'
 import { bind, statement } from './statement.ts'
 
 /** Series of the streams whose progress is time. */
-
-const owned = `exists (select from ingest.ownership o
-  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
 const pairs = (column: string, ranges = `p.${column}`) => `(
      select coalesce(json_agg(json_build_array(extract(epoch from lower(r))::bigint, extract(epoch from upper(r))::bigint)
@@ -123,86 +120,49 @@ const expire = statement(
 
 type Pairs = readonly (readonly [from: number, to: number])[]
 
-/** How far each series of a stream has come that is asked for. */
-export async function readWindows(
-  pool: pg.Pool,
-  app: string,
-  stream: string,
-): Promise<readonly WindowProgress[]> {
-  type Row = { series: string; version: number; backlog_from: number } & Record<
-    'covered' | 'seen' | 'lost' | 'missing' | 'wanted',
-    Pairs
-  >
-  const rows = await query<Row>(pool, bind(list, { app, stream }))
+type Row = { series: string; version: number; backlog_from: number } & Record<
+  'covered' | 'seen' | 'lost' | 'missing' | 'wanted',
+  Pairs
+>
+
+/** How far series have come whose progress is time. */
+export function windowStore(pool: pg.Pool, closeSeries: Store['closeSeries']) {
   const ranges = (all: Pairs) => all.map(([from, to]) => ({ from, to }))
-  return rows.map(row => ({
-    series: decodeText(row.series),
-    version: row.version,
-    backlogFrom: row.backlog_from,
-    covered: ranges(row.covered),
-    seen: ranges(row.seen),
-    lost: ranges(row.lost),
-    missing: ranges(row.missing),
-    wanted: ranges(row.wanted),
-  }))
-}
-
-/** Makes series known; `backlogFrom` in Unix seconds. */
-export async function beginWindows(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  stream: string,
-  series: readonly string[],
-  backlogFrom: number,
-  step: number | undefined,
-  passing = false,
-): Promise<void> {
-  const values = {
-    ...fence,
-    app,
-    stream,
-    series: series.map(encodeText),
-    backlog_from: backlogFrom,
-    step: step ?? null,
-    passing,
+  const expireWindows: Store['expireWindows'] = async (fence, app, stream, series, lowerBound) => {
+    const values = { ...fence, app, stream, series: encodeText(series), edge: lowerBound }
+    const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
+    return row!
   }
-  await query(pool, bind(begin, values))
-}
-
-/** Closes a series. Stopped in the middle it is open still, and left once more. */
-export async function leaveWindows(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  stream: string,
-  series: string,
-): Promise<void> {
-  const values = { ...fence, app, stream, series: encodeText(series) }
-  const [row] = await query<{ edge: number | null }>(pool, bind(release, values))
-  if (row && row.edge !== null) await expireWindows(pool, fence, app, stream, series, row.edge)
-  await closeSeries(pool, fence, app, stream, series)
-}
-
-export async function readLiveChannels(
-  pool: pg.Pool,
-  app: string,
-  since: number,
-): Promise<readonly LiveChannel[]> {
-  const rows = await query<{ channel: string; ended: number | null }>(pool, bind(live, { app, since }))
-  return rows.map(({ channel, ended }) => ({ channel: decodeText(channel), endedAt: ended }))
-}
-
-/** Answers how many rows of the gap ledger are new or have grown; `edge` in Unix seconds. */
-export async function expireWindows(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  stream: string,
-  series: string,
-  lowerBound: number,
-): Promise<{ readonly lost: number; readonly absent: number }> {
-  const values = { ...fence, app, stream, series: encodeText(series), edge: lowerBound }
-  const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
-  return row!
+  return {
+    expireWindows,
+    windows: async (app, stream) => {
+      const rows = await query<Row>(pool, bind(list, { app, stream }))
+      return rows.map(row => ({
+        series: decodeText(row.series),
+        version: row.version,
+        backlogFrom: row.backlog_from,
+        covered: ranges(row.covered),
+        seen: ranges(row.seen),
+        lost: ranges(row.lost),
+        missing: ranges(row.missing),
+        wanted: ranges(row.wanted),
+      }))
+    },
+    beginWindows: async (fence, app, stream, series, backlogFrom, step, passing = false) => {
+      const asked = { stream, series: series.map(encodeText), step: step ?? null, passing }
+      await query(pool, bind(begin, { ...fence, app, ...asked, backlog_from: backlogFrom }))
+    },
+    // Stopped in the middle it is open still, and left once more.
+    leaveWindows: async (fence, app, stream, series) => {
+      const values = { ...fence, app, stream, series: encodeText(series) }
+      const [row] = await query<{ edge: number | null }>(pool, bind(release, values))
+      if (row && row.edge !== null) await expireWindows(fence, app, stream, series, row.edge)
+      await closeSeries(fence, app, stream, series)
+    },
+    liveChannels: async (app, since) => {
+      type Row = { channel: string; ended: number | null }
+      const rows = await query<Row>(pool, bind(live, { app, since }))
+      return rows.map(({ channel, ended }) => ({ channel: decodeText(channel), endedAt: ended }))
+    },
+  } satisfies Partial<Store>
 }

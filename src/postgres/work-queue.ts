@@ -1,12 +1,10 @@
 import type pg from 'pg'
-import type { BacklogItems, Fence, ItemBounds, ItemLoss, OpenItem } from '../engine/ports.ts'
+import type { BacklogItems, Fence, OpenItem, Store } from '../engine/ports.ts'
 import type { Json } from '../tables/json.ts'
 import { worked, workValues } from './commit/ctes.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'
 import { bind, statement } from './statement.ts'
-
-/** The items that one stream has found and another fetches. */
 
 const owned = `exists (select from ingest.ownership o
   where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
@@ -116,6 +114,39 @@ const expire = statement(
    select count(*)::int as lost from lost where was is null`,
 )
 
+/** What a call costs is told by so many of the newest; the backlog by when it begins, ten minutes at a time. */
+const demand = statement(
+  'detail_demand',
+  `with newest as (
+     select c.call_id from analytics.call c
+     where c.app_id = :app and c.created_at > to_timestamp(:since::double precision)
+     order by c.created_at desc limit 300
+   ), known as (
+     select count(*) filter (where w.stream = 'call-sessions') as slices,
+            count(distinct w.item) filter (where w.stream = 'call-sessions') as calls,
+            count(*) filter (where w.stream = 'call-sessions' and w.state = 'done') as whole,
+            sum(w.page) filter (where w.stream = 'call-sessions' and w.state = 'done') as pages,
+            count(*) filter (where w.stream = 'call-metrics') as batches
+     from newest n
+     join ingest.work_item w on w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.item = n.call_id
+     where w.state <> 'split'
+   ), waiting as (
+     select extract(epoch from max(w.range_from))::double precision as begin,
+            count(*) filter (where w.stream = 'call-sessions') as sessions,
+            count(*) filter (where w.stream = 'call-metrics') as metrics
+     from ingest.work_item w
+     where w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.state = 'pending'
+     group by floor(extract(epoch from w.range_from) / 600)
+   )
+   select (select count(*) from analytics.call c
+           where c.app_id = :app and c.created_at > to_timestamp(:since::double precision))::int as calls,
+          (k.slices::double precision / nullif(k.calls, 0)) as slices,
+          (k.pages::double precision / nullif(k.whole, 0)) as pages,
+          (k.batches::double precision / nullif(k.whole, 0)) as batches,
+          (select coalesce(json_agg(json_build_array(begin, sessions, metrics) order by begin), '[]') from waiting) as backlog
+   from known k`,
+)
+
 interface Row extends pg.QueryResultRow {
   readonly item: string
   readonly part: string
@@ -130,55 +161,12 @@ interface Row extends pg.QueryResultRow {
   readonly in_hand_of: string | null
 }
 
-export async function listItems(
-  pool: pg.Pool,
-  app: string,
-  stream: OpenItem['stream'],
-  { after, upTo = Number.POSITIVE_INFINITY, before }: ItemBounds,
-  limit: number,
-  first: keyof typeof lists = 'oldest',
-): Promise<readonly OpenItem[]> {
-  const rows = await query<Row>(pool, bind(lists[first], { app, stream, after, latest: upTo, before, limit }))
-  return rows.map(row => ({
-    stream,
-    key: decodeText(row.item),
-    part: decodeText(row.part),
-    from: row.range_from,
-    to: row.range_to,
-    ask: json(row.ask),
-    version: row.version,
-    page: row.page,
-    streamState: json(row.stream_state),
-    origin: row.origin,
-    failures: row.failures,
-    inHandOf: row.in_hand_of,
-  }))
-}
-
-/**
- * In how many ms the first of the items may be fetched that had to wait `ago` ms before now; 0 where one came due since,
- * null where none had to.
- */
-export async function readItemDueIn(
-  pool: pg.Pool,
-  app: string,
-  stream: OpenItem['stream'],
-  { after, before }: ItemBounds,
-  ago: number,
-): Promise<number | null> {
-  const values = { app, stream, after, before, ago: `${ago} milliseconds` }
-  const [row] = await query<{ wait: number | null }>(pool, bind(due, values))
-  const { wait } = row!
-  return wait === null ? null : Math.max(0, wait)
-}
-
-export async function readBacklogItems(
-  pool: pg.Pool,
-  app: string,
-  stream: OpenItem['stream'],
-): Promise<BacklogItems> {
-  const [row] = await query<{ seconds: number; oldest: number | null }>(pool, bind(backlog, { app, stream }))
-  return row!
+interface Demand extends pg.QueryResultRow {
+  readonly calls: number
+  readonly slices: number | null
+  readonly pages: number | null
+  readonly batches: number | null
+  readonly backlog: readonly (readonly [from: number, sessions: number, metrics: number])[]
 }
 
 function json(text: string | null): Json {
@@ -189,59 +177,70 @@ function named(fence: Fence, app: string, { stream, key, part, version }: OpenIt
   return { ...fence, app, stream, item: encodeText(key), part: encodeText(part), version }
 }
 
-/** The item is not tried again for `wait` ms. */
-export async function deferItem(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  item: OpenItem,
-  wait: number,
-  loss?: ItemLoss,
-): Promise<void> {
-  const values = { ...named(fence, app, item), wait: `${wait} milliseconds`, loss: loss ?? null }
-  await query(pool, bind(defer, values))
-}
-
-/** A large answer to the item is about to be read. */
-export async function takeItemInHand(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  item: OpenItem,
-): Promise<void> {
-  await query(pool, bind(takeInHand, named(fence, app, item)))
-}
-
-/** Puts smaller items in the place of one. */
-export async function splitItem(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  item: OpenItem,
-  into: readonly Pick<OpenItem, 'stream' | 'key' | 'part' | 'from' | 'to' | 'ask'>[],
-): Promise<void> {
-  await query(pool, bind(split, { ...named(fence, app, item), ...workValues(into) }))
-}
-
-/** Gives an item up. */
-export async function loseItem(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  item: OpenItem,
-  reason: ItemLoss,
-): Promise<void> {
-  await query(pool, bind(lose, { ...named(fence, app, item), reason }))
-}
-
-/** Gives up what begins before `edge`, Unix seconds; answers how many items. */
-export async function expireItems(
-  pool: pg.Pool,
-  fence: Fence,
-  app: string,
-  stream: OpenItem['stream'],
-  lowerBound: number,
-): Promise<number> {
-  const [row] = await query<{ lost: number }>(pool, bind(expire, { ...fence, app, stream, edge: lowerBound }))
-  return row!.lost
+/** The items that one stream has found and another fetches. */
+export function itemStore(pool: pg.Pool) {
+  return {
+    items: async (
+      app,
+      stream,
+      { after, upTo = Number.POSITIVE_INFINITY, before },
+      limit,
+      first = 'oldest',
+    ) => {
+      const values = { app, stream, after, latest: upTo, before, limit }
+      const rows = await query<Row>(pool, bind(lists[first], values))
+      return rows.map(row => ({
+        stream,
+        key: decodeText(row.item),
+        part: decodeText(row.part),
+        from: row.range_from,
+        to: row.range_to,
+        ask: json(row.ask),
+        version: row.version,
+        page: row.page,
+        streamState: json(row.stream_state),
+        origin: row.origin,
+        failures: row.failures,
+        inHandOf: row.in_hand_of,
+      }))
+    },
+    itemDueIn: async (app, stream, { after, before }, ago) => {
+      const values = { app, stream, after, before, ago: `${ago} milliseconds` }
+      const [row] = await query<{ wait: number | null }>(pool, bind(due, values))
+      const { wait } = row!
+      return wait === null ? null : Math.max(0, wait)
+    },
+    backlogItems: async (app, stream) => {
+      const [row] = await query<BacklogItems & pg.QueryResultRow>(pool, bind(backlog, { app, stream }))
+      return row!
+    },
+    substreamDemand: async (app, since) => {
+      const [row] = await query<Demand>(pool, bind(demand, { app, since }))
+      const { calls, slices, pages, batches, backlog } = row!
+      const isKnown = slices !== null && pages !== null && batches !== null
+      return {
+        calls,
+        cost: isKnown ? { slices, pages, batches } : undefined,
+        backlog: backlog.map(([from, sessions, metrics]) => ({ from, sessions, metrics })),
+      }
+    },
+    deferItem: async (fence, app, item, wait, loss) => {
+      const values = { ...named(fence, app, item), wait: `${wait} milliseconds`, loss: loss ?? null }
+      await query(pool, bind(defer, values))
+    },
+    takeItemInHand: async (fence, app, item) => {
+      await query(pool, bind(takeInHand, named(fence, app, item)))
+    },
+    splitItem: async (fence, app, item, into) => {
+      await query(pool, bind(split, { ...named(fence, app, item), ...workValues(into) }))
+    },
+    loseItem: async (fence, app, item, reason) => {
+      await query(pool, bind(lose, { ...named(fence, app, item), reason }))
+    },
+    expireItems: async (fence, app, stream, lowerBound) => {
+      const values = { ...fence, app, stream, edge: lowerBound }
+      const [row] = await query<{ lost: number }>(pool, bind(expire, values))
+      return row!.lost
+    },
+  } satisfies Partial<Store>
 }

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/clock/system.ts'
 import { appSettings } from '../../src/commands/app-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { connect } from '../../src/postgres/connect.ts'
-import { expireWindows } from '../../src/postgres/windows.ts'
+import { windowStore } from '../../src/postgres/windows.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 import { penstock } from './penstock.ts'
 
@@ -191,6 +191,7 @@ describe('backfill', () => {
     expect(code).toBe(0)
     const fence = { shard: 0, owner: 'me', epoch: 1 }
     await pool.query(`insert into ingest.ownership values (0, 'me', 1)`)
+    const store = windowStore(pool, async () => {})
     const lost: number[] = []
     const aligned: number[] = []
     for (const { key, step } of series) {
@@ -201,7 +202,7 @@ describe('backfill', () => {
       aligned.push(rows[0]!.begin % step)
       // What begins before this can certainly not be asked for any more.
       const lowerBound = Math.ceil((systemClock.now() / 1_000 - 14 * 86_400) / step) * step
-      const gone = await expireWindows(pool, fence, 'demo', 'quality-insight', key, lowerBound)
+      const gone = await store.expireWindows(fence, 'demo', 'quality-insight', key, lowerBound)
       lost.push(gone.lost)
     }
     expect({ lost, aligned }).toEqual({ lost: Array(10).fill(0), aligned: Array(10).fill(0) })
