@@ -35,7 +35,6 @@ export async function replay(options: ReplayOptions): Promise<void> {
   await withDatabase(config, { isPrepared: true, poolSize }, async pool => {
     const session = await openReplay(pool, {
       streams: Object.values(streams),
-      region: app => onlyRegion(config, app),
       clock: systemClock,
     }).catch(explain)
     try {
@@ -45,12 +44,6 @@ export async function replay(options: ReplayOptions): Promise<void> {
       session.close()
     }
   })
-}
-
-/** Where all rooms of an app are; what is kept raw does not tell in which of several regions one was. */
-export function onlyRegion({ apps }: Config, id: string): string | null {
-  const { regions = [] } = apps.find(app => app.id === id) ?? {}
-  return regions.length === 1 ? regions[0]! : null
 }
 
 const MAY_NOT = '42501'

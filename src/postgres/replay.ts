@@ -10,15 +10,11 @@ import { compareRows, type Difference, mendRows } from './replay/compare.ts'
 import { readEvents, readItems, type StoredEvent, type StoredItem } from './replay/raw.ts'
 import { openRebuilt, rebuildable } from './replay/rebuilt.ts'
 import {
-  addRoom,
   countRooms,
   mendRoom,
-  type NextRoom,
   nextIncarnation,
   nextStatements,
   type RoomColumn,
-  type RoomValues,
-  readNextRoom,
   readRoom,
   type StoredRoom,
 } from './replay/rooms.ts'
@@ -27,13 +23,7 @@ import { bind } from './statement.ts'
 
 export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'
 export type { StoredEvent, StoredItem } from './replay/raw.ts'
-export {
-  beforeAll,
-  type NextRoom,
-  type RoomColumn,
-  type RoomValues,
-  type StoredRoom,
-} from './replay/rooms.ts'
+export { beforeAll, type RoomColumn, type StoredRoom } from './replay/rooms.ts'
 export type { Incarnation } from './replay/session.ts'
 
 /** What is kept raw of one incarnation of a room, and what is stored of the room. */
@@ -42,14 +32,12 @@ export interface RawRoom {
   /** By the name of their operation. */
   readonly items: (widget: string) => AsyncIterable<readonly StoredItem[]>
   readonly stored: StoredRoom | undefined
-  readonly next: NextRoom | undefined
 }
 
-/** What is wrong with the row of a room. `columns` of one that is there; none of one that is not. */
+/** What is wrong with the row of a room. */
 export interface RoomFault {
-  readonly kind: 'missing' | 'different'
   readonly columns: readonly RoomColumn[]
-  readonly wanted: RoomValues
+  readonly wanted: StoredRoom
 }
 
 /** Makes the derived rows out of the raw ones; answers what is wrong with the room itself. */
@@ -88,8 +76,6 @@ export interface Replay {
 export interface ReplaySettings {
   /** Streams whose rows are rebuilt, as far as what they read is kept raw. */
   readonly streams: readonly Stream[]
-  /** Region of an app, for a room whose row is missing; null where it may have been in any of several. */
-  readonly region: (app: string) => string | null
   readonly clock: Pick<Clock, 'monotonic'>
   readonly limits?: ChangeLimits
 }
@@ -107,7 +93,7 @@ export const usualLimits: ChangeLimits = { lock: 1_000, total: 4_000 }
 const busyCodes: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014', '23505'])
 
 export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promise<Replay> {
-  const { region, clock, limits = usualLimits } = settings
+  const { clock, limits = usualLimits } = settings
   const { logs, tables } = rebuildable(settings.streams)
   const statements = { compare: compareRows(tables), next: nextStatements(tables) }
   const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
@@ -127,8 +113,8 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
     const rows = await ask<Row>(bind(statements.compare, placeValues(place)))
     const ofRows = rows.map(row => ({ ...row, keys: decodeJson(row.keys) as Difference['keys'] }))
     if (!fault) return ofRows
-    const { kind, columns } = fault
-    return [{ table: 'classroom.room', kind, columns, rows: 1, keys: [{}] }, ...ofRows]
+    const { columns } = fault
+    return [{ table: 'classroom.room', kind: 'different', columns, rows: 1, keys: [{}] }, ...ofRows]
   }
 
   async function compare(place: Incarnation, rebuild: Rebuild): Promise<Comparison> {
@@ -140,7 +126,6 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
         events: readEvents(ask, place),
         items: widget => readItems(ask, place, widget),
         stored,
-        next: await readNextRoom(ask, place),
       }
       const fault = await rebuild(place, raw, rows => rebuilt.put(place.app, place.incarnation, rows))
       return { differences: await differencesAt(place, fault), mark, stored, fault }
@@ -167,8 +152,7 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
       await ask(bind(mendRows(table), placeValues(place)))
     }
     // The feed writes it too: it goes last, so that the feed waits for it as shortly as can be.
-    if (fault?.kind === 'different') await mendRoom(ask, place, fault.wanted, fault.columns)
-    if (fault?.kind === 'missing') await addRoom(ask, place, region(place.app), fault.wanted)
+    if (fault) await mendRoom(ask, place, fault.wanted, fault.columns)
     return { outcome: 'mended', differences }
   }
 

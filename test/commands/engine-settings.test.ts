@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
-import { onlyRegion } from '../../src/commands/replay.ts'
 import { clientApps } from '../../src/commands/wiring/client.ts'
 import { qualityAsked } from '../../src/commands/wiring/parts.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
@@ -268,10 +267,5 @@ describe('an app in several regions', () => {
     const [client] = clientApps(await inRegions(regions))
     const deployed = client!.deploy(appEvents, region === undefined ? {} : { region })
     expect(deployed).toMatchObject({ limit: { scope } })
-  })
-
-  it('has no known one for a room that is rebuilt from what is kept raw', async () => {
-    expect(onlyRegion(await inRegions('[eu, ap]'), 'a')).toBeNull()
-    expect(onlyRegion(await inRegions('[eu]'), 'a')).toBe('eu')
   })
 })

@@ -25,7 +25,6 @@ it.each(seeds)(
       const { reading } = engineSettings(config)
       const replay = await openReplay(pool, {
         streams: Object.values(streams),
-        region: () => 'eu',
         clock: systemClock,
       })
       const { tally, rooms } = await replayRooms(replay, {

@@ -216,10 +216,9 @@ describe('the command', () => {
     const place = { app: 'demo', room: 'music', incarnation: 1 }
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ ok: false, rooms: 1, events: 1, differences: 2 },
+      ...{ ok: false, rooms: 1, events: 1, differences: 1 },
       tables: [
         { table: 'classroom.chat_message', missing: 1, keys: { missing: [{ ...place, sequence: 1 }] } },
-        { table: 'classroom.room', missing: 1, keys: { missing: [place] } },
       ],
     })
     expect(stdout).not.toMatch(/hello|ann/)
@@ -227,7 +226,7 @@ describe('the command', () => {
 
   it('writes with the rights of the daemon', async () => {
     const { code, stdout } = await penstock(['replay', '--config', config, '--app', 'demo', '--write'])
-    expect(stdout).toContain('4 rows are changed')
+    expect(stdout).toContain('2 rows are changed')
     expect(code).toBe(0)
     expect(await rowsIn(url, 'chat_message')).toBe(2)
   })

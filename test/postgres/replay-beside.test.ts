@@ -24,7 +24,6 @@ beforeAll(async () => {
   const limits = { lock: 60_000, total: 60_000 }
   patient = await openReplay(harness.db.pool, {
     streams: Object.values(streams),
-    region: () => 'ap',
     clock: systemClock,
     limits,
   })
@@ -166,7 +165,6 @@ describe('what a daemon writes meanwhile is never undone', () => {
     const hasty = await openReplay(harness.db.pool, {
       ...{
         streams: Object.values(streams),
-        region: () => 'ap',
         clock: systemClock,
         limits: { lock: 60_000, total: 200 },
       },

@@ -41,7 +41,6 @@ export async function openReplayHarness(overrides: Partial<StoreSettings> = {}):
   const limits = { lock: 300, total: 20_000 }
   const replay = await openReplay(db.pool, {
     streams: Object.values(streams),
-    region: () => 'ap',
     clock: systemClock,
     limits,
   })

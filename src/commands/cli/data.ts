@@ -153,12 +153,12 @@ difference is expected; after a fix in how events are read there is one, and --w
 daemon, and again and again. Ends with 1 when rows differ and --write was not given.
 
 Rebuilt: room_state_change, chat_message, attendance, recording_state_change, reward, resource_change, stage_change,
-hand_wave, quiz, quiz_submission, poll, poll_submission, poll_tally; and of room the state, its sequence, started_at,
-ended_at, valid_from and valid_to.
+hand_wave, quiz, quiz_submission, poll, poll_submission, poll_tally; and of room what events tell themselves: the state,
+its sequence, started_at, and that it has not ended.
 Left alone: room_event and widget_event themselves; recording, recording_file and resource, which are lists as the
 provider showed them last and take nothing from events; what else a room has.
-A time that no item of a quiz or poll tells was taken from the answer that brought it, and stays as it is stored. The
-end of a class may be any that a reading of its events can have told: what the raw rows hold is the first of them.
+A time that no item of a quiz or poll, and no event of a room, tells was taken from the answer that brought it, and stays
+as it is stored.
 
 With --dead-letters, after an upgrade: each letter of ingest.dead_letter, of any stream, is read once more. What can be
 read now is stored, the tables of rooms are rebuilt, and the letter is closed, which takes it away; so it is where the

@@ -1,21 +1,24 @@
 import {
   type Incarnation,
   type Rebuild,
+  type RoomColumn,
+  type RoomFault,
   type StoredEvent,
   type StoredItem,
+  type StoredRoom,
   untold,
 } from '../../postgres/replay.ts'
 import { LogState } from '../../streams/events/read-log.ts'
+import { isOver } from '../../streams/events/room-rows.ts'
 import type { Page, ReadingSettings, Reject } from '../../streams/page.ts'
-import { after } from '../../streams/parts/holes.ts'
+import { after, type Sequence } from '../../streams/parts/holes.ts'
 import { mergeRows } from '../../streams/parts/items.ts'
 import { readState } from '../../streams/parts/stream-state.ts'
 import type { FeedStream, LogStream, Stream } from '../../streams/stream.ts'
 import { beginning, WidgetState } from '../../streams/widgets/read-items.ts'
-import { type RoomEventRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
+import { type RoomEventRow, type RoomRow, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
-import { isoTime, type Json } from '../../tables/json.ts'
-import { judgeRoom, type ReadEvent, watchLife } from './room.ts'
+import { isoTime, type Json, type Timestamp } from '../../tables/json.ts'
 
 /** How much has been read again. */
 export interface Volume {
@@ -35,7 +38,7 @@ export function rebuildWith(
   const roomLog = logs.find(({ writes }) => writes.includes(roomEvent))!
   const widgets = logs.filter(({ writes }) => writes.includes(widgetEvent))
   return async (place, raw, put) => {
-    const life = watchLife(raw.stored?.ended_at ?? null)
+    const life = watchLife()
     const readEvent = eventReader(feed, roomLog, place, settings, onReject)
     for await (const batch of raw.events) {
       const rows: RowSet[] = []
@@ -54,7 +57,7 @@ export function rebuildWith(
         onRead({ events: 0, items: batch.length })
       }
     }
-    return judgeRoom(raw.stored, life.evidence(), raw.next)
+    return raw.stored && judgeRoom(raw.stored, life.evidence())
   }
 }
 
@@ -194,4 +197,96 @@ function runsOf(items: readonly StoredItem[]): readonly (readonly StoredItem[])[
     else runs.push([item])
   }
   return runs
+}
+
+/** What one event becomes when it is read again. */
+interface ReadEvent {
+  readonly event: StoredEvent
+  /** Of the derived tables. */
+  readonly rows: RowSet
+  /** What it says of its room. */
+  readonly room: RoomRow | undefined
+  /** The provider's own time inside it, ms since the epoch. */
+  readonly ownTime: number | null
+}
+
+/** What events say of their room, taken together. Times are ms since the epoch. */
+interface Life {
+  readonly state: number | null
+  readonly stateSequence: Sequence | null
+  readonly startedAt: number | null
+}
+
+/** What the events of one incarnation say of it. */
+interface Evidence {
+  /** By all events, and by those alone that the log has shown. */
+  readonly all: Life
+  readonly log: Life
+  /** Changes of state after the last one of the log that only the feed has shown. */
+  readonly unconfirmed: readonly Pick<Life, 'state' | 'stateSequence'>[]
+  /** Whether the beginning of the class says when that was. */
+  readonly isStartTold: boolean
+}
+
+/**
+ * Holds the stored row of a room against its events. What they tell themselves must be so: the state, when the class
+ * began, and that it has not ended. Other times are estimates of the answers that brought the events, and stay.
+ */
+function judgeRoom(
+  stored: StoredRoom,
+  { all, log, unconfirmed, isStartTold }: Evidence,
+): RoomFault | undefined {
+  // What only the feed has told counts only where the same answer contradicted nothing, which nobody kept.
+  const told = [log, ...unconfirmed]
+  const isStateRight = told.some(
+    each => each.state === stored.state && each.stateSequence === stored.state_sequence,
+  )
+  const { state } = isStateRight ? stored : all
+  const startedAt = stored.started_at
+  const isEstimate = all.startedAt !== null && !isStartTold
+  const right: Readonly<Record<RoomColumn, boolean>> = {
+    state: isStateRight || stored.state === all.state,
+    state_sequence: isStateRight || stored.state_sequence === all.stateSequence,
+    started_at: isEstimate || startedAt === all.startedAt || startedAt === log.startedAt,
+    ended_at: isOver(state) || stored.ended_at === null,
+  }
+  const columns = (Object.keys(right) as RoomColumn[]).filter(column => !right[column])
+  if (columns.length === 0) return undefined
+  const { state: wanted, stateSequence, startedAt: began } = all
+  return {
+    columns,
+    wanted: { state: wanted, state_sequence: stateSequence, started_at: began, ended_at: null },
+  }
+}
+
+const unborn: Life = { state: null, stateSequence: null, startedAt: null }
+
+/** Takes the events of one incarnation in the order of the log. */
+function watchLife(): { readonly see: (read: ReadEvent) => void; readonly evidence: () => Evidence } {
+  let [all, log] = [unborn, unborn]
+  let unconfirmed: Evidence['unconfirmed'] = []
+  let isStartTold = false
+  return {
+    see: ({ event, room, ownTime }) => {
+      if (!room) return
+      const { state, state_sequence: stateSequence } = room
+      all = grow(all, room)
+      if (event.source === 'log') log = grow(log, room)
+      if (stateSequence === null) return
+      unconfirmed = event.source === 'log' ? [] : [...unconfirmed, { state, stateSequence }]
+      if (room.started_at) isStartTold ||= ownTime !== null
+    },
+    evidence: () => ({ all, log, unconfirmed, isStartTold }),
+  }
+}
+
+/** As the commit merges what a later event says into what is known of a room. */
+function grow(life: Life, { state, state_sequence: stateSequence, started_at }: RoomRow): Life {
+  const startedAt = least(life.startedAt, started_at)
+  return stateSequence === null ? { ...life, startedAt } : { state, stateSequence, startedAt }
+}
+
+function least(known: number | null, told: Timestamp | null): number | null {
+  if (told === null) return known
+  return known === null ? Date.parse(told) : Math.min(known, Date.parse(told))
 }

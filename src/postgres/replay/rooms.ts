@@ -5,30 +5,14 @@ import { decodeJson, decodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'
 
-/** What events decide of a room. Times are ms since the epoch. */
-export interface RoomValues {
+/** What events tell of a room themselves, as it is stored. Times are ms since the epoch. */
+export interface StoredRoom {
   readonly state: number | null
   readonly state_sequence: number | bigint | null
   readonly started_at: number | null
   readonly ended_at: number | null
-  readonly valid_from: number | null
-  readonly valid_to: number | null
 }
-export type RoomColumn = keyof RoomValues
-
-/** The row of a room as it is stored. */
-export interface StoredRoom extends RoomValues {
-  /** The latest time that any reading of an event told; it is not derived itself. */
-  readonly last_event_at: number | null
-}
-
-/** The room that the roomUuid means after this one. */
-export interface NextRoom {
-  /** When the first of those of its events happened that came together, first of all; null where none is kept. */
-  readonly firstAt: number | null
-  /** Whether one of its events happened when this room is said to have ceased. */
-  readonly begins: boolean
-}
+export type RoomColumn = keyof StoredRoom
 
 /** Whatever is kept under it: also what is there without a room or without anything raw. */
 function nextStatement(name: string, tables: readonly Table[], condition: string) {
@@ -84,8 +68,7 @@ const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double p
 
 const readStored = statement(
   'replay_room',
-  `select r.state, r.state_sequence::text, ${ms('r.started_at')} as started_at, ${ms('r.ended_at')} as ended_at,
-          ${ms('r.valid_from')} as valid_from, ${ms('r.valid_to')} as valid_to, ${ms('r.last_event_at')} as last_event_at
+  `select r.state, r.state_sequence::text, ${ms('r.started_at')} as started_at, ${ms('r.ended_at')} as ended_at
    from classroom.room r where ${atPlace('r')}`,
 )
 
@@ -98,70 +81,33 @@ export async function readRoom(ask: Ask, place: Incarnation): Promise<StoredRoom
   return { ...row, state_sequence: sequence === null ? null : (decodeJson(sequence) as number | bigint) }
 }
 
-const readNext = statement(
-  'replay_next_room',
-  `with next as (
-     select min(n.incarnation) as incarnation from classroom.room n
-     where n.app_id = :app and n.room_uuid = :room and n.incarnation > :incarnation::int
-   ), began as (
-     select e.at, e.received_at from classroom.room_event e, next
-     where e.app_id = :app and e.room_uuid = :room and e.incarnation = next.incarnation
-   )
-   select ${ms('(select min(b.at) from began b where b.received_at = (select min(received_at) from began))')} as first_at,
-          exists (select from began b join classroom.room r on r.valid_to = b.at and ${atPlace('r')}) as begins
-   from next where next.incarnation is not null`,
-)
-
-export async function readNextRoom(ask: Ask, place: Incarnation): Promise<NextRoom | undefined> {
-  const [row] = await ask<{ first_at: number | null; begins: boolean }>(bind(readNext, placeValues(place)))
-  return row && { firstAt: row.first_at, begins: row.begins }
-}
-
-const roomColumns = ['state', 'state_sequence', 'started_at', 'ended_at', 'valid_from', 'valid_to'] as const
-
-function bound(column: RoomColumn): string {
-  if (column === 'state') return ':state::int'
-  return column === 'state_sequence' ? ':state_sequence::bigint' : `:${column}::timestamptz`
-}
-
-const insertion = statement(
-  'replay_add_room',
-  `insert into classroom.room (app_id, room_uuid, incarnation, region, ${roomColumns.join(', ')}, last_event_at,
-                               first_seen_at, verified_at)
-   select :app, :room, :incarnation::int, :region, ${roomColumns.map(bound).join(', ')},
-          max(e.at), min(e.received_at), '-infinity'
-   from classroom.room_event e where ${atPlace('e')}`,
-)
-
-function roomValues(wanted: RoomValues): Readonly<Record<string, unknown>> {
-  const { state, state_sequence, ...times } = wanted
-  const told = Object.entries(times).map(([column, at]) => [column, at === null ? null : isoTime(at)])
-  return { state, state_sequence: state_sequence?.toString() ?? null, ...Object.fromEntries(told) }
+const bound: Readonly<Record<RoomColumn, string>> = {
+  state: ':state::int',
+  state_sequence: ':state_sequence::bigint',
+  started_at: ':started_at::timestamptz',
+  ended_at: ':ended_at::timestamptz',
 }
 
 /** Sets columns of a room. */
 export async function mendRoom(
   ask: Ask,
   place: Incarnation,
-  wanted: RoomValues,
+  { state, state_sequence, started_at, ended_at }: StoredRoom,
   columns: readonly RoomColumn[],
 ): Promise<void> {
-  const changes = columns.map(column => `${column} = ${bound(column)}`)
+  const changes = columns.map(column => `${column} = ${bound[column]}`)
   const update = statement(
     'replay_mend_room',
     `update classroom.room r set ${changes.join(', ')} where ${atPlace('r')}`,
   )
+  const time = (at: number | null) => (at === null ? null : isoTime(at))
+  const wanted = {
+    state,
+    state_sequence: state_sequence?.toString() ?? null,
+    started_at: time(started_at),
+    ended_at: time(ended_at),
+  }
   // Without its name, under which the server would keep the plan for these columns only.
-  const { text, values } = bind(update, { ...placeValues(place), ...roomValues(wanted) })
+  const { text, values } = bind(update, { ...placeValues(place), ...wanted })
   await ask({ text, values })
-}
-
-/** Adds a room that events are kept of. Nobody vouches for it: its log shows first whose it is. */
-export async function addRoom(
-  ask: Ask,
-  place: Incarnation,
-  region: string | null,
-  wanted: RoomValues,
-): Promise<void> {
-  await ask(bind(insertion, { ...placeValues(place), region, ...roomValues(wanted) }))
 }
