@@ -6,7 +6,6 @@ import { systemClock, systemRandom } from '../clock/system.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { nearest } from '../config/suggest.ts'
-import { assertSafeEnvironment } from '../http/egress.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, secretPlayerFields } from '../provider/players/index.ts'
 import { redacted } from '../provider/redaction.ts'
@@ -39,7 +38,6 @@ function tellAll({ wants, values }: ApiWords, usage: string): void {
 
 async function perform(operation: Operation, words: ApiWords, format: Format): Promise<void> {
   const given = await readValues(operation, words.values, process.env)
-  assertSafeEnvironment(process.env)
   const config = await loadConfig(words.config, { env: process.env })
   const app = appOf(config, words.app)
   // The help never needs it.

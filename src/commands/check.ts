@@ -3,7 +3,6 @@ import { systemClock } from '../clock/system.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig, placed } from '../config/load.ts'
-import { assertSafeEnvironment } from '../http/egress.ts'
 import {
   type AddressKey,
   type ConnectOptions,
@@ -25,7 +24,6 @@ interface CheckOptions {
 
 /** Tries the database and the credentials of every app, and changes no data. Throws when anything fails. */
 export async function check(options: CheckOptions): Promise<void> {
-  assertSafeEnvironment(process.env)
   const config = await loadConfig(options.config, { env: process.env })
   const database = await openDatabase(config, 'join')
   try {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../clock/system.ts'
-import { type Listen, loadListen } from '../config/listen.ts'
+import { type Listen, loadListen, shownListen } from '../config/listen.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 
 interface HealthcheckOptions {
@@ -62,8 +62,7 @@ async function listeningAddress(path: string): Promise<string> {
 
 /** Where what listens there is reached from the same machine. */
 export function addressOf(listen: Listen): string {
-  const host = anyAddress[listen.host] ?? listen.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
+  return `http://${shownListen({ ...listen, host: anyAddress[listen.host] ?? listen.host })}`
 }
 
 /** What listens on all addresses is asked on the loopback one. */

@@ -4,7 +4,6 @@ import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { Engine } from '../engine/supervisor.ts'
-import { assertSafeEnvironment } from '../http/egress.ts'
 import { createNotificationHandler } from '../http/notifications.ts'
 import { connectionProblem } from '../postgres/connect.ts'
 import { migrateUp } from '../postgres/migrate.ts'
@@ -34,7 +33,6 @@ import { type DaemonOptions, openParts, type Parts, pauseOf } from './wiring/par
  * mute would hide what goes wrong, and whoever started it starts it anew, with a log.
  */
 export async function run({ config: path }: { readonly config: string }): Promise<void> {
-  assertSafeEnvironment(process.env)
   const seen = await sightingOf(path)
   const read = () => loadConfig(path, { env: process.env })
   const config = await read()

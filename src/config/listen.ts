@@ -22,6 +22,11 @@ export function readListen(written: string): Listen | undefined {
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) }
 }
 
+/** The same as it is written. */
+export function shownListen({ host, port }: Listen): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 const path = ['http', 'listen'] as const
 
 /**

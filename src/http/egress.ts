@@ -7,7 +7,7 @@ export interface BaseUrl {
   readonly isNear: boolean
 }
 
-/** A base URL or an environment that would let requests go where they must not. */
+/** A base URL that would let requests go where they must not. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
 }
@@ -31,15 +31,6 @@ export function parseBaseUrl(text: string, options: { readonly insecure?: boolea
     origin: url.origin,
     prefix: url.pathname.replace(/\/+$/, ''),
     isNear: isLoopback(url.hostname),
-  }
-}
-
-/** Throws EgressError for an environment that switches the checking of certificates off. */
-export function assertSafeEnvironment(env: Readonly<Record<string, string | undefined>>): void {
-  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    throw new EgressError(
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the checking of certificates off: unset it',
-    )
   }
 }
 

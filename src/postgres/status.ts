@@ -1,13 +1,6 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type {
-  BacklogFigure,
-  BacklogStatus,
-  StoreGauges,
-  StoreStatus,
-  StreamStatus,
-  Timeline,
-} from '../engine/ports.ts'
+import type { BacklogStatus, StoreGauges, StoreStatus, StreamStatus, Timeline } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { readLeftBehind } from './housekeeping.ts'
 import { HEARTBEAT_MS } from './shard-jobs.ts'
@@ -129,14 +122,6 @@ const roomStates = db
   .orderBy('app')
   .orderBy('state')
 
-const gapStates = db
-  .selectFrom('ingest.gap')
-  .select(['app_id as app', 'stream', 'state', whole('sum(coalesce(stands_for, 1))').as('count')])
-  .groupBy(['app_id', 'stream', 'state'])
-  .orderBy('app')
-  .orderBy('stream')
-  .orderBy('state')
-
 const recentLosses = db
   .selectFrom('ingest.gap')
   .select(['stream', whole('count(*)').as('day')])
@@ -159,21 +144,15 @@ const orphans = `
   from ingest.progress p left join players.orphan_player o using (app_id)
   where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1 order by 1`
 
-const backlogByStream = `
-  select app_id as app, stream, sum(seconds)::double precision as seconds, coalesce(sum(items), 0)::int as items,
-         extract(epoch from min(oldest))::double precision * 1000 as oldest
-  from ingest.backlog group by 1, 2 order by 1, 2`
-
 /** Reads what the metrics tell of the database. Throws StoreUnavailable. */
 export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {
   const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
   return {
-    gaps: await rowsOf(pool, gapStates),
+    gaps: await rowsOf(pool, gaps),
     losses: await rowsOf(pool, recentLosses),
     rooms: await rowsOf(pool, roomStates),
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),
-    backlog: await all<BacklogFigure & pg.QueryResultRow>(backlogByStream),
     leftBehind: await readLeftBehind(pool),
   }
 }

@@ -22,8 +22,8 @@ export interface Route {
 export type Routes = ReadonlyMap<string, Route>
 
 export interface ListenerOptions {
-  /** `host:port`, an IPv6 host in brackets; port 0 takes any free one. */
-  readonly listen: string
+  /** Port 0 takes any free one. */
+  readonly listen: { readonly host: string; readonly port: number }
   /** Counts a connection that was closed because there were too many. */
   readonly refused: () => void
   readonly clock: Clock
@@ -52,26 +52,15 @@ export async function startListener(
   routes: Routes,
   { listen, refused, clock, log }: ListenerOptions,
 ): Promise<RunningServer> {
-  const { host, port } = parseListen(listen)
   const server = createServer({ ...timeouts, connectionsCheckingInterval: 1_000 }, (request, response) => {
     void respond(routes, log, request, response)
   })
   keepRoom(server, refused)
-  server.listen(port, host)
+  server.listen(listen.port, listen.host)
   await once(server, 'listening')
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return { url: `http://${name}:${address.port}`, close: () => close(server, clock) }
-}
-
-/** Splits `host:port`. Throws an Error that says what is allowed. */
-export function parseListen(listen: string): { readonly host: string; readonly port: number } {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(listen) ?? []
-  const host = bracketed ?? plain
-  if (host === undefined || Number(port) > 65_535) {
-    throw new Error(`"${listen}" is no address to listen on: write host:port, for example 127.0.0.1:9464`)
-  }
-  return { host, port: Number(port) }
 }
 
 /** An answer of one sentence. */

@@ -25,7 +25,7 @@ export function setStoreGauges(
     for (const state of gapStates) metrics.gaps.set({ stream: each, state }, 0)
     for (const window of lossWindows) metrics.recentLosses.set({ stream: each, window }, 0)
   }
-  for (const gap of read.gaps) metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.count)
+  for (const gap of read.gaps) metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.gaps)
   for (const loss of read.losses ?? []) {
     for (const window of lossWindows) {
       metrics.recentLosses.inc({ stream: stream(loss.stream), window }, loss[window])

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
 import { markRoom, markWanted, readMarkedRoom, readWanted, type Wanted } from '../../src/postgres/backfill.ts'
-import { readStatus, readStoreGauges } from '../../src/postgres/status.ts'
+import { readStatus } from '../../src/postgres/status.ts'
 import { at, back, call, commitNext, itemPage, openItems, span, work } from './analytics.ts'
 import { app, hour, me, openStore, rowSet, type TestStore } from './harness.ts'
 
@@ -151,10 +151,6 @@ describe('the status', () => {
         lastCommit: '2026-01-05T09:00:00Z',
         oldestSeconds: 0,
       },
-    })
-    const figures = await readStoreGauges(db.pool)
-    expect(figures.backlog).toContainEqual({
-      ...{ app, stream: 'realtime-usage', seconds: 2_500, items: 0, oldest: at(1_000) * 1_000 },
     })
   })
 })

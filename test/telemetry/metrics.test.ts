@@ -209,8 +209,8 @@ describe('labels', () => {
 describe('figures of the database', () => {
   const figures: StoreGauges = {
     gaps: [
-      { app: 'a', stream: 'room-events', state: 'open', count: 2 },
-      { app: 'b', stream: 'room-events', state: 'open', count: 3 },
+      { stream: 'room-events', state: 'open', gaps: 2 },
+      { stream: 'room-events', state: 'open', gaps: 3 },
     ],
     rooms: [
       { app: 'a', state: 'open', count: 5 },

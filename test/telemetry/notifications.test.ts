@@ -20,7 +20,7 @@ async function setUp(parts: Partial<Notifications> = {}) {
     ...parts,
   }
   const server = await startNotifications(notifications, {
-    listen: '127.0.0.1:0',
+    listen: { host: '127.0.0.1', port: 0 },
     refused: () => {},
     clock,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },

@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock/system.ts'
 import type { Config } from '../../config/config.ts'
+import { shownListen } from '../../config/listen.ts'
 import type { Log } from '../../engine/ports.ts'
 import type { ListenerOptions, RunningServer } from '../../telemetry/listener.ts'
 import { CommandError, exitFailed } from '../cli/exit.ts'
@@ -26,7 +27,7 @@ export class Endpoints {
     section: Section,
     start: (options: ListenerOptions) => Promise<RunningServer>,
   ): Promise<string> {
-    const listen = this.#addressOf(section)
+    const { listen } = this.#config[section]
     const refused = () => this.#refused(section)
     try {
       const server = await start({ listen, refused, clock: systemClock, log: this.#log })
@@ -37,7 +38,7 @@ export class Endpoints {
       if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') throw cause
       const what = section === 'http' ? 'the endpoints' : 'notifications'
       throw new CommandError(
-        `${what} cannot be served at ${listen} (${code}): choose another ${section}.listen`,
+        `${what} cannot be served at ${shownListen(listen)} (${code}): choose another ${section}.listen`,
         exitFailed,
         { cause },
       )
@@ -46,10 +47,5 @@ export class Endpoints {
 
   async close(): Promise<void> {
     await Promise.all(this.#servers.map(server => server.close()))
-  }
-
-  #addressOf(section: Section): string {
-    const { host, port } = this.#config[section].listen
-    return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
   }
 }

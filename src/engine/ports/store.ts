@@ -5,6 +5,7 @@ import type { StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'
+import type { GapStatus } from './status.ts'
 
 export type CommitResult =
   | {
@@ -197,12 +198,7 @@ export interface DeadLetter {
 
 /** What the gauges need that only the database knows. */
 export interface StoreGauges {
-  readonly gaps: readonly {
-    readonly app: string
-    readonly stream: string
-    readonly state: string
-    readonly count: number
-  }[]
+  readonly gaps: readonly Pick<GapStatus, 'stream' | 'state' | 'gaps'>[]
   /** Gaps that were given up, or have grown since, within the last hour and the last day. */
   readonly losses?: readonly { readonly stream: string; readonly hour: number; readonly day: number }[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly count: number }[]
@@ -212,19 +208,6 @@ export interface StoreGauges {
   readonly orphans?: readonly { readonly app: string; readonly count: number }[]
   /** Rows that wait for a partition of their own. */
   readonly leftBehind?: readonly { readonly table: string; readonly rows: number }[]
-  /** The backlog of streams whose progress is time, and of those that read details. */
-  readonly backlog?: readonly BacklogFigure[]
-}
-
-export interface BacklogFigure {
-  readonly app: string
-  readonly stream: string
-  /** Not final up to now, what is still too young to be asked for included. */
-  readonly seconds: number
-  /** Items of the work queue; 0 of a stream whose progress is time. */
-  readonly items: number
-  /** Begin of the oldest of it, ms since the epoch; null when nothing is. */
-  readonly oldest: number | null
 }
 
 /** What the provider told of a player, as it is kept: a hint that something changed, never the truth. */

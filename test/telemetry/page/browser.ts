@@ -34,7 +34,7 @@ export async function servePages() {
       readTimelines: async () => facts().timelines,
     })
     const server = await startServer({
-      ...{ listen: '127.0.0.1:0', refused: quiet, clock: systemClock, log, status, page },
+      ...{ listen: { host: '127.0.0.1', port: 0 }, refused: quiet, clock: systemClock, log, status, page },
       meter: { scrape: async () => '', contentType: 'text/plain' },
       health: { alive: () => true, notReady: async () => [] },
     })
