@@ -1,6 +1,5 @@
 import type { Change, GroupForecast } from './forecast.ts'
 import type { DetailForecast, WindowForecast } from './forecast-streams.ts'
-import type { MoreLive } from './live-channels.ts'
 
 /** What a person must know of a forecast, one short sentence each; none when all is as the config wishes. */
 export function findingsOf(forecast: GroupForecast): readonly string[] {
@@ -18,19 +17,13 @@ export function findingsOf(forecast: GroupForecast): readonly string[] {
 /** What becomes of the channels that are asked for while something goes on in them. */
 export function liveInWords({ group, allowed, live }: GroupForecast): readonly string[] {
   if (!live) return []
-  const { channels, series, perChannel, left, every, more } = live
+  const { channels, series, perChannel, left, every } = live
   const most = channels === 0 ? 'none is asked' : `${channels} at a time at most are asked`
   const cost = `${counted(series, 'question')} each, at least every ${durationInWords(every)}`
   const room = `${left} of ${allowed} requests a day are left for them, and each takes ${Math.ceil(perChannel)}`
-  const advice = more.length > 0 ? ` Room for more: ${more.map(moreInWords).join(', ')}.` : ''
   return [
-    `${group}: of the channels with a room or call going on ${most} (${cost}): ${room}. One that is not asked is no gap.${advice}`,
+    `${group}: of the channels with a room or call going on ${most} (${cost}): ${room}. One that is not asked is no gap.`,
   ]
-}
-
-function moreInWords(more: MoreLive): string {
-  const change = more.kind === 'every' ? `every: ${Math.round(more.every / 60)}m` : 'one metric a stream'
-  return `${more.channels} with ${change}`
 }
 
 export function formatChange(change: Change): string {

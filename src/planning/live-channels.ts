@@ -14,15 +14,7 @@ export interface LiveForecast {
   readonly taken: number
   /** How often each question is asked at least, seconds. */
   readonly every: number
-  /** What would leave room for more. */
-  readonly more: readonly MoreLive[]
 }
-
-export type MoreLive =
-  /** The whole project is asked less often; seconds. */
-  | { readonly kind: 'every'; readonly every: number; readonly channels: number }
-  /** One metric of one product in each stream. */
-  | { readonly kind: 'one-metric'; readonly channels: number }
 
 /** A channel, and when the last room or call in it ended, Unix seconds; null while one goes on. */
 export interface LiveChannel {
@@ -47,25 +39,6 @@ const MOST_CHANNELS = 100
 
 /** How many channels a limit group has room for; undefined where no stream of it asks for live ones. */
 export function forecastLive(facts: GroupFacts): LiveForecast | undefined {
-  const live = reckon(facts)
-  return live && { ...live, more: moreOf(facts, live.channels) }
-}
-
-/**
- * The channels to ask about from now on: those that are asked about already stay while they are listed, so that their
- * series have few holes; places that are free go to those that go on, in the order in which they are listed.
- */
-export function chooseLive(
-  listed: readonly LiveChannel[],
-  isAsked: (channel: string) => boolean,
-  most: number,
-): readonly LiveChannel[] {
-  const kept = listed.filter(({ channel }) => isAsked(channel))
-  const others = listed.filter(each => each.endedAt === null && !isAsked(each.channel))
-  return [...kept, ...others].slice(0, most)
-}
-
-function reckon(facts: GroupFacts): Omit<LiveForecast, 'more'> | undefined {
   const windows = windowsOf(facts)
   const series = sum(windows.map(({ perChannel = 0 }) => perChannel))
   if (series === 0) return undefined
@@ -82,30 +55,18 @@ function reckon(facts: GroupFacts): Omit<LiveForecast, 'more'> | undefined {
   return { channels, series, perChannel, left, taken, every }
 }
 
-function moreOf(facts: GroupFacts, channels: number): readonly MoreLive[] {
-  const longer = LONGER.map(every => ({ every, channels: channelsWith(facts, each => atLeast(each, every)) }))
-  const oneMetric = channelsWith(facts, each =>
-    each.perChannel ? { ...each, series: 1, perChannel: 1 } : each,
-  )
-  const first = longer.find(each => each.channels > channels)
-  return [
-    ...(first ? [{ kind: 'every', ...first } as const] : []),
-    ...(oneMetric > channels ? [{ kind: 'one-metric', channels: oneMetric } as const] : []),
-  ]
-}
-
-/** Intervals, seconds, that an operator may be told of. */
-const LONGER = [600, 900, 1_200, 1_800, 2_400]
-
-/** Where a longer interval would lose something of the project, it is no advice. */
-function atLeast(facts: WindowFacts, every: number): WindowFacts {
-  return { ...facts, every: Math.max(facts.every, every) }
-}
-
-function channelsWith(facts: GroupFacts, change: (facts: WindowFacts) => WindowFacts): number {
-  const streams = windowsOf(facts).map(change)
-  const isLosing = forecastWindows(facts, streams, allowedPerDay(facts)).some(({ lost }) => lost > 0)
-  return isLosing ? 0 : (reckon({ ...facts, streams })?.channels ?? 0)
+/**
+ * The channels to ask about from now on: those that are asked about already stay while they are listed, so that their
+ * series have few holes; places that are free go to those that go on, in the order in which they are listed.
+ */
+export function chooseLive(
+  listed: readonly LiveChannel[],
+  isAsked: (channel: string) => boolean,
+  most: number,
+): readonly LiveChannel[] {
+  const kept = listed.filter(({ channel }) => isAsked(channel))
+  const others = listed.filter(each => each.endedAt === null && !isAsked(each.channel))
+  return [...kept, ...others].slice(0, most)
 }
 
 function windowsOf({ streams }: GroupFacts): readonly WindowFacts[] {

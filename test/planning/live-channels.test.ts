@@ -43,23 +43,6 @@ describe('how many channels the budget has room for', () => {
     expect(channels(factsOf('enterprise', usual(), 4))).toBe(0)
   })
 
-  it('says what would leave room for more', () => {
-    expect(forecastLive(factsOf('premium', usual()))!.more).toEqual([
-      {
-        kind: 'one-metric',
-        channels: channels(
-          factsOf(
-            'premium',
-            usual().map(one => ({ ...one, series: 1, perChannel: 1 })),
-          ),
-        ),
-      },
-    ])
-    const { more } = forecastLive(factsOf('enterprise', usual()))!
-    for (const each of more) expect(each.channels).toBeGreaterThan(3)
-    expect(more.map(({ kind }) => kind)).toEqual(['every', 'one-metric'])
-  })
-
   it('never takes what the whole project needs to be read once, nor more than half of what it wishes', () => {
     const amounts = fc.record({
       plan: fc.constantFrom('premium' as const, 'enterprise' as const),

@@ -2,23 +2,21 @@ import { z } from 'zod'
 import { Attendance, Person } from '../../provider/classroom/index.ts'
 import type { AttendanceRow } from '../../tables/classroom.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import { asText, fieldsWithout, isSaid, judge, judgeEach, type Read, unreadFields } from '../parts/items.ts'
+import { asText, fieldsWithout, isSaid, judgeEach, type Read, unreadFields } from '../parts/items.ts'
 import { timestampIfAny } from '../parts/values.ts'
-import { type EventReader, rawObject, unread } from './event.ts'
+import { readerOf } from './event.ts'
 
 const users = z.array(z.unknown()).nullish()
 const Lists = Attendance.extend({ onlineUsers: users, offlineUsers: users })
 const columns = new Set(['userUuid', 'userName', 'role', 'streamUuid'])
 
 /** cmd 20. Its own time is that of the user who changed last. Those who entered are counted first. */
-export const attendance: EventReader = (data, item) => {
-  const judged = judge(Lists, data, 'data', item)
-  if (!judged.ok) return unread(judged.reject)
-  const onlineUsers = judged.value.onlineUsers ?? []
+export const attendance = readerOf(Lists, (value, raw) => {
+  const onlineUsers = value.onlineUsers ?? []
   const entered = judgeEach(Person, onlineUsers, 'data.onlineUsers')
-  const left = judgeEach(Person, judged.value.offlineUsers ?? [], 'data.offlineUsers', onlineUsers.length)
-  const { total } = judged.value
-  const unreadTotal = unreadFields(['total'], rawObject(data), judged.value)
+  const left = judgeEach(Person, value.offlineUsers ?? [], 'data.offlineUsers', onlineUsers.length)
+  const { total } = value
+  const unreadTotal = unreadFields(['total'], raw, value)
   return {
     ownTime: lastUpdate([...entered.good, ...left.good]),
     rejects: [...entered.rejects, ...left.rejects],
@@ -43,7 +41,7 @@ export const attendance: EventReader = (data, item) => {
       }
     },
   }
-}
+})
 
 interface Told {
   readonly user: Read<Person>

@@ -1,17 +1,13 @@
 import { ChatMessage } from '../../provider/classroom/index.ts'
-import { asText, fieldsWithout, judge } from '../parts/items.ts'
-import { type EventReader, rawObject, unread } from './event.ts'
+import { asText, fieldsWithout } from '../parts/items.ts'
+import { readerOf } from './event.ts'
 
 const columns = new Set(['fromUser', 'message', 'type'])
 
 /** cmd 3. */
-export const chat: EventReader = (data, item) => {
-  const judged = judge(ChatMessage, data, 'data', item)
-  if (!judged.ok) return unread(judged.reject)
-  const { fromUser, message, type } = judged.value
+export const chat = readerOf(ChatMessage, (value, raw) => {
+  const { fromUser, message, type } = value
   return {
-    ownTime: null,
-    rejects: [],
     rows: event => ({
       'classroom.chat_message': [
         {
@@ -21,9 +17,9 @@ export const chat: EventReader = (data, item) => {
           role: asText(fromUser?.role),
           message,
           type: type ?? null,
-          extra: fieldsWithout(columns, rawObject(data), judged.value),
+          extra: fieldsWithout(columns, raw, value),
         },
       ],
     }),
   }
-}
+})

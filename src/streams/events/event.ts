@@ -1,10 +1,11 @@
+import type { z } from 'zod'
 import { cmds } from '../../provider/classroom/index.ts'
 import type { AtSource } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import { isoTime, type Json, type Timestamp } from '../../tables/json.ts'
 import type { Page, Reject } from '../page.ts'
 import type { Sequence } from '../parts/holes.ts'
-import type { JsonObject } from '../parts/items.ts'
+import { type JsonObject, judge } from '../parts/items.ts'
 import type { StreamName } from '../stream.ts'
 
 /** One event as it came, without its secrets, and what its data says. */
@@ -86,7 +87,14 @@ export function unread(...rejects: readonly Reject[]): EventReading {
   return { ownTime: null, rejects, rows: () => ({}) }
 }
 
-/** The data as it came, for a reader whose schema has asked for an object already. */
-export function rawObject(data: unknown): JsonObject {
-  return data as JsonObject
+/** Reads data of a shape, by what it says and as it came; data of another shape makes no rows. */
+export function readerOf<T extends object>(
+  schema: z.ZodType<T>,
+  read: (value: T, raw: JsonObject) => Partial<EventReading> & Pick<EventReading, 'rows'>,
+): EventReader {
+  return (data, item) => {
+    const judged = judge(schema, data, 'data', item)
+    if (!judged.ok) return unread(judged.reject)
+    return { ownTime: null, rejects: [], ...read(judged.value, data as JsonObject) }
+  }
 }

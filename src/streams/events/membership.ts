@@ -1,11 +1,13 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { HandsChange, StageChange } from '../../provider/classroom/index.ts'
 import type { MembershipAction } from '../../tables/classroom.ts'
 import type { Reject } from '../page.ts'
-import { isSaid, judgeEach, type Read } from '../parts/items.ts'
+import { fieldsWithout, isSaid, judgeEach, type Read } from '../parts/items.ts'
+import { readerOf } from './event.ts'
 
 type List = readonly unknown[] | null | undefined
 
-export interface Members<T> {
+interface Members<T> {
   readonly members: readonly (Read<T> & {
     readonly action: MembershipAction
     /** Whether the list of all who are there has the user; null where it cannot tell. */
@@ -15,14 +17,14 @@ export interface Members<T> {
 }
 
 /** The three lists of a stage or hands event: all who are there, who was added, who was removed. */
-export interface MemberLists {
+interface MemberLists {
   readonly present: readonly [name: string, users: List]
   readonly added: readonly [name: string, users: List]
   readonly removed: readonly [name: string, users: List]
 }
 
 /** The changes that an event names, those added counted before those removed; then all others who are there. */
-export function readMembers<T extends { readonly userUuid?: string | null | undefined }>(
+function readMembers<T extends { readonly userUuid?: string | null | undefined }>(
   schema: z.ZodType<T>,
   { present, added, removed }: MemberLists,
 ): Members<T> {
@@ -52,3 +54,62 @@ export function readMembers<T extends { readonly userUuid?: string | null | unde
     rejects: [...came.rejects, ...went.rejects, ...all.rejects],
   }
 }
+
+const users = z.array(z.unknown()).nullish()
+
+const StageLists = StageChange.extend({
+  acceptedUsers: users,
+  addAcceptedUsers: users,
+  removeAcceptedUsers: users,
+})
+const OnStage = StageChange.shape.acceptedUsers.unwrap().unwrap().element
+
+const stageColumns = new Set(['userUuid'])
+
+/** cmd 1501. */
+export const stage = readerOf(StageLists, value => {
+  const { members, rejects } = readMembers(OnStage, {
+    present: ['acceptedUsers', value.acceptedUsers],
+    added: ['addAcceptedUsers', value.addAcceptedUsers],
+    removed: ['removeAcceptedUsers', value.removeAcceptedUsers],
+  })
+  return {
+    rejects,
+    rows: event => ({
+      'classroom.stage_change': members.map(({ value, raw, ordinal, action, is_listed }) => ({
+        ...event,
+        ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
+        extra: fieldsWithout(stageColumns, raw, value),
+      })),
+    }),
+  }
+})
+
+const HandsLists = HandsChange.extend({
+  progressUsers: users,
+  addProgressUsers: users,
+  removeProgressUsers: users,
+})
+const Waving = HandsChange.shape.progressUsers.unwrap().unwrap().element
+
+const handsColumns = new Set(['userUuid', 'payload'])
+
+/** cmd 1502. */
+export const hands = readerOf(HandsLists, value => {
+  const { members, rejects } = readMembers(Waving, {
+    present: ['progressUsers', value.progressUsers],
+    added: ['addProgressUsers', value.addProgressUsers],
+    removed: ['removeProgressUsers', value.removeProgressUsers],
+  })
+  return {
+    rejects,
+    rows: event => ({
+      'classroom.hand_wave': members.map(({ value, raw, ordinal, action, is_listed }) => ({
+        ...event,
+        ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
+        payload: raw.payload ?? null,
+        extra: fieldsWithout(handsColumns, raw, value),
+      })),
+    }),
+  }
+})

@@ -7,12 +7,11 @@ import { canonicalJson, fieldsWithout, isObject, judge, redact } from '../parts/
 import { attendance } from './attendance.ts'
 import { chat } from './chat.ts'
 import { type EventReader, type RoomEvent, unread } from './event.ts'
-import { hands } from './hands.ts'
+import { hands, stage } from './membership.ts'
 import { recordingState } from './recording-state.ts'
 import { resourceChange } from './resource-change.ts'
 import { reward } from './reward.ts'
 import { roomState } from './room-state.ts'
-import { stage } from './stage.ts'
 
 /** A place in the log of a room that the page holds something for, readable or not. */
 export interface EventPlace {

@@ -1,20 +1,17 @@
 import { RecordingStateChange, recordingStates } from '../../provider/classroom/index.ts'
 import type { RecordingStateChangeRow } from '../../tables/classroom.ts'
-import { fieldsWithout, judge } from '../parts/items.ts'
+import { fieldsWithout } from '../parts/items.ts'
 import { notAfter, timestampIfAny } from '../parts/values.ts'
-import { type EventReader, rawObject, unread } from './event.ts'
+import { readerOf } from './event.ts'
 
 const columns = new Set(['state', 'recordId', 'sid', 'resourceId', 'startTime'])
 
 /** cmd 1001. As with the class, startTime says when the recording began, whatever the change is. */
-export const recordingState: EventReader = (data, item) => {
-  const judged = judge(RecordingStateChange, data, 'data', item)
-  if (!judged.ok) return unread(judged.reject)
-  const { state, recordId, sid, resourceId, startTime } = judged.value
+export const recordingState = readerOf(RecordingStateChange, (value, raw) => {
+  const { state, recordId, sid, resourceId, startTime } = value
   const startedAt = timestampIfAny(startTime)
   return {
     ownTime: state === recordingStates.started ? startedAt : null,
-    rejects: [],
     rows: (event, latest) => ({
       'classroom.recording_state_change': [
         {
@@ -24,12 +21,12 @@ export const recordingState: EventReader = (data, item) => {
           sid: sid ?? null,
           resource_id: resourceId ?? null,
           started_at: notAfter(latest, startedAt),
-          extra: fieldsWithout(columns, rawObject(data)),
+          extra: fieldsWithout(columns, raw),
         },
       ],
     }),
   }
-}
+})
 
 /**
  * Gives the stops of a log, which name no recording, the one last started. `last` comes from the pages before

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { ResourceChange, ResourceItem, resourceActions } from '../../provider/classroom/index.ts'
 import type { ResourceChangeRow } from '../../tables/classroom.ts'
-import { asText, fieldsWithout, type JsonObject, judge, judgeEach, unreadFields } from '../parts/items.ts'
-import { type EventReader, rawObject, unread } from './event.ts'
+import { asText, fieldsWithout, type JsonObject, judgeEach, unreadFields } from '../parts/items.ts'
+import { readerOf } from './event.ts'
 
 /** The columns that a resource fills in the list and in events alike. */
 export function resourceFields(value: ResourceItem, raw: JsonObject) {
@@ -32,14 +32,11 @@ const Lists = ResourceChange.extend({ resources: z.array(z.unknown()).nullish() 
 const columns = new Set<string>(resourceColumns)
 
 /** cmd 1003. */
-export const resourceChange: EventReader = (data, item) => {
-  const judged = judge(Lists, data, 'data', item)
-  if (!judged.ok) return unread(judged.reject)
-  const { resources, operator, action } = judged.value
-  const unreadOperator = unreadFields(['operator'], rawObject(data), judged.value)
+export const resourceChange = readerOf(Lists, (value, raw) => {
+  const { resources, operator, action } = value
+  const unreadOperator = unreadFields(['operator'], raw, value)
   const { good, rejects } = judgeEach(ResourceItem, resources ?? [], 'data.resources')
   return {
-    ownTime: null,
     rejects,
     rows: event => ({
       'classroom.resource_change': good.map(({ value, raw, ordinal }) => ({
@@ -54,7 +51,7 @@ export const resourceChange: EventReader = (data, item) => {
       })),
     }),
   }
-}
+})
 
 function actionOf(action: number | null | undefined): ResourceChangeRow['action'] {
   if (action === resourceActions.changed) return 'upsert'

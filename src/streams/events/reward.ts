@@ -1,18 +1,16 @@
 import { z } from 'zod'
 import { RewardChange } from '../../provider/classroom/index.ts'
-import { fieldsWithout, judge, judgeEach } from '../parts/items.ts'
+import { fieldsWithout, judgeEach } from '../parts/items.ts'
 import { timestampIfAny } from '../parts/values.ts'
-import { type EventReader, unread } from './event.ts'
+import { readerOf } from './event.ts'
 
 const Lists = RewardChange.extend({ rewardDetails: z.array(z.unknown()).nullish() })
 const Detail = RewardChange.shape.rewardDetails.unwrap().unwrap().element
 const columns = new Set(['userUuid', 'changedReward', 'total', 'totalReward'])
 
 /** cmd 1101. */
-export const reward: EventReader = (data, item) => {
-  const judged = judge(Lists, data, 'data', item)
-  if (!judged.ok) return unread(judged.reject)
-  const { rewardDetails, updateTime } = judged.value
+export const reward = readerOf(Lists, value => {
+  const { rewardDetails, updateTime } = value
   const { good, rejects } = judgeEach(Detail, rewardDetails ?? [], 'data.rewardDetails')
   return {
     ownTime: timestampIfAny(updateTime),
@@ -28,4 +26,4 @@ export const reward: EventReader = (data, item) => {
       })),
     }),
   }
-}
+})
