@@ -38,7 +38,7 @@ export function createClient(ports: ClientPorts): Client {
   return {
     app: id => {
       const app = apps.get(id)
-      if (!app) throw new RangeError(`the configuration has no app ${id}; it has ${someOf([...apps.keys()])}`)
+      if (!app) throw new RangeError(`the configuration has no app ${id}; it has ${someOf(apps.keys())}`)
       return new Calls(ports, dispatcher, app).byFamily()
     },
     close: async () => {
@@ -48,9 +48,10 @@ export function createClient(ports: ClientPorts): Client {
   }
 }
 
-/** The first of these IDs, for a sentence. */
-export function someOf(ids: readonly string[]): string {
-  return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
+/** The first of these IDs. */
+function someOf(ids: Iterable<string>): string {
+  const all = [...ids]
+  return `${all.slice(0, 5).join(', ')}${all.length > 5 ? ', ...' : ''}`
 }
 
 /** The operations of one app. */

@@ -1,11 +1,9 @@
-import { type Client, checked, someOf } from '../client/client.ts'
+import { type Client, checked } from '../client/client.ts'
 import { named } from '../client/create-player.ts'
 import type { ClientApp, Note } from '../client/ports.ts'
 import type { CallOptions } from '../client/types.ts'
 import { systemClock, systemRandom } from '../clock/system.ts'
-import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { nearest } from '../config/suggest.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import { createPlayer, deletePlayer, secretPlayerFields } from '../provider/players/index.ts'
 import { redacted } from '../provider/redaction.ts'
@@ -13,6 +11,7 @@ import { type ApiWords, readValues, readWords } from './api/arguments.ts'
 import { findOperation, listLines, operationLines } from './api/operations.ts'
 import { type Format, failWith, printValue } from './api/print.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
+import { appOf } from './cli/options.ts'
 import { printLines } from './cli/output.ts'
 
 /** Performs one operation of the provider by hand, or tells what there is. Throws where it does not end well. */
@@ -39,7 +38,7 @@ function tellAll({ wants, values }: ApiWords, usage: string): void {
 async function perform(operation: Operation, words: ApiWords, format: Format): Promise<void> {
   const given = await readValues(operation, words.values, process.env)
   const config = await loadConfig(words.config, { env: process.env })
-  const app = appOf(config, words.app)
+  const app = appOf(config, words.app).id
   // The help never needs it.
   const { clientApps, openConfigured } = await import('./wiring/client.ts')
   if (words.wants.has('dry-run')) {
@@ -66,16 +65,6 @@ function call(client: Client, app: string, operation: Operation, given: Paramete
 }
 
 type UntypedCall = (given: Parameters, options: CallOptions) => Promise<unknown>
-
-function appOf({ apps }: Config, id: string | undefined): string {
-  const ids = apps.map(app => app.id)
-  const [only] = ids
-  if (id === undefined && ids.length === 1 && only !== undefined) return only
-  if (id !== undefined && ids.includes(id)) return id
-  const meant = id === undefined ? undefined : nearest(id, ids)
-  const wrong = id === undefined ? '--app is missing' : `the configuration has no app ${id}`
-  throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : `it has ${someOf(ids)}`}`, exitUsage)
-}
 
 /** The request as it would be sent, its secrets replaced. */
 function requestAsSent(app: ClientApp, operation: Operation, given: Parameters, { requestId }: ApiWords) {

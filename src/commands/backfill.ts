@@ -16,6 +16,7 @@ import { isOfRooms, type StreamName } from '../streams/stream.ts'
 import { appSettings } from './app-settings.ts'
 import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
+import { appOf } from './cli/options.ts'
 import { countText, leftLine, printLines } from './cli/output.ts'
 import { openScreen } from './demo/screen.ts'
 import { withDatabase } from './wiring/database.ts'
@@ -171,14 +172,6 @@ const insteadOf = {
   app: 'the daemon reads the whole list again and again, and nothing else can be had',
   room: 'the daemon reads each room whole, and again where something is missing; the view ingest.room_complete tells how far it is, and --room has one read again',
 } as const
-
-function appOf({ apps }: Config, id: string): AppConfig {
-  const found = apps.find(app => app.id === id)
-  if (found) return found
-  const known = apps.slice(0, 5).map(app => app.id)
-  const more = apps.length > known.length ? ', ...' : ''
-  throw new CommandError(`the configuration has no app ${id}; it has ${known.join(', ')}${more}`, exitUsage)
-}
 
 function limitsOf(config: Config, app: AppConfig, stream: StreamName): PlanLimits {
   const reason = whyOff(config, app, stream)

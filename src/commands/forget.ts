@@ -5,6 +5,7 @@ import type { Identity } from '../postgres/mask.ts'
 import { streams } from '../streams/index.ts'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
+import { appOf } from './cli/options.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
 
@@ -28,8 +29,7 @@ const lockPatience = 120_000
 export async function forget(options: ForgetOptions): Promise<void> {
   const person = personOf(options)
   const config = await loadConfig(options.config, { env: process.env })
-  const app = config.apps.find(({ id }) => id === person.app)
-  if (!app) throw new CommandError(`the configuration has no app ${person.app}`, exitUsage)
+  const app = appOf(config, person.app)
   const asking =
     person.kind === 'uid' && Object.values(streams).find(stream => asksOf(app, stream, person.id))
   if (asking)

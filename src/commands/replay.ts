@@ -8,7 +8,8 @@ import { writeJson } from '../postgres/encode.ts'
 import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/replay.ts'
 import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/page.ts'
-import { CommandError, exitUsage } from './cli/exit.ts'
+import { CommandError } from './cli/exit.ts'
+import { appOf } from './cli/options.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
 import { DeadLetterReplay, type DeadLetterReport } from './replay/dead-letters.ts'
@@ -30,7 +31,7 @@ export interface ReplayOptions {
 /** Rebuilds the derived tables from what is kept raw and tells or applies the difference. Throws when one is left. */
 export async function replay(options: ReplayOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
-  const apps = appsOf(config, options.app)
+  const apps = options.app === undefined ? config.apps : [appOf(config, options.app)]
   const poolSize = options.deadLetters ? 2 : 1
   await withDatabase(config, { isPrepared: true, poolSize }, async pool => {
     const session = await openReplay(pool, {
@@ -53,13 +54,6 @@ function explain(error: unknown): never {
   throw new CommandError(
     'the role of database.role may not make temporary tables; grant it: grant temporary on database ... to penstock_runtime',
   )
-}
-
-function appsOf({ apps }: Config, id: string | undefined): readonly AppConfig[] {
-  if (id === undefined) return apps
-  const found = apps.filter(app => app.id === id)
-  if (found.length > 0) return found
-  throw new CommandError(`the configuration has no app ${id}`, exitUsage)
 }
 
 async function run(

@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import type { StoreStatus } from '../engine/ports.ts'
 import { readStatus } from '../postgres/status.ts'
 import { type Facts, judge, type Verdict } from '../telemetry/verdict.ts'
+import { duration } from '../telemetry/wording.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
 import { addressOf, ask } from './healthcheck.ts'
@@ -147,18 +148,10 @@ function statusLines(status: Facts): readonly string[] {
     ...part(
       'nothing has been drained yet',
       ['app', 'stream', 'followed', 'closed', 'backlog', 'last commit', 'longest ago'],
-      streams.map(each => {
-        const { app, stream, open, closed, backlog, lastCommit, oldestSeconds } = each
-        return [
-          app,
-          stream,
-          open,
-          closed,
-          backlog,
-          lastCommit,
-          oldestSeconds === null ? null : ago(oldestSeconds),
-        ]
-      }),
+      streams.map(each => [
+        ...[each.app, each.stream, each.open, each.closed, each.backlog, each.lastCommit],
+        each.oldestSeconds === null ? null : duration(each.oldestSeconds),
+      ]),
     ),
     '',
     ...part(
@@ -208,19 +201,7 @@ function part(
   return rows.length === 0 ? [empty] : textTable(header, rows)
 }
 
-const units = [
-  [86_400, 'd'],
-  [3_600, 'h'],
-  [60, 'min'],
-] as const
-
-/** The same of a length of time; nothing is a dash. */
+/** Nothing is a dash. */
 function length(seconds: number): string | null {
-  return seconds === 0 ? null : ago(seconds)
-}
-
-/** Seconds in the largest unit of which there is at least one. */
-function ago(seconds: number): string {
-  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, 's']
-  return `${Math.floor(seconds / size)} ${unit}`
+  return seconds === 0 ? null : duration(seconds)
 }

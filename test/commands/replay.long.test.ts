@@ -241,7 +241,7 @@ describe('the command', () => {
   })
 
   it.each([
-    [['--app', 'other'], 2, /^penstock: the configuration has no app other\n$/],
+    [['--app', 'other'], 2, /^penstock: the configuration has no app other; it has demo\n$/],
     [['--room', 'nowhere'], 1, /^penstock: nothing is stored of room nowhere of app demo\n$/],
   ])('%j ends with %i', async (args, code, message) => {
     const ended = await penstock(['replay', '--config', config, ...args])

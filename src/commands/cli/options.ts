@@ -1,5 +1,19 @@
 import { InvalidArgumentError, Option } from 'commander'
+import type { AppConfig, Config } from '../../config/config.ts'
+import { nearest } from '../../config/suggest.ts'
 import { parseDuration } from '../../settings/values.ts'
+import { CommandError, exitUsage } from './exit.ts'
+
+/** The app that is named, or the only one there is. Throws CommandError. */
+export function appOf({ apps }: Pick<Config, 'apps'>, id: string | undefined): AppConfig {
+  const app = apps.find(app => app.id === (id ?? (apps.length === 1 ? app.id : undefined)))
+  if (app) return app
+  const ids = apps.map(({ id }) => id)
+  const some = `it has ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}`
+  const meant = id === undefined ? undefined : nearest(id, ids)
+  const wrong = id === undefined ? '--app is missing' : `the configuration has no app ${id}`
+  throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : some}`, exitUsage)
+}
 
 /* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
 
