@@ -3,7 +3,7 @@ import { resources as operation, ResourceItem } from '../provider/classroom/inde
 import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
 import { receivedTime } from './events/event.ts'
-import { resourceColumns, resourceFields } from './events/resource-change.ts'
+import { resourceColumns, resourceFields } from './events/states.ts'
 import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { isObject, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'

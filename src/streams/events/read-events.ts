@@ -4,14 +4,9 @@ import type { Json } from '../../tables/json.ts'
 import type { Reject } from '../page.ts'
 import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
 import { canonicalJson, fieldsWithout, isObject, judge, redact } from '../parts/items.ts'
-import { attendance } from './attendance.ts'
-import { chat } from './chat.ts'
 import { type EventReader, type RoomEvent, unread } from './event.ts'
-import { hands, stage } from './membership.ts'
-import { recordingState } from './recording-state.ts'
-import { resourceChange } from './resource-change.ts'
-import { reward } from './reward.ts'
-import { roomState } from './room-state.ts'
+import { attendance, chat, hands, reward, stage } from './people.ts'
+import { recordingState, resourceChange, roomState } from './states.ts'
 
 /** A place in the log of a room that the page holds something for, readable or not. */
 export interface EventPlace {

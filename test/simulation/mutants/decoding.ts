@@ -132,7 +132,7 @@ export const decoding: readonly Plant[] = [
     says: 'those who leave as a number alone are not counted',
     group: 'decoding',
     from: 'code',
-    file: 'src/streams/events/attendance.ts',
+    file: 'src/streams/events/people.ts',
     find: 'if (people.length === 0 && isSaid(total)) people.push(nobody)',
     put: '',
   },
