@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  defaultParameterNames,
   granularities,
   qualityInsight as operation,
   qualityMetrics,
@@ -12,10 +11,8 @@ import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { orCron } from './parts/cadence.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
-  askIn,
   distinct,
   followInsight,
-  format,
   granularity,
   insight,
   insightMistakes,
@@ -23,9 +20,9 @@ import {
   metrics,
   products,
   questionsOf,
+  valueStream,
 } from './series/series.ts'
-import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowStream } from './stream.ts'
+import { readValues, wholeWindow } from './series/values.ts'
 
 const settings = section(
   {
@@ -39,20 +36,16 @@ const settings = section(
 type Settings = z.output<typeof settings>
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */
-export const qualityInsight: WindowStream = {
-  kind: 'window',
+export const qualityInsight = valueStream({
   name: 'quality-insight',
   title: 'Call quality of the project, by hour and day',
   operation,
   writes: [table],
-  read: readData,
-  request: askIn(defaultParameterNames),
   toRows,
   settings,
   follows: (settings: Settings) => followInsight(settings, seriesOf(settings)),
   mistakes: insightMistakes,
-  configured: ({ words }) => format(qualityInsight, words),
-}
+})
 
 /** One series for each product, metric and granularity. */
 function seriesOf(settings: Settings): readonly WindowSeries[] {

@@ -1,23 +1,15 @@
 import { z } from 'zod'
 import type { RangeLimits } from '../planning/windows.ts'
-import {
-  defaultParameterNames,
-  maxima,
-  realtimeQuality as operation,
-  qualityMetrics,
-  word,
-} from '../provider/analytics/index.ts'
+import { maxima, realtimeQuality as operation, qualityMetrics, word } from '../provider/analytics/index.ts'
 import { listOf, section } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
 import { type QualityRealtimeRow, qualityRealtime } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { orCron } from './parts/cadence.ts'
 import {
-  askIn,
   channels,
   distinct,
   followRealtime,
-  format,
   metrics,
   products,
   questionsOf,
@@ -25,9 +17,10 @@ import {
   realtimeMistakes,
   realtimeSeries,
   realtimeTimes,
+  valueStream,
 } from './series/series.ts'
-import { readData, readUserValues, wholeWindow } from './series/values.ts'
-import type { Mistake, WindowStream } from './stream.ts'
+import { readUserValues, wholeWindow } from './series/values.ts'
+import type { Mistake } from './stream.ts'
 
 const settings = section(
   {
@@ -52,23 +45,19 @@ const settings = section(
 type Settings = z.output<typeof settings>
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */
-export const realtimeQuality: WindowStream = {
-  kind: 'window',
+export const realtimeQuality = valueStream({
   tellsQuality: true,
   namesUsers: true,
   name: 'realtime-quality',
   title: 'Call quality in windows of 20 seconds',
   operation,
   writes: [qualityRealtime],
-  read: readData,
-  request: askIn(defaultParameterNames),
   toRows,
   settings,
   follows: (settings: Settings) =>
     followRealtime(settings, (said, channels) => seriesOf({ ...said, channels })),
   mistakes,
-  configured: ({ words }) => format(realtimeQuality, words),
-}
+})
 
 /** Those of real-time usage, and of the users by themselves, as many in one question as it takes. */
 function seriesOf(

@@ -1,28 +1,21 @@
 import { z } from 'zod'
-import {
-  defaultParameterNames,
-  realtimeUsage as operation,
-  realtimeUsageMetrics,
-  word,
-} from '../provider/analytics/index.ts'
+import { realtimeUsage as operation, realtimeUsageMetrics, word } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
 import { type UsageRealtimeRow, usageRealtime } from '../tables/analytics.ts'
 import type { WindowPage, WindowResult } from './page.ts'
 import { orCron } from './parts/cadence.ts'
 import {
-  askIn,
   channels,
   distinct,
   followRealtime,
-  format,
   metrics,
   products,
   realtimeMistakes,
   realtimeSeries,
   realtimeTimes,
+  valueStream,
 } from './series/series.ts'
-import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowStream } from './stream.ts'
+import { readValues, wholeWindow } from './series/values.ts'
 
 const settings = section(
   {
@@ -36,21 +29,17 @@ const settings = section(
 type Settings = z.output<typeof settings>
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */
-export const realtimeUsage: WindowStream = {
-  kind: 'window',
+export const realtimeUsage = valueStream({
   name: 'realtime-usage',
   title: 'Usage in windows of 20 seconds',
   operation,
   writes: [usageRealtime],
-  read: readData,
-  request: askIn(defaultParameterNames),
   toRows,
   settings,
   follows: (settings: Settings) =>
     followRealtime(settings, (said, channels) => distinct(realtimeSeries({ ...said, channels }))),
   mistakes: realtimeMistakes,
-  configured: ({ words }) => format(realtimeUsage, words),
-}
+})
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  defaultParameterNames,
   granularities,
   usageInsight as operation,
   usageGranularities,
@@ -13,18 +12,16 @@ import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { orCron } from './parts/cadence.ts'
 import { arrivalTime } from './parts/values.ts'
 import {
-  askIn,
   distinct,
   followInsight,
-  format,
   granularity,
   insight,
   insightMistakes,
   insightTimes,
   metrics,
+  valueStream,
 } from './series/series.ts'
-import { readData, readValues, wholeWindow } from './series/values.ts'
-import type { WindowStream } from './stream.ts'
+import { readValues, wholeWindow } from './series/values.ts'
 
 const settings = section(
   {
@@ -37,20 +34,16 @@ const settings = section(
 type Settings = z.output<typeof settings>
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */
-export const usageInsight: WindowStream = {
-  kind: 'window',
+export const usageInsight = valueStream({
   name: 'usage-insight',
   title: 'Usage of the project, by hour and day',
   operation,
   writes: [table],
-  read: readData,
-  request: askIn(defaultParameterNames),
   toRows,
   settings,
   follows: (settings: Settings) => followInsight(settings, seriesOf(settings)),
   mistakes: insightMistakes,
-  configured: ({ words }) => format(usageInsight, words),
-}
+})
 
 /** One series for each metric and granularity. */
 function seriesOf({ metrics, granularities }: Settings): readonly WindowSeries[] {

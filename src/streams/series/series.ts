@@ -1,15 +1,17 @@
 import type { RangeLimits } from '../../planning/windows.ts'
 import {
+  defaultParameterNames,
   type Granularity,
   granularitySeconds,
   type ParameterNames,
   realtimeWindow,
+  SeriesAnswer,
   type SeriesParameter,
   withParameterNames,
 } from '../../provider/analytics/index.ts'
 import { listOf, wordOr } from '../../settings/leaf.ts'
 import { channelName, duration, formatDuration, formatSeconds, oneOf, text } from '../../settings/values.ts'
-import type { WindowSeries } from '../page.ts'
+import type { WindowPage, WindowSeries } from '../page.ts'
 import { cronKey, paceOf, pausesOf, type Said } from '../parts/cadence.ts'
 import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'
 
@@ -195,7 +197,7 @@ export function realtimeMistakes(
 }
 
 /** Asks for a series in the words of a deployment: its names of parameters and of granularities. */
-export function askIn({ parameters, granularities }: ParameterNames): WindowStream['request'] {
+function askIn({ parameters, granularities }: ParameterNames): WindowStream['request'] {
   const wordOf = (name: string, value: string) => {
     if (name !== 'aggregateGranularity' || !Object.hasOwn(granularities, value)) return value
     return granularities[value as keyof typeof granularities]
@@ -210,7 +212,21 @@ export function askIn({ parameters, granularities }: ParameterNames): WindowStre
   })
 }
 
-/** A stream of insights or real-time values as a deployment wants it asked. */
-export function format(stream: WindowStream, words: ParameterNames): WindowStream {
-  return { ...stream, operation: withParameterNames(stream.operation, words), request: askIn(words) }
+/** A stream of insights or real-time values, asked in the words of its deployment: one answer is the whole window. */
+export function valueStream(own: Omit<WindowStream, 'kind' | 'read' | 'request'>): WindowStream {
+  const asked = { ...own, kind: 'window', read: readData } as const
+  return {
+    ...asked,
+    request: askIn(defaultParameterNames),
+    configured: ({ words }) => ({
+      ...asked,
+      operation: withParameterNames(own.operation, words),
+      request: askIn(words),
+    }),
+  }
+}
+
+/** The items of the one answer of a window. */
+function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
+  return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }

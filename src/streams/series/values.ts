@@ -1,4 +1,3 @@
-import { SeriesAnswer } from '../../provider/analytics/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import type { Reject, WindowPage, WindowResult } from '../page.ts'
@@ -37,11 +36,6 @@ export interface Entry {
   readonly point: Point | Problem | 'no value' | 'not asked for'
   /** What is set aside if it cannot be read: the whole item, in which the value may stand. */
   readonly item: unknown
-}
-
-/** The items of the one answer of a window of insights or real-time values. */
-export function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
-  return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }
 
 export function wholeWindow(rows: RowSet, told: Omit<Values, 'values'>): WindowResult {
