@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { Admission, type Sent } from '../engine/admission/admission.ts'
 import type { Queue } from '../engine/admission/queue.ts'
-import type { Answer, Fence, Ledger, Meter, Transport } from '../engine/ports.ts'
+import type { Answer, Fence, Ledger, Transport } from '../engine/ports.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import { durationInWords } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
@@ -45,7 +45,7 @@ export class Dispatcher {
     this.#clock = ports.clock
     this.#fences = ports.fences
     const ledger = forgiving(ports.ledger)
-    this.#admission = new Admission({ ...ports, ledger, meter: silentMeter }, ports.deadline)
+    this.#admission = new Admission({ ...ports, ledger, meter: silent }, ports.deadline)
   }
 
   /** The checked answer. Rejects with CallError, or with StoreUnavailable where requests cannot be counted. */
@@ -128,21 +128,4 @@ function isWorthWaiting({ kind, retryAfter = 0 }: Failure, left: number): boolea
 const nothing = () => {}
 
 /** A client measures nothing: the ledger shows what it has spent. */
-const silentMeter: Meter = {
-  request: nothing,
-  page: nothing,
-  rows: nothing,
-  commit: nothing,
-  deadLetters: nothing,
-  divergences: nothing,
-  ignored: nothing,
-  limitViolation: nothing,
-  debit: nothing,
-  schedule: nothing,
-  owned: nothing,
-  backlog: nothing,
-  budget: nothing,
-  lossAhead: nothing,
-  quality: nothing,
-  clockDoubt: nothing,
-}
+const silent = { request: nothing, limitViolation: nothing, debit: nothing, clockDoubt: nothing }

@@ -49,7 +49,7 @@ export interface AdmissionPorts {
   readonly random: Random
   readonly ledger: Ledger
   readonly transport: Transport
-  readonly meter: Meter
+  readonly meter: Pick<Meter, 'request' | 'limitViolation' | 'debit' | 'clockDoubt'>
   readonly queue: Queue
   /** What answers may weigh together; without it any number of them. */
   readonly load?: Load
