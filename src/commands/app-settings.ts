@@ -5,7 +5,15 @@ import { regionalScope } from '../engine/ports.ts'
 import type { AppSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
 import { playerGroups } from '../provider/players/index.ts'
-import type { CursorStream, Stream, Substream, WindowSettings, WindowStream } from '../streams/stream.ts'
+import {
+  type CursorStream,
+  isCursor,
+  isSubstream,
+  isWindow,
+  type Stream,
+  type WindowSettings,
+  type WindowStream,
+} from '../streams/stream.ts'
 import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
 
 type Limits = AppSettings['limits']
@@ -57,18 +65,6 @@ export function appSettings(
 
 function byName<S extends Stream, T>(streams: readonly S[], make: (stream: S) => T) {
   return Object.fromEntries(streams.map(stream => [stream.name, make(stream)]))
-}
-
-function isWindow(stream: Stream): stream is WindowStream {
-  return stream.kind === 'window'
-}
-
-function isSubstream(stream: Stream): stream is Substream {
-  return stream.kind === 'substream'
-}
-
-function isCursor(stream: Stream): stream is CursorStream {
-  return stream.kind !== 'window' && stream.kind !== 'substream'
 }
 
 /** No stream of rooms may fill every place of the group, so that one that hangs leaves room for the others. */

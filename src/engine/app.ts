@@ -1,11 +1,13 @@
 import type { RangeLimits } from '../planning/windows.ts'
-import type {
-  CursorStream,
-  Stream,
-  StreamName,
-  Substream,
-  WindowSettings,
-  WindowStream,
+import {
+  isCursor,
+  isSubstream,
+  isWindow,
+  type Stream,
+  type StreamName,
+  type Substream,
+  type WindowSettings,
+  type WindowStream,
 } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
 import type { ClockOffset } from './ports.ts'
@@ -125,13 +127,13 @@ export class RunningApp {
 
   #seriesOf(stream: BudgetedStream): number {
     const { app } = this.#options.context
-    return stream.kind === 'window' ? (app.windows[stream.name]?.series.length ?? 0) : 0
+    return isWindow(stream) ? (app.windows[stream.name]?.series.length ?? 0) : 0
   }
 
   /** Also where a window stream is off: its series are closed. */
   #isDrained(stream: BudgetedStream): boolean {
     const { app } = this.#options.context
-    return stream.kind === 'window' || app.details[stream.name] !== undefined
+    return isWindow(stream) || app.details[stream.name] !== undefined
   }
 
   #sourceOf(
@@ -173,16 +175,4 @@ function slowestSpacing({ rates }: GroupLimit): number {
     0,
     ...rates.filter(({ window }) => window <= 60).map(({ window, requests }) => window / requests),
   )
-}
-
-function isCursor(stream: Stream): stream is CursorStream {
-  return stream.kind !== 'window' && stream.kind !== 'substream'
-}
-
-function isSubstream(stream: Stream): stream is Substream {
-  return stream.kind === 'substream'
-}
-
-function isWindow(stream: Stream): stream is WindowStream {
-  return stream.kind === 'window'
 }

@@ -30,6 +30,18 @@ export type Stream = CursorStream | WindowStream | Substream
 /** Streams whose pages follow each other by what the provider says. */
 export type CursorStream = FeedStream | LogStream | SnapshotStream
 
+export function isCursor(stream: Stream): stream is CursorStream {
+  return stream.kind !== 'window' && stream.kind !== 'substream'
+}
+
+export function isWindow(stream: Stream): stream is WindowStream {
+  return stream.kind === 'window'
+}
+
+export function isSubstream(stream: Stream): stream is Substream {
+  return stream.kind === 'substream'
+}
+
 /** Whether there is a series of progress for each room. */
 export function isOfRooms(stream: Stream): boolean {
   return 'scope' in stream && stream.scope === 'room'
