@@ -284,6 +284,6 @@ describe('backfill', () => {
     expect(stdout).toMatch(
       /^app +stream by time +backlog +never read +parts in backlog +oldest +lost +parts lost$/m,
     )
-    expect(stdout).toMatch(/^demo +calls +14 d +14 d +0 +\d{4}-\S+Z +- +0$/m)
+    expect(stdout).toMatch(/^demo +calls +14 days +14 days +0 +\d{4}-\S+Z +- +0$/m)
   })
 })

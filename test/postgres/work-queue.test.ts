@@ -321,7 +321,8 @@ describe('a work queue of which nearly all is done', () => {
     expect(found.map(({ key }) => key)).toEqual(['last'])
     const { backlog } = await readStatus(db.pool)
     const oldest = new Date(at(50_000) * 1_000).toISOString().replace('.000Z', 'Z')
-    expect(backlog).toMatchObject([{ app, stream: 'call-sessions', seconds: 2, items: 1, oldest }])
+    const ofSessions = { app, stream: 'call-sessions', seconds: 2, items: 1, oldest }
+    expect(backlog).toContainEqual(expect.objectContaining(ofSessions))
     expect((await touched()) - before).toBeLessThan(50)
     await pool.end()
   })
