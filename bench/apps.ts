@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
 import { demoApp } from '../sandbox/src/index.ts'
 import { systemClock } from '../src/clock/system.ts'
-import { migrateUp } from '../src/postgres/migrate.ts'
+import { drainOnce, onStage, type Stage } from './drain.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 
 interface IdleOptions {
@@ -20,53 +18,49 @@ const address = 'http://127.0.0.1:9475'
 const SETTLED_AFTER_MS = 75_000
 
 /** Many apps in which nothing happens. */
-export function apps({ apps, ...options }: IdleOptions & { readonly apps: number }) {
+export function apps({ apps, say, seconds }: IdleOptions & { readonly apps: number }) {
   const names = Array.from({ length: apps }, (_, n) => `app${n}`)
-  return watchIdle({ ...options, apps: names, rooms: 0 })
+  return onStage({ events: 0, rooms: 0, say }, async stage => {
+    const figures = await watch({ ...stage, url: stage.server.url }, names, seconds)
+    return { apps, ...figures }
+  })
 }
 
-/** One app with many open rooms in which nothing happens, as the database knows them after some quiet hours. */
-export function idle({ rooms, ...options }: IdleOptions & { readonly rooms: number }) {
-  return watchIdle({ ...options, apps: [demoApp.id], rooms })
+/** One app with many open rooms in which nothing has happened for eight hours, and of which all was read. */
+export function idle({ rooms, say, seconds }: IdleOptions & { readonly rooms: number }) {
+  return onStage({ events: rooms, rooms, hoursAgo: 8, say }, async stage => {
+    const { url, drainSeconds } = await drainOnce(stage, 1)
+    say(`drained in ${Math.round(drainSeconds)} s`)
+    await letHoursPass(url)
+    return { rooms, ...(await watch({ ...stage, url }, [demoApp.id], seconds)) }
+  })
 }
 
-async function watchIdle({
-  apps,
-  rooms,
-  seconds,
-  say,
-}: IdleOptions & { readonly apps: readonly string[]; readonly rooms: number }) {
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
-  const pool = new pg.Pool({ connectionString: server.url, max: 1 })
-  const children: Child[] = []
+/** Starts a daemon, and watches it once it has settled. */
+async function watch(
+  { folder, server, provider, url }: Stage & { readonly url: string },
+  apps: readonly string[],
+  seconds: number,
+) {
+  const config = join(folder, 'idle.yaml')
+  await writeFile(config, configText(url, provider.firstLine, apps), { mode: 0o600 })
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  const begun = systemClock.monotonic()
+  const daemon = await startChild(['src/main.ts', 'run', '--config', config])
   try {
-    await migrateUp({ url: server.url })
-    if (rooms > 0) await putRooms(pool, rooms)
-    const provider = await startChild(['bench/canned.ts', '1', '1'])
-    children.push(provider)
-    const config = join(folder, 'penstock.yaml')
-    await writeFile(config, configText(server.url, provider.firstLine, apps), { mode: 0o600 })
-    const begun = systemClock.monotonic()
-    const daemon = await startChild(['src/main.ts', 'run', '--config', config])
-    children.push(daemon)
     await untilCommitted(pool, daemon)
     const firstCommit = since(begun)
-    say(`first commit after ${firstCommit.toFixed(1)} s`)
     await systemClock.sleep(SETTLED_AFTER_MS)
     const usage = await usageOver(seconds * 1_000, { pool, server, daemon })
     return {
-      ...{ apps: apps.length, rooms, first_commit_seconds: round(firstCommit) },
+      first_commit_seconds: round(firstCommit),
       ...usage,
       ...(await scrapes()),
       daemon_peak_mebibytes: round((await peakMemory(daemon.pid)) / 1_048_576),
     }
   } finally {
-    await Promise.all(children.map(child => child.stop()))
+    await daemon.stop()
     await pool.end()
-    await server.stop()
-    await destroyEmbedded(folder, systemClock)
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -128,22 +122,21 @@ async function untilCommitted(pool: pg.Pool, daemon: Child): Promise<void> {
   }
 }
 
-/** Each was read to its end at some moment of the last hour, and nothing was new then for a long time. */
-async function putRooms(pool: pg.Pool, rooms: number): Promise<void> {
-  await pool.query(
-    `insert into classroom.room (app_id, room_uuid, incarnation, region, state, state_sequence, valid_from, last_event_at, verified_at)
-     select $1, 'room' || n, 1, 'ap', 1, 1, now() - interval '9 hours', now() - interval '8 hours', now()
-     from generate_series(1, $2::int) n`,
-    [demoApp.id, rooms],
-  )
-  await pool.query(
-    `insert into ingest.progress (app_id, stream, series, version, stream_state, updated_at, caught_up_at)
-     select $1, s, 'room' || n, 1, '{"incarnation": 1}', at, at
-     from generate_series(1, $2::int) n, ingest.room_streams() s,
-          lateral (select now() - n * interval '1 hour' / $2::int as at) seen`,
-    [demoApp.id, rooms],
-  )
-  await pool.query('vacuum analyze')
+/** As if the daemon had gone on: each series was read last at some moment of the last hour, and nothing was new. */
+async function letHoursPass(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(
+      `update ingest.progress set updated_at = at, caught_up_at = at, epoch = null
+       from (select app_id as a, stream as t, series as s, now() - random() * interval '1 hour' as at from ingest.progress) seen
+       where (app_id, stream, series) = (a, t, s)`,
+    )
+    await client.query('update classroom.room set verified_at = now()')
+    await client.query('vacuum analyze')
+  } finally {
+    await client.end()
+  }
 }
 
 function configText(databaseUrl: string, providerUrl: string, apps: readonly string[]): string {

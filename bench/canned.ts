@@ -1,5 +1,5 @@
 /**
- * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM [STREAM...]`
+ * The provider as a process of its own that copies bytes and does nothing else: `canned.ts ROOMS EVENTS_PER_ROOM HOURS_AGO [STREAM...]`
  * has the sandbox render every answer of these streams, or of all, to a backlog, prints an address, and then serves them over plain sockets. In each round it says
  * `first N` when it serves the first answer that has events and `all N` when each of them was served once; a request to
  * `/round/N` begins another one. Of what nobody rendered, other apps above all, there is nothing to tell.
@@ -22,10 +22,10 @@ const ofRooms: readonly CursorStream[] = Object.values(streams).filter(
 )
 const separator = '\r\n\r\n'
 
-const [rooms, eventsPerRoom] = process.argv.slice(2, 4).map(Number)
-const wanted = process.argv.slice(4)
+const [rooms, eventsPerRoom, hoursAgo] = process.argv.slice(2, 5).map(Number)
+const wanted = process.argv.slice(5)
 const sandbox = createSandbox({
-  clock: systemClock,
+  clock: { ...systemClock, now: () => systemClock.now() - hoursAgo! * 3_600_000 },
   seed: 1,
   profile: { kind: 'backlog', rooms: rooms!, eventsPerRoom: eventsPerRoom! },
 })

@@ -59,6 +59,8 @@ export async function drain({ events, rooms, rounds, shares, say }: DrainOptions
 interface Backlog {
   readonly events: number
   readonly rooms: number
+  /** When it happened; now where it is absent. */
+  readonly hoursAgo?: number
   /** Streams of rooms; all of them where it is absent. */
   readonly only?: readonly string[]
   readonly say: (line: string) => void
@@ -66,7 +68,7 @@ interface Backlog {
 
 /** Has a provider that serves the backlog and a Postgres for as long as the work takes. */
 export async function onStage<T>(
-  { events, rooms, only, say }: Backlog,
+  { events, rooms, only, hoursAgo = 0, say }: Backlog,
   work: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
@@ -77,8 +79,9 @@ export async function onStage<T>(
     await migrateUp({ url: server.url })
     await admin.connect()
     say(`rendering the answers of ${events} events in ${rooms} rooms`)
-    const perRoom = Math.ceil(events / rooms)
-    provider = await startChild(['bench/canned.ts', String(rooms), String(perRoom), ...(only ?? [])])
+    const perRoom = rooms > 0 ? Math.ceil(events / rooms) : 0
+    const backlog = [rooms, perRoom, hoursAgo].map(String)
+    provider = await startChild(['bench/canned.ts', ...backlog, ...(only ?? [])])
     return await work({ folder, server, admin, provider, only })
   } finally {
     await provider?.stop()
@@ -98,11 +101,23 @@ export interface Stage {
 }
 
 /** Drains, and copies what came. */
-export async function playRound(
+export async function playRound(stage: Stage, round: number, profile?: string): Promise<Round> {
+  const { url, ...drained } = await drainOnce(stage, round, profile)
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  try {
+    const { rows, seconds, cpu } = await copyAgain(pool, () => treeCpuSeconds(stage.server.pid))
+    return { ...drained, rows, copySeconds: seconds, copyCpu: cpu }
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Drains all into a database of its own, whose address is told with the figures. */
+export async function drainOnce(
   { folder, server, admin, provider, only }: Stage,
   round: number,
   profile?: string,
-): Promise<Round> {
+): Promise<Omit<Round, 'rows' | 'copySeconds' | 'copyCpu'> & { readonly url: string }> {
   const url = await freshDatabase(admin, server.url, `round_${round}`)
   const config = join(folder, `penstock-${round}.yaml`)
   await writeFile(config, configText(url, provider.firstLine, only), { mode: 0o600 })
@@ -119,15 +134,12 @@ export async function playRound(
     const first = systemClock.monotonic()
     await provider.says(`all ${round}`)
     await untilRead(pool, daemon, offOf(only))
-    const drained = {
-      ...{ startSeconds, drainSeconds: since(first) },
+    return {
+      ...{ url, startSeconds, drainSeconds: since(first) },
       daemonCpu: (await cpuSeconds(daemon.pid)) - before.daemon,
       serverCpu: (await serverCpu()) - before.server,
       peak: await peakMemory(daemon.pid),
     }
-    await daemon.stop()
-    const { rows, seconds, cpu } = await copyAgain(pool, serverCpu)
-    return { ...drained, rows, copySeconds: seconds, copyCpu: cpu }
   } finally {
     await daemon.stop()
     await pool.end()

@@ -56,7 +56,7 @@ export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptio
   let provider: Child | undefined
   try {
     await migrateUp({ url: server.url })
-    provider = await startChild(['bench/canned.ts', '0', '0'])
+    provider = await startChild(['bench/canned.ts', '0', '0', '0'])
     const stage = { folder, server, provider: provider.firstLine, seconds, idle }
     const own = await countOwn(stage)
     say(`an empty process: ${own.queue} transactions/s of pg-boss, ${own.ownership} of ownership beside it`)

@@ -19,7 +19,7 @@ const glanceMs = 10
  * provider that is there; then the same with the folder as the first left it. Beside them an empty program of Node.
  */
 export async function start({ rounds, say }: StartOptions) {
-  const provider = await startChild(['bench/canned.ts', '10', '100'])
+  const provider = await startChild(['bench/canned.ts', '10', '100', '0'])
   const firsts: number[] = []
   const agains: number[] = []
   const empties: number[] = []
