@@ -3,27 +3,14 @@ import type { Path, Position, Problem } from './problem.ts'
 import { type Environment, type Source, substitute } from './syntax.ts'
 
 /** What a configuration file says, as plain data, and where it says it. */
-export interface Tree {
-  /** Mappings, lists and texts; null where a key has no value. */
-  readonly value: unknown
-  readonly problems: readonly Problem[]
-  /** Where a value stands. */
-  readonly placeOf: (path: Path) => Position | undefined
-  /** Where the key of a value or its list item begins; for what is not in the file, its nearest ancestor's. */
-  readonly keyOf: (path: Path) => Position | undefined
-  readonly holds: (path: Path) => boolean
-  /** Variables that a value was made of. */
-  readonly variablesOf: (path: Path) => readonly string[]
-  /** True where a value could not be made, so that nothing more need be said about it. */
-  readonly isBroken: (path: Path) => boolean
-}
+export type Tree = ReturnType<typeof readTree>
 
 const maxDepth = 32
 /** Aliases of aliases grow without bound from a few lines. */
 const maxAliased = 500_000
 
 /** Turns parsed YAML into plain data: resolves aliases and merge keys, and substitutes the environment. */
-export function readTree(source: Source, env: Environment): Tree {
+export function readTree(source: Source, env: Environment) {
   const walk = new Walk(source, env)
   const value = source.document.contents === null ? null : walk.visit(source.document.contents, [], false)
   const keyOf = (path: Path): Position | undefined =>
@@ -31,13 +18,18 @@ export function readTree(source: Source, env: Environment): Tree {
     walk.values.get(name(path)) ??
     (path.length > 0 ? keyOf(path.slice(0, -1)) : undefined)
   return {
+    /** Mappings, lists and texts; null where a key has no value. */
     value,
     problems: walk.problems,
-    placeOf: path => walk.values.get(name(path)) ?? keyOf(path),
+    /** Where a value stands. */
+    placeOf: (path: Path): Position | undefined => walk.values.get(name(path)) ?? keyOf(path),
+    /** Where the key of a value or its list item begins; for what is not in the file, its nearest ancestor's. */
     keyOf,
-    holds: path => walk.values.has(name(path)),
-    variablesOf: path => walk.variables.get(name(path)) ?? [],
-    isBroken: path => path.some((_, i) => walk.broken.has(name(path.slice(0, i + 1)))),
+    holds: (path: Path): boolean => walk.values.has(name(path)),
+    /** Variables that a value was made of. */
+    variablesOf: (path: Path): readonly string[] => walk.variables.get(name(path)) ?? [],
+    /** True where a value could not be made, so that nothing more need be said about it. */
+    isBroken: (path: Path): boolean => path.some((_, i) => walk.broken.has(name(path.slice(0, i + 1)))),
   }
 }
 

@@ -3,23 +3,20 @@ import type { Moments } from '../planning/cadence.ts'
 import type { Log } from './ports.ts'
 
 /** Lets a loop nap until something happens. */
-export interface Wakeup {
-  /** Ends the nap under way, or the next one before it begins: no ring is lost. */
-  readonly notify: () => void
-  /** Resolves after `ms`, or as soon as the bell rings. */
-  readonly wait: (ms: number) => Promise<void>
-}
+export type Wakeup = ReturnType<typeof createWakeup>
 
-export function createWakeup(clock: Clock): Wakeup {
+export function createWakeup(clock: Clock) {
   let isRung = false
   let napping: AbortController | undefined
   return {
+    /** Ends the nap under way, or the next one before it begins: no ring is lost. */
     notify: () => {
       isRung = true
       // A reason of its own spares the making of an error with its stack, thousands of times a second.
       napping?.abort('rung')
     },
-    wait: async ms => {
+    /** Resolves after `ms`, or as soon as the bell rings. */
+    wait: async (ms: number): Promise<void> => {
       if (!isRung) {
         napping = new AbortController()
         await clock.sleep(ms, napping.signal)
@@ -31,15 +28,13 @@ export function createWakeup(clock: Clock): Wakeup {
 }
 
 /** Lets so many pieces of work go on at one time; the others wait for their turn. */
-export interface Turns {
-  readonly run: <T>(work: () => Promise<T>) => Promise<T>
-}
+export type Turns = ReturnType<typeof createTurns>
 
-export function createTurns(most: number): Turns {
+export function createTurns(most: number) {
   const waiting: (() => void)[] = []
   let under = 0
   return {
-    run: async work => {
+    run: async <T>(work: () => Promise<T>): Promise<T> => {
       if (under >= most) await new Promise<void>(resolve => waiting.push(resolve))
       else under += 1
       try {

@@ -2,22 +2,9 @@ import type { Clock } from '../clock/clock.ts'
 import type { Family } from '../provider/operation.ts'
 
 /** A secret that may be changed while the daemon runs. */
-export interface TokenSource {
-  readonly current: () => Promise<string>
-  /** Reads it again where it was refused; true when it is another one than before. */
-  readonly refresh: () => Promise<boolean>
-}
+export type TokenSource = ReturnType<typeof rereadToken>
 
-export interface Credentials {
-  /** Headers that authenticate a request. Throws CredentialError. */
-  readonly headers: (app: string, family: Family) => Promise<Readonly<Record<string, string>>>
-  /** After a 401: reads again what can be read again; true when it changed. */
-  readonly refresh: (app: string, family: Family) => Promise<boolean>
-  /** Takes other ones for an app from now on; none where they are left out. */
-  readonly replace: (app: string, by: AppCredentials | undefined) => void
-  /** Every secret revealed so far that may still show up somewhere, for the filter of the log. */
-  readonly known: () => readonly string[]
-}
+export type Credentials = ReturnType<typeof createCredentials>
 
 export interface AppCredentials {
   readonly classroom?: { readonly uid: TokenSource; readonly token: TokenSource }
@@ -41,7 +28,7 @@ export class CredentialError extends Error {
 const rememberedSecrets = 4_096
 
 /** Credentials of all apps: token and uid headers for classrooms, basic authentication for the other two. */
-export function createCredentials(options: CredentialOptions): Credentials {
+export function createCredentials(options: CredentialOptions) {
   const { tokenHeader = 'x-svc-token', uidHeader = 'x-svc-uid' } = options
   const apps = new Map(Object.entries(options.apps))
   const known = new Set<string>()
@@ -52,7 +39,8 @@ export function createCredentials(options: CredentialOptions): Credentials {
     return secret
   }
   return {
-    async headers(app, family) {
+    /** Headers that authenticate a request. Throws CredentialError. */
+    async headers(app: string, family: Family): Promise<Readonly<Record<string, string>>> {
       if (family !== 'classroom') {
         const rest = apps.get(app)?.rest
         if (!rest) throw new CredentialError('the app has no key and secret')
@@ -66,16 +54,19 @@ export function createCredentials(options: CredentialOptions): Credentials {
       const uid = await classroom.uid.current()
       return { [tokenHeader]: headerValue('token', token), [uidHeader]: headerValue('uid', uid) }
     },
-    async refresh(app, family) {
+    /** After a 401: reads again what can be read again; true when it changed. */
+    async refresh(app: string, family: Family): Promise<boolean> {
       const { classroom, rest } = apps.get(app) ?? {}
       const sources = Object.values((family === 'classroom' ? classroom : rest) ?? {})
       return (await Promise.all(sources.map(source => source.refresh()))).includes(true)
     },
-    replace: (app, by) => {
+    /** Takes other ones for an app from now on; none where they are left out. */
+    replace: (app: string, by: AppCredentials | undefined) => {
       if (by) apps.set(app, by)
       else apps.delete(app)
     },
-    known: () => [...known],
+    /** Every secret revealed so far that may still show up somewhere, for the filter of the log. */
+    known: (): readonly string[] => [...known],
   }
 }
 
@@ -96,7 +87,7 @@ const REFUSAL_PAUSE_MS = 5_000
  * A token that is read again when it has grown old or was refused. Many who ask at once cause one reading.
  * When a scheduled reading fails, the token at hand serves on: it may still be good.
  */
-export function rereadToken(options: RereadOptions): TokenSource {
+export function rereadToken(options: RereadOptions) {
   const { read, clock, maxAge, pause = REFUSAL_PAUSE_MS } = options
   let held: { readonly token: string; readonly readAt: number } | undefined
   let reading: Promise<string> | undefined
@@ -115,13 +106,14 @@ export function rereadToken(options: RereadOptions): TokenSource {
     return reading
   }
   return {
-    async current() {
+    async current(): Promise<string> {
       if (!held) return reread()
       const { token, readAt } = held
       if (clock.monotonic() - readAt < maxAge) return token
       return reread().catch(() => token)
     },
-    async refresh() {
+    /** Reads it again where it was refused; true when it is another one than before. */
+    async refresh(): Promise<boolean> {
       if (clock.monotonic() - refusedAt < pause) return false
       refusedAt = clock.monotonic()
       const before = held?.token

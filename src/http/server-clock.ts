@@ -2,15 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { ClockOffset } from '../engine/ports.ts'
 
 /** A provider's clock as far as its answers tell. */
-export interface ServerClock {
-  /**
-   * An answer says `answeredAt`, ms since the epoch; its request was sent at `from` and read to its end at `to`,
-   * monotonic ms.
-   */
-  readonly observe: (answeredAt: number, from: number, to: number) => void
-  /** Undefined before the first answer. */
-  readonly offset: () => ClockOffset | undefined
-}
+export type ServerClock = ReturnType<typeof createServerClock>
 
 export interface ServerClockOptions {
   readonly clock: Clock
@@ -47,13 +39,17 @@ interface Sample extends Span {
  * than `bound` either way. It is measured against the monotonic clock, so a step of our own wall clock changes nothing
  * of what the provider's is believed to be.
  */
-export function createServerClock(options: ServerClockOptions): ServerClock {
+export function createServerClock(options: ServerClockOptions) {
   const { clock, samples: most = defaultSamples, bound = hour } = options
   let samples: Sample[] = []
   let believed: Sample | undefined
 
   return {
-    observe(answeredAt, from, to) {
+    /**
+     * An answer says `answeredAt`, ms since the epoch; its request was sent at `from` and read to its end at `to`,
+     * monotonic ms.
+     */
+    observe(answeredAt: number, from: number, to: number) {
       const taken = { low: answeredAt - to, high: answeredAt + resolutionOf(answeredAt) - from, at: to }
       const last = samples.at(-1)
       const isFar = (one: Span) => believed !== undefined && apart(one, believed) > JUMP_MS
@@ -66,7 +62,8 @@ export function createServerClock(options: ServerClockOptions): ServerClock {
       const [nearest] = places.toSorted((a, b) => fromMiddle(a, own) - fromMiddle(b, own))
       believed = { ...nearest!, at: to }
     },
-    offset() {
+    /** Undefined before the first answer. */
+    offset(): ClockOffset | undefined {
       if (!believed) return undefined
       const at = clock.monotonic()
       const { low, high } = widened(believed, at)

@@ -165,17 +165,8 @@ export async function isAnyShardOwned(pool: pg.Pool): Promise<boolean> {
   return rows[0]!.owned
 }
 
-interface Session {
-  /** Whether there is a session that was not there before. */
-  readonly open: () => Promise<boolean>
-  readonly ask: (text: string, values?: unknown[]) => Promise<pg.QueryResult>
-  /** Whether one broke so lately that others may not be back yet. */
-  readonly isRecovering: () => boolean
-  readonly close: () => Promise<void>
-}
-
 /** A connection with the lock on the owner's name, made anew when it broke. */
-function createSession(options: OwnershipOptions): Session {
+function createSession(options: OwnershipOptions) {
   const { owner, clock } = options
   let session: Promise<pg.Client> | undefined
   let recoveringUntil = Number.NEGATIVE_INFINITY
@@ -211,14 +202,15 @@ function createSession(options: OwnershipOptions): Session {
   }
 
   return {
-    open: async () => {
+    /** Whether there is a session that was not there before. */
+    open: async (): Promise<boolean> => {
       const isNew = session === undefined
       await current().catch((error: unknown) => {
         throw storeError(error)
       })
       return isNew
     },
-    ask: async (text, values) => {
+    ask: async (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
       const asked = current()
       try {
         return await (await asked).query(text, values)
@@ -228,8 +220,9 @@ function createSession(options: OwnershipOptions): Session {
         throw storeError(error, { text })
       }
     },
-    isRecovering: () => clock.monotonic() < recoveringUntil,
-    close: async () => {
+    /** Whether one broke so lately that others may not be back yet. */
+    isRecovering: (): boolean => clock.monotonic() < recoveringUntil,
+    close: async (): Promise<void> => {
       const open = session
       session = undefined
       await open?.then(client => client.end()).catch(() => {})

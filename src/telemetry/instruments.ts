@@ -238,25 +238,21 @@ export type Label = (value: string) => string
 export const otherApps = 'others'
 
 /** Which apps have series of their own. Who has them keeps them until the process ends, so that no series breaks off. */
-export interface AppLabels {
-  readonly of: Label
-  /** Gives series of their own to apps in trouble, as long as there are places. */
-  readonly single: (apps: readonly string[]) => void
-  /** Knows these apps from now on; those that have series keep them. */
-  readonly know: (apps: readonly string[]) => void
-}
+export type AppLabels = ReturnType<typeof appLabels>
 
 /** The first `cap` apps have series of their own; `more` others may come by them later. */
-export function appLabels(apps: readonly string[], cap: number, more: number): AppLabels {
+export function appLabels(apps: readonly string[], cap: number, more: number) {
   let known: ReadonlySet<string> = new Set(apps)
   const labels = new Map(apps.slice(0, cap).map(app => [app, safeLabel(app)]))
   const most = () => Math.min(cap, known.size) + more
   return {
-    of: app => labels.get(app) ?? otherApps,
-    single: apps => {
+    of: (app: string) => labels.get(app) ?? otherApps,
+    /** Gives series of their own to apps in trouble, as long as there are places. */
+    single: (apps: readonly string[]) => {
       for (const app of apps) if (labels.size < most() && known.has(app)) labels.set(app, safeLabel(app))
     },
-    know: apps => {
+    /** Knows these apps from now on; those that have series keep them. */
+    know: (apps: readonly string[]) => {
       known = new Set(apps)
       for (const app of apps) if (labels.size < cap) labels.set(app, safeLabel(app))
     },

@@ -107,25 +107,21 @@ export interface TableTally {
   readonly keys: Readonly<Record<Kind, readonly DifferingKey[]>>
 }
 
-export interface Tally {
-  readonly add: (place: Incarnation, differences: readonly Difference[]) => void
-  /** Rows that differ so far. */
-  readonly rows: () => number
-  readonly tables: () => readonly TableTally[]
-}
+export type Tally = ReturnType<typeof createTally>
 
-function createTally(): Tally {
+function createTally() {
   const tables = new Map<string, TableTally>()
   let rows = 0
   return {
-    add: (place, differences) => {
+    add: (place: Incarnation, differences: readonly Difference[]) => {
       for (const each of differences) {
         rows += each.rows
         tables.set(each.table, grow(tables.get(each.table) ?? nothing(each.table), place, each))
       }
     },
-    rows: () => rows,
-    tables: () => [...tables.values()].sort((a, b) => (a.table < b.table ? -1 : 1)),
+    /** Rows that differ so far. */
+    rows: (): number => rows,
+    tables: (): readonly TableTally[] => [...tables.values()].sort((a, b) => (a.table < b.table ? -1 : 1)),
   }
 }
 

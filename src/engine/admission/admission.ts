@@ -302,26 +302,18 @@ function ended({ signal }: Attempt, { breaker }: Group): Sent {
 }
 
 /** Leave to go through the app's own door and through the breaker of the whole group. */
-interface Permits {
-  readonly areShut: () => boolean
-  /** `question` tells the questions of an app apart. */
-  readonly observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => void
-  readonly leave: () => void
-}
+type Permits = Awaited<ReturnType<typeof pass>>
 
 /** These turn away one app, whatever the others that share its credential are told. */
 const personal: ReadonlySet<FailureKind> = new Set<FailureKind>(['unauthorized', 'forbidden', 'no_access'])
 
-async function pass(
-  breaker: CircuitBreaker,
-  appBreaker: CircuitBreaker,
-  signal: AbortSignal,
-): Promise<Permits> {
+async function pass(breaker: CircuitBreaker, appBreaker: CircuitBreaker, signal: AbortSignal) {
   const inner = await appBreaker.pass(signal)
   const outer = await breaker.pass(signal)
   return {
-    areShut: () => appBreaker.isShutFor(inner) || breaker.isShutFor(outer),
-    observe: (failure, sentAt, question) => {
+    areShut: (): boolean => appBreaker.isShutFor(inner) || breaker.isShutFor(outer),
+    /** `question` tells the questions of an app apart. */
+    observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => {
       const isPersonal = failure !== undefined && personal.has(failure.kind)
       const isSilent = failure !== undefined && unanswered.has(failure.kind)
       // An answer that never came tells nothing of those that cannot be read.

@@ -6,12 +6,7 @@ import type { ClockBounds } from '../ports.ts'
  * while it runs: forward it would free what the provider still counts, back it would stand still. Time on the
  * monotonic clock since the ledger's last answer is the evidence against both.
  */
-export interface BudgetTime {
-  /** Between what the ledger's time will be when a question that is asked now arrives there. */
-  readonly clockBounds: () => ClockBounds
-  /** The ledger's time was `now` (ms since the epoch) at some moment since `askedAt` on the monotonic clock. */
-  readonly observe: (now: number, askedAt: number) => void
-}
+export type BudgetTime = ReturnType<typeof createBudgetTime>
 
 /** Clocks that are kept right by slewing differ in speed by at most 500 parts in a million. */
 const DRIFT = 1 / 2_000
@@ -25,7 +20,7 @@ const WAY_MS = 250
 /** Before the first observation every clock is believed: within what Postgres can hold. */
 const boundless: ClockBounds = { floor: 0, ceiling: 8_640_000_000_000_000 }
 
-export function createBudgetTime(clock: Clock): BudgetTime {
+export function createBudgetTime(clock: Clock) {
   /** The ledger's time was between these when the monotonic clock stood at `at`. */
   let known: (ClockBounds & { readonly at: number }) | undefined
 
@@ -38,11 +33,13 @@ export function createBudgetTime(clock: Clock): BudgetTime {
   }
 
   return {
-    clockBounds: () => {
+    /** Between what the ledger's time will be when a question that is asked now arrives there. */
+    clockBounds: (): ClockBounds => {
       const { floor, ceiling } = present()
       return { floor, ceiling: Math.min(ceiling + WAY_MS, boundless.ceiling) }
     },
-    observe: (now, askedAt) => {
+    /** The ledger's time was `now` (ms since the epoch) at some moment since `askedAt` on the monotonic clock. */
+    observe: (now: number, askedAt: number) => {
       const at = clock.monotonic()
       const before = present()
       // A slow answer says little: what was known more exactly stays.

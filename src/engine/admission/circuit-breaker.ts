@@ -3,18 +3,7 @@ import type { Failure } from '../../provider/errors.ts'
 import { groupPause, incomprehensiblePause, isIncomprehensible, retryRules } from './retry-rules.ts'
 
 /** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
-export interface CircuitBreaker {
-  /** Resolves when the caller may go, or when the signal aborts. Whoever is let through must `leave`. */
-  readonly pass: (signal: AbortSignal) => Promise<Permit>
-  /** Whether a caller who was let through earlier must go back and wait. */
-  readonly isShutFor: (pass: Permit) => boolean
-  /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
-  readonly observe: (failure: Failure | undefined, sentAt: number, question?: string) => void
-  /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
-  readonly hold: (ms: number) => void
-  /** For how long it was told so, from now, ms. */
-  readonly heldFor: () => number
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
 export interface Permit {
   readonly kind: 'free' | 'probe'
@@ -26,13 +15,7 @@ const freePermit: Permit = { kind: 'free', leave: () => {} }
 /** So many questions in a row with answers that nobody can read are not at fault themselves. */
 const MANY = 8
 
-export function createCircuitBreaker({
-  clock,
-  random,
-}: {
-  readonly clock: Clock
-  readonly random: Random
-}): CircuitBreaker {
+export function createCircuitBreaker({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
   let failures = 0
   /** Questions whose answers nobody can read, since the last answer that could be read. */
   const unread = new Set<string>()
@@ -60,7 +43,8 @@ export function createCircuitBreaker({
   }
 
   return {
-    pass: async signal => {
+    /** Resolves when the caller may go, or when the signal aborts. Whoever is let through must `leave`. */
+    pass: async (signal: AbortSignal): Promise<Permit> => {
       while (!signal.aborted) {
         const left = pausedUntil - clock.monotonic()
         if (left > 0) await clock.sleep(left, signal)
@@ -70,8 +54,11 @@ export function createCircuitBreaker({
       }
       return freePermit
     },
-    isShutFor: ({ kind }) => pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
-    observe: (failure, sentAt, question) => {
+    /** Whether a caller who was let through earlier must go back and wait. */
+    isShutFor: ({ kind }: Permit): boolean =>
+      pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
+    /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
+    observe: (failure: Failure | undefined, sentAt: number, question?: string) => {
       // What was under way when the breaker fell tells nothing of how things are since.
       if (hasTripped && sentAt < pausedAt) return
       if (question !== undefined && isIncomprehensible(failure)) {
@@ -92,10 +79,12 @@ export function createCircuitBreaker({
       const pause = groupPause(failure, failures, random.next())
       if (pause > 0) shut(pause)
     },
-    hold: ms => {
+    /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
+    hold: (ms: number) => {
       heldUntil = Math.max(heldUntil, clock.monotonic() + ms)
       pausedUntil = Math.max(pausedUntil, heldUntil)
     },
-    heldFor: () => Math.max(0, heldUntil - clock.monotonic()),
+    /** For how long it was told so, from now, ms. */
+    heldFor: (): number => Math.max(0, heldUntil - clock.monotonic()),
   }
 }

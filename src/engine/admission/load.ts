@@ -2,15 +2,7 @@
  * What answers weigh that are under way or being worked on, over all groups and apps, in bytes of their bodies: whatever
  * is made of a page, its memory goes with them.
  */
-export interface Load {
-  /**
-   * Waits until an answer of this kind fits beside the others; undefined when the signal aborts. Among heavy ones who
-   * waits longest goes first, so that small ones never keep a large one waiting; one larger than all that there is room
-   * for goes alone. Light ones have a part of the room of their own, so that heavy ones that do not come keep no feed
-   * and no log waiting. Whoever holds a share must not wait for another.
-   */
-  readonly take: (kind: string, signal: AbortSignal) => Promise<Share | undefined>
-}
+export type Load = ReturnType<typeof createLoad>
 
 /** Bytes of answers that there is room for: of heavy ones, and of light ones, which have theirs for themselves. */
 export interface AnswerRoom {
@@ -61,7 +53,7 @@ interface Lane {
   taken: number
 }
 
-export function createLoad(rooms: AnswerRoom): Load {
+export function createLoad(rooms: AnswerRoom) {
   const room = rooms.heavy + rooms.light
   const expected = new Map<string, number>()
   /** How many answers are under way of each kind of which nothing was known. */
@@ -141,7 +133,13 @@ export function createLoad(rooms: AnswerRoom): Load {
   }
 
   return {
-    take: (kind, signal) => {
+    /**
+     * Waits until an answer of this kind fits beside the others; undefined when the signal aborts. Among heavy ones who
+     * waits longest goes first, so that small ones never keep a large one waiting; one larger than all that there is room
+     * for goes alone. Light ones have a part of the room of their own, so that heavy ones that do not come keep no feed
+     * and no log waiting. Whoever holds a share must not wait for another.
+     */
+    take: (kind: string, signal: AbortSignal): Promise<Share | undefined> => {
       if (signal.aborted) return Promise.resolve(undefined)
       return new Promise<Share | undefined>(resolve => {
         const ofKind = waiting.get(kind) ?? new Set()

@@ -222,28 +222,24 @@ function itemCommit(
   }
 }
 
-/** What each of several things in a question adds to its answer, as the last answers tell. */
-interface Weights {
-  /** An answer about so many of them took such a share of what an answer may weigh. */
-  readonly learn: (count: number, fill: number) => void
-  /** So many fit into one answer; without limit where nothing is known. */
-  readonly most: () => number
-}
-
 /** So many answers are remembered. */
 const LAST = 8
 
 /**
+ * What each of several things in a question adds to its answer, as the last answers tell.
+ *
  * The lightest of the last answers counts: one request too many is as dear as one whose answer is too large, and where
  * light ones come among heavy ones nobody knows of which kind the next will be.
  */
-function createWeights(): Weights {
+function createWeights() {
   const last: number[] = []
   return {
-    learn: (count, fill) => {
+    /** An answer about so many of them took such a share of what an answer may weigh. */
+    learn: (count: number, fill: number) => {
       last.push(fill / count)
       if (last.length > LAST) last.shift()
     },
-    most: () => (last.length > 0 ? Math.max(1, Math.floor(1 / Math.min(...last))) : Infinity),
+    /** So many fit into one answer; without limit where nothing is known. */
+    most: (): number => (last.length > 0 ? Math.max(1, Math.floor(1 / Math.min(...last))) : Infinity),
   }
 }

@@ -21,12 +21,7 @@ export interface Pacer {
   readonly began: () => void
 }
 
-export interface Pacers {
-  /** `series`: how many questions one round of the group has for this app. */
-  readonly of: (app: string, group: string, limit: GroupLimit, series: number) => Pacer
-  /** An app has no part in any budget any more. */
-  readonly leave: (app: string) => void
-}
+export type Pacers = ReturnType<typeof createPacers>
 
 export interface PacerPorts {
   readonly clock: Clock
@@ -52,18 +47,20 @@ interface Turns {
 }
 
 /** Apps that share a credential share its pace. */
-export function createPacers({ clock, ledger, meter }: PacerPorts): Pacers {
+export function createPacers({ clock, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
 
   return {
-    leave: app => {
+    /** An app has no part in any budget any more. */
+    leave: (app: string) => {
       for (const round of rounds.values()) round.delete(app)
       for (const { stands } of turns.values()) stands.delete(app)
     },
-    of: (app, group, { scope, rates }, series) => {
+    /** `series`: how many questions one round of the group has for this app. */
+    of: (app: string, group: string, { scope, rates }: GroupLimit, series: number): Pacer => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
       if (!longest || longest.window < SHORTEST_PACED)
         return { waits: async () => noWaits, share: () => Infinity, began: () => {} }

@@ -4,14 +4,7 @@ import type { AppContext } from '../context.ts'
 import type { SubstreamDemand } from '../ports.ts'
 
 /** Whether the details of an app's calls are more than the budget can bring before they expire. */
-export interface Shortage {
-  /** Looks again where it is time to. Throws StoreUnavailable. */
-  readonly look: () => Promise<void>
-  /** Then the newest calls are measured first: whatever is done, some are lost, and those that expire are no better. */
-  readonly isShort: () => boolean
-  /** What expires sooner than this is not begun, seconds: it would not be read to its end. */
-  readonly lead: () => number
-}
+export type Shortage = ReturnType<typeof createShortage>
 
 export interface ShortageContext {
   /** Limit group that the budget is of. */
@@ -35,7 +28,7 @@ const LONGEST_COUNT = 86_400
 /** What a call costs before any was read: its sessions and one batch of metrics. */
 const unknownCost = { slices: 1, pages: 1, batches: 1 } as const
 
-export function createShortage(options: ShortageContext): Shortage {
+export function createShortage(options: ShortageContext) {
   const { context, group, parts, availableData, capacity, now } = options
   const { app, clock, store, log, meter } = context
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -58,9 +51,12 @@ export function createShortage(options: ShortageContext): Shortage {
   }
 
   return {
-    isShort: () => share > 0,
-    lead: () => (share > 0 ? (2 * perSlice) / capacity() : 0),
-    look: async () => {
+    /** Then the newest calls are measured first: whatever is done, some are lost, and those that expire are no better. */
+    isShort: (): boolean => share > 0,
+    /** What expires sooner than this is not begun, seconds: it would not be read to its end. */
+    lead: (): number => (share > 0 ? (2 * perSlice) / capacity() : 0),
+    /** Looks again where it is time to. Throws StoreUnavailable. */
+    look: async (): Promise<void> => {
       if (clock.monotonic() - lookedAt < LOOK_EVERY_MS) return
       const counted = Math.min(availableData, LONGEST_COUNT)
       const before = share

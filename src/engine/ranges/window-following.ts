@@ -136,13 +136,7 @@ export class WindowFollowing {
 const noSeries: ReadonlySet<string> = new Set()
 
 /** Which channels real time is asked of: one choice for all streams of a limit group. */
-export interface LiveChoice {
-  /**
-   * The channels of this minute, `most` of them at most. `isAsked` tells of the first choice which ones were asked
-   * about before this process began. Throws StoreUnavailable.
-   */
-  readonly now: (most: number, isAsked: (channel: string) => boolean) => Promise<readonly LiveChannel[]>
-}
+export type LiveChoice = ReturnType<typeof createLiveChoice>
 
 /** How often it is looked which rooms and calls go on, ms. */
 const CHOOSE_EVERY_MS = 60_000
@@ -151,11 +145,15 @@ const CHOOSE_EVERY_MS = 60_000
 const GRACE = 900
 
 /** `now`: the provider's clock, Unix seconds. */
-export function createLiveChoice({ app, clock, store }: AppContext, now: () => number): LiveChoice {
+export function createLiveChoice({ app, clock, store }: AppContext, now: () => number) {
   let chosen: readonly LiveChannel[] | undefined
   let chosenAt = Number.NEGATIVE_INFINITY
   return {
-    now: async (most, isAsked) => {
+    /**
+     * The channels of this minute, `most` of them at most. `isAsked` tells of the first choice which ones were asked
+     * about before this process began. Throws StoreUnavailable.
+     */
+    now: async (most: number, isAsked: (channel: string) => boolean): Promise<readonly LiveChannel[]> => {
       if (chosen && clock.monotonic() - chosenAt < CHOOSE_EVERY_MS) return chosen
       const listed = await store.liveChannels(app.id, now() - GRACE)
       // Half of a surrogate pair cannot be sent.

@@ -1,18 +1,5 @@
 /** What is due when: a binary heap with one entry a key, so that ten thousand idle rooms cost one timer. */
-export interface DelayQueue<Item> {
-  /** Puts the key's entry at `due` (ms on any one clock), replacing an earlier entry of the key. */
-  readonly put: (key: string, due: number, item: Item) => void
-  readonly remove: (key: string) => void
-  /** When the key's entry is due; undefined without one. */
-  readonly dueOf: (key: string) => number | undefined
-  /** When the earliest entry is due; undefined when empty. */
-  readonly next: () => number | undefined
-  /** Removes and answers the earliest entry that is due at `now`. */
-  readonly take: (now: number) => Item | undefined
-  /** How many entries are due at `now`; costs as much as there are. */
-  readonly countDue: (now: number) => number
-  readonly size: () => number
-}
+export type DelayQueue<Item> = ReturnType<typeof createDelayQueue<Item>>
 
 interface Entry<Item> {
   readonly key: string
@@ -25,7 +12,7 @@ interface Entry<Item> {
 /** Replaced entries are swept out when there are more of them than of the others, and than this. */
 const MOST_STALE = 64
 
-export function createDelayQueue<Item>(): DelayQueue<Item> {
+export function createDelayQueue<Item>() {
   let heap: Entry<Item>[] = []
   const current = new Map<string, Entry<Item>>()
   let turn = 0
@@ -48,21 +35,25 @@ export function createDelayQueue<Item>(): DelayQueue<Item> {
   }
 
   return {
-    put: (key, due, item) => {
+    /** Puts the key's entry at `due` (ms on any one clock), replacing an earlier entry of the key. */
+    put: (key: string, due: number, item: Item) => {
       const entry = { key, due, turn: turn++, item }
       current.set(key, entry)
       push(heap, entry)
       if (heap.length > 2 * current.size + MOST_STALE) dropStale()
     },
-    remove: key => {
+    remove: (key: string) => {
       current.delete(key)
     },
-    dueOf: key => current.get(key)?.due,
-    next: () => {
+    /** When the key's entry is due; undefined without one. */
+    dueOf: (key: string): number | undefined => current.get(key)?.due,
+    /** When the earliest entry is due; undefined when empty. */
+    next: (): number | undefined => {
       skipStale()
       return heap[0]?.due
     },
-    take: now => {
+    /** Removes and answers the earliest entry that is due at `now`. */
+    take: (now: number): Item | undefined => {
       skipStale()
       const entry = heap[0]
       if (!entry || entry.due > now) return undefined
@@ -70,8 +61,9 @@ export function createDelayQueue<Item>(): DelayQueue<Item> {
       current.delete(entry.key)
       return entry.item
     },
-    countDue: now => countDueFrom(0, now),
-    size: () => current.size,
+    /** How many entries are due at `now`; costs as much as there are. */
+    countDue: (now: number): number => countDueFrom(0, now),
+    size: (): number => current.size,
   }
 }
 

@@ -2,14 +2,7 @@ import type { Clock } from '../../clock/clock.ts'
 import type { Fence, Store } from '../ports.ts'
 
 /** What one feed of an app may have handed out and nobody stored, from one reading to the next. */
-export interface FeedGaps {
-  /** A reading of the feed may have come to nothing. */
-  readonly suspect: () => void
-  /** The feed told all that waited there, or may have held back more. */
-  readonly heard: (what: 'all' | 'a part') => void
-  /** Brings the gap ledger up to date before the feed is read; `missed`: the logs of all rooms must be read. */
-  readonly review: () => Promise<'missed' | 'nothing new'>
-}
+export type FeedGaps = ReturnType<typeof createFeedGaps>
 
 export interface FeedGapsContext {
   readonly app: string
@@ -24,7 +17,7 @@ export interface FeedGapsContext {
 }
 
 /** Begins suspicious: a process before this one may have been killed over an answer. */
-export function createFeedGaps(context: FeedGapsContext): FeedGaps {
+export function createFeedGaps(context: FeedGapsContext) {
   const { app, series, store, fence, clock, arrivesWithin, memory } = context
   let isSuspect = true
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
@@ -40,12 +33,15 @@ export function createFeedGaps(context: FeedGapsContext): FeedGaps {
   }
 
   return {
+    /** A reading of the feed may have come to nothing. */
     suspect,
-    heard: what => {
+    /** The feed told all that waited there, or may have held back more. */
+    heard: (what: 'all' | 'a part') => {
       if (what === 'all') toldAllAt = clock.monotonic()
       else if (clock.monotonic() - toldAllAt > memory) suspect()
     },
-    review: async () => {
+    /** Brings the gap ledger up to date before the feed is read; `missed`: the logs of all rooms must be read. */
+    review: async (): Promise<'missed' | 'nothing new'> => {
       const missed = isSuspect && (await store.recordUnread(fence(), app, series)) > 0
       isSuspect &&= clock.monotonic() <= suspectUntil
       areOpen ||= missed
@@ -59,10 +55,7 @@ export function createFeedGaps(context: FeedGapsContext): FeedGaps {
 }
 
 /** What a feed told of late: tells a feed that has more to tell from one that tells the same again. */
-export interface Heard {
-  /** Takes note of what an answer told, and answers whether more of the kind may be waiting. */
-  readonly isNews: (told: readonly string[]) => boolean
-}
+export type Heard = ReturnType<typeof createHeard>
 
 /** Names that are kept; of an answer that holds more of them, as many as it holds. */
 const MOST_NAMES = 20_000
@@ -82,14 +75,15 @@ const FULL_ANSWER = 100
 /** Where an answer holds a single event, one that is told again hides what waits behind it: so many in a row are an end. */
 const KNOWN_ONES = 3
 
-export function createHeard(): Heard {
+export function createHeard() {
   /** The latest at the end. */
   const names = new Set<string>()
   let largest = 0
   /** Known ones that may still follow. */
   let patience = 0
   return {
-    isNews: told => {
+    /** Takes note of what an answer told, and answers whether more of the kind may be waiting. */
+    isNews: (told: readonly string[]): boolean => {
       let news = 0
       for (const name of told) {
         if (!names.delete(name)) news += 1

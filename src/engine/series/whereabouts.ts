@@ -115,20 +115,7 @@ const TRIES = { room: 3, log: 5 } as const
 /** An answer that comes sooner after another one, ms, says nothing that this one did not. */
 const APART_MS = 60_000
 
-export interface Absences {
-  /** The log of the room was read. */
-  readonly served: (room: string) => void
-  /** When any log was last read, on the monotonic clock, ms. */
-  readonly servedAt: () => number
-  /**
-   * The log of the room was not there, or there is no such room; answers whether the room is over. `othersAt`: when a log
-   * was last read elsewhere, if that tells anything of this room.
-   */
-  readonly missed: (room: string, missing: 'log' | 'room', othersAt: number) => boolean
-  /** Whether the room was said not to exist, and is asked about once more before that is believed. */
-  readonly isDenied: (room: string) => boolean
-  readonly forget: (room: string) => void
-}
+export type Absences = ReturnType<typeof createAbsences>
 
 interface Absence {
   readonly tries: number
@@ -137,17 +124,23 @@ interface Absence {
 }
 
 /** Which rooms' logs were not there when they were last asked for. */
-export function createAbsences(clock: Clock): Absences {
+export function createAbsences(clock: Clock) {
   const absences = new Map<string, Absence>()
   let servedAt = Number.NEGATIVE_INFINITY
 
   return {
-    served: room => {
+    /** The log of the room was read. */
+    served: (room: string) => {
       absences.delete(room)
       servedAt = clock.monotonic()
     },
-    servedAt: () => servedAt,
-    missed: (room, missing, othersAt) => {
+    /** When any log was last read, on the monotonic clock, ms. */
+    servedAt: (): number => servedAt,
+    /**
+     * The log of the room was not there, or there is no such room; answers whether the room is over. `othersAt`: when a log
+     * was last read elsewhere, if that tells anything of this room.
+     */
+    missed: (room: string, missing: 'log' | 'room', othersAt: number): boolean => {
       const isDenied = missing === 'room'
       const now = clock.monotonic()
       const last = absences.get(room) ?? { tries: 0, at: Number.NEGATIVE_INFINITY }
@@ -158,7 +151,8 @@ export function createAbsences(clock: Clock): Absences {
       absences.set(room, { tries, at: counts ? now : last.at, isDenied })
       return tries >= TRIES[missing]
     },
-    isDenied: room => absences.get(room)?.isDenied ?? false,
-    forget: room => void absences.delete(room),
+    /** Whether the room was said not to exist, and is asked about once more before that is believed. */
+    isDenied: (room: string): boolean => absences.get(room)?.isDenied ?? false,
+    forget: (room: string) => void absences.delete(room),
   }
 }
