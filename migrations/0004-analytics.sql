@@ -339,6 +339,13 @@ create view analytics.call_series as
 comment on view analytics.call_series is 'The series that a call is summed up by, and from where on their values are bad; ask for one call';
 comment on column analytics.call_series.bad_from is 'Null where the metric does not tell of quality';
 
+-- One value that is no measure of anything must not keep a call from being summed up: no sum of these leaves what a number
+-- can hold.
+create function analytics.summable(p_value double precision) returns double precision language sql immutable parallel safe as $$
+  select greatest(least(p_value, 1e100), -1e100)
+$$;
+comment on function analytics.summable is 'The value as means and percentiles count it: beyond 1e100, either way, as 1e100';
+
 create function analytics.summarize(p_app text, p_calls text[]) returns void language plpgsql as $$
 begin
   delete from analytics.session_digest d where d.app_id = p_app and d.call_id = any (p_calls);
@@ -349,8 +356,8 @@ begin
   from (select s.call_id, s.sid, s.mid, s.bad_from from analytics.call_series s
         where s.app_id = p_app and s.call_id = any (p_calls) group by 1, 2, 3, 4) k
   cross join lateral (
-    select count(*) as samples, min(u.value) as least, max(u.value) as most, avg(u.value) as average,
-           percentile_cont(array[0.5, 0.95]) within group (order by u.value) as parts, count(*) filter (where u.value >= k.bad_from) as bad
+    select count(*) as samples, min(u.value) as least, max(u.value) as most, sum(analytics.summable(u.value)) / count(*) as average,
+           percentile_cont(array[0.5, 0.95]) within group (order by analytics.summable(u.value)) as parts, count(*) filter (where u.value >= k.bad_from) as bad
     from analytics.call_series s cross join lateral unnest(s.value) u(value)
     where s.app_id = p_app and s.call_id = k.call_id and s.sid = k.sid and s.mid = k.mid
   ) v
@@ -392,7 +399,7 @@ begin
          max(m.samples) filter (where m.mid = 20018), max(m.average) filter (where m.mid = 20018),
          max(m.samples) filter (where m.mid = 20022), max(m.average) filter (where m.mid = 20022)
   from (
-    select s.call_id, s.at, v.second / 60 as minute, s.mid, count(*) as samples, avg(v.value) as average,
+    select s.call_id, s.at, v.second / 60 as minute, s.mid, count(*) as samples, sum(analytics.summable(v.value)) / count(*) as average,
            count(*) filter (where v.value >= s.bad_from) as bad
     from analytics.call_series s cross join lateral analytics.values_of(s.gaps, s.value, null) v
     where s.app_id = p_app and s.call_id = any (p_calls) and s.bad_from is not null
@@ -427,7 +434,8 @@ begin
            max(m.samples) filter (where m.mid = 20018) as video_loss, max(m.average) filter (where m.mid = 20018) as video_loss_avg, max(m.p95) filter (where m.mid = 20018) as video_loss_p95,
            max(m.samples) filter (where m.mid = 20022) as rtt, max(m.average) filter (where m.mid = 20022) as rtt_avg, max(m.p95) filter (where m.mid = 20022) as rtt_p95
     from (
-      select s.mid, count(*) as samples, avg(u.value) as average, percentile_cont(0.95) within group (order by u.value) as p95,
+      select s.mid, count(*) as samples, sum(analytics.summable(u.value)) / count(*) as average,
+             percentile_cont(0.95) within group (order by analytics.summable(u.value)) as p95,
              count(*) filter (where u.value >= s.bad_from) as bad
       from analytics.call_series s cross join lateral unnest(s.value) u(value)
       where s.app_id = p_app and s.call_id = c.call_id and s.bad_from is not null

@@ -10,8 +10,8 @@ export interface Readable<P> {
 }
 
 /**
- * Commits a page. When Postgres refuses a value of it, the items are tried one by one without storing them, the
- * bad ones are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
+ * Commits a page. When Postgres refuses a value of it, its items are tried without storing them, half by half down to
+ * the bad ones; those are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
  */
 export async function commitPage<P extends PageItems, H extends TaskResult>(
   { app, clock, meter, log }: PageContext,
@@ -49,18 +49,28 @@ async function withoutRefused<P extends PageItems, H extends TaskResult>(
 ): Promise<H> {
   const kept: unknown[] = []
   const refused: Reject[] = []
-  for (const item of page.items) {
-    const { rows, rejects, work } = task.toRows({ ...page, items: [item] })
-    const isTaken = await task.dryRun(page, { ...pageResult, rows, rejects, ...(work && { work }) }, grant)
-    kept.push(isTaken ? item : blank)
-    if (!isTaken) {
+  const isTaken = (items: readonly unknown[]) => {
+    const { rows, rejects, work } = task.toRows({ ...page, items })
+    return task.dryRun(page, { ...pageResult, rows, rejects, ...(work && { work }) }, grant)
+  }
+  // Beside those that are kept: some are refused only together, as two values are whose sum is no number any more.
+  const take = async (items: readonly unknown[]): Promise<void> => {
+    if (await isTaken([...kept, ...items])) {
+      kept.push(...items)
+    } else if (items.length > 1) {
+      const middle = items.length >> 1
+      await take(items.slice(0, middle))
+      await take(items.slice(middle))
+    } else {
+      kept.push(blank)
       refused.push({
         reason: 'store_refused',
         detail: 'the database refused a value of it',
-        item: redact(item),
+        item: redact(items[0]),
       })
     }
   }
+  if (page.items.length > 0) await take(page.items)
   const { rows, work } = task.toRows({ ...page, items: kept })
   return { ...pageResult, rows, ...(work && { work }), rejects: [...pageResult.rejects, ...refused] }
 }

@@ -89,6 +89,20 @@ it.each([
   expect(released()).toBe(1)
 })
 
+it('of items that are refused together alone, the later one is set aside', async () => {
+  const stored: RowSet[] = []
+  const hasBoth = (rows: RowSet) => JSON.stringify(rows).match(/"n":[13]/g)?.length === 2
+  const commit = async (rows: RowSet) => {
+    if (hasBoth(rows)) throw new RefusedRows('22003')
+    stored.push(rows)
+    return committed
+  }
+  const { watched, result } = pollOnce(100, commit, rows => !hasBoth(rows))
+  expect(await result).toMatchObject({ outcome: 'read', stored: committed })
+  expect(stored).toEqual([rowsOf([{ n: 1 }, { n: 2 }])])
+  expect(watched.rejects).toMatchObject([{ reason: 'store_refused', item: { n: 3 } }])
+})
+
 it('nothing that was parsed of a large answer is held while its rows are stored', async () => {
   let isHeld: boolean | undefined
   const { watched, result } = pollOnce(LARGE_ANSWER, async () => {

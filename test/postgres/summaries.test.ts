@@ -71,6 +71,37 @@ describe('the summary of a call', () => {
     })
   })
 
+  it.each([1e154, 1e155, -1e200, Number.MAX_VALUE])('takes a value of %d for what it is', async value => {
+    const [first, second] = await begin()
+    await commit(first, [
+      samples(
+        'c',
+        's1',
+        audioFreeze,
+        [0, 2, 4].map(n => [n, value] as const),
+      ),
+    ])
+    await commit(second, [
+      freezes('s2', 0),
+      samples('c', 's2', roundTrip, [
+        [0, value],
+        [2, -value],
+        [4, 1],
+      ]),
+    ])
+    const stored = await db.rows('select value from analytics.session_metric where abs(value) = abs($1)', [
+      value,
+    ])
+    expect(stored).toHaveLength(5)
+    expect(await summary()).toMatchObject({ samples: 16, partial: false })
+    const { avg } = (await summary()) as { avg: number }
+    expect(Math.sign(avg)).toBe(Math.sign(value))
+    const hours = await db.rows(
+      'select audio_freeze_avg_ms, audio_freeze_p95_ms from analytics.quality_by_hour',
+    )
+    expect(hours).toHaveLength(1)
+  })
+
   it('counts both of two items that end at one moment', async () => {
     for (let round = 0; round < 5; round++) {
       const [first, second] = await begin()
