@@ -193,13 +193,11 @@ export function createRangeRules(
   }
 }
 
-/** When a bound that a refusal tightened is tried again as it is documented: by one request, after growing times. */
-export type Probe = ReturnType<typeof createProbe>
-
 const minute = 60_000
 const FIRST_WAIT_MS = 10 * minute
 const LONGEST_WAIT_MS = 24 * 60 * minute
 
+/** When a bound that a refusal tightened is tried again as it is documented: by one request, after growing times. */
 function createProbe(clock: Clock) {
   let wait = FIRST_WAIT_MS
   let at = Number.POSITIVE_INFINITY
