@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { Clock } from '../clock/clock.ts'
 import { systemClock } from '../clock/system.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
@@ -10,12 +9,13 @@ import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/page.ts'
 import { CommandError } from './cli/exit.ts'
 import { appOf } from './cli/options.ts'
-import { countText, printLines, textTable } from './cli/output.ts'
+import { countText, leftLine, printLines, textTable } from './cli/output.ts'
+import { openScreen } from './demo/screen.ts'
 import { engineSettings } from './engine-settings.ts'
 import { DeadLetterReplay, type DeadLetterReport } from './replay/dead-letters.ts'
 import { nameOfPart } from './replay/letter-reader.ts'
 import { rebuildWith, type Volume } from './replay/rebuild.ts'
-import { type LoopProgress, type LoopResult, replayRooms } from './replay/rooms.ts'
+import { type LoopResult, replayRooms } from './replay/rooms.ts'
 import { withDatabase } from './wiring/database.ts'
 
 export interface ReplayOptions {
@@ -69,12 +69,12 @@ async function run(
     volume.items += items
   }
   const ids = apps.map(({ id }) => id)
-  const progress = await openProgress(session, ids, systemClock)
+  const progress = await progressOf(session, ids)
   const mode = write ? 'write' : 'compare'
   const result = await replayRooms(session, {
     ...{ apps: ids, room, mode, clock: systemClock, onProgress: progress.show },
     rebuild: rebuildWith(Object.values(streams), engineSettings(config).reading, onRead, onReject),
-  }).finally(progress.clear)
+  }).finally(progress.end)
   if (room !== undefined && result.rooms === 0) {
     throw new CommandError(`nothing is stored of room ${room} of app ${ids.join(', ')}`)
   }
@@ -105,24 +105,20 @@ async function tryDeadLetters(
   if (rebuilt) refuseBusy(rebuilt)
 }
 
-/** The line is written over at most twice a second. */
-const refresh = 500
-
-/** A line for people on standard error, written over as it goes on; on anything but a terminal there is none. */
-async function openProgress(session: Replay, apps: readonly string[], clock: Clock) {
-  const { stderr } = process
-  if (!stderr.isTTY) return { show: () => {}, clear: () => {} }
-  const of = await session.rooms(apps)
-  const began = clock.monotonic()
+/** A line for people on standard error while it goes on; on anything but a terminal there is none. */
+async function progressOf(session: Replay, apps: readonly string[]) {
+  const screen = openScreen('json')
+  const all = await session.rooms(apps)
+  const began = systemClock.monotonic()
   let shown = began
   return {
-    show: (progress: LoopProgress) => {
-      const now = clock.monotonic()
-      if (now - shown < refresh) return
+    show: (rooms: number) => {
+      const now = systemClock.monotonic()
+      if (now - shown < screen.every) return
       shown = now
-      stderr.write(`\r\u001b[K${progressLine(progress, of, (now - began) / 1_000)}`)
+      screen.progress(leftLine(Math.max(0, all - rooms), all, now - began))
     },
-    clear: () => void stderr.write('\r\u001b[K'),
+    end: () => screen.say(''),
   }
 }
 
@@ -174,16 +170,6 @@ export function replayLines(report: ReplayReport): readonly string[] {
 
 function rowsText(rows: number): string {
   return rows === 1 ? '1 row is' : `${countText(rows)} rows are`
-}
-
-/** One line while it goes on. */
-export function progressLine(
-  { rooms, differences }: { readonly rooms: number; readonly differences: number },
-  of: number,
-  seconds: number,
-): string {
-  const rate = seconds > 0 ? `, ${countText(Math.round(rooms / seconds))} a second` : ''
-  return `${countText(rooms)} of ${countText(Math.max(of, rooms))} rooms${rate}, ${rowsText(differences)} different`
 }
 
 /** What became of dead letters, for people. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, demoApp, type Quirks, type Sandbox, type Switches } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { progressLine } from '../../src/commands/replay.ts'
 import { openSetting, type Setting } from '../e2e/setting.ts'
 import { execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
@@ -255,9 +254,4 @@ describe('the command', () => {
     expect(stdout).toMatch(/Left alone: .*recording, recording_file and resource/)
     expect(stdout).toContain('penstock replay --config penstock.yaml --write')
   })
-})
-
-it('the line for a terminal tells rooms, rate and differences', () => {
-  const line = progressLine({ rooms: 1_200, differences: 1 }, 9_000, 4)
-  expect(line).toBe('1,200 of 9,000 rooms, 300 a second, 1 row is different')
 })
