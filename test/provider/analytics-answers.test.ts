@@ -37,6 +37,13 @@ describe.each([
     }
   })
 
+  it('that lists nothing on the first page and counts something is not empty', () => {
+    expect(read(name, { total_size: 3, page_no: 1, page_size: 100, [list]: [] })).toBe('malformed')
+    // Of a later page, and of one that does not say which it is, the count may be of all pages.
+    expect(read(name, { total_size: 100, page_no: 2, page_size: 100, [list]: [] })).toEqual(empty)
+    expect(read(name, { total_size: 100, [list]: [] })).toEqual(empty)
+  })
+
   it.each([{}, { list: [] }, 'none', 0, false, ''])('whose list is %j cannot be read', odd => {
     expect(read(name, { total_size: 0, [list]: odd })).toBe('malformed')
   })

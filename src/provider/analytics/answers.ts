@@ -20,11 +20,13 @@ type Counts = Readonly<Record<string, unknown>>
 
 /**
  * The list of one page. null stands for an empty list as long as the answer does not count something in it. An answer
- * without the list is another one than the document shows, so only the count itself can say that there is nothing.
+ * without the list is another one than the document shows, so only the count itself can say that there is nothing. A first
+ * page that lists nothing and counts something contradicts itself.
  */
 export function listOfPage(value: unknown[] | null | undefined, said: Counts): unknown[] | undefined {
-  if (value) return value
-  const { total_size: total } = said
+  const { total_size: total, page_no: number } = said
+  const countsSome = number === 1 && typeof total === 'number' && total > 0
+  if (value) return value.length === 0 && countsSome ? undefined : value
   const isEmpty = value === undefined ? total === 0 : isNoMoreThan(total, before(said))
   return isEmpty ? [] : undefined
 }
