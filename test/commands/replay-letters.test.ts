@@ -183,7 +183,7 @@ describe('a letter that is not whole', () => {
       windowPage('', lost!.version, {
         rows: { 'analytics.call': [row] },
         work: [work('c1')],
-        loses: [{ from: at(-3_600), to: at(-3_000), reason: 'refused' }],
+        loses: [{ from: at(-3_600), to: at(-3_000), reason: 'unreadable' }],
       }),
     )
     await harness.db.rows(`update ingest.work_item set state = 'lost'`)

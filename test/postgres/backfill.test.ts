@@ -128,7 +128,7 @@ describe('the status', () => {
     await db.store.beginWindows(me, app, 'realtime-usage', ['x'], at(0))
     await commitNext(db, 'realtime-usage', 'x', {
       ...{ covers: [span(0, 1_000)], sees: [span(0, 2_000)] },
-      loses: [{ ...span(2_000, 2_100), reason: 'refused' }],
+      loses: [{ ...span(2_000, 2_100), reason: 'unreadable' }],
     })
     const status = await readStatus(db.pool)
     expect(status.backlog.filter(({ stream }) => stream === 'realtime-usage')).toEqual([

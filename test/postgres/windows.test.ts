@@ -95,11 +95,11 @@ describe('a series whose progress is time', () => {
 
   it('that was given up and then read after all is repaired as far as it was read', async () => {
     await begin('healed')
-    await commitNext(db, 'calls', 'healed', { loses: [{ ...span(10, 20), reason: 'refused' }] })
+    await commitNext(db, 'calls', 'healed', { loses: [{ ...span(10, 20), reason: 'unreadable' }] })
     await commitNext(db, 'calls', 'healed', { covers: [span(10, 15)], sees: [span(10, 15)] })
     expect(await gaps('healed')).toEqual([
-      { from: 10, to: 15, reason: 'refused', state: 'repaired' },
-      { from: 15, to: 20, reason: 'refused', state: 'lost' },
+      { from: 10, to: 15, reason: 'unreadable', state: 'repaired' },
+      { from: 15, to: 20, reason: 'unreadable', state: 'lost' },
     ])
     expect(await progress('healed')).toMatchObject({ lost: [[15, 20]] })
     await commitNext(db, 'calls', 'healed', { covers: [span(15, 25)], sees: [span(15, 25)] })
@@ -112,7 +112,7 @@ describe('a series whose progress is time', () => {
 
   it('whose gap was read here and there is lost in between', async () => {
     await begin('pieces')
-    await commitNext(db, 'calls', 'pieces', { loses: [{ ...span(10, 20), reason: 'refused' }] })
+    await commitNext(db, 'calls', 'pieces', { loses: [{ ...span(10, 20), reason: 'unreadable' }] })
     const read = [span(12, 13), span(15, 16), span(19, 20)]
     await commitNext(db, 'calls', 'pieces', { covers: read, sees: read })
     expect(await gaps('pieces')).toMatchObject([

@@ -148,8 +148,8 @@ export interface WindowCommit {
 }
 
 export interface LostRange extends Range {
-  /** overflow: more in one second than the provider lists; refused: it rejects the question. */
-  readonly reason: 'overflow' | 'refused'
+  /** overflow: more in one second than the provider lists; the others: its answer cannot be read in any size. */
+  readonly reason: 'overflow' | 'unreadable' | 'too_large'
 }
 
 /** An item of the work queue with where it stands. */

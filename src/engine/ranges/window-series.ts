@@ -31,6 +31,8 @@ export interface SeriesState {
   wasTrusted: boolean
   /** Halves of windows that held more than is listed, or could not be read, still to be read. */
   parts: Range[]
+  /** The window whose answer was malformed last, until something of it is read. */
+  spoilt: Range | undefined
   /** Something was read since a window was last parted because it could not be read. */
   readBeside: boolean
   /** Parts that could not be read either, in a row. */
@@ -64,6 +66,7 @@ export function newSeries(at: number, revisitEvery = 0): SeriesState {
     isFailing: false,
     wasTrusted: false,
     parts: [],
+    spoilt: undefined,
     readBeside: true,
     unreadableParts: 0,
     longest: Number.POSITIVE_INFINITY,
@@ -75,6 +78,7 @@ export function newSeries(at: number, revisitEvery = 0): SeriesState {
 /** A window was read to its end. */
 export function noteWhole(state: SeriesState, range: Range): void {
   state.readBeside = true
+  if (touches(state.spoilt, range)) state.spoilt = undefined
   const wasPart = dropPart(state, range)
   if (wasPart) return
   state.overfull = 0
@@ -108,8 +112,15 @@ export function noteOverfull(state: SeriesState, range: Range, step: number): vo
     state.longest = Math.max(step, Math.floor((range.to - range.from) / 2))
 }
 
+/** The answer about a window was malformed: whether that is so again, whatever was answered about others in between. */
+export function isMalformedAgain(state: SeriesState, range: Range): boolean {
+  const isAgain = state.failures > 1 || touches(state.spoilt, range)
+  state.spoilt = range
+  return isAgain
+}
+
 /**
- * The answer about a window was malformed. Where a part of the range is what spoils it, the rest can be read: it is
+ * The answer about a window was malformed again. Where a part of the range is what spoils it, the rest can be read: it is
  * parted, and a part is parted further only once something else was read. Where nothing can be read, it is the
  * provider, and the window is asked for whole again. `spoilt`: this step can never be read, though others can.
  */
@@ -148,6 +159,10 @@ function dropPart(state: SeriesState, range: Range): boolean {
   const before = state.parts.length
   state.parts = state.parts.filter(part => !isSame(part, range))
   return state.parts.length < before
+}
+
+function touches(a: Range | undefined, b: Range): boolean {
+  return a !== undefined && intersect([a], [b]).length > 0
 }
 
 function isSame(a: Range, b: Range): boolean {

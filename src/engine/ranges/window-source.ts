@@ -8,11 +8,12 @@ import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { WindowSeries } from '../../streams/page.ts'
 import { isOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import { afterFault, reportFailure, SOON_MS } from '../failures.ts'
-import type { StreamLabels, WindowProgress } from '../ports.ts'
+import type { LostRange, StreamLabels, WindowProgress } from '../ports.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import { type Followed, WindowFollowing, type WindowSourceContext } from './window-following.ts'
 import { type ReadingResult, readWindow, toldBy, type WindowReading } from './window-reading.ts'
 import {
+  isMalformedAgain,
   noteMalformed,
   noteOverfull,
   noteTooLong,
@@ -39,9 +40,6 @@ export interface Ended {
   readonly began: number
   readonly result: ReadingResult
 }
-
-/** After so many answers in a row that cannot be used, though the question was allowed, it is asked in parts. */
-const FAILURES_THAT_PART = 2
 
 /** The series of one window stream of an app: what each still lacks, and how to get it. */
 export class WindowSource implements WorkSource {
@@ -278,12 +276,12 @@ export class WindowSource implements WorkSource {
     }
     state.notBefore = this.#context.clock.monotonic() + questionPause(failure, state.failures, patience)
     await reportFailure({ ...this.#context, stream, series: series.key }, failure)
-    if (state.failures < FAILURES_THAT_PART) return
-    if (isUnreadable(failure.kind, ended)) await this.#giveUp(reading)
+    const reason = unreadable(failure.kind, ended)
+    if (reason) await this.#giveUp(reading, reason)
   }
 
   /** One step that can never be read must not keep the others from being read. */
-  async #giveUp({ stream, series, range }: WindowReading): Promise<void> {
+  async #giveUp({ stream, series, range }: WindowReading, reason: LostRange['reason']): Promise<void> {
     const { app, store, log } = this.#context
     const known = (await store.windows(app.id, stream.name)).find(each => each.series === series.key)
     if (!known) return
@@ -295,7 +293,7 @@ export class WindowSource implements WorkSource {
         fence: this.#context.fence(),
         version: known.version,
       },
-      ...{ covers: [], sees: [range], misses: [], loses: [{ ...range, reason: 'refused' }] },
+      ...{ covers: [], sees: [range], misses: [], loses: [{ ...range, reason }] },
       ...{ rows: {}, rejects: [], work: [] },
     })
     log.error('a range cannot be read in any size; it is in the gap ledger', this.#labels)
@@ -308,11 +306,17 @@ export class WindowSource implements WorkSource {
   }
 }
 
-/** Asks for less where that may be read; whether it is one step that cannot be. */
-function isUnreadable(kind: FailureKind, { reading: { range, series }, state }: Ended): boolean {
-  if (kind === 'malformed') return noteMalformed(state, range, series.step) === 'spoilt'
-  if (kind !== 'too_large') return false
-  if (range.to - range.from <= series.step) return true
+/** Asks for less where that may be read; why one step that cannot be is given up. */
+function unreadable(
+  kind: FailureKind,
+  { reading: { range, series }, state }: Ended,
+): LostRange['reason'] | undefined {
+  if (kind === 'malformed') {
+    const isSpoilt = isMalformedAgain(state, range) && noteMalformed(state, range, series.step) === 'spoilt'
+    return isSpoilt ? 'unreadable' : undefined
+  }
+  if (kind !== 'too_large') return undefined
+  if (range.to - range.from <= series.step) return state.failures > 1 ? 'too_large' : undefined
   noteOverfull(state, range, series.step)
-  return false
+  return undefined
 }

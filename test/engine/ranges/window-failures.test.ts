@@ -22,6 +22,58 @@ describe('a second that spoils every answer', () => {
   })
 })
 
+describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind => {
+  /** One of the newest seconds spoils every answer about it; what lies further back is answered all the while. */
+  async function begin() {
+    let spoilt = 0
+    const harness = makeHarness(({ from, to }) => (from <= spoilt && spoilt < to ? kind : { items: [] }))
+    spoilt = nowOf(harness) - 600
+    await harness.source.begin()
+    const ask = async (which: 'oldest' | 'newest') => {
+      const jobs = (await harness.source.find()).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      const job = which === 'oldest' ? jobs[0] : jobs.at(-1)
+      const run = job?.run()
+      await harness.clock.advance(second)
+      await run
+    }
+    const isOf = ({ from, to }: { from: number; to: number }) => from <= spoilt && spoilt < to
+    return { ...harness, ask, about: () => harness.asked.filter(isOf).map(({ from, to }) => to - from) }
+  }
+
+  it('has its question parted, though others of the series are answered in between', async () => {
+    const { ask, clock, about } = await begin()
+    for (let n = 0; n < 4; n++) {
+      await ask('newest')
+      await clock.advance(5 * minute)
+      await ask('oldest')
+    }
+    expect(Math.min(...about())).toBeLessThanOrEqual(about()[0]! / 2 + 1)
+  })
+
+  it('stands in the ledger for what it is', async () => {
+    const { source, work, clock, store } = await begin()
+    await source.begin()
+    for (let n = 0; n < 300; n++) {
+      await work()
+      await clock.advance(10 * minute)
+    }
+    const reason = kind === 'malformed' ? 'unreadable' : 'too_large'
+    expect(store.gaps).toMatchObject([{ reason }])
+  })
+})
+
+describe('an answer that is too large', () => {
+  it('has less asked for the next time', async () => {
+    const harness = makeHarness(({ from, to }) => (to - from > 3_600 ? 'too_large' : { items: [] }))
+    await harness.source.begin()
+    await harness.work()
+    await harness.clock.advance(5 * minute)
+    await harness.work()
+    const lengths = harness.asked.map(({ from, to }) => to - from)
+    expect(Math.min(...lengths)).toBeLessThan(lengths[0]!)
+  })
+})
+
 describe('a refusal', () => {
   it.each([
     ['latency_limit', 'to'],
@@ -128,7 +180,7 @@ describe('answers that are all malformed', () => {
     await harness.clock.advance(4 * minute)
     const before = harness.asked.length
     await harness.work()
-    expect(harness.store.gaps.filter(({ reason }) => reason === 'refused')).toEqual([])
+    expect(harness.store.gaps.filter(({ reason }) => reason === 'unreadable')).toEqual([])
     const { covered } = harness.progress()
     expect(covered).toHaveLength(1)
     expect(covered[0]!.from).toBeLessThan(nowOf(harness) - 38 * 60)

@@ -179,7 +179,7 @@ function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap
         ? !isServed && entry.lackedAt > 0
         : said === 'expired lost'
           ? !isServed && entry.lackedAt === 0
-          : said === 'refused lost' && series.asked.some(asked => asked.answer === 'none')
+          : /^(unreadable|too_large) lost$/.test(said) && series.asked.some(asked => asked.answer === 'none')
   const mayBeLost = isInterrupted && !entry.isStored
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
   if (entry.isStored && said !== 'unconfirmed lost') return wrong('is stored')
