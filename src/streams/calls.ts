@@ -119,6 +119,7 @@ function toRows(page: WindowPage): WindowResult {
     rows: { 'analytics.call': listed.map(item => callRow(item, page)) },
     rejects: [...rejects, ...work.flatMap(each => each.rejects)],
     hints: hintRooms(found, now),
+    listed: found.map(call => call.call_id),
     reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
     unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),
     isUncertain: rejects.some(reject => startOf(reject).length === 0),

@@ -56,6 +56,8 @@ export interface WindowResult {
   readonly isUncertain?: boolean
   /** What other streams have to fetch now. */
   readonly work: readonly WorkItem[]
+  /** Keys of what is listed, by which the page is known when it comes again; absent where an answer comes in one piece. */
+  readonly listed?: readonly string[]
   /** Unix seconds of the values that were received, where the answer is made of values. */
   readonly received?: readonly number[]
   /** How many values were told that nobody asked for. */

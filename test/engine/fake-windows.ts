@@ -47,6 +47,7 @@ export const calls: WindowStream = {
       unfinished: inside,
       work: [],
       received: rest.received,
+      listed: seconds.map(String),
       isUncertain: rest.isUncertain,
     }
   },

@@ -68,6 +68,11 @@ describe('a page of calls', () => {
     expect(reading(callsFrom(newYear + 200, 100), false)).toBe('next')
   })
 
+  it('tells by which keys it is known when it comes again', () => {
+    const items = callsFrom(newYear + 200, 3)
+    expect(calls.toRows(windowPageOf({ range, items })).listed).toEqual(['c3', 'c2', 'c1'])
+  })
+
   it('is the last one when it is not full and nothing is left out', () => {
     expect(reading(callsFrom(newYear + 200, 99), false)).toBe('whole')
     expect(reading([], false)).toBe('whole')

@@ -78,6 +78,7 @@ export async function readWindow(
     reading = {
       ...reading,
       number: reading.number + 1,
+      before: pageResult.listed ?? [],
       version: stored.version,
       unfinished: [...reading.unfinished, ...pageResult.unfinished],
       isUncertain: reading.isUncertain || pageResult.isUncertain === true,
@@ -119,6 +120,8 @@ export interface WindowReading {
   readonly isUncertain: boolean
   /** Page to ask for, from 1. */
   readonly number: number
+  /** Keys of what the page before listed. */
+  readonly before: readonly string[]
   readonly version: number
 }
 
@@ -144,10 +147,21 @@ function windowTask(
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
     },
-    toRows: page => stream.toRows(page),
+    toRows: page => endAtRepetition(stream.toRows(page), reading, page),
     commit: (_, pageResult, grant) => store.commitWindow(windowCommit(context, reading, pageResult, grant)),
     dryRun: (_, pageResult, grant) => store.dryRunWindow(windowCommit(context, reading, pageResult, grant)),
   }
+}
+
+/** A provider that answers every page number with the same page would never come to an end. */
+function endAtRepetition(
+  result: WindowResult,
+  { before }: WindowReading,
+  { hasMore }: WindowPage,
+): WindowResult {
+  const { listed = [], reading } = result
+  const isRepeated = listed.length > 0 && new Set(before).isSupersetOf(new Set(listed))
+  return reading === 'next' && isRepeated ? { ...result, reading: hasMore ? 'narrow' : 'whole' } : result
 }
 
 /** The window holds more than the provider lists, and cannot be made smaller. */

@@ -157,7 +157,7 @@ export class WindowSource implements WorkSource {
     try {
       const reading = {
         ...{ stream, series: one, rules: this.#rulesOf(one), range, version, details },
-        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1 },
+        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1, before: [] },
       }
       const attempt = rules.begin(boundsOf(reading.rules, range))
       if (!attempt) {

@@ -132,7 +132,7 @@ describe('a window that holds more than is listed', () => {
 
   it('is paged through while its pages are full', async () => {
     const harness = makeHarness(({ page, to }) => ({
-      items: page < 4 ? [to, to, to] : [to],
+      items: page < 4 ? Array(3).fill(to - page) : [to],
       hasMore: page < 4,
     }))
     await harness.source.begin()
@@ -192,7 +192,7 @@ describe('a window at the end of the available data', () => {
     // Each page takes a second; a window of eight hours would have 160 of them.
     const harness = makeHarness(({ from, to, page }) => {
       const pages = Math.ceil((to - from) / 180)
-      return { items: page < pages ? [to, to, to] : [to], hasMore: page < pages }
+      return { items: page < pages ? Array(3).fill(to - page) : [to], hasMore: page < pages }
     })
     await harness.source.begin()
     const live = (await harness.source.find()).requests.find(({ purpose }) => purpose === 'live')!
@@ -296,5 +296,30 @@ describe('a value that is promised and not served', () => {
     await harness.clock.advance(13 * hour)
     await harness.work()
     expect(harness.progress()).toMatchObject({ missing: [], covered: [expect.anything()] })
+  })
+})
+
+describe('a provider that answers every page with the same', () => {
+  const pages = async (hasMore: boolean, moves = 0) => {
+    const harness = makeHarness(({ page, to }) => {
+      const newest = to - 1 - page * moves
+      return { items: page > 4 ? [] : [newest, newest - 1, newest - 2], hasMore: hasMore && page < 5 }
+    })
+    await harness.source.begin()
+    const { requests } = await harness.source.find()
+    const run = requests[0]!.run()
+    await harness.clock.advance(30 * second)
+    await run
+    return { asked: harness.asked.map(({ page }) => page), covered: harness.progress().covered }
+  }
+
+  it('is asked for two of them, and for less where it says that more is left out', async () => {
+    const { asked, covered } = await pages(true)
+    expect(asked).toEqual([1, 2])
+    expect(covered).toEqual([])
+  })
+
+  it('is asked on while a page has one that the page before lacked', async () => {
+    expect((await pages(true, 1)).asked).toEqual([1, 2, 3, 4, 5])
   })
 })
