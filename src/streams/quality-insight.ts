@@ -65,5 +65,5 @@ function toRows(page: WindowPage): WindowResult {
   const rows = read.values.map(({ at, value, extra }): QualityInsightRow => {
     return { product, metric, granularity, at, value, extra, fetched_at }
   })
-  return wholeWindow({ 'analytics.quality_insight': rows }, read)
+  return wholeWindow({ 'analytics.quality_insight': rows }, read, page)
 }

@@ -97,5 +97,5 @@ function toRows(page: WindowPage): WindowResult {
   const rows = read.values.map(({ uid, at, value, extra }): QualityRealtimeRow => {
     return { product, metric, cname, uid, at, value, extra }
   })
-  return { ...wholeWindow({ 'analytics.quality_realtime': rows }, read), quality: rows }
+  return { ...wholeWindow({ 'analytics.quality_realtime': rows }, read, page), quality: rows }
 }

@@ -49,5 +49,5 @@ function toRows(page: WindowPage): WindowResult {
   const rows = read.values.map(
     ({ at, value, extra }): UsageRealtimeRow => ({ product, metric, cname, at, value, extra }),
   )
-  return wholeWindow({ 'analytics.usage_realtime': rows }, read)
+  return wholeWindow({ 'analytics.usage_realtime': rows }, read, page)
 }

@@ -61,5 +61,5 @@ function toRows(page: WindowPage): WindowResult {
   const rows = read.values.map(({ at, value, extra }): UsageInsightRow => {
     return { metric, granularity, at, value, extra, fetched_at }
   })
-  return wholeWindow({ 'analytics.usage_insight': rows }, read)
+  return wholeWindow({ 'analytics.usage_insight': rows }, read, page)
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { namesOf } from '../../src/client/arguments.ts'
 import { clientKinds } from '../../src/client/errors.ts'
 import { ownOptions, readValues, readWords } from '../../src/commands/api/arguments.ts'
-import { findOperation } from '../../src/commands/api/operations.ts'
+import { findOperation, operationLines } from '../../src/commands/api/operations.ts'
 import { exitCodeOfKind } from '../../src/commands/api/print.ts'
 import { failureKinds } from '../../src/provider/errors.ts'
 import { allOperations, operations } from '../../src/provider/index.ts'
@@ -202,4 +202,14 @@ test('every way to fail has an exit code that a script can tell apart from a wro
     ['server_error', 'unavailable', 'gateway_timeout'].map(kind => exitCodeOfKind(kind as 'unavailable')),
   ).toEqual([8, 8, 9])
   expect(allOperations.map(called)).toHaveLength(28)
+})
+
+test('the help of an operation names the exit code that a refusal ends with', () => {
+  const lines = operationLines(operations.classroom.setRoomState).join('\n').split('\n')
+  const exitOf = (words: string) =>
+    lines.find(line => line.includes(words))?.match(/^ +\d{3} +(?:\d+ +)?(\d) /)?.[1]
+  // A room that is muted is a conflict by its code, whatever its status.
+  expect(exitOf('is muted')).toBe(String(exitCodeOfKind('conflict')))
+  expect(exitOf('x-svc-uid')).toBe(String(exitCodeOfKind('unauthorized')))
+  expect(exitOf('no such classroom')).toBe(String(exitCodeOfKind('not_found')))
 })

@@ -5,6 +5,7 @@ import { configuredStreams, streams } from '../../src/streams/index.ts'
 import type { WindowSeries } from '../../src/streams/page.ts'
 import type { WindowStream } from '../../src/streams/stream.ts'
 import { plainDeployment } from '../support/streams.ts'
+import { windowPageOf } from './pages.ts'
 
 /** What a stream asks for with these settings. */
 function asked(stream: WindowStream) {
@@ -227,4 +228,29 @@ it('an app that wants no servers is asked for none', () => {
   const item = { stream: 'call-sessions', key: 'c', part: '0', from: 1, to: 2, ask: null } as const
   expect(sessions.request('a1', item, 1)).toMatchObject({ exclude_server_user: true })
   expect(sessions.request('a2', item, 1)).toMatchObject({ exclude_server_user: false })
+})
+
+describe('real-time values of single users', () => {
+  const range = { from: 1_767_225_600, to: 1_767_225_660 }
+  const ask = { productType: 'Native', metric: 'networkDelay', cname: 'algebra-7b', uids: '7,12' }
+  const read = (items: readonly object[]) =>
+    streams['realtime-quality'].toRows(windowPageOf({ series: { key: 'k', ask, step: 20 }, range, items }))
+  const good = { uid: 12, values: [{ ts: range.from, networkDelay: 3 }] }
+
+  it('leave their window open where one of them cannot be read, for none is promised that would be missed', () => {
+    const bad = { uid: 7, values: [{ ts: range.from * 1_000, networkDelay: 1 }] }
+    const { rows, rejects, isUncertain } = read([bad, good])
+    expect(rows['analytics.quality_realtime']).toMatchObject([{ uid: '12', value: 3 }])
+    expect(rejects).toHaveLength(1)
+    expect(isUncertain).toBe(true)
+  })
+
+  it('are none of a user who has none', () => {
+    for (const values of [[], null]) {
+      const { rows, rejects, isUncertain } = read([{ uid: 7, values }, good])
+      expect(rows['analytics.quality_realtime']).toHaveLength(1)
+      expect(rejects).toEqual([])
+      expect(isUncertain).not.toBe(true)
+    }
+  })
 })

@@ -104,8 +104,7 @@ function formatRates(rates: readonly Rate[]): string {
 }
 
 function errorLines({ errors, method }: Operation): readonly string[] {
-  const rows = errors.map(({ status, code, meaning }) => {
-    const kind = kindOfStatus(status)
+  const rows = errors.map(({ status, code, meaning, kind = kindOfStatus(status) }) => {
     const mayBeDone = method !== 'GET' && isUncertain(kind)
     const note = mayBeDone ? `${meaning} (it may have been done)` : meaning
     return [

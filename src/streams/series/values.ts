@@ -38,9 +38,17 @@ export interface Entry {
   readonly item: unknown
 }
 
-export function wholeWindow(rows: RowSet, told: Omit<Values, 'values'>): WindowResult {
-  const { rejects, received, ignored } = told
-  return { rows, rejects, hints: [], reading: 'whole', unfinished: [], work: [], received, ignored }
+/** Where a value is promised for each time, one that cannot be read is missed; elsewhere nothing would tell of it. */
+export function wholeWindow(
+  rows: RowSet,
+  { rejects, received, ignored }: Omit<Values, 'values'>,
+  { series }: WindowPage,
+): WindowResult {
+  const isUncertain = series.expects !== 'each' && rejects.length > 0
+  return {
+    ...{ rows, rejects, received, ignored, ...(isUncertain && { isUncertain }) },
+    ...{ hints: [], reading: 'whole', unfinished: [], work: [] },
+  }
 }
 
 /** The values of a metric in an answer. */
@@ -138,6 +146,7 @@ function entriesOf(item: unknown, metric: string, isByUser: boolean): readonly E
     const isOfChannel = !isList && !isSaid(item.uid) && isReadable(readPoint(said, metric))
     return [{ uid: '', point: isOfChannel ? 'not asked for' : uidProblem(item), item }]
   }
+  if (uid !== undefined && item.values === null && item.ts === undefined) return []
   if (!isList) return [{ uid: uid ?? '', point: readPoint(said, metric), item }]
   const entry = redact(fieldsWithout(userFields, item))
   return (item.values as readonly unknown[]).map((value, index) => ({
