@@ -6,12 +6,12 @@ export const classrooms: readonly Plant[] = [
     says: 'a log is known again by sequence and type of its first events alone',
     group: 'classrooms',
     from: 'contract',
-    file: 'src/streams/events/fingerprint.ts',
+    file: 'src/streams/room-events.ts',
     find: `if (otherCmd !== cmd || otherTime !== time) return 'another'`,
     put: `if (otherCmd !== cmd) return 'another'`,
     also: [
       {
-        file: 'src/streams/events/fingerprint.ts',
+        file: 'src/streams/room-events.ts',
         find: `return hash === null || hash === otherHash ? 'same words' : 'other words'`,
         put: `return hash === null || otherHash !== '' ? 'same words' : 'other words'`,
       },

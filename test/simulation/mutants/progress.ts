@@ -102,8 +102,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/commit-page.ts',
-    find: 'kept.push(isTaken ? item : blank)',
-    put: 'kept.push(isTaken && refused.length === 0 ? item : blank)',
+    find: 'kept.push(...items)',
+    put: 'kept.push(...(refused.length === 0 ? items : items.map(() => blank)))',
   },
   {
     name: 'refused-value-without-a-letter',
@@ -111,10 +111,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/commit-page.ts',
-    find: `    if (!isTaken) {
-      refused.push({`,
-    put: `    if (isTaken === undefined) {
-      refused.push({`,
+    find: 'refused.push({',
+    put: 'if (items.length > 1) refused.push({',
   },
   {
     name: 'one-room-an-answer',
