@@ -4,7 +4,7 @@ import {
   analyticsLimits,
   defaultParameterNames,
 } from '../provider/analytics/index.ts'
-import type { Family } from '../provider/operation.ts'
+import { type Family, isLoopback } from '../provider/operation.ts'
 import { formatSeconds } from '../settings/values.ts'
 import { paceOf, type Said } from '../streams/parts/cadence.ts'
 import type { Stream } from '../streams/stream.ts'
@@ -212,9 +212,4 @@ function mistaken(path: Path, words: Readonly<Record<string, string>>): readonly
     const text = `is the word for ${meant}; the values would be stored as what they are not`
     return meant === undefined ? [] : [{ keys: [[...path, key]], text }]
   })
-}
-
-/** Whether a host, as URL.hostname writes it, is this machine itself. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }

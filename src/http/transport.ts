@@ -1,10 +1,9 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import type { Arrived, ClockOffset, Reply, Timing, Transport } from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
-import type { Family, Operation, RequestLine } from '../provider/operation.ts'
+import { type Family, isLoopback, type Operation, type RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
 import { classify, errorBody } from './classify.ts'
-import { type BaseUrl, EgressError, parseBaseUrl } from './egress.ts'
 import {
   type Agency,
   type Arrival,
@@ -21,8 +20,6 @@ import { createServerClock, type ServerClock } from './server-clock.ts'
 
 export interface ProviderSettings {
   readonly url: string
-  /** Allows plain http to a host that is not this machine. */
-  readonly insecure?: boolean
   /** Most bytes of a body; 8 MiB unless told. */
   readonly bodyBytes?: number
 }
@@ -66,12 +63,16 @@ interface Sending {
 }
 
 interface Provider {
-  readonly base: BaseUrl
+  readonly origin: string
+  /** Precedes every target: empty, or a path without a slash at its end. */
+  readonly prefix: string
+  /** It is on this machine. */
+  readonly isNear: boolean
   readonly bodyBytes: number
   readonly clock: ServerClock
 }
 
-/** The transport over real connections. Its constructor throws EgressError for a base URL that is not allowed. */
+/** The transport over real connections. */
 export class HttpTransport implements Transport {
   readonly #options: TransportOptions
   readonly #limits: TransportLimits
@@ -94,7 +95,7 @@ export class HttpTransport implements Transport {
     const { clock, random } = this.#options
     const { operation } = request
     const provider = this.#providers.get(operation.family)
-    if (!provider) throw new EgressError(`no base URL is configured for ${operation.family}`)
+    if (!provider) throw new Error(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
     const deadline = startDeadline(clock, this.#limits.total, signal)
     const id = request.requestId ?? random.uuid()
@@ -135,7 +136,7 @@ export class HttpTransport implements Transport {
     deadline: Deadline,
   ): Promise<Arrival> {
     const { credentials, userAgent = 'penstock' } = this.#options
-    const { origin, prefix, isNear } = provider.base
+    const { origin, prefix, isNear } = provider
     const headers = await unlessAborted(readHeaders(credentials, app, request), deadline.signal)
     return exchange(isNear ? this.#direct : this.#outward, {
       origin,
@@ -196,8 +197,10 @@ export class HttpTransport implements Transport {
 }
 
 function openProviders(settings: TransportOptions['providers'], clock: Clock): ReadonlyMap<string, Provider> {
-  const open = ({ url, insecure = false, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
-    return { base: parseBaseUrl(url, { insecure }), bodyBytes, clock: createServerClock({ clock }) }
+  const open = ({ url, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
+    const { origin, pathname, hostname } = new URL(url)
+    const prefix = pathname.replace(/\/+$/, '')
+    return { origin, prefix, isNear: isLoopback(hostname), bodyBytes, clock: createServerClock({ clock }) }
   }
   return new Map(Object.entries(settings).map(([family, one]) => [family, open(one)]))
 }

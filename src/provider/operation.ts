@@ -126,3 +126,8 @@ function encoded(operation: Operation, name: string, text: string): string {
     throw new ParameterError(`${called(operation)}: parameter ${name}: a lone surrogate cannot be sent`)
   }
 }
+
+/** Whether a host is this machine itself; URL.hostname has written every spelling of an IPv4 address as four numbers. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}

@@ -10,9 +10,8 @@ import {
   type PlacedEvent,
   type RoomEvent,
 } from './events/event.ts'
-import { eventRows } from './events/event-rows.ts'
+import { eventRows, toldState } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
-import { toldState } from './events/room-rows.ts'
 import type { Hint, Page, PageResult, Reject, ToldState } from './page.ts'
 import { feedCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'

@@ -12,13 +12,12 @@ import type {
 import { type FailureKind, failureKinds } from '../provider/errors.ts'
 import type { Family, Operation } from '../provider/operation.ts'
 import { watchEventLoop } from './event-loop.ts'
-import { FleetGauges } from './gauges.ts'
+import { FleetGauges, setStoreGauges } from './gauges.ts'
 import { type AppLabels, appLabels, closedLabel, createInstruments, type Label } from './instruments.ts'
 import { isoTime, Outages } from './outages.ts'
 import type { ProcessStatus, StreamReading } from './process-status.ts'
 import { QualityGauge, type QualityQuestion } from './quality-gauge.ts'
 import { createReading, type Reading } from './reading.ts'
-import { setStoreGauges } from './store-gauges.ts'
 import { type VerdictState, verdictStates } from './verdict.ts'
 
 type StreamName = StreamLabels['stream']

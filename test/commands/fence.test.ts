@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { shards } from '../../src/commands/engine-settings.ts'
-import { CommandFences } from '../../src/commands/wiring/fence.ts'
+import { CommandFences } from '../../src/commands/wiring/client.ts'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { openStore, session, type TestStore } from '../postgres/harness.ts'
 

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the references that are tested
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isLoopback } from '../../src/config/rules.ts'
 import { nearest } from '../../src/config/suggest.ts'
 import { substitute } from '../../src/config/syntax.ts'
 import { baseUrl, listen, timeZone } from '../../src/config/values.ts'
+import { isLoopback } from '../../src/provider/operation.ts'
 import { cron } from '../../src/settings/cron.ts'
 import { formatDuration, parseDuration } from '../../src/settings/values.ts'
 

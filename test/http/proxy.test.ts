@@ -14,7 +14,7 @@ const page = `HTTP/1.1 200 OK\r\ncontent-length: ${emptyPage.length}\r\n\r\n${em
 
 /** This machine by an address that is not a loopback one, so that it is asked through the proxy. */
 const elsewhere = (url: string) => ({
-  classroom: { url: url.replace('127.0.0.1', '0.0.0.0'), insecure: true },
+  classroom: { url: url.replace('127.0.0.1', '0.0.0.0') },
 })
 
 async function freePort(): Promise<number> {

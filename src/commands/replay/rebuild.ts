@@ -8,8 +8,8 @@ import {
   type StoredRoom,
   untold,
 } from '../../postgres/replay.ts'
+import { isOver } from '../../streams/events/event-rows.ts'
 import { LogState } from '../../streams/events/read-log.ts'
-import { isOver } from '../../streams/events/room-rows.ts'
 import type { Page, ReadingSettings, Reject } from '../../streams/page.ts'
 import { after, type Sequence } from '../../streams/parts/holes.ts'
 import { mergeRows } from '../../streams/parts/items.ts'

@@ -48,8 +48,8 @@ function providersOf({ provider }: Config): Readonly<Partial<Record<Family, Prov
   const configured = families.flatMap(family => {
     const service = provider[family]
     if (!service) return []
-    const { url, insecure, maxBodyBytes } = service
-    return [[family, { url, insecure, bodyBytes: maxBodyBytes }] as const]
+    const { url, maxBodyBytes } = service
+    return [[family, { url, bodyBytes: maxBodyBytes }] as const]
   })
   return Object.fromEntries(configured)
 }

@@ -1,11 +1,12 @@
-import type { RoomEventRow } from '../../tables/classroom.ts'
+import { roomStates } from '../../provider/classroom/index.ts'
+import type { RoomEventRow, RoomRow, RoomStateChangeRow } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import type { Page } from '../page.ts'
+import type { Page, ToldState } from '../page.ts'
+import { bySequence, highest, type Sequence } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
 import { latestBelieved } from '../parts/values.ts'
 import { type PlacedEvent, receivedTime } from './event.ts'
-import { roomRows } from './room-rows.ts'
 
 /** All rows that events make: the raw one always, those of its type, and one row a room. */
 export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
@@ -37,4 +38,81 @@ function rawRow({ event, at, at_source }: PlacedEvent, received_at: Timestamp): 
     received_at,
     extra: event.extra,
   }
+}
+
+/**
+ * One row for each room that the events are of. The states of all count, but only firm times: an estimate made
+ * anew at each reading would move the room's bounds each time.
+ */
+function roomRows(
+  placed: readonly PlacedEvent[],
+  changes: readonly RoomStateChangeRow[],
+): readonly RoomRow[] {
+  const changesByRoom = Map.groupBy(changes, change => change.room_uuid)
+  const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
+  return [...eventsByRoom].map(([room_uuid, events]) => ({
+    room_uuid,
+    ...lifeOf(changesByRoom.get(room_uuid) ?? [], firmOf(events)),
+    ...spanOf(events),
+  }))
+}
+
+/** The last change of state decides; an end counts only while the room has not been started again. */
+function lifeOf(
+  changes: readonly RoomStateChangeRow[],
+  firm: ReadonlySet<Sequence>,
+): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at'> {
+  const ordered = changes.toSorted((a, b) => bySequence(a.sequence, b.sequence))
+  const last = ordered.at(-1)
+  const start = ordered.find(({ state }) => state === roomStates.started)
+  const ends = ordered.filter(({ state, sequence }) => isOver(state) && firm.has(sequence))
+  return {
+    state: last?.state ?? null,
+    state_sequence: last?.sequence ?? null,
+    started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
+    ended_at: last && isOver(last.state) ? endOf(ends) : null,
+  }
+}
+
+/** What changes of state say of the room that they made; `heardAt` is when it ended where no time says so, ms. */
+export function toldState(
+  room: RoomRow | undefined,
+  changes: readonly RoomStateChangeRow[],
+  heardAt: number,
+): ToldState | undefined {
+  if (!room || room.state_sequence === null) return undefined
+  const starts = changes.filter(({ state }) => !isOver(state)).map(({ sequence }) => sequence)
+  const started = starts.reduce<Sequence | null>(highest, null) ?? undefined
+  const endedAt = room.ended_at === null ? heardAt : Date.parse(room.ended_at)
+  return {
+    sequence: room.state_sequence,
+    ...(started !== undefined && { started }),
+    endedAt: isOver(room.state) ? endedAt : undefined,
+  }
+}
+
+/** A class that was ended and then closed ended when it was ended. */
+function endOf(ends: readonly RoomStateChangeRow[]): Timestamp | null {
+  const ended = ends.findLast(({ state }) => state === roomStates.ended)
+  return (ended ?? ends.at(-1))?.at ?? null
+}
+
+/** Ended or closed. */
+export function isOver(state: number | null): boolean {
+  return state === roomStates.ended || state === roomStates.closed
+}
+
+function firmOf(events: readonly PlacedEvent[]): ReadonlySet<Sequence> {
+  return new Set(events.filter(({ firm }) => firm).map(({ event }) => event.sequence))
+}
+
+function spanOf(events: readonly PlacedEvent[]): Pick<RoomRow, 'first_event_at' | 'last_event_at'> {
+  let first: Timestamp | null = null
+  let last: Timestamp | null = null
+  for (const { at, firm } of events) {
+    if (!firm) continue
+    if (first === null || at < first) first = at
+    if (last === null || at > last) last = at
+  }
+  return { first_event_at: first, last_event_at: last }
 }

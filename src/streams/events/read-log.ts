@@ -16,9 +16,8 @@ import {
 import type { ToRowsWith } from '../parts/stream-state.ts'
 import { latestBelieved, notAfter } from '../parts/values.ts'
 import { announcedBy, answerTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
-import { eventRows } from './event-rows.ts'
+import { eventRows, toldState } from './event-rows.ts'
 import type { EventPage, EventPlace } from './read-events.ts'
-import { toldState } from './room-rows.ts'
 import { assignStops } from './states.ts'
 
 /** Reads one page of a room's log, knowing what the pages before it said. */
