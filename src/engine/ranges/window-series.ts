@@ -213,8 +213,12 @@ export function offersOf(context: OfferContext): readonly Offer[] {
     return range ? [offer(purpose, range)] : []
   })
   const newest = planned.find(({ purpose }) => purpose === 'live')?.range
-  if (part)
-    return [offer('repair', part), ...newerThanParts(state, newest).map(range => offer('live', range))]
+  if (part) {
+    const beside = newerThanParts(state, newest).map(range => offer('live', range))
+    const isApart = ({ purpose, range }: Offer) =>
+      purpose === 'backfill' && !state.parts.some(each => touches(each, range))
+    return [offer('repair', part), ...beside, ...planned.filter(isApart)]
+  }
   // What lies beside the newest window grows with it until that is read: it would be asked for bit by bit.
   return planned.filter(({ purpose, range }) => purpose !== 'backfill' || range.to !== newest?.from)
 }
@@ -273,7 +277,7 @@ function untilRead(progress: WindowProgress): WindowProgress {
   return { ...progress, lost: union(progress.lost, between(read, Number.MAX_SAFE_INTEGER)) }
 }
 
-/** Where halves wait, only what is newer than all of them is asked for beside. */
+/** What is newer than all halves that wait: it is asked for beside them, as is older backlog that has none of them. */
 function newerThanParts({ parts }: SeriesState, newest: Range | undefined): readonly Range[] {
   if (!newest) return []
   const from = Math.max(newest.from, ...parts.map(({ to }) => to))

@@ -31,7 +31,8 @@ describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind 
     await harness.source.begin()
     const ask = async (which: 'oldest' | 'newest') => {
       const jobs = (await harness.source.find()).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
-      const job = which === 'oldest' ? jobs[0] : jobs.at(-1)
+      const part = jobs.find(({ purpose }) => purpose === 'repair')
+      const job = which === 'oldest' ? jobs[0] : (part ?? jobs.at(-1))
       const run = job?.run()
       await harness.clock.advance(second)
       await run
@@ -48,6 +49,17 @@ describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind 
       await ask('oldest')
     }
     expect(Math.min(...about())).toBeLessThanOrEqual(about()[0]! / 2 + 1)
+  })
+
+  it('does not keep what lies further back from being read while it is parted', async () => {
+    const { ask, clock, asked } = await begin()
+    for (let n = 0; n < 3; n++) {
+      await ask('newest')
+      await clock.advance(5 * minute)
+    }
+    const until = asked.length
+    await ask('oldest')
+    expect(asked[until]!.to).toBeLessThan(asked[0]!.from)
   })
 
   it('stands in the ledger for what it is', async () => {
