@@ -1,9 +1,10 @@
 import type { z } from 'zod'
+import { isObject } from '../provider/fits.ts'
 import { aboutOf, leafOf } from '../settings/leaf.ts'
 import { keysOf, mappingOf, schemaAt } from '../settings/walk.ts'
 import { type Path, type Problem, shorten } from './problem.ts'
 import { nearest } from './suggest.ts'
-import { isMapping, type Tree, valueAt } from './tree.ts'
+import { type Tree, valueAt } from './tree.ts'
 
 type Schema = z.core.$ZodType
 type Issue = z.core.$ZodIssue
@@ -29,7 +30,7 @@ function flatten(
 ): readonly { readonly issue: Issue; readonly path: Path }[] {
   const path = [...base, ...issue.path.filter(step => typeof step !== 'symbol')]
   const value = valueAt(tree, path)
-  if (issue.code !== 'invalid_union' || !(isMapping(value) || Array.isArray(value))) return [{ issue, path }]
+  if (issue.code !== 'invalid_union' || !(isObject(value) || Array.isArray(value))) return [{ issue, path }]
   const inside = issue.errors.find(branch =>
     branch.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'),
   )

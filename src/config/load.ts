@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
+import { isObject } from '../provider/fits.ts'
 import { leafOf } from '../settings/leaf.ts'
 import { childOf } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
@@ -14,7 +15,7 @@ import { isWorldReadable, reasonOf, SecretCollector } from './secret.ts'
 import { databaseAddress, directAddress } from './sections.ts'
 import { proxyAddress } from './services.ts'
 import { type Environment, parseSyntax } from './syntax.ts'
-import { isMapping, readTree, type Tree } from './tree.ts'
+import { readTree, type Tree } from './tree.ts'
 
 /** Writes what is found out only later of values of a file as `loadConfig` writes what it finds. */
 export async function placed(
@@ -112,7 +113,7 @@ function withoutBlanks(schema: z.core.$ZodType, value: unknown): unknown {
     return under ? withoutBlanks(under, child) : child
   }
   if (Array.isArray(value)) return value.map((item, i) => inside(i, item))
-  if (!isMapping(value)) return value
+  if (!isObject(value)) return value
   const isBlank = (key: string) => {
     const under = childOf(schema, key)
     return value[key] === null && under && !leafOf(under)

@@ -4,6 +4,7 @@ import {
   analyticsLimits,
   defaultParameterNames,
 } from '../provider/analytics/index.ts'
+import { isObject } from '../provider/fits.ts'
 import { type Family, isLoopback } from '../provider/operation.ts'
 import { formatSeconds } from '../settings/values.ts'
 import { paceOf, type Said } from '../streams/parts/cadence.ts'
@@ -13,7 +14,7 @@ import type { AppConfig, Config } from './config.ts'
 import { allowanceOf, missingFrom } from './limits.ts'
 import type { Path, Problem } from './problem.ts'
 import type { Environment } from './syntax.ts'
-import { isMapping, type Tree, valueAt } from './tree.ts'
+import { type Tree, valueAt } from './tree.ts'
 
 type Settled = Omit<Config, 'warnings'>
 
@@ -84,7 +85,7 @@ function streamsInVain({ provider, apps, streams }: Settled, tree: Tree): readon
     Object.values(streams).flatMap(({ name, operation: { family } }) => {
       const path = [...base, 'streams', name]
       const { section, keys } = services[family]
-      if (!isMapping(valueAt(tree, path)) || (provider[family] && users.some(app => app[section]))) return []
+      if (!isObject(valueAt(tree, path)) || (provider[family] && users.some(app => app[section]))) return []
       const credentials =
         base.length > 0
           ? `apps[${base[1]}].${section} with ${keys.join(' and ')}; give it`

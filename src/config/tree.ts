@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml'
+import { isObject } from '../provider/fits.ts'
 import type { Path, Position, Problem } from './problem.ts'
 import { type Environment, type Source, substitute } from './syntax.ts'
 
@@ -33,14 +34,10 @@ export function readTree(source: Source, env: Environment) {
   }
 }
 
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 export function valueAt(tree: Tree, path: Path): unknown {
   return path.reduce<unknown>((value, step) => {
     if (Array.isArray(value)) return typeof step === 'number' ? value[step] : undefined
-    return isMapping(value) && Object.hasOwn(value, step) ? value[step] : undefined
+    return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
   }, tree.value)
 }
 

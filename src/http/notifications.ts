@@ -8,6 +8,7 @@ import {
   type Store,
   type StreamLabels,
 } from '../engine/ports.ts'
+import { isObject } from '../provider/fits.ts'
 import { Notification } from '../provider/players/index.ts'
 import { maskSecrets, redactBytes } from '../provider/redaction.ts'
 import type { Json } from '../tables/json.ts'
@@ -249,11 +250,7 @@ function readJson(body: Uint8Array): unknown {
 const longestPlayerId = 200
 
 function playerIdIn(payload: unknown): string | null {
-  if (!isRecord(payload) || !isRecord(payload.player)) return null
+  if (!isObject(payload) || !isObject(payload.player)) return null
   const { id } = payload.player
   return typeof id === 'string' && id !== '' && id.length <= longestPlayerId ? id : null
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { isObject } from '../provider/fits.ts'
 import type { Reject } from '../streams/page.ts'
 import { roomEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
@@ -289,10 +290,6 @@ export class Mask {
 
 function kindOf(field: string, inClass: boolean): 'user' | 'uid' {
   return uidField.test(field) || (!inClass && !/account/i.test(field)) ? 'uid' : 'user'
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What was masked before is told like what is masked now. */

@@ -1,5 +1,10 @@
 import type { z } from 'zod'
 
+/** What JSON calls an object: no array, no null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Whether a value is what it should be. */
 type Rule = (value: unknown) => boolean
 

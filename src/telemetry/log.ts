@@ -41,7 +41,7 @@ export function createLog(options: LogOptions): FlushableLog {
     {
       level,
       base: null,
-      timestamp: () => `,"time":"${isoTime(clock.now())}"`,
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: label => ({ level: label }) },
     },
     sink,
@@ -76,10 +76,6 @@ export function createLog(options: LogOptions): FlushableLog {
       out.level = next
     },
   }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 function setApart<T>(named: Readonly<Record<string, T>>): Readonly<Record<string, T>> {

@@ -1,4 +1,5 @@
 import { CallError, type CallErrorKind, formatTrace } from '../../client/errors.ts'
+import { isObject } from '../../provider/fits.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import {
@@ -29,10 +30,6 @@ function withoutSecrets(value: unknown): unknown {
   const masked = maskSecrets(value)
   if (!isObject(value) || !isObject(masked) || !('nextPageToken' in value)) return masked
   return { ...masked, nextPageToken: value.nextPageToken }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What a terminal would take for a command, or show backwards. Inside JSON it stands in strings only. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fits } from '../fits.ts'
+import { fits, isObject } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
 
 /** Most items in one batch of recordings, room events or (by default) widget data. */
@@ -167,10 +167,6 @@ function isVoid(value: unknown): boolean {
 
 function isAboveNone(count: unknown): boolean {
   return isSaid(count) && Number(count) > 0
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isSaid<T>(value: T): value is NonNullable<T> {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
 import { anyObject, appId, instant, nextId, open, Person, region, roomUuid, sequence } from './fields.ts'
@@ -142,7 +143,7 @@ const deepestPath = 8
 export function widgetChange(changeProperties: Properties): WidgetChange {
   const { state, extra, ...beside } = nestKeys(changeProperties)
   if (extra === undefined) return { state, extra: beside }
-  if (!isProperties(extra)) return { state, extra: { ...beside, extra } }
+  if (!isObject(extra)) return { state, extra: { ...beside, extra } }
   return { state, extra: { ...beside, ...extra } }
 }
 
@@ -164,7 +165,7 @@ function plant(tree: Tree, path: readonly string[], value: unknown): void {
     return
   }
   const there = tree.get(key)
-  if (!(there instanceof Map) || !isProperties(value)) {
+  if (!(there instanceof Map) || !isObject(value)) {
     tree.set(key, { value })
     return
   }
@@ -174,7 +175,7 @@ function plant(tree: Tree, path: readonly string[], value: unknown): void {
 function branch(tree: Tree, key: string): Tree {
   const there = tree.get(key)
   if (there instanceof Map) return there
-  const entries = isProperties(there?.value) ? Object.entries(there.value) : []
+  const entries = isObject(there?.value) ? Object.entries(there.value) : []
   const grown: Tree = new Map(entries.map(([name, value]) => [name, { value }]))
   tree.set(key, grown)
   return grown
@@ -185,8 +186,4 @@ function objectFrom(tree: Tree): Properties {
   return Object.fromEntries(
     [...tree].map(([key, node]) => [key, node instanceof Map ? objectFrom(node) : node.value]),
   )
-}
-
-function isProperties(value: unknown): value is Properties {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
