@@ -3,8 +3,8 @@ import { Beside } from './request-context.ts'
 import type { Switches } from './switches.ts'
 
 /** Items of one batch: where an answer has room for one only, that is all. */
-export function most(batch: number, { listShape }: Switches): number {
-  return listShape === 'item' ? 1 : batch
+export function most(batch: number, { listShape, batchItems }: Switches): number {
+  return listShape === 'item' ? 1 : Math.min(batch, batchItems)
 }
 
 /** One batch as the document may mean it: "data (Object) holding the items and the next nextId". */

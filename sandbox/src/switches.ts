@@ -22,6 +22,11 @@ export const switchTable = {
     ['list', 'records', 'beside', 'item'],
     'data of room events, recordings, quizzes and polls: an object with list, with a list of another name, an array beside its nextId, or one item with the nextId among its fields',
   ),
+  batchItems: quantity(
+    1_000,
+    'items',
+    'a batch of room events, recordings, quizzes or polls holds no more, whatever is asked',
+  ),
   logEnd: choice(
     'null',
     ['null', 'empty', 'absent', 'same'],

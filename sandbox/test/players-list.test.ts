@@ -202,6 +202,33 @@ describe('a page', () => {
   })
 })
 
+describe('a list of a provider that holds back', () => {
+  const many = Array.from({ length: 7 }, () => 'a')
+
+  it('has pages of no more than its switch says, and a total of all', async () => {
+    const { list, ids } = await stageWith(many, { switches: { playersPerPage: 3 } })
+    const { body: first } = await list()
+    expect([idsOf(first.players), first.totalSize]).toEqual([ids.slice(0, 3), 7])
+    const { body: second } = await list({ pageToken: first.nextPageToken })
+    expect(idsOf(second.players)).toEqual(ids.slice(3, 6))
+  })
+
+  it('leaves players out in every other minute, and counts them in every other of these', async () => {
+    const { list, clock } = await stageWith(many, { switches: { listOmissions: 0.5 } })
+    const lists = new Map<number, { readonly named: number; readonly counted: number }>()
+    for (let n = 0; n < 60; n++) {
+      const { players, totalSize } = (await list()).body
+      lists.set(Math.floor(clock.now() / 60_000) % 4, { named: players.length, counted: totalSize })
+    }
+    expect(lists.get(1)).toEqual({ named: 7, counted: 7 })
+    expect(lists.get(3)).toEqual({ named: 7, counted: 7 })
+    expect(lists.get(2)!.counted).toBe(7)
+    expect(lists.get(2)!.named).toBeLessThan(7)
+    expect(lists.get(0)!.counted).toBe(lists.get(0)!.named)
+    expect(lists.get(0)!.named).toBeLessThan(7)
+  })
+})
+
 describe('thin entries', () => {
   it('hold only ID, name and time of creation, some of them, and not always the same', async () => {
     const { list } = await stageWith(

@@ -212,6 +212,16 @@ describe('listShape', () => {
   })
 })
 
+describe('batchItems', () => {
+  it('a batch holds no more, whatever is asked', async () => {
+    const { get, running } = play({ switches: { batchItems: 3 } })
+    const { events } = at(running().roomUuid)
+    const page = listing(await get(`${events}?count=50`))
+    expect(page.list).toHaveLength(3)
+    expect(listing(await get(`${events}?count=50&nextId=${page.nextId}`)).list).toHaveLength(3)
+  })
+})
+
 describe('logEnd', () => {
   it.each([
     ['null', { nextId: null }],

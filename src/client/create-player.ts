@@ -54,7 +54,7 @@ export async function createPlayer(
   try {
     const created = await making.run()
     // The player is there whether or not this can be written; what stays open is found again by its name.
-    await intents.done(app, wanted.name, created.player.id).catch(() => {})
+    await intents.done(wanted, created.player.id).catch(() => {})
     return created
   } catch (error) {
     // An error of another kind says nothing of what was sent.
@@ -135,8 +135,7 @@ class Making {
       return adopted(this.#intent.name, found)
     }
     // In no list, and yet it has the name: so new that it must be ours.
-    if (this.isUncertain && typeof found === 'string' && id !== undefined)
-      return adopted(this.#intent.name, { id })
+    if (this.isUncertain && found === 'hidden' && id !== undefined) return adopted(this.#intent.name, { id })
     if (this.isUncertain && typeof found === 'string') return undefined
     this.isUncertain = false
     const existing = typeof found === 'object' ? found : id === undefined ? undefined : { id }

@@ -88,7 +88,8 @@ export interface IntentStore {
   readonly find: (app: string, name: string) => Promise<OpenIntent | undefined>
   /** Writes one more attempt down, before it is sent. */
   readonly attempt: (intent: Intent) => Promise<void>
-  readonly done: (app: string, name: string, playerId: string) => Promise<void>
+  /** The player is there, where it was wanted, whoever else wanted the name meanwhile. */
+  readonly done: (intent: Intent, playerId: string) => Promise<void>
   /** It was refused: there is no player of this intent. What is done stays done. */
   readonly failed: (app: string, name: string) => Promise<void>
 }

@@ -31,7 +31,7 @@ const attempt = statement(
 const done = statement(
   'finish_intent',
   `with finished as (
-     update ingest.intent i set state = 'done', player_id = :player, updated_at = ingest.clock()
+     update ingest.intent i set state = 'done', player_id = :player, region = :region, updated_at = ingest.clock()
      where i.app_id = :app and i.name = :name returning i.region
    )
    update players.cloud_player p set region = f.region from finished f
@@ -54,8 +54,8 @@ export function createIntentStore(pool: pg.Pool): IntentStore {
     attempt: async ({ app, name, channel, region, requestHash }) => {
       await query(pool, bind(attempt, { app, name, channel, region, hash: requestHash }))
     },
-    done: async (app, name, player) => {
-      await query(pool, bind(done, { app, name, player }))
+    done: async ({ app, name, region }, player) => {
+      await query(pool, bind(done, { app, name, region, player }))
     },
     failed: async (app, name) => {
       await query(pool, bind(failed, { app, name }))

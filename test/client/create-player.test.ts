@@ -121,6 +121,14 @@ describe('a Create whose answer leaves it open whether there is a player', () =>
     expect(await failure()).toMatchObject({ kind: 'forbidden' })
   })
 
+  test('does not take a player that was there before for its own while the lists are down', async () => {
+    world.add('math', 'room-1', 3_600_000, 7)
+    world.createFates = ['504 before acting']
+    world.listFates = ['unavailable', 'unavailable', 'unavailable']
+    expect(await failure()).toMatchObject({ kind: 'conflict', existing: { id: 'player-1' } })
+    expect(world.made).toHaveLength(1)
+  })
+
   test('does not take a player that was there before for its own', async () => {
     world.add('math', 'room-1', 3_600_000, 7)
     world.createFates = ['504 before acting']

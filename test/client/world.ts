@@ -223,7 +223,7 @@ export class MemoryIntents implements IntentStore {
     this.rows.set(key, { ...intent, state: 'open', attempts, at, last: now })
   }
 
-  done: IntentStore['done'] = async (app, name, playerId) => {
+  done: IntentStore['done'] = async ({ app, name }, playerId) => {
     if (!this.isDead) Object.assign(this.rows.get(`${app} ${name}`)!, { state: 'done', playerId })
   }
 

@@ -20,7 +20,12 @@ it.each(seeds)(
     const kept = { url: database.url, drop: async () => {} }
     const pool = connect({ ...defaultConnection, url: database.url, poolSize: 1 })
     try {
-      const { drawn } = await runSimulation({ seed, length: 20 * 60_000, cloneDatabase: async () => kept })
+      const { drawn } = await runSimulation({
+        seed,
+        length: 20 * 60_000,
+        calm: 0,
+        cloneDatabase: async () => kept,
+      })
       const config = await readConfig(drawn.config, { name: 'simulation', env: {}, folder: '.' })
       const { reading } = engineSettings(config)
       const replay = await openReplay(pool, {

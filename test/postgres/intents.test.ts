@@ -42,7 +42,7 @@ describe('an intent', () => {
     await store().attempt(intent)
     expect(await row()).toEqual({ hash: 'h1', attempts: 1, state: 'open', player: null, channel: 'room' })
     expect(await store().find('a', 'math')).toMatchObject({ requestHash: 'h1', attempts: 1 })
-    await store().done('a', 'math', 'p-1')
+    await store().done(intent, 'p-1')
     expect(await row()).toMatchObject({ state: 'done', player: 'p-1' })
     expect(await store().find('a', 'math')).toBeUndefined()
   })
@@ -65,7 +65,7 @@ describe('an intent', () => {
 
   test('that is done begins anew when the same is wanted again', async () => {
     await store().attempt(intent)
-    await store().done('a', 'math', 'p-1')
+    await store().done(intent, 'p-1')
     await age('1 day')
     await store().attempt(intent)
     expect(await row()).toMatchObject({ attempts: 1, state: 'open', player: null })
@@ -74,7 +74,7 @@ describe('an intent', () => {
 
   test('that is done is not undone by who was refused its name', async () => {
     await store().attempt(intent)
-    await store().done('a', 'math', 'p-1')
+    await store().done(intent, 'p-1')
     await store().failed('a', 'math')
     expect(await row()).toMatchObject({ state: 'done', player: 'p-1' })
   })
@@ -88,7 +88,7 @@ describe('an intent', () => {
 
   test('belongs to its app and its name alone', async () => {
     await store().attempt(intent)
-    await store().done('b', 'math', 'p-1')
+    await store().done({ ...intent, app: 'b' }, 'p-1')
     await store().failed('a', 'other')
     expect(await row()).toMatchObject({ state: 'open' })
     expect(await store().find('b', 'math')).toBeUndefined()

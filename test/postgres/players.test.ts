@@ -90,9 +90,12 @@ describe('a page of the list of players', () => {
     'knows the region of a player that was made here %s it was listed',
     async when => {
       const intents = createIntentStore(db.pool)
-      await intents.attempt({ app, name: when, channel: 'maths', region: 'eu', requestHash: 'h' })
+      const intent = { app, name: when, channel: 'maths', region: 'eu', requestHash: 'h' }
+      await intents.attempt(intent)
+      // Somebody else wants the name meanwhile, and elsewhere.
+      await intents.attempt({ ...intent, region: 'na', requestHash: 'other' })
       if (when === 'after') await list([player(when, said)])
-      await intents.done(app, when, when)
+      await intents.done(intent, when)
       await list([player(when, said)])
       await list([player(when, { status: 'failed' })])
       expect(await stored(when)).toMatchObject({ region: 'eu' })

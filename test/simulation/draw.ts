@@ -21,8 +21,13 @@ export type ProviderFault = (typeof providerFaults)[number]
 export type FaultClass = CallFault | MachineFault | ProviderFault
 export const faultClasses: readonly FaultClass[] = [...callFaults, ...machineFaults, ...providerFaults]
 
+/** When a run begins, ms since the epoch: Monday, 5 January 2026, 08:00 UTC. */
+export const monday = Date.UTC(2026, 0, 5, 8)
+
 /** What a run must be like whatever its seed says. */
 export interface Demands {
+  /** In place of `monday`. */
+  readonly start?: number
   readonly switches?: Partial<Switches>
   readonly faults?: readonly FaultClass[]
   /** Classes that it must not have. */
@@ -36,6 +41,12 @@ export interface Demands {
   readonly quirks?: Partial<Quirks>
   /** In place of those that are drawn. */
   readonly spells?: readonly Spell[]
+  /** Mean time between two players of an app, ms. */
+  readonly playersEvery?: number
+  /** Players are made and ended with the program's own client, and not past it. */
+  readonly byHand?: boolean
+  /** Everything is kept for a day: when all is well it is waited until a part of it is older. */
+  readonly ages?: boolean
   /** Each class of fault that it has is sure to strike. */
   readonly isThorough?: boolean
 }
@@ -174,7 +185,7 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps),
+    config: configOf(seed, pace, switches, apps) + (demands.ages ? keptForADay : ''),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],
@@ -264,6 +275,19 @@ streams:${streams}
 apps:${each.join('')}
 `
 }
+
+const keptForADay = `retention: { ${[
+  'classroom',
+  'calls',
+  'samples',
+  'realtime',
+  'players',
+  'notifications',
+  'deadLetters',
+]
+  .map(what => `${what}: 1d`)
+  .join(', ')} }
+`
 
 /** How long after the faults have ended everything must be well, ms. */
 export const healingTime = 2 * hour

@@ -8,13 +8,14 @@ import { plans } from './oracle/contract.ts'
 import { play, say, type Told } from './play.ts'
 import { tours } from './tours.ts'
 
-const usage = `npm run sim -- [--seed N] [--seeds K] [--days D | --tour NAME] [--plan PLAN] [--without CLASS,...] [--once] [--patience M] [--classes C] [--json] [--verbose]
+const usage = `npm run sim -- [--seed N] [--seeds K] [--days D | --tour NAME] [--plan PLAN] [--without CLASS,...] [--once] [--patience M] [--calm M] [--classes C] [--json] [--verbose]
 npm run sim -- --gate [--jobs J] [--tenant-days T] [--minutes M] [--record FILE]
 A run plays D days of faults and what heals them; every seed is played twice, and both must be equal, unless --once is said.
 A gate plays the seeds that once failed and then others, J at a time, until T tenant-days were played and every kind of
 trouble has happened; or until M minutes are over, whatever is missing by then: one tenant-day is ${eventsADay} events and ${callsADay} calls of an app. With a record,
 seeds that stand there are not played again.
-A run that heals ends when the same has been amiss for M minutes, 60 unless told.
+A run that heals ends when the same has been amiss for M minutes, 60 unless told (patience), and not before M minutes are over even if
+all is well (calm): 65, when all is owed that will be, and in a gate 0, unless told.
 Classes: so many at one time, instead of what the seed says.
 A tour is a world made for what is rare; PLAN takes the place of the plan that the seed draws.
 NAME: ${Object.keys(tours).join(', ')}
@@ -42,6 +43,7 @@ function readArguments() {
       'tenant-days': text('7'),
       minutes: text('600'),
       patience: text('60'),
+      calm: { type: 'string' },
       classes: { type: 'string' },
       record: { type: 'string' },
     },
@@ -55,6 +57,7 @@ function readArguments() {
       patience: Number(values.patience),
     },
   }
+  const calm = values.calm === undefined ? (values.gate ? 0 : undefined) : Number(values.calm)
   const classes = values.classes === undefined ? undefined : Number(values.classes)
   const without = values.without.split(',').filter(Boolean) as FaultClass[]
   const { tour, plan: said } = values
@@ -63,9 +66,10 @@ function readArguments() {
     without.every(one => faultClasses.includes(one)) &&
     (tour === undefined || Object.hasOwn(tours, tour)) &&
     said === plan
-  if (Object.values(numbers).some(number => !(number > 0)) || !isKnown) throw new TypeError(usage)
+  const isCalm = calm === undefined || calm >= 0
+  if (Object.values(numbers).some(number => !(number > 0)) || !isKnown || !isCalm) throw new TypeError(usage)
   const { once, json, verbose, gate, record } = values
-  return { ...numbers, classes, tour, plan, without, once, json, verbose, gate, record }
+  return { ...numbers, calm, classes, tour, plan, without, once, json, verbose, gate, record }
 }
 
 async function playSeeds(asked: Arguments): Promise<readonly Told[]> {

@@ -23,6 +23,8 @@ export interface Wish {
   readonly once: boolean
   /** Virtual minutes after the faults in which something must change for the better. */
   readonly patience: number
+  /** Virtual minutes after the faults in which it goes on though all is well; until all is owed where it is not said. */
+  readonly calm: number | undefined
   /** At one time; as the seed says where it is not said. */
   readonly classes: number | undefined
   readonly verbose: boolean
@@ -73,14 +75,14 @@ export async function play(server: TestServer, wish: Wish): Promise<Told> {
 }
 
 function run(server: TestServer, wish: Wish): Promise<RunResult> {
-  const { seed, days, tour, plan, without, patience, classes } = wish
+  const { seed, days, tour, plan, without, patience, calm, classes } = wish
   let told = systemClock.monotonic()
   const { length, demands } = tours[tour ?? ''] ?? {
     length: days * day,
     demands: { classes, ...(plan && { plan }) },
   }
   return runSimulation({
-    ...{ seed, length, patience: patience * 60_000 },
+    ...{ seed, length, patience: patience * 60_000, ...(calm !== undefined && { calm: calm * 60_000 }) },
     demands: { ...demands, without: [...(demands.without ?? []), ...without] },
     cloneDatabase: () => server.clone(),
     progress: share => {

@@ -1,12 +1,13 @@
 import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
+import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 
 const second = 1_000
 const minute = 60 * second
 
-/** Mean time between two players, ms. */
-const every = 3 * minute
+/** Mean time between two players where nothing else is said, ms. */
+const usually = 3 * minute
 /** Mean time after which one is deleted, unless it has gone by itself, ms. */
 const life = 8 * minute
 
@@ -15,6 +16,10 @@ export interface DriverOptions {
   readonly sandbox: Sandbox
   readonly app: string
   readonly random: Random
+  /** Mean time between two players, ms. */
+  readonly every?: number | undefined
+  /** With whose help; without any, past the program. */
+  readonly hands?: () => Hands | undefined
 }
 
 /** People and programs who make and delete players, without a thought for whoever watches them. */
@@ -34,7 +39,16 @@ interface Made {
   readonly region: string
 }
 
-export function createDriver({ kernel, sandbox, app, random }: DriverOptions): Driver {
+type Draft = Readonly<Record<string, unknown>> & { readonly streamUrl: string }
+
+export function createDriver({
+  kernel,
+  sandbox,
+  app,
+  random,
+  every = usually,
+  hands,
+}: DriverOptions): Driver {
   let isStopped = false
   let madeAt = Number.NEGATIVE_INFINITY
   let count = 0
@@ -45,7 +59,10 @@ export function createDriver({ kernel, sandbox, app, random }: DriverOptions): D
 
   function later(ms: number, act: () => void | Promise<void>): void {
     kernel.after(ms, undefined, async () => {
-      if (!isStopped) await act()
+      if (isStopped) return
+      const acted = act()
+      // The program's client asks the world itself, and waits for its turn.
+      if (!hands?.()) await acted
     })
   }
 
@@ -70,8 +87,13 @@ export function createDriver({ kernel, sandbox, app, random }: DriverOptions): D
     later(wait, act)
   }
 
-  async function create(body: object): Promise<Made | undefined> {
+  async function create(body: Draft): Promise<Made | undefined> {
     const region = pick(...regions)
+    const help = hands?.()
+    if (help) {
+      const id = await help.create(app, { ...body, region })
+      return id === undefined ? undefined : { id, region }
+    }
     const path = `${region}/v1/projects/${app}/cloud-player/players`
     const response = await ask('POST', path, body)
     if (response?.status !== 200) return undefined
@@ -84,10 +106,13 @@ export function createDriver({ kernel, sandbox, app, random }: DriverOptions): D
   }
 
   async function remove({ id, region }: Made): Promise<void> {
+    const help = hands?.()
+    // Now and then somebody does not remember where it was made.
+    if (help) return help.destroy(app, chance(0.2) ? pick(...regions) : region, id)
     await ask('DELETE', `${region}/v1/projects/${app}/cloud-player/players/${id}`)
   }
 
-  function draft(): object {
+  function draft(): Draft {
     count += 1
     const now = Math.floor(sandbox.universe.now() / second)
     const user = pick<object>({ uid: 10_000 + count }, { uid: 0 }, { account: `bot ${count}` })
@@ -95,7 +120,9 @@ export function createDriver({ kernel, sandbox, app, random }: DriverOptions): D
       streamUrl: address(),
       channelName: `class-${between(1, 40)}`,
       ...user,
-      ...(chance(0.6) && { name: chance(0.1) ? `player-${between(1, count)}` : `player-${count}` }),
+      ...(chance(0.6) && {
+        name: chance(hands?.() ? 0.4 : 0.1) ? `player-${between(1, count)}` : `player-${count}`,
+      }),
       ...(chance(0.3) && { token: `canary-token-${count}` }),
       ...(chance(0.1) && {
         ...{ encryptMode: 'aes-128-gcm2', encryptKey: `canary-key-${count}` },

@@ -4,13 +4,16 @@ import type { Daemon } from '../../src/commands/run.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { boot } from './boot.ts'
 import { happenedIn } from './coverage.ts'
-import { type Demands, type Drawn, draw, type FaultClass, healingTime } from './draw.ts'
+import { type Demands, type Drawn, draw, healingTime, monday } from './draw.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
+import { createHands, type Hands } from './hands.ts'
 import { EndlessError, Kernel, type Process } from './kernel.ts'
+import { examineAges, kept, readKept } from './oracle/ages.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
 import { examineAskers } from './oracle/askers.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
+import { examineHands } from './oracle/hands.ts'
 import { examineMetrics, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { createDriver, type Driver } from './players-driver.ts'
@@ -19,6 +22,7 @@ import { type Server, SimulatedServer } from './server.ts'
 import { ShardQueue } from './shards.ts'
 import { nameOfSpell } from './spells.ts'
 import { createTrace, type Trace } from './trace.ts'
+import { scheduleTrouble } from './trouble.ts'
 
 export interface RunOptions {
   readonly seed: number
@@ -28,6 +32,8 @@ export interface RunOptions {
   readonly cloneDatabase: () => Promise<TestDatabase>
   /** What is amiss for so long, all the same, after the faults is not healing, virtual ms; an hour where absent. */
   readonly patience?: number
+  /** It heals for so long at least, virtual ms: what nobody owes yet nobody misses. */
+  readonly calm?: number
   /** Hears now and then how much of the run is played at most, 0 to 1. */
   readonly progress?: (share: number) => void
   /** Looks at what there is in the end. */
@@ -51,17 +57,19 @@ export interface RunResult {
   readonly happened: ReadonlySet<string>
 }
 
-/** Monday, 5 January 2026, 08:00 UTC. */
-const start = Date.UTC(2026, 0, 5, 8)
 const second = 1_000
 const minute = 60 * second
 const healingStep = 5 * minute
 const longestStill = 60 * minute
+/** The oracle gives details of a call an hour after its end, which is longer than it gives anything else. */
+const longestOwed = 65 * minute
+/** The housekeeping comes by every ten minutes, and is done soon after. */
+const longestRound = 12 * minute
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
   const run = new Run(options)
-  const server = await SimulatedServer.open(await options.cloneDatabase(), start, () => run.kernel)
+  const server = await SimulatedServer.open(await options.cloneDatabase(), run.start, () => run.kernel)
   try {
     return await run.play(server)
   } finally {
@@ -69,7 +77,7 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
   }
 }
 
-const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineAskers]
+const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers]
 
 interface Running {
   readonly process: Process
@@ -78,10 +86,13 @@ interface Running {
 
 class Run {
   readonly kernel: Kernel
+  /** ms since the epoch */
+  readonly start: number
   /** Neighbouring seeds would begin alike. */
   readonly #key: string
   readonly #length: number
   readonly #patience: number
+  readonly #calm: number
   readonly #isThorough: boolean
   readonly #inspect: RunOptions['inspect']
   readonly #progress: (share: number) => void
@@ -97,6 +108,11 @@ class Run {
   readonly #breaches: string[] = []
   #server!: Server
   readonly #shards: ShardQueue
+  readonly #byHand: boolean
+  readonly #ages: boolean
+  /** Who ends does not come back. */
+  #isAsleep = false
+  #hands: Hands | undefined
   readonly #rewound: { readonly from: number; readonly to: number }[] = []
   #boots = 0
   #isHealing = false
@@ -106,6 +122,7 @@ class Run {
     length,
     demands = {},
     patience = longestStill,
+    calm,
     inspect,
     progress = () => {},
   }: RunOptions) {
@@ -116,8 +133,13 @@ class Run {
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
     const { switches, quirks, profile, apps, classes } = this.#drawn
-    const { isThorough = false } = demands
+    // A plan without call analytics owes nothing for long.
+    this.#calm = calm ?? (apps.some(({ contract }) => contract !== 'starter') ? longestOwed : 0)
+    const { isThorough = false, start = monday, byHand = false, ages = false } = demands
+    this.#byHand = byHand
+    this.#ages = ages
     this.#isThorough = isThorough
+    this.start = start
     this.#faults = createFaults({
       random: this.#random('faults'),
       classes: callFaults.filter(one => classes.includes(one)),
@@ -142,6 +164,7 @@ class Run {
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
         ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
+        ...{ every: demands.playersEvery, hands: () => this.#hands },
       }),
     )
   }
@@ -153,9 +176,22 @@ class Run {
       await this.#boot(`slot${n}`)
       await kernel.rest()
     }
+    if (this.#byHand)
+      this.#hands = await createHands({
+        ...{ kernel, server, sandbox: () => this.#sandbox },
+        ...{ random: this.#random('hand'), config: this.#drawn.config },
+      })
     for (const driver of this.#drivers) driver.start()
     this.#turn()
-    this.#schedule()
+    scheduleTrouble({
+      ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
+      ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
+      isHealing: () => this.#isHealing,
+      processes: () => [...this.#running.values()].map(({ process }) => process),
+      strike: what => this.#strike(what),
+      handOver: slot => this.#handOver(slot),
+      random: purpose => this.#random(purpose),
+    })
     const findings = await this.#toTheEnd().catch((error: unknown) => {
       if (error instanceof EndlessError) return [`endless: ${error.message}`]
       throw error
@@ -182,20 +218,45 @@ class Run {
   async #toTheEnd(): Promise<readonly string[]> {
     const { kernel } = this
     const length = this.#length
+    await kernel.runUntil(length / 2)
+    const untrue = await this.#examine(false)
+    if (untrue.length > 0) return untrue
     await kernel.runUntil(length)
     this.#heal()
     let findings: readonly string[] = []
-    let changed = 0
-    for (let healing = 0; healing < healingTime; healing += healingStep) {
-      await kernel.runUntil(length + healing + healingStep)
+    let changed = healingStep
+    for (let healing = healingStep; healing <= healingTime; ) {
+      await kernel.runUntil(length + healing)
       const found = await this.#examine()
       if (found.join() !== findings.join()) changed = healing
       findings = found
+      const isWell = found.length === 0
       const isHopeless =
         found.some(isLasting) || this.#breaches.length > 0 || healing - changed >= this.#patience
-      if (found.length === 0 || isHopeless) break
+      if (isHopeless || (isWell && healing >= this.#calm)) break
+      // Where all is well by now, it is looked at again when all is due.
+      healing = isWell ? this.#calm : healing + healingStep
     }
-    return [...findings, ...(await this.#examineMetrics())]
+    const aged = this.#ages && findings.length === 0 ? await this.#age() : []
+    return [...findings, ...aged, ...(await this.#examineMetrics())]
+  }
+
+  /** Everybody sleeps until half of what happened is older than it is kept, and the housekeeping comes by. */
+  async #age(): Promise<readonly string[]> {
+    const { kernel } = this
+    const before = await readKept(this.#examination())
+    this.#isAsleep = true
+    const ended = Promise.all([...this.#running.keys()].map(slot => this.#handOver(slot)))
+    await kernel.runUntil(kernel.now + 2 * minute)
+    await ended
+    const waking = Math.ceil(this.#length * 0.4) + kept
+    await kernel.runUntil(waking)
+    this.#isAsleep = false
+    for (let n = 0; n < this.#drawn.processes; n++) await this.#boot(`slot${n}`)
+    await kernel.runUntil(waking + longestRound)
+    await this.#server.setTime()
+    const moments = { from: this.start + waking, to: this.start + kernel.now }
+    return told(await examineAges(this.#examination(), before, moments))
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */
@@ -204,8 +265,8 @@ class Run {
     const scrapes: Scrape[] = []
     const scrape = async ({ process, daemon }: Running) => {
       const text = await daemon.scrape()
-      const { name, requests = 0 } = process
-      scrapes.push({ process: name, text, requests, now: kernel.clockOf(process).now() })
+      const { name, requests = 0, arrived = [] } = process
+      scrapes.push({ process: name, text, requests, arrived, now: kernel.clockOf(process).now() })
     }
     const scraped = Promise.all([...this.#running.values()].map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)
@@ -216,7 +277,7 @@ class Run {
   /** The world moves when someone looks at it. */
   #turn(): void {
     this.#sandbox.universe.advance()
-    this.#progress(this.kernel.now / (this.#length + healingTime))
+    this.#progress(Math.min(1, this.kernel.now / (this.#length + healingTime)))
     this.kernel.after(5 * second, undefined, () => this.#turn())
   }
 
@@ -228,65 +289,13 @@ class Run {
     for (const driver of this.#drivers) driver.stop()
   }
 
-  /** What happens at moments of its own. */
-  #schedule(): void {
-    const arm = () => {
-      const { now } = this.kernel
-      const inForce = this.#drawn.spells.filter(({ from, to }) => from <= now && now < to)
-      this.#sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
-    }
-    for (const { from, to } of this.#drawn.spells) {
-      this.kernel.after(from, undefined, arm)
-      this.kernel.after(to, undefined, arm)
-    }
-    this.#nowAndThen('restart of the database', 90 * minute, random =>
-      this.#server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
-    )
-    this.#nowAndThen('failover', 4 * 60 * minute, async random => {
-      await this.#server.replicate()
-      const from = start + this.kernel.now
-      this.kernel.after(random.next() ** 2 * 20 * second, undefined, () => {
-        this.#rewound.push({ from, to: start + this.kernel.now })
-        return this.#server.failOver(Math.ceil(random.next() * 20 * second))
-      })
-    })
-    this.#nowAndThen('hand-over', 60 * minute, async random => {
-      const slot = `slot${Math.floor(random.next() * this.#drawn.processes)}`
-      void this.#handOver(slot)
-    })
-    this.#nowAndThen('clock jump', 120 * minute, async random => {
-      const all = [...this.#running.values()]
-      const one = all[Math.floor(random.next() * all.length)]
-      if (one) one.process.skew = Math.round((random.next() - 0.5) * 240 * second)
-    })
-  }
-
-  #nowAndThen(
-    what: FaultClass,
-    every: number,
-    act: (random: ReturnType<typeof seededRandom>) => Promise<void>,
-  ): void {
-    if (!this.#drawn.classes.includes(what)) return
-    const random = this.#random(what)
-    // Early enough for what it leads to.
-    const first = this.#isThorough ? (0.2 + 0.5 * random.next()) * this.#length : undefined
-    const next = (after = -Math.log(1 - random.next()) * every) => this.kernel.after(after, undefined, strike)
-    const strike = async () => {
-      if (this.#isHealing) return
-      this.#strike(what)
-      await act(random)
-      next()
-    }
-    next(first)
-  }
-
   /** What requests met, and not what lay in wait for them. */
   #spellsMet(): readonly string[] {
     const { arrivals } = this.#sandbox
     return arrivals.list(0, arrivals.count).flatMap(({ fault, operation, app, time }) => {
       if (fault === undefined) return []
       const met = this.#drawn.spells.find(({ from, to, rules: [rule] }) => {
-        const isInForce = start + from <= time && time < start + to
+        const isInForce = this.start + from <= time && time < this.start + to
         const isOf = (rule?.operation ?? operation) === operation && (rule?.app ?? app) === app
         return isInForce && isOf && rule?.kind === fault
       })
@@ -323,16 +332,17 @@ class Run {
   async #afterKill({ name }: Process): Promise<void> {
     const [slot] = name.split('.') as [string]
     this.#running.delete(slot)
-    this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
+    if (!this.#isAsleep) this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
     await this.#server.endOf(name)
   }
 
-  #examination(): Examination {
+  #examination(isEnd = true): Examination {
     const { apps, spells, classes, config, series } = this.#drawn
     return {
       sandbox: this.#sandbox,
       rows: text => this.#server.rows(text) as never,
-      ...{ start, healed: start + this.#length, end: start + this.kernel.now, isEnd: true, faults: spells },
+      ...{ start: this.start, healed: this.start + this.#length, end: this.start + this.kernel.now },
+      ...{ isEnd, faults: spells, ...(this.#hands && { hands: this.#hands.done }) },
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,
@@ -345,8 +355,9 @@ class Run {
     }
   }
 
-  async #examine(): Promise<readonly string[]> {
-    const examination = this.#examination()
+  /** At the end nothing may be missing; before it all that is said must be true. */
+  async #examine(isEnd = true): Promise<readonly string[]> {
+    const examination = this.#examination(isEnd)
     await this.#server.setTime()
     const findings: Finding[] = []
     for (const examine of oracles) findings.push(...(await examine(examination)))

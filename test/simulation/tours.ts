@@ -123,5 +123,183 @@ const machines: Tour = {
   },
 }
 
-/** The longest first. */
-export const tours: Readonly<Record<string, Tour>> = { outages, answers, machines }
+/** What is content of its own and no trouble: other faults would excuse what it is to show. */
+const calm = { processes: 1, apps: ['alpha'], faults: [], without: faultClasses } as const
+
+/** Rooms that are used again under their names, and what is late, absent or numbered with holes while they last. */
+const lives: Tour = {
+  length: 34 * minute,
+  demands: {
+    ...calm,
+    ...{ plan: 'starter', playersEvery: minute },
+    profile: { classes: 6, students: 3, eventsPerMinute: 12 },
+    quirks: { unknownCmd: 0.05, malformedRecord: 0.03, malformedWidgetItem: 0.1, sharedReward: 0.3 },
+    switches: {
+      ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
+      ...{ roomReuse: 'on', classRestart: 'on', sequence: 'holes', emptyResources: 'no-data' },
+      ...{
+        mutedRooms: 'for-a-while',
+        missingLogs: 'without-code',
+        eventTimes: 'absent',
+        personIds: 'absent',
+      },
+      ...{ playerList: 'thin', listBlindSeconds: 10, playersPerPage: 2, playerDestroysPerHour: 1 },
+    },
+  },
+}
+
+/** Rooms whose logs nobody may read, so that only the feed tells of them, which does not always arrive. */
+const silence: Tour = {
+  length: 16 * minute,
+  demands: {
+    ...calm,
+    ...{
+      plan: 'starter',
+      playersEvery: 40 * second,
+      without: faultClasses.filter(one => one !== 'spells'),
+      faults: ['spells'],
+    },
+    profile: { classes: 5, students: 3, eventsPerMinute: 16 },
+    quirks: { nul: 0.05, loneSurrogate: 0.05, malformedData: 0.05, sharedReward: 0.3, bigSequence: 0.5 },
+    switches: {
+      ...{ feedShape: 'list', listShape: 'beside', appFeed: 'redelivering', tail: 'valid', logEnd: 'absent' },
+      ...{ roomReuse: 'off', mutedRooms: 'for-good', eventTimes: 'far', nextIdType: 'number' },
+      ...{ widgetItemSequence: 'absent', widgetKeys: 'nested', voteOptions: 'object', crowds: 'counted' },
+      ...{ streamUuids: 'other', uploadAnswer: 'object', recordingEndState: '0', playerList: 'thin' },
+      ...{ listBlindSeconds: 0, listOmissions: 0.2, playersPerPage: 2, playerDestroysPerHour: 1 },
+    },
+    spells: [
+      spellOf('lost response', { from: 4 * minute, to: 5 * minute, app: 'alpha', operation: 'appEvents' }),
+      spellOf('wrong types', { from: 7 * minute, to: 8 * minute, app: 'alpha', operation: 'roomEvents' }),
+      spellOf('404', { from: 10 * minute, to: 11 * minute, app: 'alpha', operation: 'appEvents' }),
+    ],
+  },
+}
+
+/** Logs and lists of many pages, between which lines break. */
+const pages: Tour = {
+  length: 14 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha'], processes: 1, playersEvery: 30 * second, isThorough: true },
+    faults: ['cut', 'lost answer', 'kill'],
+    without: faultClasses.filter(one => one !== 'cut' && one !== 'lost answer' && one !== 'kill'),
+    profile: { classes: 3, students: 4, eventsPerMinute: 20 },
+    quirks: { malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.5, unknownCmd: 0.05 },
+    switches: {
+      ...{
+        ...plain,
+        feedShape: 'array',
+        listShape: 'list',
+        batchItems: 3,
+        logEnd: 'same',
+        sequence: 'holes',
+      },
+      ...{ roomReuse: 'off', appFeed: 'consuming', missingLogs: 'none', voteOptions: 'index' },
+      ...{ widgetItemSequence: 'present', playersPerPage: 2, listBlindSeconds: 10, playerList: 'thin' },
+    },
+  },
+}
+
+/** Calls that are crowded, many at once, or strange. */
+const calls: Tour = {
+  length: 9 * minute,
+  demands: {
+    ...calm,
+    plan: 'enterprise',
+    profile: { classes: 2, students: 20, eventsPerMinute: 4 },
+    quirks: { longCallHours: 1.7, burstOfCalls: 40, backwardCall: 0.1, unknownMid: 0.1 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off' },
+      ...{ callSearch: 'overlap', hasMore: 'forced', hasMoreAbove: 10, mostPerPage: 10, kvs: 'objects' },
+      ...{ serverFilter: 'after-paging', emptyLists: 'null', ownPeer: 'absent', unknownFields: 'present' },
+    },
+  },
+}
+
+/** Calls that take longer than one question may span, of a plan that reaches back little: what comes late is lost. */
+const long: Tour = {
+  length: 46 * minute,
+  demands: {
+    ...calm,
+    plan: 'own',
+    profile: { classes: 2, students: 3, eventsPerMinute: 2, lessonMinutes: 26, breakMinutes: 2 },
+    quirks: { malformedValue: 0.002 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', callSearch: 'overlap', hasMore: 'real', mostPerPage: 100 },
+      ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },
+      ...{ realtimeEnd: 'inclusive', realtimeUid: 'string', usersOutsideChannels: 'refused' },
+    },
+  },
+}
+
+/** A plan whose requests of a day are soon spent, before a midnight and after it. */
+const budgets: Tour = {
+  length: 40 * minute,
+  demands: {
+    ...calm,
+    ...{ plan: 'premium', start: Date.UTC(2026, 0, 5, 23, 42) },
+    ...{ faults: ['failover', 'lost answer', 'no answer'], isThorough: true },
+    without: faultClasses.filter(one => !['failover', 'lost answer', 'no answer'].includes(one)),
+    profile: { classes: 1, students: 3, eventsPerMinute: 4 },
+    quirks: {},
+    switches: {
+      ...{ ...plain, roomReuse: 'off', missingValues: 0.05, lateValueSeconds: 600, tightHours: 0 },
+      ...{ realtimeUid: 'string', day: 'rolling', limiter: 'sliding' },
+    },
+  },
+}
+
+/** Players that are made and destroyed with the program's own client, over lines that break. */
+const hands: Tour = {
+  length: 16 * minute,
+  demands: {
+    ...{
+      plan: 'starter',
+      apps: ['alpha'],
+      processes: 1,
+      quirks: {},
+      byHand: true,
+      playersEvery: 15 * second,
+    },
+    faults: ['spells', 'cut', 'lost answer', 'broken body', 'no answer', 'slow answer', 'latency'],
+    without: ['kill', 'stall', 'restart of the database', 'failover', 'hand-over', 'clock jump'],
+    isThorough: true,
+    spells: (['createPlayer', 'deletePlayer'] as const).map(operation => ({
+      ...{ from: minute, to: 19 * minute },
+      rules: [
+        { kind: 'status-after-acting', operation, rate: 0.15 },
+        { kind: 'lost-response', operation, rate: 0.15 },
+        { kind: 'status', status: 504, operation, rate: 0.1 },
+      ],
+    })),
+    profile: { classes: 1, students: 2, eventsPerMinute: 2 },
+    switches: { ...plain, roomReuse: 'off', playerList: 'full', listBlindSeconds: 10, playersPerPage: 5 },
+  },
+}
+
+/** What is older than it is kept goes, and nothing else. */
+const ages: Tour = {
+  length: 30 * minute,
+  demands: {
+    ...calm,
+    ...{ plan: 'enterprise', ages: true, playersEvery: minute },
+    profile: { classes: 2, students: 3, eventsPerMinute: 6 },
+    quirks: { unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1 },
+    switches: { ...plain, roomReuse: 'off', sequence: 'contiguous', noticeLossRate: 0 },
+  },
+}
+
+/** Every kind of trouble that a gate wants, the longest first. */
+export const troubles: Readonly<Record<string, Tour>> = { outages, answers, machines }
+
+export const tours: Readonly<Record<string, Tour>> = {
+  ...troubles,
+  lives,
+  silence,
+  pages,
+  calls,
+  long,
+  budgets,
+  hands,
+  ages,
+}

@@ -19,6 +19,7 @@ const choices: Choices = {
   // Worlds in which each answer holds one event cost many times as much to play.
   feedShape: ['array', 'list', 'array', 'list', 'array', 'list', 'object', 'object-with-next-id'],
   listShape: ['list', 'records', 'beside', 'list', 'records', 'beside', 'item'],
+  batchItems: [1_000],
   logEnd: 'all',
   regions: 'all',
   // Longer than the feed is left alone for: what a shorter one told last when the world stands still, nobody ever hears.
@@ -84,6 +85,8 @@ const choices: Choices = {
   // Cloud players
   playerLimits: 'all',
   playerList: 'all',
+  playersPerPage: [500],
+  listOmissions: [0],
   listBlindSeconds: [0, 10],
   playerQuota: [50],
   playerQuotaStatus: 'all',

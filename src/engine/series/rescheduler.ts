@@ -85,6 +85,8 @@ export class Rescheduler {
       case 'unaskable':
         return this.#afterUnaskable(stream, series)
       case 'busy':
+        // Its place has moved, or the database's history went back: nobody stored what the feed told.
+        if (stream.kind === 'feed') feedGaps(series).suspect()
         return random.next() * SOON_MS
       case 'late':
         return 0

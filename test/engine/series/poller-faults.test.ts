@@ -158,6 +158,19 @@ describe('faults', () => {
     expect(transport.asked).toHaveLength(1)
   })
 
+  it('an answer of the feed that was not stored, as its place had moved, is looked for among the gaps', async () => {
+    const { clock, store, stop } = startApp([])
+    const looked = () => store.calls.filter(call => call === 'recordUnread').length
+    await clock.advance(5 * minute)
+    const before = looked()
+    await clock.advance(5 * minute)
+    expect(looked()).toBe(before)
+    store.answerNextCommit({ outcome: 'stale' })
+    await clock.advance(minute)
+    expect(looked()).toBeGreaterThan(before)
+    await stop()
+  })
+
   const methods = [
     'openSeries',
     'discoverRooms',

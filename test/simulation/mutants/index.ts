@@ -1,5 +1,6 @@
 import { classrooms } from './classrooms.ts'
 import { decoding } from './decoding.ts'
+import { keeping } from './keeping.ts'
 import { limits } from './limits.ts'
 import { ownership } from './ownership.ts'
 import type { Plant } from './plant.ts'
@@ -18,4 +19,5 @@ export const plants: readonly Plant[] = [
   ...players,
   ...decoding,
   ...together,
+  ...keeping,
 ]

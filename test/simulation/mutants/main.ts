@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../../src/clock/system.ts'
 import { startTestServer } from '../../support/postgres.ts'
+import { tours } from '../tours.ts'
 import { type Copy, copyTree } from './copy.ts'
 import { plants } from './index.ts'
 import { editsOf, type Plant, PlantError } from './plant.ts'
@@ -13,25 +14,27 @@ import {
   type Baseline,
   figures,
   judge,
+  nameOf,
   type Play,
   type Played,
   rotated,
   unfit,
   type Verdict,
+  type World,
 } from './play.ts'
-import { seedsInOrder } from './seeds.ts'
+import { worldsInOrder } from './seeds.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const usage = `npm run sim:mutants -- [--mutant NAME ...] [--caught K] [--seeds K] [--seed N ...] [--days D] [--jobs N] [--resume FILE] [--json]
-Plants bugs in a copy of the code, one at a time, and plays seeds until the simulation finds something.
-mutant: these alone, in this order. caught: so many of those that a seed is known to catch (caught.json), with that seed first; which
-ones depends on the commit. seeds: so many at most for each, 20 unless told. seed: these alone. days: how long each is played. jobs: plants
-at a time. resume: a record of what was played for this commit; what stands in it is not played again.
-Ends with 1 where one escaped, none was played, or a seed fails without a plant too, and with 2 where nothing can be said.`
+const usage = `npm run sim:mutants -- [--mutant NAME ...] [--caught K] [--seeds K] [--seed N ...] [--tour NAME ...] [--days D] [--jobs N] [--resume FILE] [--json]
+Plants bugs in a copy of the code, one at a time, and plays worlds until the simulation finds something: the tours, then small ones.
+mutant: these alone, in this order. caught: so many of those that a world is known to catch (caught.json), with that world first; which
+ones depends on the commit. seeds: so many worlds at most for each, 20 unless told. seed, tour: these alone. days: how long each seed is
+played. jobs: plants at a time. resume: a record of what was played for this commit; what stands in it is not played again.
+Ends with 1 where one escaped, none was played, or a world fails without a plant too, and with 2 where nothing can be said.`
 
-/** Seeds that catch a plant, by its name: in a run of the usual length, or of so many days. */
+/** Worlds that catch a plant, by its name: the number of a seed, or what else the world is. */
 const caught = JSON.parse(readFileSync(new URL('caught.json', import.meta.url), 'utf8')) as Readonly<
-  Record<string, number | { readonly seed: number; readonly days: string }>
+  Record<string, number | World>
 >
 /** Most worlds are well five minutes after the faults: what a plant broke is looked at once more after as long again, minutes. */
 const patience = '5'
@@ -42,7 +45,8 @@ const longestRun = 20 * 60_000
 
 interface Arguments {
   readonly chosen: readonly Plant[]
-  readonly seeds: readonly number[]
+  readonly worlds: readonly World[]
+  readonly most: number
   readonly days: string
   readonly jobs: number
   readonly resume: string | undefined
@@ -57,6 +61,7 @@ function readArguments(commit: string): Arguments {
       mutant: { type: 'string', multiple: true, default: [] },
       seeds: { type: 'string', default: '20' },
       seed: { type: 'string', multiple: true, default: [] },
+      tour: { type: 'string', multiple: true, default: [] },
       caught: { type: 'string' },
       days: { type: 'string', default: '0.005' },
       jobs: { type: 'string', default: '1' },
@@ -64,7 +69,7 @@ function readArguments(commit: string): Arguments {
       json: { type: 'boolean', default: false },
     },
   })
-  const { mutant, days, resume, json } = values
+  const { mutant, tour, days, resume, json } = values
   const [most, jobs, some] = [values.seeds, values.jobs, values.caught ?? 'Infinity'].map(Number) as [
     number,
     number,
@@ -72,9 +77,11 @@ function readArguments(commit: string): Arguments {
   ]
   const unknown = mutant.find(name => !plants.some(plant => plant.name === name))
   if (unknown !== undefined) throw new UsageError(`there is no plant ${unknown}`)
-  if (!(most >= 1) || !(jobs >= 1) || !(some >= 1) || !(Number(days) > 0)) throw new UsageError(usage)
-  const seeds = values.seed.length > 0 ? values.seed.map(Number) : seedsInOrder(most, Number(days))
-  if (seeds.some(seed => !(seed > 0))) throw new UsageError(usage)
+  const isTold = most >= 1 && jobs >= 1 && some >= 1 && Number(days) > 0
+  const seeds = values.seed.map(Number)
+  const isKnown = seeds.every(seed => seed > 0) && tour.every(name => Object.hasOwn(tours, name))
+  if (!isTold || !isKnown) throw new UsageError(usage)
+  const worlds = worldsOf(seeds, tour) ?? worldsInOrder(most, Number(days))
   const known = () =>
     rotated(plants, commit)
       .filter(({ name }) => name in caught)
@@ -82,7 +89,13 @@ function readArguments(commit: string): Arguments {
   const ordered = values.caught === undefined ? plants : known()
   const chosen =
     mutant.length === 0 ? ordered : mutant.map(named => plants.find(({ name }) => name === named)!)
-  return { chosen, seeds, days, jobs, resume, json }
+  return { chosen, worlds, most, days, jobs, resume, json }
+}
+
+/** Each seed in each of the tours, where there are any. */
+function worldsOf(seeds: readonly number[], names: readonly string[]): readonly World[] | undefined {
+  if (names.length === 0) return seeds.length > 0 ? seeds.map(seed => ({ seed })) : undefined
+  return names.flatMap(tour => (seeds.length > 0 ? seeds : [1]).map(seed => ({ seed, tour })))
 }
 
 function say(text: string): void {
@@ -109,16 +122,17 @@ function runIn(env: NodeJS.ProcessEnv, signal: AbortSignal, folder: string, args
 
 type Run = (copy: Copy, args: readonly string[]) => Promise<Played>
 
-/** Plays a seed in the planted copy, or in the one that is as the code is. */
+/** Plays a world in the planted copy, or in the one that is as the code is. */
 function playIn(
   planted: Copy,
   well: Copy,
   { days, run }: { readonly days: string; readonly run: Run },
 ): Play {
-  return (seed, isPlanted) => {
+  return ({ seed, tour, days: own }, isPlanted) => {
+    const length = tour ? ['--tour', tour] : ['--days', own ?? days, '--classes', classes]
     const args = [
-      ...['--max-semi-space-size=32', 'test/simulation/main.ts', '--seed', `${seed}`, '--days', days],
-      ...['--once', '--patience', patience, '--classes', classes],
+      ...['--max-semi-space-size=32', 'test/simulation/main.ts', '--seed', `${seed}`, ...length],
+      ...['--once', '--patience', patience],
     ]
     return run(isPlanted ? planted : well, args)
   }
@@ -154,22 +168,18 @@ function tryAll(copy: Copy): void {
   }
 }
 
-/** How long it is played: as long as it takes to be caught, or as long as is asked for. */
-function daysFor({ name }: Plant, days: string): string {
-  const known = caught[name]
-  return typeof known === 'object' && Number(known.days) > Number(days) ? known.days : days
-}
-
 /** The one that is known to catch it, then the others. */
-function seedsFor({ name }: Plant, seeds: readonly number[]): readonly number[] {
+function worldsFor({ name }: Plant, worlds: readonly World[], most: number): readonly World[] {
   const known = caught[name]
-  const first = typeof known === 'object' ? known.seed : known
-  return first === undefined ? seeds : [first, ...seeds.filter(seed => seed !== first)].slice(0, seeds.length)
+  if (known === undefined) return worlds
+  const first = typeof known === 'number' ? { seed: known } : known
+  const others = worlds.filter(world => nameOf(world) !== nameOf(first))
+  return [first, ...others].slice(0, Math.max(most, 1))
 }
 
 async function main(): Promise<number> {
   const commit = codeName()
-  const { chosen, seeds, days, jobs, resume, json } = readArguments(commit)
+  const { chosen, worlds, most, days, jobs, resume, json } = readArguments(commit)
   const began = systemClock.monotonic()
   const passed = () => (systemClock.monotonic() - began) / 60_000
   const ended = new AbortController()
@@ -181,8 +191,7 @@ async function main(): Promise<number> {
   if (record.length > 0) say(`${record.length} plants stand in the record of this commit`)
   const well = copyTree(root)
   const copies: Copy[] = [well]
-  /** By the length of the run. */
-  const baselines = new Map<string, Baseline>()
+  const baseline: Baseline = new Map()
   const server = await startTestServer()
   try {
     tryAll(well)
@@ -198,12 +207,9 @@ async function main(): Promise<number> {
         const isOfSchema = editsOf(plant).some(({ file }) => file.startsWith('migrations/'))
         const run: Run = (of, args) =>
           runIn(isOfSchema && of === copy ? env : migrated, signal, of.folder, args)
-        const length = daysFor(plant, days)
-        const play = playIn(copy, well, { days: length, run })
-        const baseline = baselines.get(length) ?? new Map()
-        baselines.set(length, baseline)
+        const play = playIn(copy, well, { days, run })
         const ports = { play, baseline, now: systemClock.monotonic, signal }
-        const verdict = await judge(plant, seedsFor(plant, seeds), ports)
+        const verdict = await judge(plant, worldsFor(plant, worlds, most), ports)
         copy.restore()
         if (!verdict) return
         verdicts.push(verdict)
@@ -222,16 +228,16 @@ async function main(): Promise<number> {
     for (const copy of copies) copy.remove()
   }
   if (json) process.stdout.write(`${JSON.stringify({ commit, minutes: passed(), verdicts })}\n`)
-  const failing = (await Promise.all([...baselines.values()].map(unfit))).flat()
+  const failing = await unfit(baseline)
   for (const each of failing) say(each)
   say(figures(verdicts, plants, passed()))
   const isWell = verdicts.length > 0 && verdicts.every(verdict => verdict.caught) && failing.length === 0
   return isWell ? 0 : 1
 }
 
-function line({ plant, caught: isCaught, seeds, text }: Verdict): string {
+function line({ plant, caught: isCaught, worlds, text }: Verdict): string {
   if (isCaught) return `${plant}: caught by ${text}`
-  return `${plant}: NOT CAUGHT by ${seeds} seeds${text === '' ? '' : ` (${text})`}: ${sayingOf(plant)}`
+  return `${plant}: NOT CAUGHT by ${worlds} worlds${text === '' ? '' : ` (${text})`}: ${sayingOf(plant)}`
 }
 
 function sayingOf(name: string): string {

@@ -26,6 +26,7 @@ export const groups = [
   'classrooms',
   'players',
   'decoding',
+  'keeping',
 ] as const
 export type Group = (typeof groups)[number]
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Plant } from './plant.ts'
-import { figures, judge, outcomeOf, type Play, type Played, rotated, unfit } from './play.ts'
+import { figures, judge, nameOf, outcomeOf, type Play, type Played, rotated, unfit } from './play.ts'
 
 function plantNamed(name: string, from: Plant['from'] = 'contract'): Plant {
   return { name, says: 'it is wrong', group: 'progress', from, file: 'src/a.ts', find: 'a', put: 'b' }
@@ -33,30 +33,32 @@ describe('what a run shows', () => {
   })
 })
 
+const worlds = [1, 2, 3, 4, 5].map(seed => ({ seed }))
+
 describe('the verdict on a plant', () => {
   const plant = plantNamed('a-plant')
   const never = new AbortController().signal
 
   function judged(play: Play, signal: AbortSignal = never) {
-    return judge(plant, [1, 2, 3, 4, 5], { play, baseline: new Map(), now: () => 0, signal })
+    return judge(plant, worlds, { play, baseline: new Map(), now: () => 0, signal })
   }
 
   it('is that of the first seed that finds something', async () => {
     const asked: string[] = []
-    const verdict = await judged(async (seed, isPlanted) => {
+    const verdict = await judged(async ({ seed }, isPlanted) => {
       asked.push(`${seed} ${isPlanted ? 'planted' : 'well'}`)
       return isPlanted && seed === 3 ? wrong : well
     })
-    expect(verdict).toMatchObject({ caught: true, seeds: 3, text: 'seed 3: lost event 7 of room a' })
+    expect(verdict).toMatchObject({ caught: true, worlds: 3, text: 'seed 3: lost event 7 of room a' })
     expect(asked).toEqual(['1 planted', '2 planted', '3 planted', '3 well'])
   })
 
   it('is an escape where no seed does', async () => {
-    expect(await judged(async () => well)).toMatchObject({ caught: false, seeds: 5, text: '' })
+    expect(await judged(async () => well)).toMatchObject({ caught: false, worlds: 5, text: '' })
   })
 
   it('says why seeds told nothing, and does not count them as caught', async () => {
-    const verdict = await judged(async seed => (seed === 2 ? crash : well))
+    const verdict = await judged(async ({ seed }) => (seed === 2 ? crash : well))
     expect(verdict).toMatchObject({
       caught: false,
       text: expect.stringContaining('seed 2 ended with exit 1'),
@@ -65,9 +67,9 @@ describe('the verdict on a plant', () => {
 
   it('passes over a seed that fails without the plant too', async () => {
     const baseline = new Map()
-    const play: Play = async (seed, isPlanted) => (seed === 1 || (isPlanted && seed === 2) ? wrong : well)
+    const play: Play = async ({ seed }, isPlanted) => (seed === 1 || (isPlanted && seed === 2) ? wrong : well)
     const ports = { play, baseline, now: () => 0, signal: never }
-    expect(await judge(plant, [1, 2, 3, 4, 5], ports)).toMatchObject({ caught: true, seeds: 2 })
+    expect(await judge(plant, worlds, ports)).toMatchObject({ caught: true, worlds: 2 })
     expect(await unfit(baseline)).toEqual([expect.stringContaining('lost event 7')])
   })
 
@@ -87,21 +89,29 @@ describe('the verdict on a plant', () => {
       return isPlanted ? wrong : well
     }
     const ports = { play, baseline: new Map(), now: () => 0, signal: never }
-    await judge(plantNamed('one'), [1, 2, 3, 4, 5], ports)
-    await judge(plantNamed('another'), [1, 2, 3, 4, 5], ports)
+    await judge(plantNamed('one'), worlds, ports)
+    await judge(plantNamed('another'), worlds, ports)
     expect(asked).toBe(1)
   })
+})
+
+it.each([
+  [{ seed: 3 }, 'seed 3'],
+  [{ seed: 3, days: '0.6' }, 'seed 3, 0.6 days'],
+  [{ seed: 3, tour: 'answers' }, 'seed 3, tour answers'],
+])('names the world %j', (world, name) => {
+  expect(nameOf(world)).toBe(name)
 })
 
 it('ends with one line of figures', () => {
   const plants = [plantNamed('a'), plantNamed('b', 'code'), plantNamed('c')]
   const verdict = { seconds: 1, text: '' }
   const verdicts = [
-    { ...verdict, plant: 'a', caught: true, seeds: 2 },
-    { ...verdict, plant: 'b', caught: false, seeds: 20 },
+    { ...verdict, plant: 'a', caught: true, worlds: 2 },
+    { ...verdict, plant: 'b', caught: false, worlds: 20 },
   ]
   expect(figures(verdicts, plants, 1.25)).toBe(
-    'plants: 1 of 2 caught, from the contract 1 of 1, 3 in all, 22 seeds, 1.3 minutes',
+    'plants: 1 of 2 caught, from the contract 1 of 1, 3 in all, 22 worlds, 1.3 minutes',
   )
 })
 

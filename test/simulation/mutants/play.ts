@@ -8,8 +8,19 @@ export interface Played {
   readonly said: string
 }
 
-/** Plays one seed. `planted`: with the bug. */
-export type Play = (seed: number, planted: boolean) => Promise<Played>
+/** What is played: a seed, of the usual length or of so many days, or a tour with its chances. */
+export interface World {
+  readonly seed: number
+  readonly days?: string
+  readonly tour?: string
+}
+
+export function nameOf({ seed, days, tour }: World): string {
+  return `seed ${seed}${tour ? `, tour ${tour}` : days ? `, ${days} days` : ''}`
+}
+
+/** Plays one world. `planted`: with the bug. */
+export type Play = (world: World, planted: boolean) => Promise<Played>
 
 /** `found`: something is not as it must be; `broken`: the simulation did not come to its end, which says nothing. */
 export type Outcome =
@@ -42,15 +53,15 @@ function short(text: string): string {
 export interface Verdict {
   readonly plant: string
   readonly caught: boolean
-  /** Seeds that were played, the one that caught it at the end. */
-  readonly seeds: number
+  /** So many were played, the one that caught it at the end. */
+  readonly worlds: number
   readonly seconds: number
-  /** Of one that was caught, what was found first; of one that was not, why seeds said nothing, if any did not. */
+  /** Of one that was caught, what was found first; of one that was not, why worlds said nothing, if any did not. */
   readonly text: string
 }
 
-/** What is known of seeds without a plant. */
-export type Baseline = Map<number, Promise<Outcome>>
+/** What is known of worlds without a plant, by their names. */
+export type Baseline = Map<string, Promise<Outcome>>
 
 export interface JudgePorts {
   readonly play: Play
@@ -61,60 +72,55 @@ export interface JudgePorts {
 }
 
 /**
- * Plays these seeds until one finds something that it does not find without the plant too.
+ * Plays these worlds until one finds something that it does not find without the plant too.
  * Undefined where `signal` ended it.
  */
 export async function judge(
   plant: Plant,
-  seeds: readonly number[],
+  worlds: readonly World[],
   ports: JudgePorts,
 ): Promise<Verdict | undefined> {
   const { play, now, signal } = ports
   const began = now()
   const seconds = () => Math.round((now() - began) / 1_000)
-  const broken = new Map<string, number>()
-  for (const [n, seed] of seeds.entries()) {
-    const outcome = outcomeOf(await play(seed, true))
+  const broken = new Map<string, string>()
+  for (const [n, world] of worlds.entries()) {
+    const name = nameOf(world)
+    const outcome = outcomeOf(await play(world, true))
     if (signal.aborted) return undefined
-    if (outcome.kind === 'broken') broken.set(outcome.why, seed)
+    if (outcome.kind === 'broken') broken.set(outcome.why, name)
     if (outcome.kind !== 'found') continue
-    const well = await withoutPlant(seed, ports)
+    const well = await withoutPlant(world, ports)
     if (signal.aborted) return undefined
     if (well.kind !== 'passed') continue
-    return {
-      plant: plant.name,
-      caught: true,
-      seeds: n + 1,
-      seconds: seconds(),
-      text: `seed ${seed}: ${outcome.finding}`,
-    }
+    const text = `${name}: ${outcome.finding}`
+    return { plant: plant.name, caught: true, worlds: n + 1, seconds: seconds(), text }
   }
-  const text = [...broken].map(([why, seed]) => `seed ${seed} ended with ${why}`).join('; ')
-  return { plant: plant.name, caught: false, seeds: seeds.length, seconds: seconds(), text }
+  const text = [...broken].map(([why, name]) => `${name} ended with ${why}`).join('; ')
+  return { plant: plant.name, caught: false, worlds: worlds.length, seconds: seconds(), text }
 }
 
 async function withoutPlant(
-  seed: number,
+  world: World,
   { play, baseline, signal }: Pick<JudgePorts, 'play' | 'baseline' | 'signal'>,
 ): Promise<Outcome> {
-  const outcome = baseline.get(seed) ?? play(seed, false).then(outcomeOf)
-  baseline.set(seed, outcome)
+  const name = nameOf(world)
+  const outcome = baseline.get(name) ?? play(world, false).then(outcomeOf)
+  baseline.set(name, outcome)
   const known = await outcome
-  // What was broken off says nothing of the seed.
-  if (signal.aborted) baseline.delete(seed)
+  // What was broken off says nothing of the world.
+  if (signal.aborted) baseline.delete(name)
   return known
 }
 
-/** Seeds that do not pass without a plant either. */
+/** Worlds that do not pass without a plant either. */
 export async function unfit(baseline: Baseline): Promise<readonly string[]> {
   const outcomes = await Promise.all(
-    [...baseline].map(async ([seed, outcome]) => ({ seed, outcome: await outcome })),
+    [...baseline].map(async ([name, outcome]) => ({ name, outcome: await outcome })),
   )
-  return outcomes.flatMap(({ seed, outcome }) => {
+  return outcomes.flatMap(({ name, outcome }) => {
     if (outcome.kind === 'passed') return []
-    return [
-      `without a plant seed ${seed} ends with ${outcome.kind === 'found' ? outcome.finding : outcome.why}`,
-    ]
+    return [`without a plant ${name} ends with ${outcome.kind === 'found' ? outcome.finding : outcome.why}`]
   })
 }
 
@@ -123,12 +129,12 @@ export function figures(verdicts: readonly Verdict[], plants: readonly Plant[], 
   const fromContract = new Set(plants.filter(({ from }) => from === 'contract').map(({ name }) => name))
   const caught = verdicts.filter(verdict => verdict.caught)
   const ofContract = verdicts.filter(({ plant }) => fromContract.has(plant))
-  const seeds = verdicts.reduce((sum, verdict) => sum + verdict.seeds, 0)
+  const worlds = verdicts.reduce((sum, verdict) => sum + verdict.worlds, 0)
   return [
     `plants: ${caught.length} of ${verdicts.length} caught`,
     `from the contract ${ofContract.filter(verdict => verdict.caught).length} of ${ofContract.length}`,
     `${plants.length} in all`,
-    `${seeds} seeds`,
+    `${worlds} worlds`,
     `${minutes.toFixed(1)} minutes`,
   ].join(', ')
 }

@@ -1,5 +1,7 @@
 import { draw } from '../draw.ts'
 import { candidate } from '../gate.ts'
+import { tours } from '../tours.ts'
+import type { World } from './play.ts'
 
 const day = 86_400_000
 /** So many seeds are looked at for worlds that differ. */
@@ -7,11 +9,18 @@ const looked = 150
 /** What a run costs whatever its world holds, beside what `candidate` reckons. */
 const start = 10
 
+/** The tours first: each holds more than a seed does. */
+export function worldsInOrder(most: number, days: number): readonly World[] {
+  const made = Object.keys(tours).map(tour => ({ seed: 1, tour }))
+  const drawn = seedsInOrder(Math.max(0, most - made.length), days).map(seed => ({ seed }))
+  return [...made, ...drawn].slice(0, most)
+}
+
 /**
  * Seeds in the order in which plants meet them: each brings more than any other of what the worlds before it lacked, for
  * what it costs. What a bug needs to be seen is a switch, a fault or a plan, seldom two of them.
  */
-export function seedsInOrder(most: number, days: number): readonly number[] {
+function seedsInOrder(most: number, days: number): readonly number[] {
   const left = new Map(Array.from({ length: looked }, (_, n) => [n + 1, world(n + 1, days)] as const))
   const held = new Set<string>()
   const seeds: number[] = []

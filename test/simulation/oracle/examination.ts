@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
 import type { Plan } from './contract.ts'
+import type { Hand } from './hands.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -49,6 +50,8 @@ export interface Examination {
   readonly outages?: readonly { readonly from: number; readonly to: number }[]
   /** Processes, with the numbers of their requests among the arrivals. */
   readonly askers?: readonly { readonly name: string; readonly arrived: readonly number[] }[]
+  /** Players that were made and destroyed with the program's client. */
+  readonly hands?: readonly Hand[]
   /** Others make and delete players too, with the same credentials. */
   readonly isShared?: boolean
   /** Streams that are on, of a run that has not all of them. */

@@ -9,7 +9,10 @@ const at = (now - 60_000) / 1_000
 const well = `# HELP penstock_requests_total Requests
 penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcome="ok"} 5
 penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcome="rate_limited"} 2
+penstock_refusals_total{operation="roomEvents",kind="rate_limited"} 2
+penstock_refusals_total{operation="roomEvents",kind="unauthorized"} 1
 penstock_rows_total{table="classroom.room_event"} 12
+penstock_rows_total{table="analytics.session_series"} 400
 penstock_gaps{stream="room-events",state="open"} 3
 penstock_gaps{stream="room-events",state="lost"} 0
 penstock_budget_used_ratio{group="realtime",window="day"} 0.4
@@ -20,13 +23,19 @@ penstock_call_quality_age_seconds{app="a",product="Native",metric="networkDelay"
 process_cpu_seconds_total NaN
 `
 
+/** Answers to its requests: three were turned away. */
+const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' }))
+
 async function judge(text: string, requests = 7): Promise<readonly string[]> {
-  const rows = async (query: string) =>
-    query.includes('ingest.gap')
-      ? [{ key: 'room-events open', count: 3 }]
-      : [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
-  const examination = { rows } as unknown as Examination
-  const findings = await examineMetrics(examination, [{ process: 'slot0.1', text, requests, now }])
+  const rows = async (query: string) => {
+    if (query.includes('ingest.gap')) return [{ key: 'room-events open', count: 3 }]
+    if (query.includes('simulated.written')) return [{ key: 'slot0.1 classroom.room_event', count: 12 }]
+    return [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
+  }
+  const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
+  const examination = { rows, sandbox } as unknown as Examination
+  const arrived = answers.map((_, n) => n + 1)
+  const findings = await examineMetrics(examination, [{ process: 'slot0.1', text, requests, arrived, now }])
   return findings.map(finding => `${finding.kind}: ${finding.text}`)
 }
 
@@ -42,6 +51,13 @@ describe('what a daemon exports', () => {
       'outcome="ok"} 4',
       /requests_total.* 6 told, 7 were made/,
     ],
+    [
+      'rows that were counted twice',
+      'room_event"} 12',
+      'room_event"} 24',
+      /rows_total.* 24 .* told, 12 were/,
+    ],
+    ['refusals that nobody counts', / *penstock_refusals_total.*/g, '', /refusals_total.* none told, 3/],
     ['a figure that is none', 'room_event"} 12', 'room_event"} NaN', /rows_total.* is NaN/],
     ['a gap that nobody sees', 'state="open"} 3', 'state="open"} 2', /gaps.* is 2, and the ledger has 3/],
     ['a loss that is none', 'state="lost"} 0', 'state="lost"} 1', /gaps.* is 1, and the ledger has 0/],
@@ -55,8 +71,9 @@ describe('what a daemon exports', () => {
     ],
     ['a value that is not stored', 'networkDelay"} 41.5', 'networkDelay"} 41', /is 41, .* 41.5 is stored/],
   ])('is found wrong by %s', async (_, from, to, said) => {
-    expect(well).toContain(from)
-    const found = await judge(well.replace(from, to))
+    const spoilt = well.replace(from, to)
+    expect(spoilt).not.toBe(well)
+    const found = await judge(spoilt)
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(said)
   })

@@ -8,6 +8,8 @@ export interface Scrape {
   readonly text: string
   /** Requests that it made and that came to an end, by the provider's answer or by a fault on the way. */
   readonly requests: number
+  /** Numbers of those among the arrivals that reached the provider. */
+  readonly arrived: readonly number[]
   /** Its own wall clock, ms since the epoch. */
   readonly now: number
 }
@@ -31,6 +33,7 @@ export async function examineMetrics(
   const found = new Findings()
   const gaps = await readGaps(examination)
   const quality = await readQuality(examination)
+  const written = await readWritten(examination)
   for (const scrape of scrapes) {
     const samples = read(scrape.text)
     const judge: Judge = {
@@ -40,6 +43,8 @@ export async function examineMetrics(
     for (const { name, labels, value } of samples)
       if (!Number.isFinite(value)) judge.wrong(name, `${say(labels)} is ${value}`)
     judgeCounts(judge, scrape, gaps)
+    judgeRefusals(judge, scrape, examination)
+    if (written) judgeRows(judge, scrape, written)
     judgeBounds(judge)
     judgeQuality(judge, scrape, quality)
   }
@@ -57,6 +62,33 @@ function judgeCounts({ of, wrong }: Judge, scrape: Scrape, gaps: ReadonlyMap<str
   for (const { labels, value } of of('gaps')) {
     const known = gaps.get(`${labels.stream} ${labels.state}`) ?? 0
     if (known !== value) wrong('gaps', `${say(labels)} is ${value}, and the ledger has ${known}`)
+  }
+}
+
+/** Codes of requests that should never have been sent: for their credentials, or one too many. A room may be forbidden. */
+const unwanted: readonly unknown[] = [401, 429]
+/** So many of them may have been cut off on their way, so that nobody heard what they said. */
+const mostUnheard = 2
+
+function judgeRefusals({ of, wrong }: Judge, { arrived }: Scrape, { sandbox }: Examination): void {
+  const told = of('refusals_total').reduce((all, { value }) => all + value, 0)
+  const turned = arrived.filter(n => {
+    const { status, operation = '' } = sandbox.arrivals.list(n - 1, 1)[0]!
+    return unwanted.includes(status) && !operation.endsWith('Player')
+  }).length
+  if (told === 0 && turned > mostUnheard)
+    wrong('refusals_total', `none told, ${turned} requests were turned away`)
+}
+
+/** Told by page, and of each value: not to be counted by rows. */
+const otherwise: ReadonlySet<string> = new Set(['analytics.session_series', 'analytics.call_series'])
+
+/** What was written is told once: of some tables new rows alone, and nothing of a commit that was answered by nobody. */
+function judgeRows({ of, wrong }: Judge, { process }: Scrape, written: ReadonlyMap<string, number>): void {
+  for (const { labels, value } of of('rows_total')) {
+    const made = written.get(`${process} ${labels.table}`) ?? 0
+    if (!otherwise.has(labels.table!) && value > made)
+      wrong('rows_total', `${value} of ${labels.table} told, ${made} were written`)
   }
 }
 
@@ -83,6 +115,18 @@ function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap
 async function readGaps({ rows }: Examination): Promise<ReadonlyMap<string, number>> {
   const counts = await rows<{ key: string; count: number }>(
     `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1`,
+  )
+  return new Map(counts.map(({ key, count }) => [key, count]))
+}
+
+/** By process and table; undefined where some of it was lost with a history of the database. */
+async function readWritten({
+  rows,
+  rewound = [],
+}: Examination): Promise<ReadonlyMap<string, number> | undefined> {
+  if (rewound.length > 0) return undefined
+  const counts = await rows<{ key: string; count: number }>(
+    `select process || ' ' || name as key, sum(inserted + updated)::float8 as count from simulated.written group by 1`,
   )
   return new Map(counts.map(({ key, count }) => [key, count]))
 }

@@ -3,8 +3,13 @@ import type { Examination, Finding } from './examination.ts'
 import { examineNotices, withoutSecrets } from './notices.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 
-/** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
-const longestUnseen = 90_000
+/**
+ * How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them; where
+ * lists leave players out, one in two tells nothing.
+ */
+const unseen = { always: 90_000, 'now and then': 270_000 } as const
+/** Half of the entries of a thin list are thin: what so many lists named is told by one of them. */
+const manyLists = 16
 /** An answer may be on its way, and its commit after it, for as long as this, ms; longer where a process stood still. */
 const onItsWay = 60_000
 /** From when a request is sent to when it arrives, ms: its grant lives for two seconds, and the network delays by ten. */
@@ -20,14 +25,17 @@ interface Context {
   readonly calm: number
   /** What was so by then and goes on must be stored. */
   readonly seen: number
+  /** ms */
+  readonly longestUnseen: number
 }
 
 /** Holds the schema players against the players that there were, and what their notifications told. */
 export async function examinePlayers(examination: Examination): Promise<readonly Finding[]> {
   const { healed, end, isEnd, isInterrupted, apps, sandbox, streams } = examination
   if (!(streams?.includes('cloud-players') ?? true)) return []
+  const longestUnseen = unseen[sandbox.settings.switches.listOmissions > 0 ? 'now and then' : 'always']
   const context: Context = {
-    examination,
+    ...{ examination, longestUnseen },
     stored: await readSchema(examination, 'players'),
     late: isInterrupted ? longestStall : onItsWay,
     calm: isEnd ? healed : Number.POSITIVE_INFINITY,
@@ -70,13 +78,15 @@ function playerRow(
   app: string,
   player: TruePlayer,
   history: readonly Row[],
-  { examination, late, calm, seen }: Context,
+  { examination, late, calm, seen, longestUnseen }: Context,
 ): ExpectedRow {
   const { sandbox, end } = examination
   const { createdAt, destroyedAt, region } = player
   const { playerList, listBlindSeconds } = sandbox.settings.switches
+  const told = { from: createdAt + listBlindSeconds * 1_000, to: (destroyedAt ?? end) - late }
   const isThin = playerList === 'thin'
-  const said = (value: unknown) => (isThin ? nullOr(value ?? null) : (value ?? null))
+  const isUntold = isThin && wholeLists(sandbox, app, told) < manyLists
+  const said = (value: unknown) => (isUntold ? nullOr(value ?? null) : (value ?? null))
   const listed = createdAt + listBlindSeconds * 1_000
   const lists = listTimes(sandbox, app)
   /** Told by a list that was asked while it was so, and stored soon after. */
@@ -141,6 +151,22 @@ function listTimes(sandbox: Sandbox, app: string): readonly number[] {
   return times.get(app) ?? []
 }
 
+/** How many lists were answered meanwhile. */
+function wholeLists(sandbox: Sandbox, app: string, { from, to }: { from: number; to: number }): number {
+  return sandbox.arrivals
+    .list(0, sandbox.arrivals.count)
+    .filter(
+      ({ operation, app: of, time, status, fault, target }) =>
+        operation === 'listPlayers' &&
+        of === app &&
+        from <= time &&
+        time <= to &&
+        status === 200 &&
+        fault === undefined &&
+        !target.includes('pageToken='),
+    ).length
+}
+
 /** Whether a list was asked within these moments that could be stored at that time. */
 function hasList(
   lists: readonly number[],
@@ -155,7 +181,7 @@ function historyFaults(
   player: TruePlayer,
   history: readonly Row[],
   row: Row | undefined,
-  { examination, late, calm, seen }: Context,
+  { examination, late, calm, seen, longestUnseen }: Context,
 ): readonly string[] {
   const { createdAt, destroyedAt, changes } = player
   const faults: string[] = []

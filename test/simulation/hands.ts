@@ -1,0 +1,111 @@
+import type { Sandbox } from '../../sandbox/src/index.ts'
+import { createClient } from '../../src/client/client.ts'
+import { CallError } from '../../src/client/errors.ts'
+import type { Random } from '../../src/clock/clock.ts'
+import { engineSettings, shards } from '../../src/commands/engine-settings.ts'
+import { clientApps } from '../../src/commands/wiring/client.ts'
+import { connectionsOf } from '../../src/commands/wiring/database.ts'
+import { credentialsOf, openTransport } from '../../src/commands/wiring/services.ts'
+import { readConfig } from '../../src/config/load.ts'
+import { createPlainQueue } from '../../src/engine/admission/queue.ts'
+import { type Fence, StoreUnavailable, shardOf } from '../../src/engine/ports.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import { storeError } from '../../src/postgres/errors.ts'
+import { createLedger } from '../../src/postgres/ledger.ts'
+import { createIntentStore } from '../../src/postgres/players.ts'
+import { ParameterError } from '../../src/provider/operation.ts'
+import type { Kernel, Process } from './kernel.ts'
+import { networkThrough } from './network.ts'
+import type { Hand } from './oracle/hands.ts'
+import type { Server } from './server.ts'
+import { sessionsThrough } from './session.ts'
+
+export interface HandsOptions {
+  readonly kernel: Kernel
+  readonly server: Server
+  readonly sandbox: () => Sandbox
+  readonly random: Random
+  /** The configuration, as an operator would write it. */
+  readonly config: string
+}
+
+/** People who make and destroy players as `penstock api` does: by the same ledger as the daemons, and by the same client. */
+export interface Hands {
+  /** Answers the player's ID where it was told one. */
+  readonly create: (app: string, given: Given) => Promise<string | undefined>
+  readonly destroy: (app: string, region: string, id: string) => Promise<void>
+  /** What came of it, in their order. */
+  readonly done: readonly Hand[]
+}
+
+type Given = Readonly<Record<string, unknown>> & { readonly region: string; readonly streamUrl: string }
+
+export async function createHands({
+  kernel,
+  server,
+  sandbox,
+  random,
+  config: text,
+}: HandsOptions): Promise<Hands> {
+  const process: Process = { name: 'hand', isAlive: true, frozenUntil: 0, arrived: [] }
+  const config = await readConfig(text, { name: 'simulation', env: {}, folder: '.' })
+  const clock = kernel.clockOf(process)
+  const { direct } = await connectionsOf(config, server.urlFor(process.name), clock)
+  const pool = connect({ ...direct, poolSize: 2, driver: sessionsThrough({ kernel, process, server }) })
+  const { deadline } = engineSettings(config)
+  const agent = networkThrough(kernel, process, sandbox)
+  const credentials = await credentialsOf(config, clock)
+  const client = createClient({
+    ...{ clock, random, deadline, queue: createPlainQueue() },
+    transport: await openTransport(config, { clock, random, agent, credentials, deadline }),
+    ...{ ledger: createLedger(pool), intents: createIntentStore(pool) },
+    fences: {
+      acquire: async app => {
+        const { rows: owners } = await pool.query<Fence>(
+          `select shard, owner, epoch::float8 as epoch from ingest.ownership
+           where shard = $1 and owner <> ''`,
+          [shardOf(app, shards)],
+        )
+        return owners[0] && { fence: owners[0], giveBack: async () => {} }
+      },
+    },
+    apps: clientApps(config),
+    tell: () => {},
+    release: async () => {},
+  })
+  const done: Hand[] = []
+  const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
+    try {
+      const { id } = (await act()) ?? {}
+      done.push({ ...told, ...(id && { id }), end: 'done' })
+      return id
+    } catch (error) {
+      done.push({ ...told, end: endOf(error) })
+      return undefined
+    }
+  }
+  return {
+    done,
+    create: (app, given) =>
+      settle(async () => (await client.app(app).players.createPlayer(given as never)).player, {
+        act: 'create',
+        app,
+        streamUrl: given.streamUrl,
+      }),
+    destroy: async (app, region, id) => {
+      const told = { act: 'destroy', app, destroys: id } as const
+      await settle(
+        async () => void (await client.app(app).players.deletePlayer({ id, region } as never)),
+        told,
+      )
+    },
+  }
+}
+
+/** Throws what no fault of the world leads to. */
+function endOf(error: unknown): string {
+  if (error instanceof CallError) return error.kind
+  if (error instanceof ParameterError) return 'parameter'
+  if (error instanceof StoreUnavailable || storeError(error) instanceof StoreUnavailable) return 'away'
+  throw error
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { examineAges, type Kept, kept } from './ages.ts'
+import type { Examination } from './examination.ts'
+
+const wake = Date.UTC(2026, 0, 6, 8)
+const moments = { from: wake, to: wake + 600_000 }
+const old = wake - kept - 1
+const young = moments.to - kept
+
+interface World {
+  readonly oldLetters?: number
+  readonly youngLetters?: number
+  readonly complete?: boolean
+}
+
+/** Before: one letter that is too old by then, two that are not, values of an old day, and a room that is whole. */
+const before: Kept = {
+  rows: new Map([
+    ['ingest.dead_letter: a', { count: 1, at: old, until: old, isByDay: false }],
+    ['ingest.dead_letter: b', { count: 2, at: young, until: young, isByDay: false }],
+    ['analytics.usage_realtime: c', { count: 3, at: old, until: old, isByDay: true }],
+  ]),
+  complete: new Map([['app room room-events', true]]),
+}
+
+async function judge({ oldLetters = 0, youngLetters = 2, complete = true }: World = {}) {
+  const rows = async (query: string) => {
+    if (query.includes('room_complete')) return [{ key: 'app room room-events', complete }]
+    if (query.includes('from ingest.dead_letter'))
+      return [
+        { key: 'a', count: oldLetters, at: old },
+        { key: 'b', count: youngLetters, at: young },
+      ]
+    if (query.includes('from analytics.usage_realtime')) return [{ key: 'c', count: 3, at: old }]
+    return []
+  }
+  const sandbox = { arrivals: { count: 0, list: () => [] }, truth: () => [] }
+  const examination = { rows, sandbox } as unknown as Examination
+  return (await examineAges(examination, before, moments)).map(({ kind, text }) => `${kind}: ${text}`)
+}
+
+describe('what is kept for a day', () => {
+  it('is well where the old is gone and the young is there', async () => {
+    expect(await judge()).toEqual([])
+  })
+
+  it.each([
+    ['what stays for ever', { oldLetters: 1 }, /^duplicate: ingest.dead_letter kept too long: .*a: 1 rows/],
+    ['what goes too early', { youngLetters: 1 }, /^lost: ingest.dead_letter not kept: .*b: 1 of 2 rows/],
+    ['a claim that is forgotten', { complete: false }, /^complete: .*room-events: true before, false now/],
+  ])('is found wrong by %s', async (_, world, said) => {
+    expect(await judge(world)).toEqual([expect.stringMatching(said)])
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import type { Examination } from './examination.ts'
+import { examineHands, type Hand } from './hands.ts'
+
+interface Made {
+  readonly id: string
+  readonly streamUrl: string
+  readonly region: string
+  readonly destroyedAt?: number
+}
+
+const one: Made = { id: 'p1', streamUrl: 'rtmp://a/1', region: 'eu' }
+const gone: Made = { id: 'p2', streamUrl: 'rtmp://a/2', region: 'ap', destroyedAt: 5 }
+const asked: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/1', id: 'p1', end: 'done' }
+const ended: Hand = { act: 'destroy', app: 'a', destroys: 'p2', end: 'done' }
+
+async function judge(hands: readonly Hand[], players: readonly Made[] = [one, gone], region = 'eu') {
+  const rows = async () => [{ key: 'a p1', region }]
+  const sandbox = { players: () => players }
+  const examination = { sandbox, rows, hands, isEnd: true } as unknown as Examination
+  return (await examineHands(examination)).map(({ kind, text }) => `${kind}: ${text}`)
+}
+
+describe('players that are made by hand', () => {
+  it('are well where each was made once, and told of truly', async () => {
+    const unsettled: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/2', end: 'unsettled' }
+    expect(await judge([asked, ended, unsettled])).toEqual([])
+  })
+
+  it('are not made twice', async () => {
+    const found = await judge([asked], [one, { ...one, id: 'p3' }])
+    expect(found).toEqual([expect.stringMatching(/^duplicate: .*rtmp:\/\/a\/1 of a was made 2 times/)])
+  })
+
+  it('are not those of strangers', async () => {
+    expect(await judge([{ ...asked, id: 'p2' }])).toEqual([
+      expect.stringMatching(/^different: .*p2 of a is another than was wanted/),
+    ])
+  })
+
+  it('are not refused though they were made', async () => {
+    const { id: _, ...refused } = asked
+    expect(await judge([{ ...refused, end: 'conflict' }])).toEqual([
+      expect.stringMatching(/^lost: .*p1 of a was made/),
+    ])
+  })
+
+  it('do not live on when they are said to be destroyed', async () => {
+    expect(await judge([{ ...ended, destroys: 'p1' }])).toEqual([
+      expect.stringMatching(/^different: .*p1 of a is said to be destroyed/),
+    ])
+  })
+
+  it('are known to be where they were made', async () => {
+    expect(await judge([asked], [one], 'ap')).toEqual([
+      expect.stringMatching(/^different: .*p1 of a is in eu, not in ap/),
+    ])
+  })
+})

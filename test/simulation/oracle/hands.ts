@@ -1,0 +1,57 @@
+import { Findings } from './asked.ts'
+import type { Examination, Finding } from './examination.ts'
+
+/** What somebody made or destroyed by hand, and what was said in the end. */
+export interface Hand {
+  readonly act: 'create' | 'destroy'
+  readonly app: string
+  /** Of a player that is made: no other has it. */
+  readonly streamUrl?: string
+  readonly destroys?: string
+  /** The player that was made, as it was told. */
+  readonly id?: string
+  /** The kind of the error, or `done`. */
+  readonly end: string
+}
+
+/**
+ * Whoever makes a player by hand makes one, whatever becomes of the answers, and is told of that one; who is told that one
+ * is destroyed never meets it again. What is known of a player that was made here is where it was made.
+ */
+export async function examineHands(examination: Examination): Promise<readonly Finding[]> {
+  const { sandbox, hands = [], rows, isEnd } = examination
+  if (!isEnd) return []
+  const found = new Findings()
+  for (const { act, app, streamUrl, destroys, id, end } of hands) {
+    const players = sandbox.players(app)
+    if (act === 'destroy') {
+      const player = players.find(one => one.id === destroys)
+      if (end === 'done' && player?.destroyedAt === undefined)
+        found.add('different', 'players by hand', `${destroys} of ${app} is said to be destroyed, and lives`)
+      continue
+    }
+    const made = players.filter(one => one.streamUrl === streamUrl)
+    if (made.length > 1)
+      found.add('duplicate', 'players by hand', `${streamUrl} of ${app} was made ${made.length} times`)
+    if (end === 'done' && !made.some(one => one.id === id))
+      found.add('different', 'players by hand', `${id} of ${app} is another than was wanted: ${streamUrl}`)
+    if (end === 'conflict' && made.length > 0)
+      found.add('lost', 'players by hand', `${made[0]!.id} of ${app} was made, and is said to be refused`)
+  }
+  const regions = new Map(
+    (hands.length === 0
+      ? []
+      : await rows<{ key: string; region: string | null }>(
+          `select p.app_id || ' ' || p.player_id as key, p.region from players.cloud_player p
+           join ingest.intent i on i.app_id = p.app_id and i.player_id = p.player_id and i.state = 'done'`,
+        )
+    ).map(({ key, region }) => [key, region]),
+  )
+  for (const { app, id } of hands) {
+    const region = regions.get(`${app} ${id}`)
+    const player = region !== undefined && sandbox.players(app).find(one => one.id === id)
+    if (player && region !== player.region)
+      found.add('different', 'players by hand', `${id} of ${app} is in ${player.region}, not in ${region}`)
+  }
+  return found.list()
+}

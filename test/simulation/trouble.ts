@@ -1,0 +1,85 @@
+import type { Sandbox } from '../../sandbox/src/index.ts'
+import type { Random } from '../../src/clock/clock.ts'
+import type { Drawn, FaultClass } from './draw.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { Server } from './server.ts'
+
+export interface TroubleOptions {
+  readonly kernel: Kernel
+  readonly server: Server
+  readonly sandbox: Sandbox
+  readonly drawn: Drawn
+  /** ms since the epoch */
+  readonly start: number
+  /** Virtual time with faults, ms. */
+  readonly length: number
+  /** Each class of fault is sure to strike. */
+  readonly isThorough: boolean
+  /** Between these moments what was stored was lost with the history of the database; it is told of more. */
+  readonly rewound: { readonly from: number; readonly to: number }[]
+  /** Nothing goes wrong any more. */
+  readonly isHealing: () => boolean
+  /** Those that live. */
+  readonly processes: () => readonly Process[]
+  readonly strike: (what: string) => void
+  readonly handOver: (slot: string) => Promise<void>
+  /** Chance of its own for each purpose. */
+  readonly random: (purpose: string) => Random
+}
+
+const second = 1_000
+const minute = 60 * second
+
+/** What befalls the provider and the machines at moments of its own. */
+export function scheduleTrouble(options: TroubleOptions): void {
+  const { kernel, server, sandbox, drawn, start, rewound } = options
+  const arm = () => {
+    const { now } = kernel
+    const inForce = drawn.spells.filter(({ from, to }) => from <= now && now < to)
+    sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
+  }
+  for (const { from, to } of drawn.spells) {
+    kernel.after(from, undefined, arm)
+    kernel.after(to, undefined, arm)
+  }
+  nowAndThen(options, 'restart of the database', 90 * minute, random =>
+    server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
+  )
+  nowAndThen(options, 'failover', 4 * 60 * minute, async random => {
+    await server.replicate()
+    const from = start + kernel.now
+    kernel.after(random.next() ** 2 * 20 * second, undefined, () => {
+      rewound.push({ from, to: start + kernel.now })
+      return server.failOver(Math.ceil(random.next() * 20 * second))
+    })
+  })
+  nowAndThen(options, 'hand-over', 60 * minute, async random => {
+    const slot = `slot${Math.floor(random.next() * drawn.processes)}`
+    void options.handOver(slot)
+  })
+  nowAndThen(options, 'clock jump', 120 * minute, async random => {
+    const all = options.processes()
+    const one = all[Math.floor(random.next() * all.length)]
+    if (one) one.skew = Math.round((random.next() - 0.5) * 240 * second)
+  })
+}
+
+function nowAndThen(
+  { kernel, drawn, length, isThorough, isHealing, strike: struck, random: randomOf }: TroubleOptions,
+  what: FaultClass,
+  every: number,
+  act: (random: Random) => Promise<void>,
+): void {
+  if (!drawn.classes.includes(what)) return
+  const random = randomOf(what)
+  // Early enough for what it leads to.
+  const first = isThorough ? (0.2 + 0.5 * random.next()) * length : undefined
+  const next = (after = -Math.log(1 - random.next()) * every) => kernel.after(after, undefined, strike)
+  const strike = async () => {
+    if (isHealing()) return
+    struck(what)
+    await act(random)
+    next()
+  }
+  next(first)
+}
