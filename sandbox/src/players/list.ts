@@ -18,7 +18,7 @@ export function readList(context: PlayerContext): Action {
   const filter = query.get('filter')
   const channel = filter === null ? undefined : /^channelName eq (.+)$/s.exec(filter)?.[1]
   if (filter !== null && channel === undefined) throw invalid('filter')
-  const size = readSize(query.get('pageSize'))
+  const size = Math.min(readSize(query.get('pageSize')), context.settings.switches.playersPerPage)
   const after = readToken(query.get('pageToken'), filter)
   return ({ loops }) => {
     const listed = visibleIn(context).filter(player => (channel ?? player.channelName) === player.channelName)

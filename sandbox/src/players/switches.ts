@@ -17,11 +17,6 @@ export const playerSwitches = {
     'players',
     'a page of a list of players holds no more, whatever is asked; their number is that of all all the same',
   ),
-  listOmissions: quantity(
-    0,
-    'share from 0 to 1',
-    'players that lists of every other minute leave out, by turns with and without counting them',
-  ),
   listBlindSeconds: quantity(10, 'seconds', 'a new player is missing from lists for this long'),
   playerQuota: quantity(50, 'players', 'how many an app may have at the same time'),
   playerQuotaStatus: choice('429', ['429', '403'], 'HTTP status when there would be more players than that'),
