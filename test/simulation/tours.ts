@@ -155,7 +155,7 @@ const silence: Tour = {
     ...calm,
     ...{
       plan: 'starter',
-      playersEvery: 40 * second,
+      playersEvery: minute,
       without: faultClasses.filter(one => one !== 'spells'),
       faults: ['spells'],
     },
@@ -166,11 +166,11 @@ const silence: Tour = {
       ...{ roomReuse: 'off', mutedRooms: 'for-good', eventTimes: 'far', nextIdType: 'number' },
       ...{ widgetItemSequence: 'absent', widgetKeys: 'nested', voteOptions: 'object', crowds: 'counted' },
       ...{ streamUuids: 'other', uploadAnswer: 'object', recordingEndState: '0', playerList: 'thin' },
-      ...{ listBlindSeconds: 0, listOmissions: 0.2, playersPerPage: 2, playerDestroysPerHour: 1 },
+      ...{ listBlindSeconds: 0, playersPerPage: 2, playerDestroysPerHour: 1 },
     },
     spells: [
       spellOf('lost response', { from: 4 * minute, to: 5 * minute, app: 'alpha', operation: 'appEvents' }),
-      spellOf('wrong types', { from: 7 * minute, to: 8 * minute, app: 'alpha', operation: 'roomEvents' }),
+      spellOf('wrong types', { from: 7 * minute, to: 8 * minute, app: 'alpha', operation: 'popupQuiz' }),
       spellOf('404', { from: 10 * minute, to: 11 * minute, app: 'alpha', operation: 'appEvents' }),
     ],
   },

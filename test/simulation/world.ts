@@ -86,7 +86,6 @@ const choices: Choices = {
   playerLimits: 'all',
   playerList: 'all',
   playersPerPage: [500],
-  listOmissions: [0],
   listBlindSeconds: [0, 10],
   playerQuota: [50],
   playerQuotaStatus: 'all',

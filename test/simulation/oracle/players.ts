@@ -3,11 +3,8 @@ import type { Examination, Finding } from './examination.ts'
 import { examineNotices, withoutSecrets } from './notices.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 
-/**
- * How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them; where
- * lists leave players out, one in two tells nothing.
- */
-const unseen = { always: 90_000, 'now and then': 270_000 } as const
+/** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
+const longestUnseen = 90_000
 /** Half of the entries of a thin list are thin: what so many lists named is told by one of them. */
 const manyLists = 16
 /** An answer may be on its way, and its commit after it, for as long as this, ms; longer where a process stood still. */
@@ -25,17 +22,14 @@ interface Context {
   readonly calm: number
   /** What was so by then and goes on must be stored. */
   readonly seen: number
-  /** ms */
-  readonly longestUnseen: number
 }
 
 /** Holds the schema players against the players that there were, and what their notifications told. */
 export async function examinePlayers(examination: Examination): Promise<readonly Finding[]> {
   const { healed, end, isEnd, isInterrupted, apps, sandbox, streams } = examination
   if (!(streams?.includes('cloud-players') ?? true)) return []
-  const longestUnseen = unseen[sandbox.settings.switches.listOmissions > 0 ? 'now and then' : 'always']
   const context: Context = {
-    ...{ examination, longestUnseen },
+    examination,
     stored: await readSchema(examination, 'players'),
     late: isInterrupted ? longestStall : onItsWay,
     calm: isEnd ? healed : Number.POSITIVE_INFINITY,
@@ -78,7 +72,7 @@ function playerRow(
   app: string,
   player: TruePlayer,
   history: readonly Row[],
-  { examination, late, calm, seen, longestUnseen }: Context,
+  { examination, late, calm, seen }: Context,
 ): ExpectedRow {
   const { sandbox, end } = examination
   const { createdAt, destroyedAt, region } = player
@@ -181,7 +175,7 @@ function historyFaults(
   player: TruePlayer,
   history: readonly Row[],
   row: Row | undefined,
-  { examination, late, calm, seen, longestUnseen }: Context,
+  { examination, late, calm, seen }: Context,
 ): readonly string[] {
   const { createdAt, destroyedAt, changes } = player
   const faults: string[] = []
