@@ -83,8 +83,15 @@ async function playSeeds(asked: Arguments): Promise<readonly Told[]> {
   }
 }
 
+/** What nobody catches ends a real process as well: it is a finding. */
+function diesOf(error: Error): never {
+  say(`FAILED: nobody caught what was thrown\n  ${error.stack ?? String(error)}`)
+  process.exit(1)
+}
+
 async function main(): Promise<boolean> {
   const asked = readArguments()
+  if (!asked.gate) process.on('uncaughtException', diesOf)
   const began = systemClock.monotonic()
   const told = await (asked.gate ? playGate(asked) : playSeeds(asked))
   const never = asked.gate ? missed(told) : []
