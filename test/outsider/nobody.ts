@@ -115,6 +115,11 @@ export const riddles: readonly Riddle[] = [
       call_lists: { first: call_lists },
     }),
   ),
+  riddle('riddles-f', 'calls', 'calls', 'calls counted in an empty list', ['call', ...details], body => ({
+    ...body,
+    total_size: 4,
+    call_lists: [],
+  })),
   riddle(
     'riddles-c',
     'call-sessions',
