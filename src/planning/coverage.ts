@@ -8,9 +8,9 @@ export interface Coverage {
   readonly covered: Ranges
   /** Read at least once; some of it may still change. */
   readonly seen: Ranges
-  /** Given up. */
+  /** Given up, so that it stands in the gap ledger; or not asked for at the time, which is no backlog. */
   readonly lost: Ranges
-  /** Asked for when it should have been served, and not in the answer; part of what is seen. */
+  /** Asked for when it should have been served, and not in the answer; seen, and in the backlog until it is served. */
   readonly missing: Ranges
   /** To be read once more because someone asked for it. */
   readonly wanted: Ranges

@@ -101,29 +101,36 @@ export interface SessionSeriesRow {
   readonly extra?: readonly Json[]
 }
 
+/** What a value of either insight stands for, and what is told of it. */
+const insightKey = {
+  metric: required.text('Name of the metric, as it was asked for'),
+  granularity: required.text<'minute' | 'hour' | 'day'>(
+    'minute, hour or day: how long a time the value stands for',
+  ),
+  at: required.timestamp('Begin of what the value stands for'),
+}
+
+const insightValue = {
+  columns: {
+    value: required.double('As the provider gives it'),
+    extra: optional.json('Fields that have no column here, as they came; null with most'),
+    fetched_at: required.timestamp('When this value was last read, our clock'),
+  },
+  made: {
+    revision: required.int(
+      'Counts from 1 how often the provider has given another value; it computes them again about two days later',
+    ),
+  },
+  onConflict: 'revise',
+} as const
+
 export const usageInsight = table(
   'analytics.usage_insight',
   'Usage of the project as the provider counts it, by minute, hour or day (UTC)',
   {
     within: 'app',
-    key: {
-      metric: required.text('Name of the metric, as it was asked for'),
-      granularity: required.text<'minute' | 'hour' | 'day'>(
-        'minute, hour or day: how long a time the value stands for',
-      ),
-      at: required.timestamp('Begin of what the value stands for'),
-    },
-    columns: {
-      value: required.double('As the provider gives it'),
-      extra: optional.json('Fields that have no column here, as they came; null with most'),
-      fetched_at: required.timestamp('When this value was last read, our clock'),
-    },
-    made: {
-      revision: required.int(
-        'Counts from 1 how often the provider has given another value; it computes them again about two days later',
-      ),
-    },
-    onConflict: 'revise',
+    key: insightKey,
+    ...insightValue,
   },
 )
 export type UsageInsightRow = RowOf<typeof usageInsight>
@@ -135,23 +142,9 @@ export const qualityInsight = table(
     within: 'app',
     key: {
       product: required.text('Kind of client that the value is about'),
-      metric: required.text('Name of the metric, as it was asked for'),
-      granularity: required.text<'minute' | 'hour' | 'day'>(
-        'minute, hour or day: how long a time the value stands for',
-      ),
-      at: required.timestamp('Begin of what the value stands for'),
+      ...insightKey,
     },
-    columns: {
-      value: required.double('As the provider gives it'),
-      extra: optional.json('Fields that have no column here, as they came; null with most'),
-      fetched_at: required.timestamp('When this value was last read, our clock'),
-    },
-    made: {
-      revision: required.int(
-        'Counts from 1 how often the provider has given another value; it computes them again about two days later',
-      ),
-    },
-    onConflict: 'revise',
+    ...insightValue,
   },
 )
 export type QualityInsightRow = RowOf<typeof qualityInsight>

@@ -16,7 +16,21 @@ const ofEvent = {
 }
 
 const ofPerson = { ...ofEvent, extra: telling('person', ofEvent.extra) }
+const ofAnyone = {
+  ...ofPerson,
+  user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
+}
 const ofChat = { ...ofEvent, extra: telling('chat', ofEvent.extra) }
+
+/** What is told of a file in a room, by events and by lists. */
+const ofFile = {
+  resource_name: optional.text('Name of the file'),
+  ext: optional.text("Extension of the file's name"),
+  size: optional.double('Bytes'),
+  url: optional.text('Address of the file'),
+  task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
+  task_progress: optional.json('How far that task is, as the provider says it'),
+}
 
 /** The first sight of an event is nearest to when it happened, so its time stays. */
 const keepAt = { at: 'keep' } as const
@@ -174,8 +188,7 @@ const reward = table('classroom.reward', 'Rewards given: the change and the new 
   within: 'room',
   key: inEventItem,
   columns: {
-    ...ofPerson,
-    user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
+    ...ofAnyone,
     changed_reward: optional.double('Points given; below 0 where they were taken'),
     total: optional.double('Points of the user after it'),
   },
@@ -193,12 +206,7 @@ export const resourceChange = table(
       ...ofEvent,
       resource_uuid: required.text("The provider's ID of the file"),
       action: required.text<'upsert' | 'delete' | 'unknown'>('upsert (added or changed), delete, or unknown'),
-      resource_name: optional.text('Name of the file'),
-      ext: optional.text("Extension of the file's name"),
-      size: optional.double('Bytes'),
-      url: optional.text('Address of the file'),
-      task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
-      task_progress: optional.json('How far that task is, as the provider says it'),
+      ...ofFile,
       operator_uuid: telling(
         'user',
         optional.text('Null of one who is told without an ID, as the service itself may be'),
@@ -219,8 +227,7 @@ const stageChange = table(
     within: 'room',
     key: inEventItem,
     columns: {
-      ...ofPerson,
-      user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
+      ...ofAnyone,
       action: required.text<MembershipAction>('add, remove or present'),
       is_listed: optional.boolean(
         'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell',
@@ -238,8 +245,7 @@ const handWave = table(
     within: 'room',
     key: inEventItem,
     columns: {
-      ...ofPerson,
-      user_uuid: telling('user', optional.text('Null of one who is told without an ID')),
+      ...ofAnyone,
       action: required.text<MembershipAction>('add, remove or present'),
       is_listed: optional.boolean(
         'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell',
@@ -410,12 +416,7 @@ export const resource = table('classroom.resource', 'Public resources as listed 
     resource_uuid: required.text("The provider's ID of the file"),
   },
   columns: {
-    resource_name: optional.text('Name of the file'),
-    ext: optional.text("Extension of the file's name"),
-    size: optional.double('Bytes'),
-    url: optional.text('Address of the file'),
-    task_uuid: optional.text('Task that converts the file for the whiteboard; null where none was begun'),
-    task_progress: optional.json('How far that task is, as the provider says it'),
+    ...ofFile,
     updated_at: optional.timestamp("When the file was changed last, by the provider's clock"),
     removed_at: optional.timestamp('When a complete listing no longer named it; null while it is listed'),
     extra: optional.json('Fields that have no column here, as they came'),

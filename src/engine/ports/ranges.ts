@@ -1,3 +1,4 @@
+import type { Coverage } from '../../planning/coverage.ts'
 import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/ranges.ts'
 import type { Reject, WorkItem } from '../../streams/page.ts'
@@ -108,22 +109,10 @@ export interface SubstreamDemand {
   readonly backlog: readonly { readonly from: number; readonly sessions: number; readonly metrics: number }[]
 }
 
-/** How far a series of a window stream has come. All ranges in Unix seconds. */
-export interface WindowProgress {
+/** How far a series of a window stream has come. */
+export interface WindowProgress extends Coverage {
   readonly series: string
   readonly version: number
-  /** From here on everything is backlog until it is covered or lost; what is before was never asked for. */
-  readonly backlogFrom: number
-  /** Read, and final. */
-  readonly covered: Ranges
-  /** Read at least once; some of it may still change. */
-  readonly seen: Ranges
-  /** Given up, so that it stands in the gap ledger; or not asked for at the time, which is no backlog. */
-  readonly lost: Ranges
-  /** Asked for when it should have been served, and not in the answer; in the backlog until it is. */
-  readonly missing: Ranges
-  /** To be read once more because someone asked for it. */
-  readonly wanted: Ranges
 }
 
 /** One page of a window, in one statement. */
