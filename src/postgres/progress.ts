@@ -118,7 +118,7 @@ const vouch = statement(
      or not exists (
        select from ingest.progress p
        where p.app_id = :app and p.series = :room and p.stream = 'room-events'
-         and jsonb_array_length(coalesce(p.stream_state -> 'fingerprint', '[]')) > 0))
+         and coalesce(p.stream_state ->> 'fingerprint', '') <> ''))
    on conflict (app_id, room_uuid, incarnation) do update
      set verified_at = greatest(t.verified_at, excluded.verified_at)
    returning 1`,

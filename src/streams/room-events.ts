@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { roomEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import type { RoomEvent } from './events/event.ts'
@@ -46,13 +46,23 @@ function toRows(page: Page, streamState: LogState): ToRowsWith<LogState> {
   if (page.cursor === null) return rowsOfBeginning(page, read, streamState)
   if (!streamState.fold) return restart(streamState)
   // Whose beginning is not remembered learns it when it is read from there again.
-  if (streamState.begun.length === 0) return readLog(page, read, streamState, streamState.fold)
-  const begun = begin(streamState.begun, read.events)
+  const before = begunOf(streamState)
+  if (before === '') return readLog(page, read, streamState, streamState.fold)
+  const begun = begin(before, read.events)
   const verdict = recognise(streamState.fingerprint, begun)
   if (verdict === 'other') return { ...restart({ ...streamState, isOther: true }), isUndecided: true }
-  const fingerprint = extendFingerprint(streamState.fingerprint, begun)
-  const log = readLog(page, read, { ...streamState, begun, fingerprint }, streamState.fold)
+  const log = readLog(page, read, { ...streamState, ...known(streamState, begun) }, streamState.fold)
   return isOpen(verdict, page) ? { ...log, isUndecided: true } : log
+}
+
+function begunOf({ begun, fingerprint }: LogState): Fingerprint {
+  return begun ?? fingerprint
+}
+
+/** What is known of the beginning of a log when a reading has shown it. */
+function known(streamState: LogState, begun: Fingerprint): Pick<LogState, 'fingerprint' | 'begun'> {
+  const fingerprint = extendFingerprint(streamState.fingerprint, begun)
+  return { fingerprint, begun: begun === fingerprint ? null : begun }
 }
 
 /** What comes after the page will tell whose log it is. */
@@ -62,12 +72,11 @@ function isOpen(verdict: ReturnType<typeof recognise>, { nextId }: Page): boolea
 
 /** The first page of a log tells whether the room is still the one that is known, or what follows must tell. */
 function rowsOfBeginning(page: Page, read: EventPage, streamState: LogState): ToRowsWith<LogState> {
-  const begun = begin([], read.events)
+  const begun = begin('', read.events)
   const verdict = recognise(streamState.fingerprint, begun)
   if (verdict === 'other' || (streamState.isOther && verdict !== 'undecided'))
     return openRoom(page, read, streamState)
-  const fingerprint = extendFingerprint(streamState.fingerprint, begun)
-  const started = { ...streamState, fingerprint, begun, lost: false, rereading: true }
+  const started = { ...streamState, ...known(streamState, begun), lost: false, rereading: true }
   const log = readLog(page, read, started, beginning)
   // A reading that is under way will tell, and would never end if it began anew each time.
   const isUnderWay = page.isUnderWay === true && (streamState.rereading || !streamState.caughtUp)
@@ -86,9 +95,8 @@ function look({ rows, rejects, room }: ToRowsWith<LogState>, streamState: LogSta
 
 /** The roomUuid is in use again: another room, with a log of its own. */
 function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRowsWith<LogState> {
-  const begun = begin([], read.events)
   const streamState = {
-    ...LogState.parse({ incarnation: incarnation + 1, fingerprint: begun, begun }),
+    ...LogState.parse({ incarnation: incarnation + 1, fingerprint: begin('', read.events) }),
     rereading: true,
   }
   const log = readLog(page, read, streamState, beginning)
@@ -98,8 +106,22 @@ function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRow
   }
 }
 
-type Fingerprint = LogState['fingerprint']
-type Mark = Fingerprint[number]
+/**
+ * Marks of the first events of a log, with spaces between them: sequence, cmd, and the event's own time (ms in base 36) or,
+ * behind a tilde, a hash of its data. It is one text because it is stored with every page: as lists it would be most of what
+ * is written of a log that stands still.
+ */
+type Fingerprint = string
+
+interface Mark {
+  readonly sequence: string
+  readonly cmd: string
+  /** Undefined of an event that has no time of its own. */
+  readonly time: string | undefined
+  /** Of the data of such an event; empty where nobody has kept it. */
+  readonly hash: string
+  readonly text: string
+}
 
 const fingerprintLength = 10
 
@@ -113,11 +135,11 @@ const hashLength = 16
  * may be `alike` by chance, as a page of one event is. A log without events decides nothing about a known room.
  */
 function recognise(known: Fingerprint, begun: Fingerprint): 'new' | 'same' | 'alike' | 'other' | 'undecided' {
-  if (known.length === 0) return 'new'
-  if (begun.length === 0) return 'undecided'
-  const bySequence = new Map(begun.map(mark => [mark[0], mark]))
-  const common = known.flatMap(mark => {
-    const other = bySequence.get(mark[0])
+  if (known === '') return 'new'
+  if (begun === '') return 'undecided'
+  const bySequence = marksBySequence(begun)
+  const common = marksOf(known).flatMap(mark => {
+    const other = bySequence.get(mark.sequence)
     return other ? [compare(mark, other)] : []
   })
   if (common.length === 0 || common.includes('another')) return 'other'
@@ -129,35 +151,54 @@ function recognise(known: Fingerprint, begun: Fingerprint): 'new' | 'same' | 'al
 
 type Likeness = 'another' | 'same time' | 'same words' | 'other words'
 
-function compare([, cmd, time, hash]: Mark, [, otherCmd, otherTime, otherHash]: Mark): Likeness {
-  if (otherCmd !== cmd || otherTime !== time) return 'another'
-  if (time !== null) return 'same time'
-  return hash === null || hash === otherHash ? 'same words' : 'other words'
+function compare(known: Mark, other: Mark): Likeness {
+  if (other.cmd !== known.cmd || other.time !== known.time) return 'another'
+  if (known.time !== undefined) return 'same time'
+  return known.hash === '' || known.hash === other.hash ? 'same words' : 'other words'
 }
 
 /** The marks of the first events of a log, up to ten, after those of the pages before. */
 function begin(before: Fingerprint, events: readonly RoomEvent[]): Fingerprint {
-  if (before.length >= fingerprintLength) return before
-  const marked = new Set(before.map(([sequence]) => sequence))
-  const fresh = events.filter(({ sequence }) => !marked.has(sequence))
-  return [...before, ...fresh.slice(0, fingerprintLength - before.length).map(markOf)]
+  const known = marksOf(before)
+  if (known.length >= fingerprintLength) return before
+  const marked = new Set(known.map(({ sequence }) => sequence))
+  const fresh = events.filter(({ sequence }) => !marked.has(String(sequence)))
+  const more = fresh.slice(0, fingerprintLength - known.length).map(markOf)
+  return [...known.map(({ text }) => text), ...more].join(' ')
 }
 
 /** By the first events of a log it is known again; the longer the better. What is known stays. */
 function extendFingerprint(known: Fingerprint, begun: Fingerprint): Fingerprint {
-  if (begun.length < known.length) return known
-  const bySequence = new Map(known.map(mark => [mark[0], mark]))
-  return begun.map(mark => {
-    const known = bySequence.get(mark[0])
-    return known?.[3] ? known : mark
+  if (known === '') return begun
+  const [before, marks] = [marksBySequence(known), marksOf(begun)]
+  if (marks.length < before.size) return known
+  return marks
+    .map(mark => {
+      const known = before.get(mark.sequence)
+      return known?.hash ? known.text : mark.text
+    })
+    .join(' ')
+}
+
+function marksOf(fingerprint: Fingerprint): readonly Mark[] {
+  if (fingerprint === '') return []
+  return fingerprint.split(' ').map(text => {
+    const [sequence = '', cmd = '', told = ''] = text.split('.')
+    const isTimed = !told.startsWith('~')
+    return { sequence, cmd, time: isTimed ? told : undefined, hash: isTimed ? '' : told.slice(1), text }
   })
 }
 
-function markOf(event: RoomEvent): Mark {
+function marksBySequence(fingerprint: Fingerprint): ReadonlyMap<string, Mark> {
+  return new Map(marksOf(fingerprint).map(mark => [mark.sequence, mark]))
+}
+
+function markOf(event: RoomEvent): string {
   const { ownTime } = event.reading
-  return [event.sequence, event.cmd, ownTime, ownTime === null ? hashOf(event) : null]
+  const told = ownTime === null ? `~${hashOf(event)}` : Date.parse(ownTime).toString(36)
+  return `${event.sequence}.${event.cmd}.${told}`
 }
 
 function hashOf({ data }: RoomEvent): string {
-  return createHash('sha256').update(canonicalJson(data)).digest('hex').slice(0, hashLength)
+  return hash('sha256', canonicalJson(data), 'hex').slice(0, hashLength)
 }

@@ -234,10 +234,7 @@ describe('a log whose first events have no time of their own', () => {
     expect(read({ items: turned }, known.streamState).room).toMatchObject({ opens: false })
     const old = {
       incarnation: 1,
-      fingerprint: [
-        [1, 3, null],
-        [2, 3, null],
-      ],
+      fingerprint: '1.3.~ 2.3.~',
       seen: 2,
       caughtUp: true,
     }

@@ -151,21 +151,12 @@ const LogFold = z.object({
 })
 export type LogFold = z.infer<typeof LogFold>
 
-/** First events of a log as [sequence, cmd, own time, and where there is none a hash of the data]. */
-const Fingerprint = z
-  .array(
-    z
-      .tuple([SequenceNumber, z.int32(), z.string().nullable(), z.string().nullable().default(null)])
-      .readonly(),
-  )
-  .readonly()
-
 export const LogState = z.object({
   incarnation: z.int().min(1).default(1),
-  /** By these a room is known again. */
-  fingerprint: Fingerprint.default([]),
-  /** What the pages read since the beginning have shown of them. */
-  begun: Fingerprint.default([]),
+  /** By its first events a room is known again: a Fingerprint. */
+  fingerprint: z.string().default(''),
+  /** What the pages read since the beginning have shown of it; null: just that. */
+  begun: z.string().nullable().default(null),
   /** They are not those of the room that is known: the log must be read from its beginning, which opens another. */
   isOther: z.boolean().default(false),
   /** State before the page at the stored cursor; null while that is the beginning. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { EventRecord, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
@@ -120,7 +120,7 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
     room_uuid: page.series,
     widget,
     position,
-    content_hash: createHash('sha256').update(canonicalJson(item)).digest('hex'),
+    content_hash: hash('sha256', canonicalJson(item), 'hex'),
     data: item,
     received_at: receivedTime(page),
   }

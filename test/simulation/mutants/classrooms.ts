@@ -7,13 +7,13 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/room-events.ts',
-    find: `if (otherCmd !== cmd || otherTime !== time) return 'another'`,
-    put: `if (otherCmd !== cmd) return 'another'`,
+    find: `if (other.cmd !== known.cmd || other.time !== known.time) return 'another'`,
+    put: `if (other.cmd !== known.cmd) return 'another'`,
     also: [
       {
         file: 'src/streams/room-events.ts',
-        find: `return hash === null || hash === otherHash ? 'same words' : 'other words'`,
-        put: `return hash === null || otherHash !== '' ? 'same words' : 'other words'`,
+        find: `return known.hash === '' || known.hash === other.hash ? 'same words' : 'other words'`,
+        put: `return 'same words'`,
       },
     ],
   },
