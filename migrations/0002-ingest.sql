@@ -300,7 +300,8 @@ create table ingest.progress (
   -- Of a room that is long over one row is left, that of its log.
   folded jsonb,
   primary key (app_id, stream, series)
-);
+-- A row is made with those of many rooms and moved soon after: where its page has room, no index is written again.
+) with (fillfactor = 50);
 -- What is looked for among what is open.
 create index progress_open on ingest.progress (stream, app_id) where closed_at is null;
 create index progress_by_time on ingest.progress (app_id, stream) where backlog_from is not null;
@@ -312,42 +313,62 @@ create index progress_over on ingest.progress (app_id, closed_at)
 
 -- A room that is met again has all of its rows again, those that the same statement made included. Another room of the
 -- same name has none of them, and one of which a page was read has all of them read.
-create function ingest.unfold_room() returns trigger language plpgsql as $$
-declare
-  v_folded jsonb;
-  v_incarnation jsonb;
-  v_is_other boolean := false;
-  v_is_read boolean := false;
+create function ingest.unfold(p_app text, p_room text, p_folded jsonb, p_incarnation jsonb, p_is_other boolean, p_is_read boolean)
+returns void language plpgsql as $$
 begin
-  if tg_op = 'UPDATE' then
-    v_folded := old.folded;
-    v_incarnation := coalesce(new.stream_state -> 'incarnation', '1');
-    v_is_other := v_incarnation <> coalesce(old.stream_state -> 'incarnation', '1');
-    v_is_read := new.version > old.version;
-  else
-    select p.folded, coalesce(p.stream_state -> 'incarnation', '1') into v_folded, v_incarnation from ingest.progress p
-      where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series and p.folded is not null
-      for update;
-    if not found then
-      return null;
-    end if;
-  end if;
   update ingest.progress p set folded = null
-    where p.app_id = new.app_id and p.stream = 'room-events' and p.series = new.series;
+    where p.app_id = p_app and p.stream = 'room-events' and p.series = p_room;
   insert into ingest.progress as p (app_id, stream, series, stream_state, caught_up_at, closed_at)
-    select new.app_id, f.stream, new.series,
-           case when v_is_other or f.kept -> 2 = 'null' then '{}' else f.kept -> 2 end || jsonb_build_object('incarnation', v_incarnation),
-           case when not v_is_other then to_timestamp((f.kept ->> 0)::double precision) end,
-           case when not v_is_read then to_timestamp((f.kept ->> 1)::double precision) end
-    from jsonb_each(v_folded) f(stream, kept)
+    select p_app, f.stream, p_room,
+           case when p_is_other or f.kept -> 2 = 'null' then '{}' else f.kept -> 2 end || jsonb_build_object('incarnation', p_incarnation),
+           case when not p_is_other then to_timestamp((f.kept ->> 0)::double precision) end,
+           case when not p_is_read then to_timestamp((f.kept ->> 1)::double precision) end
+    from jsonb_each(p_folded) f(stream, kept)
     on conflict (app_id, stream, series) do update set stream_state = excluded.stream_state, caught_up_at = excluded.caught_up_at
       where p.version = 0 and p.caught_up_at is null;
   -- They were counted all the time.
-  perform ingest.tally_add('series', new.app_id, f.stream, 'closed', -1, 0, null) from jsonb_object_keys(v_folded) f(stream);
+  perform ingest.tally_add('series', p_app, f.stream, 'closed', -1, 0, null) from jsonb_object_keys(p_folded) f(stream);
+end
+$$;
+comment on function ingest.unfold is 'Gives a room the rows that were folded into that of its log';
+
+create function ingest.unfold_room() returns trigger language plpgsql as $$
+declare
+  v_incarnation jsonb := coalesce(new.stream_state -> 'incarnation', '1');
+begin
+  perform ingest.unfold(new.app_id, new.series, old.folded, v_incarnation,
+                        v_incarnation <> coalesce(old.stream_state -> 'incarnation', '1'), new.version > old.version);
   return null;
 end
 $$;
-comment on function ingest.unfold_room is 'Gives a room that is met again the rows that were folded into that of its log';
+comment on function ingest.unfold_room is 'Gives a room whose log is met again the rows that were folded into that of its log';
+
+-- A statement makes the rows of many rooms: those that were folded are looked for once, each by a look-up ("offset 0"),
+-- since a join would read all progress.
+create function ingest.unfold_rooms() returns trigger language plpgsql as $$
+declare
+  v_room record;
+begin
+  for v_room in
+    select c.app_id, c.series
+    from (select distinct n.app_id, n.series from came n
+          where n.stream <> 'room-events' and n.backlog_from is null and n.series <> '') c
+    cross join lateral (
+      select from ingest.progress p
+      where p.app_id = c.app_id and p.stream = 'room-events' and p.series = c.series and p.folded is not null
+      offset 0
+    ) p
+    order by 1, 2
+  loop
+    perform ingest.unfold(p.app_id, p.series, p.folded, coalesce(p.stream_state -> 'incarnation', '1'), false, false)
+    from (select p.* from ingest.progress p
+          where p.app_id = v_room.app_id and p.stream = 'room-events' and p.series = v_room.series and p.folded is not null
+          for update) p;
+  end loop;
+  return null;
+end
+$$;
+comment on function ingest.unfold_rooms is 'The same of rooms of which a new series is made';
 
 create trigger tally_new after insert on ingest.progress for each row
   when (new.closed_at is not null) execute function ingest.tally_series();
@@ -358,8 +379,8 @@ create trigger tally_gone after delete on ingest.progress referencing old table 
 create trigger tally_none after truncate on ingest.progress for each statement execute function ingest.tally_none('series');
 create trigger unfold after update on ingest.progress for each row
   when (old.folded is not null and new.folded is not null) execute function ingest.unfold_room();
-create trigger unfold_for after insert on ingest.progress for each row
-  when (new.stream <> 'room-events' and new.backlog_from is null and new.series <> '') execute function ingest.unfold_room();
+create trigger unfold_for after insert on ingest.progress referencing new table as came
+  for each statement execute function ingest.unfold_rooms();
 
 -- Says what to use for a stream whose progress is not time.
 create function ingest.refuse_stream(p_stream text) returns void language plpgsql stable as $$
@@ -1352,7 +1373,7 @@ comment on function ingest.drop_partitions is 'Drops partitions of one of the pa
 revoke execute on function
   ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
-  ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
+  ingest.unfold, ingest.unfold_room, ingest.unfold_rooms, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
   ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
   ingest.know_zone, ingest.knows_zone, ingest.keep_calendar
@@ -1360,7 +1381,7 @@ from public;
 grant execute on function
   ingest.attend, ingest.own, ingest.not_overtaken, ingest.tally_slot, ingest.tally_add, ingest.tally_series,
   ingest.tally_gone_series, ingest.tally_rooms, ingest.tally_new_rooms, ingest.tally_items, ingest.tally_none,
-  ingest.unfold_room, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
+  ingest.unfold, ingest.unfold_room, ingest.unfold_rooms, ingest.history_mark, ingest.budget_time, ingest.settle_time, ingest.first_debit,
   ingest.assume_lost, ingest.take, ingest.take_together, ingest.spent, ingest.letters_left, ingest.mark_wanted, ingest.partition_unit,
   ingest.partition_ranges, ingest.partitions_due, ingest.make_partition, ingest.drop_partitions, ingest.know_apps,
   ingest.know_zone, ingest.knows_zone, ingest.keep_calendar

@@ -133,16 +133,17 @@ function commitTexts(): Readonly<Record<string, string>> {
   }
   const ofStreams = Object.values(streams).map(stream => {
     const { whole, slice } = commitStatements(stream)
-    const empty = stream.kind === 'feed' ? [emptyAnswers] : []
-    return file(stream.name, `Commits a page of ${stream.name}.`, [
-      whole,
-      ...(slice ? [slice] : []),
-      ...empty,
-    ])
+    return file(stream.name, `Commits a page of ${stream.name}.`, [whole, ...(slice ? [slice] : [])])
   })
   const about =
     'Commits pages of many rooms together, one statement after the other in one transaction; what is new is copied.'
-  return Object.fromEntries([...ofStreams, file('group', about, groupStatements)])
+  const nothing =
+    'Commits answers of feeds, lists and widget logs that told nothing, of all apps and rooms together.'
+  return Object.fromEntries([
+    ...ofStreams,
+    file('group', about, groupStatements),
+    file('empty-answers', nothing, [emptyAnswers]),
+  ])
 }
 
 function textOf({ name, text, order }: Statement): string {

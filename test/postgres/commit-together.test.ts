@@ -82,6 +82,84 @@ describe('pages that go together', () => {
     for (const { stored } of results) expect(Object.values(stored).every(Number.isInteger)).toBe(true)
   })
 
+  describe('and are of lists', () => {
+    const resourceOf = (room: string, name: string) => ({
+      ...{ room_uuid: room, resource_uuid: 'r', resource_name: name, ext: 'pdf', size: 1.5, url: null },
+      ...{
+        task_uuid: null,
+        task_progress: { convertedPercentage: 7 },
+        updated_at: null,
+        removed_at: null,
+        extra: null,
+      },
+    })
+    const resources = (room: string, version: number, name: string) =>
+      listPage('resources', room, version, {
+        rows: rowSet({ 'classroom.resource': [resourceOf(room, name)] }),
+      })
+    const names = (...rooms: readonly string[]) =>
+      db.rows(
+        `select room_uuid, resource_name, size, task_progress from classroom.resource where room_uuid = any ($1) order by 1`,
+        [rooms],
+      )
+    const stored = (room: string, name: string) => ({
+      ...{ room_uuid: room, resource_name: name, size: 1.5, task_progress: { convertedPercentage: 7 } },
+    })
+    const known = async () => {
+      const all = (await rooms(2)) as [string, string]
+      await Promise.all(all.map(room => db.store.commit(page(room))))
+      return all
+    }
+
+    it('bring new rows the first time, and change them later', async () => {
+      const [one, two] = await known()
+      const first = await together([resources(one, 0, 'slides'), resources(two, 0, 'paper')])
+      for (const result of first) expect(result).toMatchObject({ stored: { 'classroom.resource': 1 } })
+      expect(await names(one, two)).toEqual([stored(one, 'slides'), stored(two, 'paper')])
+      const again = await together([resources(one, 1, 'more slides'), resources(two, 1, 'paper')])
+      for (const result of again) expect(result).toMatchObject({ stored: { 'classroom.resource': 0 } })
+      expect(await names(one, two)).toEqual([stored(one, 'more slides'), stored(two, 'paper')])
+    })
+
+    it('change what is there of a room whose series begins anew', async () => {
+      const [one, two] = await known()
+      await db.store.commit(resources(one, 0, 'slides'))
+      await db.rows(`update ingest.progress set version = 0 where stream = 'resources' and series = $1`, [
+        one,
+      ])
+      const results = await together([resources(one, 0, 'other slides'), resources(two, 0, 'paper')])
+      expect(results).toMatchObject([
+        { outcome: 'committed', stored: { 'classroom.resource': 0 } },
+        { outcome: 'committed', stored: { 'classroom.resource': 1 } },
+      ])
+      expect(await names(one, two)).toEqual([stored(one, 'other slides'), stored(two, 'paper')])
+    })
+
+    it('keep what was chosen of several options, of one and of none', async () => {
+      const [one, two] = await known()
+      const submission = (room: string, ordinal: number, select_index: readonly number[] | null) => ({
+        ...{ room_uuid: room, poll_id: 'p', user_uuid: 'ann', ordinal, user_name: 'Ann', select_index },
+        ...{ at: time(1), extra: null },
+      })
+      const polls = (room: string) =>
+        listPage('poll', room, 0, {
+          rows: rowSet({
+            'classroom.poll_submission': [
+              submission(room, 1, [0, 12]),
+              submission(room, 2, []),
+              submission(room, 3, null),
+            ],
+          }),
+        })
+      await together([polls(one), polls(two)])
+      const chosen = await db.rows(
+        'select select_index from classroom.poll_submission where room_uuid = $1 order by ordinal',
+        [two],
+      )
+      expect(chosen.map(({ select_index }) => select_index)).toEqual([[0, 12], [], null])
+    })
+  })
+
   it('are fenced together when the shard belongs to another', async () => {
     const names = await rooms(2)
     const results = await together(names.map(room => ({ ...page(room), fence: { ...me, epoch: 7 } })))

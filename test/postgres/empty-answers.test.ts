@@ -6,7 +6,19 @@ import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { debit, granted } from './debits.ts'
-import { event, eventRows, feedPage, me, openStore, type TestStore } from './harness.ts'
+import {
+  app,
+  event,
+  eventRows,
+  feedPage,
+  hour,
+  listPage,
+  logPage,
+  me,
+  openStore,
+  roomStreams,
+  type TestStore,
+} from './harness.ts'
 
 const group = 'classroom-feed'
 
@@ -126,6 +138,88 @@ describe('answers of feeds that told nothing', () => {
     const rows = eventRows([event('algebra', 1)])
     expect(await store.commit(feedPage(0, { ...second, rows }))).toMatchObject({ outcome: 'committed' })
     expect(sent.at(-1)).toBe('commit_app_events')
+  })
+})
+
+describe('lists and widget logs of rooms that told nothing', () => {
+  const ofRooms = roomStreams.filter(stream => stream !== 'room-events')
+  /** Rooms whose logs were read just now. */
+  const rooms = async (...names: readonly string[]) => {
+    await db.store.discoverRooms(me, app, names)
+    await Promise.all(names.map(room => db.store.commit(logPage(room, 0))))
+  }
+  const nothing = (room: string, version = 0) =>
+    ofRooms.map(stream =>
+      listPage(stream, room, version, { cursor: 'n1', streamState: { incarnation: 1, told: stream } }),
+    )
+  const progressOf = (...names: readonly string[]) =>
+    db.rows(
+      `select distinct version::int, cursor, stream_state ->> 'told' = stream as told, caught_up_at is not null as caught_up
+       from ingest.progress where series = any ($1) and stream <> 'room-events'`,
+      [names],
+    )
+
+  it('move together in one statement, whatever streams and rooms they are of', async () => {
+    await rooms('one', 'two', 'three')
+    const pages = [...nothing('one'), ...nothing('two'), ...nothing('three')]
+    await settle(await asked())
+    const results = Promise.all(pages.map(page => store.commit(page)))
+    await clock.advance(200)
+    expect(await results).toEqual(
+      pages.map(() => ({ outcome: 'committed', version: 1, stored: {}, diverged: 0, deadLetters: {} })),
+    )
+    expect(sent).toEqual(['commit_empty_answers', 'commit_empty_answers'])
+    expect(await progressOf('one', 'two', 'three')).toEqual([
+      { version: 1, cursor: 'n1', told: true, caught_up: true },
+    ])
+  })
+
+  it('wait for no time to pass where there are many', async () => {
+    const names = Array.from({ length: 9 }, (_, n) => `crowd-${n}`)
+    await rooms(...names)
+    const results = await Promise.all(names.flatMap(room => nothing(room)).map(page => store.commit(page)))
+    expect(results.every(({ outcome }) => outcome === 'committed')).toBe(true)
+    expect(sent.length).toBeLessThanOrEqual(3)
+  })
+
+  it('move nothing of a room that is not known for certain, nor of a version that is gone', async () => {
+    await db.store.discoverRooms(me, app, ['unseen', 'seen'])
+    await db.store.commit(logPage('seen', 0))
+    const [unseen, seen, former] = [nothing('unseen')[0]!, nothing('seen')[0]!, nothing('seen', 7)[1]!]
+    const later = {
+      ...nothing('seen')[2]!,
+      room: { kind: 'incarnation', incarnation: 2, opens: false },
+    } as const
+    await settle(await asked())
+    const results = Promise.all([unseen, seen, former, later].map(page => store.commit(page)))
+    await clock.advance(200)
+    expect((await results).map(({ outcome }) => outcome)).toEqual([
+      ...['unverified', 'committed', 'stale', 'unverified'],
+    ])
+    await db.advance(2 * hour)
+    const late = store.commit(nothing('seen', 1)[0]!)
+    await clock.advance(200)
+    expect(await late).toEqual({ outcome: 'unverified' })
+    expect(await progressOf('unseen')).toEqual([{ version: 0, cursor: null, told: null, caught_up: false }])
+  })
+
+  it('are no answers of the log of a room, which shows that the room is there', async () => {
+    await db.store.discoverRooms(me, app, ['quiet'])
+    await store.commit(logPage('quiet', 0))
+    expect(sent).not.toContain('commit_empty_answers')
+    expect(await db.value(`select count(*)::int from classroom.room where room_uuid = 'quiet'`)).toBe(1)
+  })
+
+  it('go by themselves where they set something aside or open another room', async () => {
+    await rooms('odd')
+    const [quiz, poll] = nothing('odd')
+    const reject = { reason: 'wrong_type', detail: 'x', item: {} } as const
+    const results = Promise.all([
+      store.commit({ ...quiz!, rejects: [reject] }),
+      store.commit({ ...poll!, isUndecided: true }),
+    ])
+    expect((await results).map(({ outcome }) => outcome)).toEqual(['committed', 'committed'])
+    expect(sent).not.toContain('commit_empty_answers')
   })
 })
 

@@ -92,18 +92,18 @@ export class Commits {
     const { region, grouping, clock } = settings
     const group = { memory: memoryOf(settings), roomStreams: this.#roomStreams, region }
     this.#groups = new GroupCommits(pool, group, grouping)
-    this.#emptyAnswers = clock && new EmptyAnswers(pool, clock)
+    this.#emptyAnswers = clock && new EmptyAnswers(pool, clock, group.memory)
   }
 
-  /** What is out of the ordinary goes by itself, everything else with what waits beside it; empty answers those of all apps. */
+  /** What is out of the ordinary goes by itself, everything else with what waits beside it; empty answers with those of all apps. */
   page(page: PageCommit): Promise<CommitResult> {
+    const { writes } = this.#statements(page.stream, 'with a cursor')
+    const alone = () => this.#page(page, writes)
     // In what holds nothing there is nobody to be masked.
-    if (this.#emptyAnswers && isEmptyAnswer(page)) return this.#emptyAnswers.add(page, () => this.#page(page))
-    return this.#page(page)
+    return this.#emptyAnswers && isEmptyAnswer(page, writes) ? this.#emptyAnswers.add(page, alone) : alone()
   }
 
-  #page(page: PageCommit): Promise<CommitResult> {
-    const { writes } = this.#statements(page.stream, 'with a cursor')
+  #page(page: PageCommit, writes: readonly Table[]): Promise<CommitResult> {
     return this.#masks.run(page.app, mask => {
       const masked = mask.page(page, writes)
       const alone = async () => runCommit(this.#pool, this.#boundPage(masked, mask))

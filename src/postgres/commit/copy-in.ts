@@ -137,6 +137,8 @@ function written(value: unknown, isJson: boolean): string {
   if (value === null || value === undefined) return '\\N'
   if (isJson) return escaped(encodeJson(value))
   if (typeof value === 'string') return special.test(value) ? escaped(encodeText(value)) : value
+  // Numbers: no other arrays are copied.
+  if (Array.isArray(value)) return `{${value.join(',')}}`
   // As JSON has it.
   if (typeof value === 'number' && !Number.isFinite(value)) return '\\N'
   return String(value)

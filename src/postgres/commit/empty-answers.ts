@@ -1,30 +1,38 @@
 import type pg from 'pg'
 import type { Clock } from '../../clock/clock.ts'
-import type { CommitResult, Grant, PageCommit } from '../../engine/ports.ts'
+import type { CommitResult, PageCommit } from '../../engine/ports.ts'
+import { room as roomTable } from '../../tables/classroom.ts'
+import type { Table } from '../../tables/index.ts'
 import { query } from '../connect.ts'
 import { encodeJson } from '../encode.ts'
 import { bind, statement } from '../statement.ts'
 import { debitValues } from './ctes.ts'
 
-/** A page that brings nothing but the settlement of its debit. */
-export type EmptyAnswer = PageCommit & { readonly settles: Grant }
-
-/** Whether a feed told nothing: most answers of most apps are of this kind. */
-export function isEmptyAnswer(page: PageCommit): page is EmptyAnswer {
-  const { source, settles, rows, rejects, holes } = page
-  const isEmpty = rejects.length === 0 && !holes && Object.values(rows).every(each => each.length === 0)
-  return source === 'feed' && settles !== undefined && isEmpty
+/**
+ * Whether a page tells nothing and moves its progress alone: most answers of the feeds of most apps, and of the lists and
+ * widget logs of most rooms. A room's own log is never one, for it proves that the room is there.
+ */
+export function isEmptyAnswer(page: PageCommit, writes: readonly Table[]): boolean {
+  const { source, settles, room, rows, rejects, holes, isUndecided } = page
+  const isEmpty = rejects.length === 0 && !holes && !isUndecided
+  if (!isEmpty || Object.values(rows).some(each => each.length > 0)) return false
+  if (source === 'feed') return settles !== undefined
+  return room.kind === 'incarnation' && !room.opens && !writes.includes(roomTable)
 }
 
 /**
- * Progress by compare-and-set and the settled debit of each answer, under the fence of its own app. Each row is found by a
- * look-up of its own ("offset 0"), since a join would read all progress and all debits.
+ * Progress by compare-and-set and the settled debit of each answer, under the fence of its own app; what is of a room, only
+ * while that is verified. Each row is found by a look-up of its own ("offset 0"), since a join would read all progress and
+ * all debits.
  */
 export const emptyAnswers = statement(
   'commit_empty_answers',
   `with
   page as materialized (
-    select p.* from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, version bigint,
+    select p.*, p.incarnation is null or coalesce((
+             select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
+             where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation), false) as verified
+    from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, incarnation int, version bigint,
       cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text, debit_group text, debit_n bigint,
       told_all boolean, time_floor double precision, time_ceiling double precision)
   ),
@@ -39,6 +47,7 @@ export const emptyAnswers = statement(
       where t.app_id = p.app and t.stream = p.stream and t.series = p.series and t.version = p.version
       offset 0
     ) t
+    where p.verified
   ),
   moved as (
     update ingest.progress t
@@ -63,7 +72,7 @@ export const emptyAnswers = statement(
     where t.ctid = d.at
     returning 1
   )
-  select p.place, m.version::int as version,
+  select p.place, m.version::int as version, p.verified,
          exists (select from fence f where (f.shard, f.owner, f.epoch) = (p.shard, p.owner, p.epoch)) as owned
   from page p left join moved m using (place)`,
 )
@@ -72,10 +81,11 @@ interface Settled extends pg.QueryResultRow {
   readonly place: number
   readonly version: number | null
   readonly owned: boolean
+  readonly verified: boolean
 }
 
 interface Waiting {
-  readonly page: EmptyAnswer
+  readonly page: PageCommit
   /** Commits the page by itself. */
   readonly alone: () => Promise<CommitResult>
   readonly resolve: (result: CommitResult | Promise<CommitResult>) => void
@@ -84,32 +94,51 @@ interface Waiting {
 /** From one statement to the next, ms: what comes meanwhile goes together. Who comes after a pause waits for nobody. */
 const SETTLE_EVERY_MS = 200
 
+/** So many wait for no time to pass, but for the statement before. */
+const MANY = 32
+
 /** Answers of one statement at most. */
 const MOST_TOGETHER = 500
 
-/** Settles empty answers of many apps in one statement. A process that dies leaves those unsettled that waited for it. */
+/** Settles empty answers of many apps and rooms in one statement. A process that dies leaves those unsettled that waited for it. */
 export class EmptyAnswers {
   readonly #pool: pg.Pool
   readonly #clock: Clock
+  readonly #memory: string
   #waiting: Waiting[] = []
   #settledAt = Number.NEGATIVE_INFINITY
+  #hasTimer = false
+  #underWay = 0
 
-  constructor(pool: pg.Pool, clock: Clock) {
+  constructor(pool: pg.Pool, clock: Clock, memory: string) {
     this.#pool = pool
     this.#clock = clock
+    this.#memory = memory
   }
 
   /** Throws as `alone` does. */
-  add(page: EmptyAnswer, alone: Waiting['alone']): Promise<CommitResult> {
+  add(page: PageCommit, alone: Waiting['alone']): Promise<CommitResult> {
     return new Promise(resolve => {
       this.#waiting.push({ page, alone, resolve })
-      if (this.#waiting.length === 1) void this.#settleSoon()
+      if (!this.#hasTimer) void this.#settleSoon()
+      this.#settleMany()
     })
   }
 
   async #settleSoon(): Promise<void> {
+    this.#hasTimer = true
     const wait = this.#settledAt + SETTLE_EVERY_MS - this.#clock.monotonic()
     if (wait > 0) await this.#clock.sleep(wait)
+    this.#hasTimer = false
+    this.#settleAll()
+  }
+
+  #settleMany(): void {
+    if (this.#waiting.length >= MANY && this.#underWay === 0) this.#settleAll()
+  }
+
+  #settleAll(): void {
+    if (this.#waiting.length === 0) return
     this.#settledAt = this.#clock.monotonic()
     const all = this.#waiting
     this.#waiting = []
@@ -119,33 +148,30 @@ export class EmptyAnswers {
   /** Where the statement failed each goes by itself, also where nobody knows whether it was committed: the version tells. */
   async #settle(together: readonly Waiting[]): Promise<void> {
     const pages = encodeJson(together.map(({ page }, place) => ({ place, ...valuesOf(page) })))
-    const rows = await query<Settled>(this.#pool, bind(emptyAnswers, { pages })).catch(() => [])
+    this.#underWay += 1
+    const bound = bind(emptyAnswers, { pages, memory: this.#memory })
+    const rows = await query<Settled>(this.#pool, bound).catch(() => [])
+    this.#underWay -= 1
     const byPlace = new Map(rows.map(row => [row.place, row]))
     for (const [place, { alone, resolve }] of together.entries()) {
       const row = byPlace.get(place)
       resolve(row ? resultOf(row) : alone())
     }
+    this.#settleMany()
   }
 }
 
-function valuesOf({
-  app,
-  stream,
-  series,
-  version,
-  cursor,
-  streamState,
-  fence,
-  settles,
-  caughtUp,
-}: EmptyAnswer) {
+function valuesOf(page: PageCommit) {
+  const { app, stream, series, room, version, cursor, streamState, fence, settles, caughtUp } = page
+  const incarnation = room.kind === 'incarnation' ? room.incarnation : null
   return {
-    ...{ app, stream, series, version, cursor, stream_state: streamState, ...fence },
+    ...{ app, stream, series, incarnation, version, cursor, stream_state: streamState, ...fence },
     ...debitValues(settles, caughtUp),
   }
 }
 
-function resultOf({ version, owned }: Settled): CommitResult {
+function resultOf({ version, owned, verified }: Settled): CommitResult {
   if (version !== null) return { outcome: 'committed', version, stored: {}, diverged: 0, deadLetters: {} }
-  return { outcome: owned ? 'stale' : 'fenced' }
+  if (!owned) return { outcome: 'fenced' }
+  return { outcome: verified ? 'stale' : 'unverified' }
 }

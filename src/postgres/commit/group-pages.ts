@@ -129,7 +129,8 @@ export function sorted(
         table,
         widgets.filter(({ position }) => !told.has(String(position))),
       )
-    else if (!isLog(one)) again.set(table, rows)
+    // Nothing of a series that is read for the first time is there, and where something is all the same COPY refuses it.
+    else if (!isLog(one)) (page.version === 0 ? fresh : again).set(table, rows)
     else if (stored.size === 0) fresh.set(table, rows)
     else {
       fresh.set(table, rows.filter(isNew))

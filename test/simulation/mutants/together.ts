@@ -93,7 +93,7 @@ export const together: readonly Plant[] = [
     from: 'contract',
     file: 'src/postgres/commit/empty-answers.ts',
     find: 'resolve(row ? resultOf(row) : alone())',
-    put: 'resolve(resultOf(row ?? { place, version: together[place]!.page.version + 1, owned: true }))',
+    put: 'resolve(resultOf(row ?? { place, version: together[place]!.page.version + 1, owned: true, verified: true }))',
   },
   {
     name: 'empty-answers-of-one-app',
