@@ -42,6 +42,8 @@ export interface SeriesState {
 
 export interface Finding {
   readonly news: boolean
+  /** How quiet it has been since the latest news: what is read for the first time may be old. 0 where nothing is said. */
+  readonly quiet?: number
   /** Something listed is still to come: do not wait for the longest interval. */
   readonly unfinished: boolean
 }
@@ -143,7 +145,7 @@ function hourOfWeek(hour: number): number {
 }
 
 function nextQuiet(state: SeriesState, finding: Finding): number {
-  if (finding.news) return 0
+  if (finding.news) return finding.quiet ?? 0
   return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
 }
 

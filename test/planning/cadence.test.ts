@@ -27,6 +27,11 @@ describe('an open room', () => {
     expect(next).toEqual({ kind: 'sync', after: 10_000, quiet: 0 })
   })
 
+  it('whose news are old is visited as one that has been quiet since then', () => {
+    const next = nextSync(cadence, open, { ...nothing, news: true, quiet: 2 }, 0, 0.5)
+    expect(next).toEqual({ kind: 'sync', after: 40_000, quiet: 2 })
+  })
+
   it('with something unfinished is never left for the longest interval', () => {
     const long = { ...cadence, idleEvery: 3_600_000 }
     const next = nextSync(long, { ...open, quiet: 50 }, { news: false, unfinished: true }, 0, 0.5)

@@ -1,4 +1,4 @@
-import { nextFeed, nextSync, nextTurn } from '../../planning/cadence.ts'
+import { nextFeed, nextSync, nextTurn, quietSince } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
@@ -200,7 +200,7 @@ export class Rescheduler {
   async #afterReading(
     stream: CursorStream,
     name: string,
-    { fresh, unfinished, undecided, end, region }: SyncResult,
+    { fresh, unfinished, undecided, end, region, isFirst, hints }: SyncResult,
   ): Promise<number | undefined> {
     const { app, clock, random, store } = this.#context
     const room = this.#rooms.find(name) ?? this.#rooms.add(name, 'hint')
@@ -214,8 +214,15 @@ export class Rescheduler {
     if (end === 'more') return 0
     const cadence = this.#rooms.settings(stream.name)
     const news = stream.isParent ? 'log' : stream.isAnnounced ? 'told' : 'untold'
+    const now = clock.now()
+    // Of what is met only now all is new, however long ago it happened. The log tells how long, and what is read of a room for
+    // the first time is as quiet as its log.
+    const isOfLog = stream.isParent && hints.length > 0
+    const age = isOfLog ? now - Math.max(...hints.map(({ at }) => at)) : 0
+    if (isFirst) memory.quiet = Math.max(memory.quiet, this.#rooms.seriesOf(room, this.#rooms.parent).quiet)
+    const quiet = isFirst && !stream.isParent ? memory.quiet : quietSince(cadence.activeEvery, age)
     const state = { quiet: memory.quiet, endedAt: room.life?.endedAt, news } as const
-    const next = nextSync(cadence, state, { news: fresh > 0, unfinished }, clock.now(), random.next())
+    const next = nextSync(cadence, state, { news: fresh > 0, quiet, unfinished }, now, random.next())
     if (next.kind === 'sync') {
       memory.quiet = next.quiet
       return next.after

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock/clock.ts'
-import { hintedDelay } from '../../planning/cadence.ts'
+import { hintedDelay, quietSince } from '../../planning/cadence.ts'
 import type { Hint, ToldState } from '../../streams/page.ts'
 import { type CursorStream, isOfRooms, type StreamName } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
@@ -218,7 +218,11 @@ export class Rooms {
       const change = stream === this.#parent ? hint.change : 'news'
       const known = room.series[stream] ? 'known' : 'new'
       const within = hintedDelay(this.settings(stream), change, known, this.#clock.now())
-      Object.assign(this.seriesOf(room, stream), { quiet: 0, closed: false })
+      const memory = this.seriesOf(room, stream)
+      memory.closed = false
+      // What happened long ago, and is told only now, is no sign that something goes on.
+      const { activeEvery } = this.settings(stream)
+      memory.quiet = Math.min(memory.quiet, quietSince(activeEvery, this.#clock.now() - hint.at))
       return { stream, within }
     })
   }

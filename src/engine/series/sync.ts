@@ -33,6 +33,8 @@ export interface SyncResult {
   /** What the database knew of the room when the sync began. */
   readonly life: RoomLife | undefined
   readonly hints: readonly Hint[]
+  /** Nothing of the series had been read before. */
+  readonly isFirst: boolean
   /** Pages were read beyond those of the syncs before. */
   readonly isFurther: boolean
   /** A page was read, and what was read tells whose it is. */
@@ -103,7 +105,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   const found = {
     region: context.app.region,
     ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false, isShown: false },
-    ...{ life, hints: [] as Hint[] },
+    ...{ life, isFirst: place.progress.version === 0, hints: [] as Hint[] },
   }
   const why = unaskable(context)
   if (why !== undefined) {

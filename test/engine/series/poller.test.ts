@@ -175,6 +175,25 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it.each([
+    ['just now is asked again soon', 0, 10 * second],
+    ['minutes ago is asked again as late as after minutes of silence', 170 * second, 160 * second],
+  ])('a room that is met now and in which something happened last %s', async (_, ago, every) => {
+    const { clock, transport, stop } = startApp(['algebra'])
+    const at = clock.now() - ago
+    transport.answers = ({ operation }) => {
+      if (operation === 'appEvents') return { items: [] }
+      return { items: [{ id: 1, ...(operation === 'roomEvents' && { hint: news('algebra', 'news', at) }) }] }
+    }
+    await clock.advance(0.9 * every)
+    expect(transport.of('roomEvents')).toHaveLength(1)
+    expect(transport.of('popupQuiz')).toHaveLength(1)
+    await clock.advance(0.2 * every)
+    expect(transport.of('roomEvents')).toHaveLength(2)
+    expect(transport.of('popupQuiz')).toHaveLength(2)
+    await stop()
+  })
+
   it('news heard during a sync cause another sync', async () => {
     const { clock, transport, stop } = startApp(['algebra'])
     const log = Promise.withResolvers<{ items: [] }>()
