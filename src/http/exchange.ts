@@ -165,34 +165,75 @@ export interface Deadline {
   readonly clear: () => void
 }
 
+interface Running {
+  /** On the monotonic clock, ms. */
+  readonly end: number
+  readonly giveUp: (reason: GivenUp) => void
+}
+
 /**
- * One signal for the total deadline of a request (`ms` from now) and for the caller's own signal. Unlike
- * AbortSignal.any and AbortSignal.timeout it leaves nothing behind on a signal that outlives the request.
+ * One signal for the total deadline of a request and for the caller's own signal. Unlike AbortSignal.any and
+ * AbortSignal.timeout it leaves nothing behind on a signal that outlives the request. All requests have as long, so that the
+ * first of them is over first: one timer serves them all.
  */
-export function startDeadline(clock: Clock, ms: number, outer: AbortSignal | undefined): Deadline {
-  const end = clock.monotonic() + ms
-  const controller = new AbortController()
-  const over = new AbortController()
-  let givenUp: GivenUp | undefined
-  const giveUp = (reason: GivenUp) => {
-    givenUp ??= reason
-    controller.abort()
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #ms: number
+  readonly #running = new Set<Running>()
+  #napping: AbortController | undefined
+
+  /** Each is over after `ms`. */
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock
+    this.#ms = ms
   }
-  const cancel = () => giveUp('cancelled')
-  void clock.sleep(ms, over.signal).then(() => over.signal.aborted || giveUp('deadline'))
-  if (outer?.aborted) cancel()
-  outer?.addEventListener('abort', cancel, { once: true })
-  return {
-    signal: controller.signal,
-    givenUp: () => givenUp,
-    check: () => {
-      if (clock.monotonic() >= end) giveUp('deadline')
-    },
-    clear() {
-      // A reason of its own spares the making of an error with its stack.
-      over.abort('over')
-      outer?.removeEventListener('abort', cancel)
-    },
+
+  start(outer: AbortSignal | undefined): Deadline {
+    const end = this.#clock.monotonic() + this.#ms
+    const controller = new AbortController()
+    let givenUp: GivenUp | undefined
+    const giveUp = (reason: GivenUp) => {
+      givenUp ??= reason
+      controller.abort()
+    }
+    const cancel = () => giveUp('cancelled')
+    const running = { end, giveUp }
+    this.#running.add(running)
+    if (!this.#napping) void this.#watch()
+    if (outer?.aborted) cancel()
+    outer?.addEventListener('abort', cancel, { once: true })
+    return {
+      signal: controller.signal,
+      givenUp: () => givenUp,
+      check: () => {
+        if (this.#clock.monotonic() >= end) giveUp('deadline')
+      },
+      clear: () => {
+        this.#running.delete(running)
+        // Where nothing is under way no timer keeps the process alive. A reason of its own spares an error with its stack.
+        if (this.#running.size === 0) this.#rest()
+        outer?.removeEventListener('abort', cancel)
+      },
+    }
+  }
+
+  #rest(): void {
+    this.#napping?.abort('over')
+    this.#napping = undefined
+  }
+
+  async #watch(): Promise<void> {
+    const napping = new AbortController()
+    this.#napping = napping
+    for (let [first] = this.#running; first && !napping.signal.aborted; [first] = this.#running) {
+      await this.#clock.sleep(first.end - this.#clock.monotonic(), napping.signal)
+      for (const running of this.#running) {
+        if (running.end > this.#clock.monotonic()) break
+        this.#running.delete(running)
+        running.giveUp('deadline')
+      }
+    }
+    if (this.#napping === napping) this.#napping = undefined
   }
 }
 

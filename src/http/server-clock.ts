@@ -43,6 +43,18 @@ export function createServerClock(options: ServerClockOptions) {
   const { clock, samples: most = defaultSamples, bound = hour } = options
   let samples: Sample[] = []
   let believed: Sample | undefined
+  /** Samples have come that say nothing new; what they add is reckoned when someone asks. */
+  let isBehind = false
+
+  function believe(): void {
+    const { at } = samples.at(-1)!
+    const places = meetings(samples.map(each => widened(each, at)))
+    const own = clock.now() - clock.monotonic()
+    // Where answers are at odds the one that is nearest to our own clock is more likely to be right.
+    const [nearest] = places.toSorted((a, b) => fromMiddle(a, own) - fromMiddle(b, own))
+    believed = { ...nearest!, at }
+    isBehind = false
+  }
 
   return {
     /**
@@ -51,19 +63,23 @@ export function createServerClock(options: ServerClockOptions) {
      */
     observe(answeredAt: number, from: number, to: number) {
       const taken = { low: answeredAt - to, high: answeredAt + resolutionOf(answeredAt) - from, at: to }
+      if (believed && apart(taken, believed) === 0) {
+        samples.push(taken)
+        if (samples.length > most) samples.shift()
+        isBehind = true
+        return
+      }
+      if (isBehind) believe()
       const last = samples.at(-1)
       const isFar = (one: Span) => believed !== undefined && apart(one, believed) > JUMP_MS
       // A suspended machine, or a provider that was set right: what was believed before is past.
       const jumped = last !== undefined && isFar(last) && isFar(taken) && apart(last, taken) <= JUMP_MS
       samples = jumped ? [last, taken] : [...samples, taken].slice(-most)
-      const places = meetings(samples.map(each => widened(each, to)))
-      const own = clock.now() - clock.monotonic()
-      // Where answers are at odds the one that is nearest to our own clock is more likely to be right.
-      const [nearest] = places.toSorted((a, b) => fromMiddle(a, own) - fromMiddle(b, own))
-      believed = { ...nearest!, at: to }
+      believe()
     },
     /** Undefined before the first answer. */
     offset(): ClockOffset | undefined {
+      if (isBehind) believe()
       if (!believed) return undefined
       const at = clock.monotonic()
       const { low, high } = widened(believed, at)

@@ -11,8 +11,8 @@ import {
   type ConnectionLimits,
   createAgent,
   type Deadline,
+  Deadlines,
   exchange,
-  startDeadline,
   unlessAborted,
 } from './exchange.ts'
 import { inTurns } from './json.ts'
@@ -75,7 +75,7 @@ interface Provider {
 /** The transport over real connections. */
 export class HttpTransport implements Transport {
   readonly #options: TransportOptions
-  readonly #limits: TransportLimits
+  readonly #deadlines: Deadlines
   readonly #providers: ReadonlyMap<string, Provider>
   /** Connections to this machine. */
   readonly #direct: Agency
@@ -84,11 +84,12 @@ export class HttpTransport implements Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#limits = { ...defaultLimits, ...options.limits }
+    const limits = { ...defaultLimits, ...options.limits }
+    this.#deadlines = new Deadlines(options.clock, limits.total)
     this.#providers = openProviders(options.providers, options.clock)
     const { agent, proxy } = options
-    this.#direct = agent ?? createAgent(this.#limits)
-    this.#outward = agent ?? (proxy === undefined ? this.#direct : createAgent(this.#limits, proxy))
+    this.#direct = agent ?? createAgent(limits)
+    this.#outward = agent ?? (proxy === undefined ? this.#direct : createAgent(limits, proxy))
   }
 
   async send(app: string, request: RequestLine, signal?: AbortSignal, arrived?: Arrived): Promise<Reply> {
@@ -97,7 +98,7 @@ export class HttpTransport implements Transport {
     const provider = this.#providers.get(operation.family)
     if (!provider) throw new Error(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
-    const deadline = startDeadline(clock, this.#limits.total, signal)
+    const deadline = this.#deadlines.start(signal)
     const id = request.requestId ?? random.uuid()
     const trace: Trace = { requestId: id }
     try {

@@ -87,6 +87,7 @@ export function createLoad(rooms: AnswerRoom) {
 
   /** Those that may enter now, in the order in which they came; who does not fit keeps all of his lane waiting. */
   function admit(): void {
+    if (waiting.size === 0) return
     const full = new Set<Lane>()
     for (let next = first(full); next; next = first(full)) {
       if (fits(next.kind)) next.enter()
@@ -141,11 +142,17 @@ export function createLoad(rooms: AnswerRoom) {
      */
     take: (kind: string, signal: AbortSignal): Promise<Share | undefined> => {
       if (signal.aborted) return Promise.resolve(undefined)
+      // Most often nobody waits.
+      if (waiting.size === 0 && !isExplored(kind) && fits(kind)) return Promise.resolve(hold(kind))
       return new Promise<Share | undefined>(resolve => {
         const ofKind = waiting.get(kind) ?? new Set()
         waiting.set(kind, ofKind)
-        const leave = () => {
+        const forget = () => {
           ofKind.delete(one)
+          if (ofKind.size === 0) waiting.delete(kind)
+        }
+        const leave = () => {
+          forget()
           resolve(undefined)
           admit()
         }
@@ -153,7 +160,7 @@ export function createLoad(rooms: AnswerRoom) {
           turn: turns++,
           enter: () => {
             signal.removeEventListener('abort', leave)
-            ofKind.delete(one)
+            forget()
             resolve(hold(kind))
           },
         }
