@@ -8,7 +8,9 @@ export function most(batch: number, { listShape, batchItems }: Switches): number
 }
 
 /** One batch as the document may mean it: "data (Object) holding the items and the next nextId". */
-export function batch({ list, ...counts }: Page<object>, { listShape, logEnd }: Switches): unknown {
+export function batch({ list, ...counts }: Page<object>, switches: Switches): unknown {
+  const { listShape, logEnd } = switches
+  if (counts.nextId === null && isLeftOut(list, switches)) return new Beside({})
   const nextId = endOr(counts.nextId, logEnd)
   switch (listShape) {
     case 'list':
@@ -23,10 +25,15 @@ export function batch({ list, ...counts }: Page<object>, { listShape, logEnd }: 
 }
 
 /** A list that comes whole, without a nextId. */
-export function wholeList(list: readonly object[], { listShape, emptyResources }: Switches): unknown {
-  if (list.length === 0 && emptyResources === 'no-data') return new Beside({})
+export function wholeList(list: readonly object[], switches: Switches): unknown {
+  const { listShape } = switches
+  if (isLeftOut(list, switches)) return new Beside({})
   if (listShape === 'records') return { records: list }
   return listShape === 'item' && list.length === 1 ? list[0] : list
+}
+
+function isLeftOut(list: readonly object[], { emptyRoomLists }: Switches): boolean {
+  return list.length === 0 && emptyRoomLists === 'no-data'
 }
 
 function endOr(nextId: Page<object>['nextId'], logEnd: Switches['logEnd']): object {

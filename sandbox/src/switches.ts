@@ -63,10 +63,10 @@ export const switchTable = {
   widgetKeys: choice('dotted', ['nested', 'dotted'], 'keys of changeProperties: extra: {a} or "extra.a"'),
   widgetItemSequence: choice('present', ['present', 'absent'], 'whether quiz and poll items are numbered'),
   submitter: choice('operator', ['operator', 'fromUser'], 'which field of a submission names the student'),
-  emptyResources: choice(
+  emptyRoomLists: choice(
     'list',
     ['list', 'no-data'],
-    'the public resources of a room that has none: an empty list, or an answer without data',
+    'what the lists and logs of a room answer where they have nothing: an empty list, or no data',
   ),
   personIds: choice(
     'present',

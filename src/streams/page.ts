@@ -126,6 +126,8 @@ export interface Page {
   readonly nextId: string | undefined
   /** How many items there are in all, where the answer says so. */
   readonly total?: number | undefined
+  /** The answer lacks the data that the document promises: there is nothing, or it was lost on the way. */
+  readonly lacksData?: true | undefined
   /** The provider's clock when it answered, ms since the epoch; undefined where the answer has none. */
   readonly answeredAt: number | undefined
   /** Our clock when the answer arrived, ms since the epoch. */

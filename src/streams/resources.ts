@@ -6,8 +6,8 @@ import { receivedTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/states.ts'
 import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
-import { isObject, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
-import { type ToRowsWith, withState } from './parts/stream-state.ts'
+import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { readState, type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
 
@@ -15,8 +15,6 @@ const State = z.object({
   incarnation: z.int().min(1).default(1),
   /** What the last complete listing named. */
   known: z.array(z.string()).readonly().default([]),
-  /** How many answers in a row had no data. */
-  silent: z.int().min(0).default(0),
 })
 type State = z.infer<typeof State>
 
@@ -30,34 +28,21 @@ export const resources: SnapshotStream = {
   title: 'Public resources of each room',
   operation,
   writes: [resource],
-  read,
+  read: operation.readBatch,
   source: 'list',
   scope: 'room',
   needs: ['room-events'],
   ...roomCadence('1m'),
   isAnnounced: true,
   request: () => ({}),
+  hasListed: stored => readState(State, stored).known.length > 0,
   toRows: withState(State, toRows),
 }
 
 const columns = new Set([...resourceColumns, 'updateTime'])
 const converted = 100
 
-/** The document promises a list. An answer without may mean that there is nothing, or be half of one: so many are believed. */
-const silentUntilBelieved = 3
-
-/** A list is all there is, so it says how many that are. */
-function read(answer: unknown): ReturnType<SnapshotStream['read']> {
-  const batch = operation.readBatch(answer)
-  const hasList = isObject(answer) && isSaid(answer.data)
-  return hasList ? { ...batch, total: batch.items.length } : batch
-}
-
 function toRows(page: Page, streamState: State): ToRowsWith<State> {
-  const silent = page.items.length === 0 && page.total === undefined ? streamState.silent + 1 : 0
-  if (silent > 0 && silent < silentUntilBelieved && streamState.known.length > 0) {
-    return { ...nothing, streamState: { ...streamState, silent }, room: roomOf(streamState) }
-  }
   const items = page.items.map(redact)
   const { good, rejects } = judgeEach(ResourceItem, items)
   const listed = lastByKey(good, ({ value }) => value.resourceUuid)
@@ -72,7 +57,7 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
         ...gone.map(id => removedRow(id, page)),
       ],
     },
-    streamState: { ...streamState, silent, known: [...known].filter(id => !gone.includes(id)) },
+    streamState: { ...streamState, known: [...known].filter(id => !gone.includes(id)) },
     room: roomOf(streamState),
     follow: 'next',
     rejects,
@@ -82,8 +67,6 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
     ),
   }
 }
-
-const nothing = { rows: {}, follow: 'stay', rejects: [], hints: [], unfinished: true } as const
 
 function roomOf({ incarnation }: State): RoomScope {
   return { kind: 'incarnation', incarnation, opens: false }

@@ -105,7 +105,7 @@ export interface Deployment {
 
 interface CursorStreamBase extends StreamBase {
   /** Finds in a checked answer the items, the nextId, and how many there are in all where it says so. */
-  readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId' | 'total'>
+  readonly read: (answer: unknown) => Pick<Page, 'items' | 'nextId' | 'total' | 'lacksData'>
   /** How what it says is weighed against what is stored: the feed is a hint, a log the truth, a list a state. */
   readonly source: 'feed' | 'log' | 'list'
   /** What one series of progress stands for: the whole app, or one room of it. */
@@ -144,6 +144,8 @@ export interface LogStream extends CursorStreamBase {
 /** The whole list, again and again; it is complete when a page has no nextId. */
 export interface SnapshotStream extends CursorStreamBase {
   readonly kind: 'snapshot'
+  /** Whether anything was ever listed: then an answer without data is doubted for longer. */
+  readonly hasListed?: (streamState: Json) => boolean
   readonly request: (cursor: string | null) => Parameters
   readonly toRows: (page: Page, streamState: Json) => PageResult
 }

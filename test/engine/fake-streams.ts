@@ -1,7 +1,7 @@
-import { appEvents, popupQuiz, roomEvents } from '../../src/provider/classroom/index.ts'
+import { appEvents, popupQuiz, recordings, roomEvents } from '../../src/provider/classroom/index.ts'
 import type { Hint, Page, PageResult } from '../../src/streams/page.ts'
 import { roomCadence } from '../../src/streams/parts/cadence.ts'
-import type { FeedStream, LogStream } from '../../src/streams/stream.ts'
+import type { FeedStream, LogStream, SnapshotStream } from '../../src/streams/stream.ts'
 import type { RowSet } from '../../src/tables/index.ts'
 
 /** What the provider of these tests serves: numbered things, some of which are news about a room. */
@@ -15,11 +15,12 @@ export interface Thing {
 export interface Served {
   readonly items: readonly Thing[]
   readonly nextId?: string
+  readonly lacksData?: true
 }
 
 function read(answer: unknown) {
-  const { items, nextId } = answer as Served
-  return { items, nextId }
+  const { items, nextId, lacksData } = answer as Served
+  return { items, nextId, lacksData }
 }
 
 function toRows(page: Page): PageResult {
@@ -66,6 +67,14 @@ export const feed: FeedStream = {
 }
 export const roomLog: LogStream = { ...queue, name: 'room-events', isParent: true, operation: roomEvents }
 export const quiz: LogStream = { ...queue, name: 'popup-quiz', operation: popupQuiz }
+
+export const list: SnapshotStream = {
+  ...queue,
+  kind: 'snapshot',
+  name: 'recordings',
+  source: 'list',
+  operation: recordings,
+}
 
 export function news(room: string, change: Hint['change'], at: number): Hint {
   return { room, change, at, streams: ['room-events'] }

@@ -66,8 +66,8 @@ describe('a batch', () => {
     ['a null list', { list: null, total: 9, count: 0, nextId: 'n2' }, { items: [], nextId: 'n2' }],
     ['an empty list of another name', { records: [], page: { size: 9 }, total: 9 }, { items: [], ...end }],
     ['an empty object', {}, { items: [], ...end }],
-    ['null', null, { items: [], ...end }],
-    ['nothing', undefined, { items: [], ...end }],
+    ['null', null, { items: [], ...end, lacksData: true }],
+    ['nothing', undefined, { items: [], ...end, lacksData: true }],
   ])('is read from %s', (_, data, expected, beside?: object) => {
     expect(read(data, { beside: beside ?? {} })).toEqual(expected)
   })

@@ -21,6 +21,7 @@ interface Kind {
 const minute = 60_000
 
 const classroom = ['roomEvents', 'appEvents', 'recordings', 'resources', 'popupQuiz', 'poll'] as const
+const rooms = classroom.filter(operation => operation !== 'appEvents')
 const details = ['callSearch', 'callSessions', 'callMetrics'] as const
 const values = ['usageInsight', 'qualityInsight', 'realtimeUsage', 'realtimeQuality'] as const
 const analytics = [...details, ...values]
@@ -74,7 +75,7 @@ export const spellKinds: readonly Kind[] = [
   { name: 'truncated', rule: { kind: 'truncated' }, of: all },
   { name: 'redirect', rule: { kind: 'redirect' }, of: all },
   { name: 'wrong types', rule: { kind: 'wrong-types' }, of: ['listPlayers'] },
-  { name: 'no data', rule: { kind: 'no-data' }, of: ['resources'] },
+  { name: 'no data', rule: { kind: 'no-data' }, of: rooms },
   { name: 'empty', rule: { kind: 'empty' }, of: ['usageInsight', 'qualityInsight'] },
   { name: 'looping nextId', rule: { kind: 'looping-next-id' }, of: ['listPlayers'] },
   { name: 'reset', rule: { kind: 'reset' }, of: all },

@@ -39,7 +39,7 @@ const choices: Choices = {
   submitter: ['operator'],
   classRestart: 'all',
   eventTimes: 'all',
-  emptyResources: 'all',
+  emptyRoomLists: 'all',
   personIds: 'all',
   streamUuids: 'all',
   crowds: 'all',

@@ -3,7 +3,7 @@ import { streams } from '../../src/streams/index.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { pageOf } from './pages.ts'
 
-const { read, toRows } = streams.resources
+const { read, toRows, hasListed } = streams.resources
 const envelope = { code: 0, msg: 'Success', ts: 1_767_225_600_000 }
 
 /** Reads answers one after the other; answers what became of the last one. */
@@ -31,19 +31,19 @@ function reading(...answers: readonly object[]) {
 
 const one = { data: [{ resourceUuid: 'doc' }] }
 
-it.each([{}, { data: null }])(
-  'an answer %j says nothing of what was listed, and is asked for again',
-  silent => {
-    expect(reading(one, silent)).toMatchObject({ removed: [], follow: 'stay', unfinished: true })
-    expect(reading(one, silent, silent, one)).toMatchObject({ removed: [], follow: 'next' })
-    expect(reading(one, silent, { data: [] })).toMatchObject({ removed: ['doc'], follow: 'next' })
-  },
-)
-
-it('three answers in a row without data say that there is nothing', () => {
-  expect(reading(one, {}, {}, {})).toMatchObject({ removed: ['doc'], follow: 'next', unfinished: false })
+it('what a list no longer names was removed', () => {
+  expect(reading(one, { data: [] })).toMatchObject({ removed: ['doc'], follow: 'next', unfinished: false })
 })
 
-it('where nothing was listed, one answer without data is enough', () => {
-  expect(reading({})).toMatchObject({ removed: [], follow: 'next' })
+it('knows that there was something', () => {
+  expect([null, { known: [] }, { known: ['doc'] }].map(state => hasListed?.(state))).toEqual([
+    false,
+    false,
+    true,
+  ])
+})
+
+it.each([{}, { data: null }])('an answer %j is known to have no data', answer => {
+  expect(read({ ...envelope, ...answer })).toMatchObject({ items: [], lacksData: true })
+  expect(read({ ...envelope, ...one })).not.toHaveProperty('lacksData')
 })

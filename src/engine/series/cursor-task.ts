@@ -1,6 +1,7 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
 import type { Page, PageResult } from '../../streams/page.ts'
 import { digestOf, isObject } from '../../streams/parts/items.ts'
+import { incarnationOf } from '../../streams/parts/stream-state.ts'
 import type { CursorStream } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
 import type { PageContext, Task } from '../context.ts'
@@ -38,10 +39,17 @@ export interface CursorResult extends PageResult {
   readonly holdsBack: boolean
   /** Digest of what the last page of a log told, where all of it could be read. */
   readonly tail: string | undefined
+  /** Answers without data in a row, this one included. */
+  readonly withoutData: number
+  /** The answer told nothing, and the same is asked at once. */
+  readonly isAskedAgain: boolean
 }
 
 /** A batch may be left without items by chance; so many in a row are not. */
 const EMPTY_PAGES_AT_THE_END = 5
+
+/** An answer without data may mean that there is nothing, or be half of one: so many in a row are believed. */
+const BELIEVED_WITHOUT_DATA = 3
 
 /** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
 const PLAN_LIFE_MS = 60_000
@@ -64,11 +72,14 @@ export function cursorTask(
     parse: (answer, timing) => parse(context, place, answer, timing),
     toRows: page => {
       const { streamState } = place.progress
+      const withoutData = withoutDataUpTo(stream, page, streamState)
+      if (page.lacksData && withoutData > 0 && withoutData < BELIEVED_WITHOUT_DATA)
+        return { ...untold(place, stream), withoutData }
       const tail = tailOf(stream, page)
       const isKnown = tail !== undefined && tail === knownTail(place)
       const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
       const pageResult = again ?? stream.toRows(page, streamState)
-      return { ...pageResult, tail, holdsBack: holdsBack(pageResult) }
+      return { ...pageResult, tail, withoutData, isAskedAgain: false, holdsBack: holdsBack(pageResult) }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
@@ -110,14 +121,49 @@ export async function reportUnaskable({ app, stream, series, ...ports }: PollCon
 export function standAfter(
   { progress }: Place,
   page: Page,
-  { follow, streamState, rejects, isUndecided, tail }: CursorResult,
+  { follow, streamState, rejects, isUndecided, tail, withoutData }: CursorResult,
 ): { readonly cursor: string | null; readonly streamState: Json } {
-  if (follow === 'stay') return { cursor: progress.cursor, streamState }
+  const counted = withoutData > 0 ? { withoutData } : {}
+  if (follow === 'stay') return { cursor: progress.cursor, streamState: beside(streamState, counted) }
   // What was set aside is tried again.
   const isStored = tail !== undefined && rejects.length === 0 && !isUndecided
+  const known = isStored ? { tail } : {}
+  return { cursor: page.nextId ?? page.cursor, streamState: beside(streamState, { ...known, ...counted }) }
+}
+
+/** What the engine remembers beside what the stream does. */
+function beside(streamState: Json, more: Readonly<Record<string, Json>>): Json {
+  if (Object.keys(more).length === 0) return streamState
+  return isObject(streamState) ? { ...streamState, ...more } : more
+}
+
+/** The end of a listing that has data ends the count; its first pages prove nothing of the page that has none. */
+function withoutDataUpTo(
+  { kind }: CursorStream,
+  { lacksData, nextId }: CursorPage,
+  streamState: Json,
+): number {
+  if (kind === 'feed') return 0
+  const before = isObject(streamState) ? Number(streamState.withoutData ?? 0) : 0
+  if (lacksData) return Math.min(before + 1, BELIEVED_WITHOUT_DATA)
+  return nextId === undefined ? 0 : before
+}
+
+/**
+ * Of an answer that does not tell what there is: nothing is concluded from it. Where nothing was ever listed it is likely
+ * that there is nothing, so it is asked for at once; otherwise when its turn comes, as whatever is wrong may last.
+ */
+function untold({ cursor, progress }: Place, stream: CursorStream): Omit<CursorResult, 'withoutData'> {
+  const { streamState } = progress
+  const hasListed = stream.kind === 'snapshot' && stream.hasListed?.(streamState) === true
   return {
-    cursor: page.nextId ?? page.cursor,
-    streamState: isStored && isObject(streamState) ? { ...streamState, tail } : streamState,
+    ...{ tail: undefined, holdsBack: false },
+    isAskedAgain: cursor === null && progress.cursor === null && !hasListed,
+    ...{ rows: {}, rejects: [], hints: [], streamState },
+    room: { kind: 'incarnation', incarnation: incarnationOf(streamState), opens: false },
+    follow: 'stay',
+    isUndecided: true,
+    unfinished: true,
   }
 }
 
@@ -158,13 +204,13 @@ function parse(
   { body, answeredAt }: Answer,
   { receivedAt }: Timing,
 ): CursorPage {
-  const { items, nextId, total } = stream.read(body)
+  const { items, nextId, total, lacksData } = stream.read(body)
   const { cursor, purpose, asked } = place
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
   const empty = emptyUpTo(place, { items })
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
-  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, looping }
+  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping }
   const isUnderWay = asked.size > 0
   return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }
 }

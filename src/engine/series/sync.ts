@@ -220,6 +220,7 @@ function progressAfter(place: Place, { page, pageResult }: ReadPage, version: nu
 /** The next page of this sync; undefined when there is none for now. */
 function follow(place: Place, { page, pageResult }: ReadPage, progress: Progress): Place | undefined {
   const { cursor } = progress
+  if (pageResult.isAskedAgain) return { ...place, progress }
   if (pageResult.follow === 'stay') {
     // A matched probe goes on at the tail that it vouches for.
     return place.purpose === 'probe' && cursor !== null && !pageResult.isUndecided

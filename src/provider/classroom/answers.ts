@@ -74,6 +74,8 @@ export interface Batch<Item = unknown> {
   readonly items: readonly Item[]
   /** What the next call passes on; undefined where the listing ends. */
   readonly nextId: string | undefined
+  /** The answer lacks the data that the document promises: there is nothing, or it was lost on the way. */
+  readonly lacksData?: true
 }
 
 /** What an operation that serves items adds to its contract. */
@@ -102,7 +104,9 @@ export function listOf<Item>(item: z.ZodType<Item>, ...marks: readonly string[])
   const readBatch = (unread: unknown): Batch => {
     const { data, nextId } = fits(answer, unread) ? (unread as BatchAnswer) : answer.parse(unread)
     const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
-    return { items: itemsOf(data, isItem) ?? [], nextId: inside ?? readNextId(nextId) }
+    const items = itemsOf(data, isItem) ?? []
+    const batch = { items, nextId: inside ?? readNextId(nextId) }
+    return isSaid(data) ? batch : { ...batch, lacksData: true }
   }
   const firstAnswer = answer.refine(
     read => {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Json } from '../../tables/json.ts'
 import type { Page, PageResult } from '../page.ts'
+import { isObject } from './items.ts'
 
 export type ToRowsWith<Carry> = Omit<PageResult, 'carry'> & { readonly streamState: Carry }
 
@@ -22,13 +23,14 @@ export function withState<Carry extends Json>(
 export function readState<Carry extends Json>(schema: z.ZodType<Carry>, stored: Json): Carry {
   const whole = schema.safeParse(stored)
   if (whole.success) return whole.data
-  const incarnation = schema.safeParse({ incarnation: incarnationOf(stored) })
-  return incarnation.success ? incarnation.data : schema.parse({})
+  const kept = schema.safeParse({ incarnation: incarnationOf(stored) })
+  return kept.success ? kept.data : schema.parse({})
 }
 
-function incarnationOf(stored: Json): Json | undefined {
-  if (typeof stored !== 'object' || stored === null || !('incarnation' in stored)) return undefined
-  return stored.incarnation
+/** Which room of its name a series of a room is of, from 1; also where all else of its stream state cannot be read. */
+export function incarnationOf(stored: Json): number {
+  const said = isObject(stored) ? stored.incarnation : undefined
+  return Number.isSafeInteger(said) && Number(said) > 0 ? Number(said) : 1
 }
 
 /** A last page that was told in the same words before: all that it makes is stored, and nothing changes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RefusedRows, StoreUnavailable } from '../../../src/engine/ports.ts'
 import { thingsOf } from '../fake-store.ts'
-import { feed, quiz, roomLog } from '../fake-streams.ts'
+import { feed, list, quiz, roomLog } from '../fake-streams.ts'
 import { makeHarness } from './sync-harness.ts'
 
 const refused = { kind: 'bad_request', text: '', status: 400 } as const
@@ -63,6 +63,68 @@ describe('where a sync begins', () => {
     transport.answers = ({ nextId }) => ({ items: [], nextId: nextId === 'p7' ? 'p6' : 'p8' })
     expect(await go({ asked: new Set([null, 'p6']) })).toMatchObject({ end: 'looped' })
     expect(asked()).toEqual(['p7'])
+  })
+})
+
+describe('an answer without data', () => {
+  const nothing = { items: [], lacksData: true } as const
+
+  it.each([
+    ['the log of a room', roomLog],
+    ['the log of its quizzes', quiz],
+  ])('is no end of %s, and is asked for again where it was', async (_, stream) => {
+    const { go, asked, store, transport } = makeHarness(stream, { cursor: 'p7', certain: true })
+    transport.answers = () => nothing
+    expect(await go()).toMatchObject({ end: 'done', unfinished: true, undecided: true })
+    await go()
+    expect(asked()).toEqual(['p7', 'p7'])
+    expect(store.commits.map(({ cursor, caughtUp }) => [cursor, caughtUp])).toEqual([
+      ['p7', false],
+      ['p7', false],
+    ])
+  })
+
+  it('is believed the third time in a row, and from then on', async () => {
+    const { go, store, transport } = makeHarness(quiz, { cursor: 'p7', certain: true })
+    transport.answers = () => nothing
+    for (let times = 0; times < 4; times++) await go()
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, false, true, true])
+  })
+
+  it('begins to count anew after one with data', async () => {
+    const { go, store, transport } = makeHarness(quiz, { cursor: 'p7', certain: true })
+    const said = [nothing, nothing, { items: [] }, nothing, nothing, nothing]
+    transport.answers = () => said[store.commits.length] ?? nothing
+    for (const _ of said) await go()
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, false, true, false, false, true])
+  })
+
+  it('is asked for again at once where nothing was ever listed', async () => {
+    const { go, store, transport } = makeHarness(list)
+    transport.answers = () => nothing
+    expect(await go()).toMatchObject({ end: 'done', unfinished: false })
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, false, true])
+  })
+
+  it('is not, where something was', async () => {
+    const { go, store, transport } = makeHarness({ ...list, hasListed: () => true })
+    transport.answers = () => nothing
+    expect(await go()).toMatchObject({ end: 'done', unfinished: true })
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false])
+  })
+
+  it('at the end of a longer list is believed too, though what lies before it has data', async () => {
+    const { go, store, transport } = makeHarness(list)
+    transport.answers = ({ nextId }) => (nextId === null ? { items: [{ id: 1 }], nextId: 'p2' } : nothing)
+    for (let times = 0; times < 3; times++) await go()
+    expect(store.commits.map(({ caughtUp }) => caughtUp)).toEqual([false, false, false, false, false, true])
+  })
+
+  it('of a feed is an end like any other', async () => {
+    const { go, store, transport } = makeHarness(feed)
+    transport.answers = () => nothing
+    await go()
+    expect(store.commits).toMatchObject([{ caughtUp: true }])
   })
 })
 
