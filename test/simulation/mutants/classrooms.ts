@@ -125,12 +125,12 @@ export const classrooms: readonly Plant[] = [
   },
   {
     name: 'empty-resources-believed',
-    says: 'one answer without resources removes them all',
+    says: 'one answer without data is believed, and removes all resources',
     group: 'classrooms',
     from: 'contract',
-    file: 'src/streams/resources.ts',
-    find: 'const silentUntilBelieved = 3',
-    put: 'const silentUntilBelieved = 1',
+    file: 'src/engine/series/cursor-task.ts',
+    find: 'const BELIEVED_WITHOUT_DATA = 3',
+    put: 'const BELIEVED_WITHOUT_DATA = 1',
   },
   {
     name: 'equal-sequence-in-silence',
