@@ -35,26 +35,29 @@ with
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not ((p.trusted and (p.incarnation = 1 or case
-      when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
+      when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)
       else not exists (
         select from classroom.room_event f
-        where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
+        where f.app_id = :app and f.room_uuid = e.room_uuid
+          and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
       and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
                          filter (where s.source is not null) over (partition by e.room_uuid), false))
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 
                 else not (p.trusted and (p.incarnation = 1 or case
-      when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
+      when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)
       else not exists (
         select from classroom.room_event f
-        where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
+        where f.app_id = :app and f.room_uuid = e.room_uuid
+          and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.event_time is null end as contradicts,
            ((p.trusted and (p.incarnation = 1 or case
-      when e.event_time is not null then coalesce(e.event_time >= p.begun, false)
+      when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)
       else not exists (
         select from classroom.room_event f
-        where f.app_id = :app and f.room_uuid = e.room_uuid and f.incarnation = p.incarnation - 1
+        where f.app_id = :app and f.room_uuid = e.room_uuid
+          and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
       and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
                          filter (where s.source is not null) over (partition by e.room_uuid), false)) and s.source is null as fresh

@@ -292,4 +292,27 @@ describe('a room that is used again', () => {
     expect(await numbers()).toEqual([1, 2, 3, 8])
     expect(await db.rows(waiting, [room])).toEqual([{ key: 7 }])
   })
+
+  it('takes nothing of the rooms before the former one either, nor what is dated by a time that nobody believes', async () => {
+    const room = await freshRoom(db)
+    const opened = async (incarnation: number, events: ReturnType<typeof event>[]) => {
+      const at = { first: 90 * incarnation, last: 90 * incarnation }
+      const scope = { kind: 'incarnation', incarnation, opens: incarnation > 1 } as const
+      const rows = eventRows(events, [roomRow(room, at)])
+      await db.store.commit(logPage(room, incarnation - 1, { room: scope, rows }))
+    }
+    const far = { own: 86_400 * 3, at: 5 } as const
+    const silent = event(room, 32, { own: null, at: 50 })
+    const dated = { ...event(room, 33, far), at_source: 'provider' as const }
+    await opened(1, [event(room, 1), silent, dated])
+    await opened(2, [event(room, 1, { own: 180 })])
+    await opened(3, [event(room, 1, { own: 270 })])
+    const late = [silent, dated].map(each => ({ ...each, at: time(300), received_at: time(300) }))
+    const present = { ...event(room, 3, { ...far, at: 301 }), at_source: 'provider' as const }
+    await feed(db, { rows: eventRows([...late, present]) })
+    const stored = `select sequence::int from classroom.room_event where room_uuid = $1 and incarnation = 3 order by 1`
+    expect(await db.rows(stored, [room])).toEqual([{ sequence: 1 }, { sequence: 3 }])
+    const waiting = `select key::int from ingest.divergence where series = $1 and resolved_at is null order by 1`
+    expect(await db.rows(waiting, [room])).toEqual([{ key: 32 }, { key: 33 }])
+  })
 })

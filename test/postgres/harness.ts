@@ -144,7 +144,7 @@ export function event(room: string, sequence: number | bigint, options: EventOpt
     data,
     event_time: own === null ? null : time(own),
     at: time(at),
-    at_source: 'event',
+    at_source: own === null ? 'provider' : 'event',
     received_at: time(at),
     extra: null,
   }

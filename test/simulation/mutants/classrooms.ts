@@ -179,8 +179,8 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'code',
     file: 'src/postgres/commit/events.ts',
-    find: 'when e.event_time is not null then coalesce(e.event_time >= p.begun, false)',
-    put: 'when e.event_time is not null then true',
+    find: "when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)",
+    put: "when e.at_source = 'event' then true",
   },
   {
     name: 'silent-room-trusted',
