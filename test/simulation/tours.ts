@@ -71,7 +71,7 @@ const answers: Tour = {
         stops: [
           ['qps limit error', 'callSearch'],
           ['query time range limit error', 'callSearch', 3 * minute],
-          ['query latency limit error', 'callSearch'],
+          ['query latency limit error', 'callSearch', 3 * minute],
           ['400', 'callSearch', 3 * minute],
         ],
       }),

@@ -140,11 +140,15 @@ export class Rescheduler {
     for (const each of this.#absences.values()) each.forget(name)
   }
 
-  /** Pages that were read show whose room it is; one that cannot be read shows no more than that there is one. */
+  /**
+   * Pages that were read show whose room it is; one that cannot be read shows no more than that there is one, and of a
+   * name that a player's channel or a call told not even that.
+   */
   async #showsRoom(room: string, { end, failure, region, isShown }: SyncResult): Promise<boolean> {
     const { app, store } = this.#context
     if (end === 'looped' || isShown) return true
-    if (!failure || !isOfProvider(failure) || this.#rooms.isVerified(room)) return false
+    const { from } = this.#rooms.find(room) ?? { from: 'name' }
+    if (from === 'name' || !failure || !isOfProvider(failure) || this.#rooms.isVerified(room)) return false
     return store.vouchFor(this.#context.fence(), app.id, room, region)
   }
 
@@ -177,11 +181,11 @@ export class Rescheduler {
     return this.waitsForLog(schedule.stream, series) ? undefined : SOON_MS
   }
 
-  #tell(hints: readonly Hint[], { kind, name }: CursorStream, series: string): void {
+  #tell(hints: readonly Hint[], from: CursorStream, series: string): void {
     const { schedule } = this.#poller
-    const region = kind === 'feed' ? series : ''
+    const region = from.kind === 'feed' ? series : ''
     for (const hint of hints) {
-      for (const { stream, within } of this.#rooms.applyHint(hint, region, name))
+      for (const { stream, within } of this.#rooms.applyHint(hint, region, from))
         schedule(stream, hint.room, within)
     }
   }

@@ -35,8 +35,11 @@ export interface RoomMemory {
   life: RoomLife | undefined
   /** When the room's log was last read well, on the monotonic clock, ms. */
   verifiedAt: number | undefined
-  /** Where this process has the room from; what a hint names may be an old room or another of the same name. */
-  readonly from: 'store' | 'hint' | 'name'
+  /**
+   * Where this process has the room from: what a hint names may be an old room or another of the same name, and of what
+   * only the name was heard, from a call or a player's channel, there need be no room at all.
+   */
+  from: 'store' | 'hint' | 'name'
   readonly whereabouts: Whereabouts
   /** An object, since there are many rooms: a Map takes several times as much. */
   readonly series: Partial<Record<StreamName, SeriesMemory>>
@@ -199,20 +202,28 @@ export class Rooms {
   }
 
   /** Takes a hint to heart and answers which syncs it asks for; `region`: whose feed gave it; `from`: the stream that did. */
-  applyHint(hint: Hint, region: string, from?: StreamName): readonly ScheduledSync[] {
+  applyHint(
+    hint: Hint,
+    region: string,
+    from?: Pick<CursorStream, 'name' | 'kind'>,
+  ): readonly ScheduledSync[] {
     if (!this.areFollowed) return []
     if (!this.#rooms.has(hint.room) && this.places === 0) {
       this.crowd(true)
       return []
     }
-    const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'hint')
+    // Lists and searches of the whole app tell channels, which need not be those of rooms.
+    const isEvent = !from || from.kind === 'feed' || from.kind === 'log'
+    const room = this.#rooms.get(hint.room) ?? this.add(hint.room, 'name')
+    if (isEvent && room.from === 'name') room.from = 'hint'
     room.whereabouts.named(region)
     const before = room.life
     if (hint.state) room.life = afterChanges(before, hint.state)
     const all = isStartedAgain(before, room.life)
     const isOn = room.life?.endedAt === undefined
     const concerned = this.#streams.filter(
-      stream => stream !== from && (all || names(hint, stream) || (isOn && !this.#announced.has(stream))),
+      stream =>
+        stream !== from?.name && (all || names(hint, stream) || (isOn && !this.#announced.has(stream))),
     )
     return concerned.map(stream => {
       const change = stream === this.#parent ? hint.change : 'news'

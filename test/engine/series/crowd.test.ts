@@ -16,9 +16,7 @@ describe('more rooms than are remembered', () => {
       streams: [feed, roomLog],
       settings: { ...settingsOf([app]), mostRooms: 20 },
     })
-    const asked = names(28_000).map(
-      room => rooms.applyHint(news(room, 'news', clock.now()), '', 'app-events').length,
-    )
+    const asked = names(28_000).map(room => rooms.applyHint(news(room, 'news', clock.now()), '', feed).length)
     expect([...rooms.names()]).toHaveLength(20)
     expect(asked.filter(visits => visits > 0)).toHaveLength(20)
     expect(rooms.isCrowded).toBe(true)

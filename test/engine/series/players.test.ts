@@ -120,6 +120,28 @@ describe('a list of the whole app', () => {
     await stop()
   })
 
+  it.each([
+    ['that nobody can read shows no room of a channel', 'malformed', []],
+    ['that can be read does', { items: [] }, ['algebra']],
+  ] as const)('a log %s', async (_, log, verified) => {
+    const { clock, transport, store, stop } = started(['room-events'])
+    transport.answers = ({ operation, at }) => {
+      if (operation === 'roomEvents') return log
+      return {
+        items:
+          operation === 'listPlayers' && at === 0
+            ? [{ id: 1, hint: news('algebra', 'news', clock.now()) }]
+            : [],
+      }
+    }
+    await clock.advance(30 * second)
+    expect(transport.of('roomEvents').length).toBeGreaterThan(0)
+    expect(store.vouched).toEqual([])
+    const read = store.commits.filter(({ stream }) => stream === 'room-events')
+    expect([...new Set(read.map(({ series }) => series))]).toEqual(verified)
+    await stop()
+  })
+
   it('has the room of a channel looked at, and is itself not taken for a stream of rooms', async () => {
     const { clock, transport, store, times, stop } = started(['room-events'])
     transport.answers = ({ operation, at }) =>

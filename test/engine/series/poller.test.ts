@@ -117,6 +117,16 @@ describe('what is synced when', () => {
     },
   )
 
+  it('but shows no room of which only the name was heard', async () => {
+    const { clock, poller, transport, store, stop } = startApp()
+    transport.answers = ({ operation }) => (operation === 'roomEvents' ? 'malformed' : { items: [] })
+    poller.discover(['algebra'])
+    await clock.advance(minute)
+    expect(transport.of('roomEvents').length).toBeGreaterThan(1)
+    expect(store.vouched).toEqual([])
+    await stop()
+  })
+
   it('a page of a maintenance in place of its log shows no room', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'])
     const page = {
