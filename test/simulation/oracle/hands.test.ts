@@ -6,11 +6,12 @@ interface Made {
   readonly id: string
   readonly streamUrl: string
   readonly region: string
+  readonly createdAt: number
   readonly destroyedAt?: number
 }
 
-const one: Made = { id: 'p1', streamUrl: 'rtmp://a/1', region: 'eu' }
-const gone: Made = { id: 'p2', streamUrl: 'rtmp://a/2', region: 'ap', destroyedAt: 5 }
+const one: Made = { id: 'p1', streamUrl: 'rtmp://a/1', region: 'eu', createdAt: 1 }
+const gone: Made = { id: 'p2', streamUrl: 'rtmp://a/2', region: 'ap', createdAt: 2, destroyedAt: 5 }
 const asked: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/1', id: 'p1', end: 'done' }
 const ended: Hand = { act: 'destroy', app: 'a', destroys: 'p2', end: 'done' }
 
@@ -30,6 +31,12 @@ describe('players that are made by hand', () => {
   it('are not made twice', async () => {
     const found = await judge([asked], [one, { ...one, id: 'p3' }])
     expect(found).toEqual([expect.stringMatching(/^duplicate: .*rtmp:\/\/a\/1 of a was made 2 times/)])
+  })
+
+  it('are made again where the provider has destroyed the first meanwhile', async () => {
+    const first = { ...one, id: 'p0', createdAt: 0, destroyedAt: 1 }
+    expect(await judge([asked], [one, first])).toEqual([])
+    expect(await judge([asked], [one, { ...first, destroyedAt: 2 }])).toHaveLength(1)
   })
 
   it('are not those of strangers', async () => {

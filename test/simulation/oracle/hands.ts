@@ -31,7 +31,7 @@ export async function examineHands(examination: Examination): Promise<readonly F
       continue
     }
     const made = players.filter(one => one.streamUrl === streamUrl)
-    if (made.length > 1)
+    if (isTwice(made))
       found.add('duplicate', 'players by hand', `${streamUrl} of ${app} was made ${made.length} times`)
     if (end === 'done' && !made.some(one => one.id === id))
       found.add('different', 'players by hand', `${id} of ${app} is another than was wanted: ${streamUrl}`)
@@ -54,4 +54,17 @@ export async function examineHands(examination: Examination): Promise<readonly F
       found.add('different', 'players by hand', `${id} of ${app} is in ${player.region}, not in ${region}`)
   }
   return found.list()
+}
+
+interface Life {
+  readonly createdAt: number
+  readonly destroyedAt: number | undefined
+}
+
+/** Whose media cannot be reached the provider destroys, maybe before a list shows it: to make it again is right. */
+function isTwice(made: readonly Life[]): boolean {
+  const inTurn = [...made].sort((one, other) => one.createdAt - other.createdAt)
+  return inTurn.some(
+    (one, n) => n > 0 && (inTurn[n - 1]!.destroyedAt ?? Number.POSITIVE_INFINITY) > one.createdAt,
+  )
 }
