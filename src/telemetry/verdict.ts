@@ -1,5 +1,6 @@
 import type { StoreStatus } from '../engine/ports.ts'
 import type { ProcessStatus, ProviderStatus } from './process-status.ts'
+import { allowedLag, allowedSilence, expiry } from './thresholds.ts'
 import { countOf, duration, familyTexts, faultTexts, lossTexts, moment } from './wording.ts'
 
 /** From best to worst. */
@@ -20,17 +21,6 @@ export interface Facts extends Partial<StoreStatus> {
   readonly databaseAwaySince: string | null
   readonly process?: ProcessStatus | undefined
 }
-
-/** The numbers that the alerts compare with, seconds. */
-export const thresholds = {
-  stall_seconds: 300,
-  stall_analytics_seconds: 7_200,
-  lag_seconds: 300,
-  lag_analytics_seconds: 3_600,
-  lag_insight_seconds: 86_400,
-  expiry_seconds: 21_600,
-  expiry_realtime_seconds: 300,
-} as const
 
 /** The database may be slow for so long, and the provider fail, before that is told, seconds. */
 const databasePatience = 10
@@ -323,22 +313,6 @@ function named(facts: Facts, { app, stream }: { readonly app: string; readonly s
 
 function ofApp(facts: Facts, app: string): string {
   return appsOf(facts).size > 1 ? ` of app ${app}` : ''
-}
-
-/** How late a stream may be before its alert fires, seconds. */
-export function allowedLag(stream: string): number {
-  if (stream.endsWith('-insight')) return thresholds.lag_insight_seconds
-  const isPaced = stream === 'calls' || stream.startsWith('realtime-')
-  return isPaced ? thresholds.lag_analytics_seconds : thresholds.lag_seconds
-}
-
-function allowedSilence(stream: string): number {
-  const isPaced = /^(calls|call-.*|.*-insight|realtime-.*)$/.test(stream)
-  return isPaced ? thresholds.stall_analytics_seconds : thresholds.stall_seconds
-}
-
-function expiry(stream: string): number {
-  return stream.startsWith('realtime-') ? thresholds.expiry_realtime_seconds : thresholds.expiry_seconds
 }
 
 function secondsFrom(from: string, to: string): number {

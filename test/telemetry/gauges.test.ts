@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { QualityRealtimeRow } from '../../src/tables/analytics.ts'
-import { setUp } from './meter-harness.ts'
-
-function lines(text: string, name: string): readonly string[] {
-  return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-}
+import { samples, setUp } from './meter-harness.ts'
 
 function freeze(at: string, value: number, parts: Partial<QualityRealtimeRow> = {}): QualityRealtimeRow {
   return {
@@ -27,11 +23,11 @@ describe('what is owed', () => {
     meter.backlog({ app: 'c', stream: 'calls' }, { seconds: 5, expiresIn: 600_000 })
     await clock.advance(60_000)
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_backlog_seconds')).toEqual([
+    expect(samples(text, 'penstock_backlog_seconds')).toEqual([
       'penstock_backlog_seconds{app="a",stream="calls"} 7',
       'penstock_backlog_seconds{app="others",stream="calls"} 65',
     ])
-    expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([
+    expect(samples(text, 'penstock_backlog_expires_seconds')).toEqual([
       'penstock_backlog_expires_seconds{app="a",stream="calls"} 600',
       'penstock_backlog_expires_seconds{app="others",stream="calls"} 540',
     ])
@@ -49,7 +45,7 @@ describe('what is owed', () => {
     meter.backlog({ app: 'c', stream: 'calls' }, { seconds: 5, expiresIn: 300_001 })
     meter.schedule({ app: 'd', stream: 'calls' }, { series: 1, lateBy: 1 })
     meter.backlog({ app: 'd', stream: 'calls' }, { seconds: 5, expiresIn: 300_000 })
-    expect(lines(await meter.scrape(), 'penstock_lag_seconds')).toEqual([
+    expect(samples(await meter.scrape(), 'penstock_lag_seconds')).toEqual([
       'penstock_lag_seconds{app="others",stream="room-events"} 299.999',
       'penstock_lag_seconds{app="b",stream="room-events"} 300',
       'penstock_lag_seconds{app="others",stream="calls"} 7200',
@@ -61,8 +57,8 @@ describe('what is owed', () => {
     const { meter } = setUp({ streams: ['calls', 'room-events'] })
     meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 0, expiresIn: null })
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_backlog_expires_seconds')).toEqual([])
-    expect(lines(text, 'penstock_backlog_seconds')).toEqual([
+    expect(samples(text, 'penstock_backlog_expires_seconds')).toEqual([])
+    expect(samples(text, 'penstock_backlog_seconds')).toEqual([
       'penstock_backlog_seconds{app="a",stream="calls"} 0',
     ])
   })
@@ -71,7 +67,7 @@ describe('what is owed', () => {
     const { meter } = setUp()
     meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 1_000 })
     meter.owned(0)
-    expect(lines(await meter.scrape(), 'penstock_backlog_expires_seconds')).toEqual([])
+    expect(samples(await meter.scrape(), 'penstock_backlog_expires_seconds')).toEqual([])
   })
 })
 
@@ -87,10 +83,10 @@ describe('call quality', () => {
       freeze(minuteAgo, 8, { cname: 'algebra', uid: '12' }),
     ])
     const text = await meter.scrape()
-    expect(lines(text, 'penstock_call_quality')).toEqual([
+    expect(samples(text, 'penstock_call_quality')).toEqual([
       'penstock_call_quality{app="a",product="Native",metric="audioFreezeRate"} 1.5',
     ])
-    expect(lines(text, 'penstock_call_quality_age_seconds')).toEqual([
+    expect(samples(text, 'penstock_call_quality_age_seconds')).toEqual([
       'penstock_call_quality_age_seconds{app="a",product="Native",metric="audioFreezeRate"} 40',
     ])
   })
@@ -101,14 +97,14 @@ describe('call quality', () => {
       { app: 'a', product: 'Native', metric: 'joinSuccessRate' },
     ]
     const { meter, clock } = setUp({ qualityAsked: () => asked })
-    const ages = async () => lines(await meter.scrape(), 'penstock_call_quality_age_seconds').toSorted()
+    const ages = async () => samples(await meter.scrape(), 'penstock_call_quality_age_seconds').toSorted()
     const age = (metric: string, seconds: number) =>
       `penstock_call_quality_age_seconds{app="a",product="Native",metric="${metric}"} ${seconds}`
     expect(await ages()).toEqual([age('audioFreezeRate', 0), age('joinSuccessRate', 0)])
     await clock.advance(90_000)
     meter.quality('a', [freeze(new Date(clock.now() - 30_000).toISOString(), 1)])
     expect(await ages()).toEqual([age('audioFreezeRate', 10), age('joinSuccessRate', 90)])
-    expect(lines(await meter.scrape(), 'penstock_call_quality')).toHaveLength(1)
+    expect(samples(await meter.scrape(), 'penstock_call_quality')).toHaveLength(1)
     asked.length = 0
     await meter.scrape()
     asked.push({ app: 'a', product: 'Native', metric: 'joinSuccessRate' })
@@ -124,11 +120,11 @@ describe('call quality', () => {
     meter.quality('c', [freeze(ago(30), 2), freeze(ago(30), 99, joins)])
     const text = await meter.scrape()
     const labels = (metric: string) => `{app="others",product="Native",metric="${metric}"}`
-    expect(lines(text, 'penstock_call_quality')).toEqual([
+    expect(samples(text, 'penstock_call_quality')).toEqual([
       `penstock_call_quality${labels('audioFreezeRate')} 3`,
       `penstock_call_quality${labels('joinSuccessRate')} 91`,
     ])
-    expect(lines(text, 'penstock_call_quality_age_seconds')).toEqual([
+    expect(samples(text, 'penstock_call_quality_age_seconds')).toEqual([
       `penstock_call_quality_age_seconds${labels('audioFreezeRate')} 120`,
       `penstock_call_quality_age_seconds${labels('joinSuccessRate')} 90`,
     ])
@@ -138,14 +134,14 @@ describe('call quality', () => {
     const { meter, clock } = setUp()
     meter.quality('a', [freeze(new Date(clock.now() - 60_000).toISOString(), 2)])
     meter.quality('a', [freeze(new Date(clock.now() - 600_000).toISOString(), 3)])
-    expect(lines(await meter.scrape(), 'penstock_call_quality')[0]).toMatch(/ 2$/)
+    expect(samples(await meter.scrape(), 'penstock_call_quality')[0]).toMatch(/ 2$/)
   })
 
   it('is bounded, however many products and metrics a provider names', async () => {
     const { meter, clock } = setUp()
     const at = new Date(clock.now()).toISOString()
     for (let n = 0; n < 5_000; n++) meter.quality('a', [freeze(at, n, { metric: `metric${n}` })])
-    expect(lines(await meter.scrape(), 'penstock_call_quality').length).toBeLessThanOrEqual(2_000)
+    expect(samples(await meter.scrape(), 'penstock_call_quality').length).toBeLessThanOrEqual(2_000)
   })
 })
 
@@ -154,14 +150,14 @@ describe('budgets and clocks', () => {
     const { meter } = setUp()
     meter.budget('key:1', 'realtime', { used: 0.25, pace: 1, over: 3_600_000 })
     meter.budget('key:2', 'realtime', { used: 0.75, pace: 0.5, over: 3_600_000 })
-    expect(lines(await meter.scrape(), 'penstock_budget_used_ratio')).toEqual([
+    expect(samples(await meter.scrape(), 'penstock_budget_used_ratio')).toEqual([
       'penstock_budget_used_ratio{group="realtime",window="day"} 0.75',
     ])
   })
 
   it('tell the highest pace of a limit group, and a lower one the longer nobody has counted', async () => {
     const { meter, clock } = setUp()
-    const paceOf = async () => lines(await meter.scrape(), 'penstock_budget_pace_ratio')
+    const paceOf = async () => samples(await meter.scrape(), 'penstock_budget_pace_ratio')
     meter.budget('key:1', 'realtime', { used: 0.25, pace: 3, over: 3_600_000 })
     meter.budget('key:2', 'realtime', { used: 0.75, pace: 0.5, over: 3_600_000 })
     expect(await paceOf()).toEqual(['penstock_budget_pace_ratio{group="realtime"} 3'])
@@ -173,7 +169,7 @@ describe('budgets and clocks', () => {
 
   it('tell the largest share of calls that cannot be measured as it goes now, and that it is none again', async () => {
     const { meter } = setUp()
-    const lossAhead = async () => lines(await meter.scrape(), 'penstock_expected_loss_ratio')
+    const lossAhead = async () => samples(await meter.scrape(), 'penstock_expected_loss_ratio')
     meter.lossAhead('a', 'call-details', 0.25)
     meter.lossAhead('b', 'call-details', 0.125)
     expect(await lossAhead()).toEqual(['penstock_expected_loss_ratio{group="call-details"} 0.25'])
@@ -188,7 +184,7 @@ describe('budgets and clocks', () => {
   it('tell how far the database’s clock jumped', async () => {
     const { meter } = setUp()
     meter.clockDoubt(172_800_000)
-    expect(lines(await meter.scrape(), 'penstock_clock_doubt_seconds')).toEqual([
+    expect(samples(await meter.scrape(), 'penstock_clock_doubt_seconds')).toEqual([
       'penstock_clock_doubt_seconds 172800',
     ])
   })

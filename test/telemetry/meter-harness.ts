@@ -21,3 +21,8 @@ export function setUp(options: Partial<MeterOptions> = {}) {
   onTestFinished(() => meter.close())
   return { meter, clock }
 }
+
+/** The lines of a scrape that tell the values of one metric. */
+export function samples(text: string, name: string): readonly string[] {
+  return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+}

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { GapStatus } from '../../src/engine/ports.ts'
 import type { ProcessStatus, ProviderStatus, StreamReading } from '../../src/telemetry/process-status.ts'
-import { type Facts, judge, thresholds } from '../../src/telemetry/verdict.ts'
+import { thresholds } from '../../src/telemetry/thresholds.ts'
+import { type Facts, judge } from '../../src/telemetry/verdict.ts'
 
 const at = '2026-03-02T05:44:44Z'
 

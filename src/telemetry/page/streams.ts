@@ -1,7 +1,7 @@
 import { html } from 'ghtml'
 import type { Span } from '../../engine/ports.ts'
 import type { StreamReading } from '../process-status.ts'
-import { allowedLag } from '../verdict.ts'
+import { allowedLag } from '../thresholds.ts'
 import { countOf, duration } from '../wording.ts'
 import { type PageFacts, part, type StreamTitle, spans } from './parts.ts'
 import {
