@@ -1,13 +1,11 @@
 import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
-import type { Daemon } from '../../src/commands/run.ts'
 import type { TestDatabase } from '../support/databases.ts'
-import { boot } from './boot.ts'
 import { happenedIn } from './coverage.ts'
 import { type Demands, type Drawn, draw, healingTime, monday } from './draw.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
 import { createHands, type Hands } from './hands.ts'
-import { EndlessError, Kernel, type Process } from './kernel.ts'
+import { EndlessError, Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
 import { examineAskers } from './oracle/askers.ts'
@@ -18,8 +16,8 @@ import { examineMetrics, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { createDriver, type Driver } from './players-driver.ts'
 import { createPlayersMail } from './players-mail.ts'
+import { Processes, type Running } from './processes.ts'
 import { type Server, SimulatedServer } from './server.ts'
-import { ShardQueue } from './shards.ts'
 import { nameOfSpell } from './spells.ts'
 import { createTrace, type Trace } from './trace.ts'
 import { scheduleTrouble } from './trouble.ts'
@@ -79,11 +77,6 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
 
 const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers]
 
-interface Running {
-  readonly process: Process
-  readonly daemon: Daemon
-}
-
 class Run {
   readonly kernel: Kernel
   /** ms since the epoch */
@@ -101,20 +94,14 @@ class Run {
   readonly #trace = createTrace()
   readonly #sandbox: Sandbox
   readonly #drivers: readonly Driver[]
-  readonly #running = new Map<string, Running>()
-  /** All that ever were. */
-  readonly #processes: Process[] = []
+  readonly #processes: Processes
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
   #server!: Server
-  readonly #shards: ShardQueue
   readonly #byHand: boolean
   readonly #ages: boolean
-  /** Who ends does not come back. */
-  #isAsleep = false
   #hands: Hands | undefined
   readonly #rewound: { readonly from: number; readonly to: number }[] = []
-  #boots = 0
   #isHealing = false
 
   constructor({
@@ -150,13 +137,19 @@ class Run {
       random: this.#random('order'),
       faults: this.#faults,
       trace: this.#trace,
-      onKill: process => this.#afterKill(process),
+      onKill: process => this.#processes.afterKill(process),
     })
-    this.#shards = new ShardQueue(this.kernel)
+    this.#processes = new Processes({
+      ...{ kernel: this.kernel, config: this.#drawn.config },
+      ...{ server: () => this.#server, sandbox: () => this.#sandbox },
+      random: purpose => this.#random(purpose),
+      restart: () => this.#faults.restart(),
+      accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
+    })
     const deliver = createPlayersMail({
       ...{ kernel: this.kernel, random: this.#random('mail') },
       desks: () =>
-        [...this.#running.values()].flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
+        this.#processes.living().flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
     })
     this.#sandbox = createSandbox({
       ...{ clock: this.kernel.clock, seed, switches, quirks, profile, apps, deliver },
@@ -173,7 +166,7 @@ class Run {
     this.#server = server
     const { kernel } = this
     for (let n = 0; n < this.#drawn.processes; n++) {
-      await this.#boot(`slot${n}`)
+      await this.#processes.boot(`slot${n}`)
       await kernel.rest()
     }
     if (this.#byHand)
@@ -187,9 +180,9 @@ class Run {
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
       isHealing: () => this.#isHealing,
-      processes: () => [...this.#running.values()].map(({ process }) => process),
+      processes: () => this.#processes.living().map(({ process }) => process),
       strike: what => this.#strike(what),
-      handOver: slot => this.#handOver(slot),
+      handOver: slot => this.#processes.handOver(slot),
       random: purpose => this.#random(purpose),
     })
     const findings = await this.#toTheEnd().catch((error: unknown) => {
@@ -200,7 +193,7 @@ class Run {
     for (const name of this.#spellsMet()) this.#strike(name)
     const happened = await happenedIn(server, this.#struck)
     await this.#inspect?.(this.#examination())
-    for (const { process } of [...this.#running.values()]) await kernel.kill(process)
+    for (const { process } of this.#processes.living()) await kernel.kill(process)
     return {
       findings: [...this.#breaches, ...findings],
       trace: this.#trace,
@@ -210,7 +203,7 @@ class Run {
       events: [...this.#sandbox.universe.apps].reduce((sum, { eventsMade }) => sum + eventsMade, 0),
       calls: this.#drawn.apps.reduce((sum, { id }) => sum + count(this.#sandbox.analytics(id).calls()), 0),
       requests: this.#sandbox.arrivals.count,
-      boots: this.#boots,
+      boots: this.#processes.boots,
       happened,
     }
   }
@@ -245,14 +238,13 @@ class Run {
   async #age(): Promise<readonly string[]> {
     const { kernel } = this
     const before = await readKept(this.#examination())
-    this.#isAsleep = true
-    const ended = Promise.all([...this.#running.keys()].map(slot => this.#handOver(slot)))
+    const ended = this.#processes.sleep()
     await kernel.runUntil(kernel.now + 2 * minute)
     await ended
     const waking = Math.ceil(this.#length * 0.4) + kept
     await kernel.runUntil(waking)
-    this.#isAsleep = false
-    for (let n = 0; n < this.#drawn.processes; n++) await this.#boot(`slot${n}`)
+    this.#processes.wake()
+    for (let n = 0; n < this.#drawn.processes; n++) await this.#processes.boot(`slot${n}`)
     await kernel.runUntil(waking + longestRound)
     await this.#server.setTime()
     const moments = { from: this.start + waking, to: this.start + kernel.now }
@@ -268,7 +260,7 @@ class Run {
       const { name, requests = 0, arrived = [] } = process
       scrapes.push({ process: name, text, requests, arrived, now: kernel.clockOf(process).now() })
     }
-    const scraped = Promise.all([...this.#running.values()].map(scrape))
+    const scraped = Promise.all(this.#processes.living().map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)
     await scraped
     return told(await examineMetrics(this.#examination(), scrapes))
@@ -307,35 +299,6 @@ class Run {
     this.#struck[what] = (this.#struck[what] ?? 0) + 1
   }
 
-  async #handOver(slot: string): Promise<void> {
-    const running = this.#running.get(slot)
-    if (!running) return
-    await running.daemon.stop()
-    if (this.#running.get(slot) === running) await this.kernel.kill(running.process)
-  }
-
-  async #boot(slot: string): Promise<void> {
-    this.#boots += 1
-    const name = `${slot}.${this.#boots}`
-    const process: Process = { name, isAlive: true, frozenUntil: 0, skew: 0, arrived: [] }
-    this.#processes.push(process)
-    const daemon = await boot({
-      ...{ process, kernel: this.kernel, server: this.#server, sandbox: () => this.#sandbox },
-      random: this.#random(process.name),
-      shards: this.#shards,
-      config: this.#drawn.config,
-      accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
-    })
-    this.#running.set(slot, { process, daemon })
-  }
-
-  async #afterKill({ name }: Process): Promise<void> {
-    const [slot] = name.split('.') as [string]
-    this.#running.delete(slot)
-    if (!this.#isAsleep) this.kernel.after(this.#faults.restart(), undefined, () => this.#boot(slot))
-    await this.#server.endOf(name)
-  }
-
   #examination(isEnd = true): Examination {
     const { apps, spells, classes, config, series } = this.#drawn
     return {
@@ -349,7 +312,7 @@ class Run {
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound: this.#rewound, outages: this.#server.outages },
-      askers: this.#processes.map(({ name, arrived = [] }) => ({ name, arrived })),
+      askers: this.#processes.all.map(({ name, arrived = [] }) => ({ name, arrived })),
       ...(series && { series }),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }
