@@ -120,9 +120,10 @@ class Run {
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
     const { switches, quirks, profile, apps, classes } = this.#drawn
-    // A plan without call analytics owes nothing for long.
-    this.#calm = calm ?? (apps.some(({ contract }) => contract !== 'starter') ? longestOwed : 0)
     const { isThorough = false, start = monday, byHand = false, ages = false } = demands
+    // A plan without call analytics owes nothing for long. What ages must be complete before, or becomes so meanwhile.
+    const owed = apps.some(({ contract }) => contract !== 'starter') ? longestOwed : 0
+    this.#calm = ages ? longestOwed : (calm ?? owed)
     this.#byHand = byHand
     this.#ages = ages
     this.#isThorough = isThorough
