@@ -80,10 +80,10 @@ export function head(running: {
   ]
 }
 
-/** Columns of progress with their widths; one line fits a terminal of 80. */
+/** Columns of progress with their widths; one line fits a terminal of 80. A row that is told anew is written anew. */
 const columns = [
   ['rows/s', 7],
-  ['rows', 11],
+  ['written', 11],
   ['lag s', 7],
   ['rooms open', 12],
   ['ended', 7],
