@@ -36,17 +36,17 @@ describe.skipIf(!hasPgbouncer)('a daemon behind a pooler with three sessions', (
     })
     onTestFinished(() => stage.close())
     const killed = await stage.live(20 * second)
-    const sessions = await ask(
+    // A session that the pooler has just opened has no name until somebody uses it.
+    const [sessions] = await ask(
       stage.databaseUrl,
-      `select application_name as name, count(*)::int as sessions from pg_stat_activity
-       where usename = '${login}' and datname = current_database() group by 1 order by 1`,
+      `select count(*) filter (where application_name = 'penstock ownership')::int as ownership,
+         count(*) filter (where application_name <> 'penstock ownership')::int as others
+       from pg_stat_activity where usename = '${login}' and datname = current_database()`,
     )
-    expect(sessions).toEqual([
-      { name: 'penstock', sessions: expect.any(Number) },
-      { name: 'penstock ownership', sessions: 1 },
-    ])
+    expect(sessions!.ownership).toBe(1)
+    expect(sessions!.others).toBeGreaterThan(0)
     // Three of the pooler, and the one that reads for the status.
-    expect(sessions[0]!.sessions).toBeLessThanOrEqual(4)
+    expect(sessions!.others).toBeLessThanOrEqual(4)
     await killed.kill()
     const daemon = await stage.live(20 * second)
     const report = await stage.settle(60 * second)
