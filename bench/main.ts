@@ -44,6 +44,7 @@ const { values, positionals } = parseArgs({
     sizes: { type: 'string', default: '100,1000' },
     processes: { type: 'string', default: '1,2,4' },
     idle: { type: 'string', default: '10s' },
+    warm: { type: 'string', default: '4000' },
     admissions: { type: 'string', default: '3000' },
     apps: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '60' },
@@ -53,7 +54,7 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--sizes N,N] [--processes N,N] [--idle 10s] [--admissions N] [--apps N] [--seconds N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--sizes N,N] [--processes N,N] [--idle 10s] [--warm N] [--admissions N] [--apps N] [--seconds N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -71,6 +72,7 @@ if (!(name in benches)) {
     sizes: values.sizes.split(',').map(Number),
     processes: values.processes.split(',').map(Number),
     idle: values.idle,
+    warm: Number(values.warm),
     admissions: Number(values.admissions),
     apps: Number(values.apps),
     seconds: Number(values.seconds),

@@ -15,6 +15,8 @@ export interface ScaleOptions {
   readonly seconds: number
   /** How often the feed of an app is asked at which nothing happens. */
   readonly idle: string
+  /** Requests that each process makes before it is watched: what has run so often is compiled. */
+  readonly warm: number
   readonly say: (line: string) => void
 }
 
@@ -24,16 +26,23 @@ interface Stage {
   readonly provider: string
   readonly seconds: number
   readonly idle: string
+  readonly warm: number
 }
 
-/** What some processes with some apps cost in a second. */
+/** What some processes cost in a second. */
 interface Watched {
-  readonly firstCommitSeconds: number | null
-  readonly allAskedSeconds: number | null
   readonly daemonCpu: number
   readonly serverCpu: number
   readonly transactions: number
   readonly requests: number
+}
+
+/** The same processes with nothing to do and with apps. */
+interface Compared {
+  readonly firstCommitSeconds: number
+  readonly allAskedSeconds: number
+  readonly empty: Watched
+  readonly full: Watched
   readonly scrapeMs: number
   readonly peak: number
 }
@@ -41,14 +50,20 @@ interface Watched {
 const mebibyte = 1_048_576
 const patience = 300_000
 
-/** A program that has just begun compiles itself for a while, ms. */
-const settling = 30_000
+/** What comes after a change of the apps, garbage above all, is over by then, ms. */
+const settling = 15_000
+
+/** For so long statements are counted, s. */
+const counting = 20
+
+/** Apps that are asked every second until the processes are warm. */
+const busyApps = 500
 
 /**
- * Idle apps over several processes on the provider that copies bytes, and as many processes that have nothing to do: what
- * is left between the two is what the apps cost.
+ * Idle apps over several processes on the provider that copies bytes. Each process first makes the same number of requests,
+ * then the very same processes are watched with nothing to do and with the apps: the difference is what the apps cost.
  */
-export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptions) {
+export async function scale({ sizes, processes, seconds, idle, warm, say }: ScaleOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   // So that Postgres, and with it its log, lies in it.
   await chmod(folder, 0o755)
@@ -57,24 +72,18 @@ export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptio
   try {
     await migrateUp({ url: server.url })
     provider = await startChild(['bench/canned.ts', '0', '0', '0'])
-    const stage = { folder, server, provider: provider.firstLine, seconds, idle }
+    const stage = { folder, server, provider: provider.firstLine, seconds, idle, warm }
     const own = await countOwn(stage)
     say(`an empty process: ${own.queue} transactions/s of pg-boss, ${own.ownership} of ownership beside it`)
     const rows: object[] = []
     for (const count of processes) {
-      const empty = await watch(stage, 0, count)
-      say(
-        `${count} empty: ${empty.transactions.toFixed(1)} transactions/s, ${percent(empty.daemonCpu)} of a core`,
-      )
-      rows.push(rowOf(0, count, empty, empty))
       for (const each of sizes) {
-        const watched = await watch(stage, each, count)
-        const row = rowOf(each, count, watched, empty)
+        const row = rowOf(each, count, await compare(stage, each, count))
         say(JSON.stringify(row))
         rows.push(row)
       }
     }
-    return { seconds, idle, transactions_of_an_empty_process: own, rows }
+    return { seconds, idle, warm, transactions_of_an_empty_process: own, rows }
   } finally {
     await provider?.stop()
     await server.stop()
@@ -83,34 +92,37 @@ export async function scale({ sizes, processes, seconds, idle, say }: ScaleOptio
   }
 }
 
-function rowOf(apps: number, processes: number, watched: Watched, empty: Watched) {
-  const perApp = (all: number, nothing: number) => (apps === 0 ? null : rounded((all - nothing) / apps, 3))
-  const perRequest = (cpu: number) => (apps === 0 ? null : rounded((cpu * 1_000) / watched.requests, 2))
+function rowOf(apps: number, processes: number, compared: Compared) {
+  const { empty, full } = compared
+  const perApp = (all: number, nothing: number) => rounded((all - nothing) / apps, 3)
+  const perRequest = (all: number, nothing: number) =>
+    rounded(((all - nothing) * 1_000) / (full.requests - empty.requests), 2)
   return {
     ...{ apps, processes },
-    daemon_cpu_percent: rounded(watched.daemonCpu * 100, 1),
-    server_cpu_percent: rounded(watched.serverCpu * 100, 1),
-    daemon_cpu_ms_per_app: perApp(watched.daemonCpu * 1_000, empty.daemonCpu * 1_000),
-    server_cpu_ms_per_app: perApp(watched.serverCpu * 1_000, empty.serverCpu * 1_000),
-    daemon_cpu_ms_per_request: perRequest(watched.daemonCpu - empty.daemonCpu),
-    server_cpu_ms_per_request: perRequest(watched.serverCpu - empty.serverCpu),
-    requests_per_second: rounded(watched.requests, 1),
-    transactions_per_second: rounded(watched.transactions, 1),
-    transactions_per_app: perApp(watched.transactions, empty.transactions),
-    first_commit_seconds: watched.firstCommitSeconds,
-    all_asked_seconds: watched.allAskedSeconds,
-    scrape_ms: watched.scrapeMs,
-    daemon_peak_mebibytes: Math.round(watched.peak / mebibyte),
+    empty_daemon_cpu_percent: rounded(empty.daemonCpu * 100, 1),
+    daemon_cpu_percent: rounded(full.daemonCpu * 100, 1),
+    empty_server_cpu_percent: rounded(empty.serverCpu * 100, 1),
+    server_cpu_percent: rounded(full.serverCpu * 100, 1),
+    daemon_cpu_ms_per_app: perApp(full.daemonCpu * 1_000, empty.daemonCpu * 1_000),
+    server_cpu_ms_per_app: perApp(full.serverCpu * 1_000, empty.serverCpu * 1_000),
+    daemon_cpu_ms_per_request: perRequest(full.daemonCpu, empty.daemonCpu),
+    server_cpu_ms_per_request: perRequest(full.serverCpu, empty.serverCpu),
+    requests_per_second: rounded(full.requests, 1),
+    empty_transactions_per_second: rounded(empty.transactions, 1),
+    transactions_per_second: rounded(full.transactions, 1),
+    first_commit_seconds: compared.firstCommitSeconds,
+    all_asked_seconds: compared.allAskedSeconds,
+    scrape_ms: compared.scrapeMs,
+    daemon_peak_mebibytes: Math.round(compared.peak / mebibyte),
   }
 }
 
-async function watch(stage: Stage, apps: number, processes: number): Promise<Watched> {
-  const { server, seconds } = stage
+async function compare(stage: Stage, apps: number, processes: number): Promise<Compared> {
   const name = `apps_${apps}_of_${processes}`
-  return await withDatabase(server.url, name, async (url, ask) => {
+  return await withDatabase(stage.server.url, name, async (url, ask) => {
     const config = await configOf(stage, url, apps)
     const began = systemClock.monotonic()
-    const daemons = Array.from({ length: processes }, () => startDaemonProcess(config))
+    const daemons = Array.from({ length: processes }, () => startDaemonProcess(config, { ownSession: true }))
     try {
       const asked = (least: number) =>
         until(async () => Number(await ask(askedApps)) >= least, began).catch(async () => {
@@ -119,21 +131,29 @@ async function watch(stage: Stage, apps: number, processes: number): Promise<Wat
             `${await ask(askedApps)} of ${apps} apps were asked in time; ${await ask(unasked)}; ${JSON.stringify(troubles)}`,
           )
         })
-      const firstCommitSeconds = apps > 0 ? await asked(1) : null
-      const allAskedSeconds = apps > 0 ? await asked(apps) : null
+      const firstCommitSeconds = await asked(1)
+      const allAskedSeconds = await asked(apps)
       const addresses = await Promise.all(daemons.map(({ ready }) => ready))
       await until(async () => Number(await ask(owners)) === processes, systemClock.monotonic())
-      await systemClock.sleep(settling)
-      const before = await taken(stage, daemons, addresses, ask)
-      await systemClock.sleep(seconds * 1_000)
-      const after = await taken(stage, daemons, addresses, ask)
-      const lasted = (after.at - before.at) / 1_000
+      const made = () => Promise.all(addresses.map(requestsOf))
+      const have = async (idle: number, busy: number) => {
+        await configOf(stage, url, apps, idle, busy)
+        for (const { pid } of daemons) process.kill(pid, 'SIGHUP')
+      }
+      const cold = await made()
+      await have(apps, busyApps)
+      await until(
+        async () => (await made()).every((each, n) => each >= cold[n]! + stage.warm),
+        systemClock.monotonic(),
+      )
+      await have(0, 0)
+      const empty = await watch(stage, daemons, addresses, ask)
+      const before = sum(await made())
+      await have(apps, 0)
+      await until(async () => sum(await made()) >= before + apps, systemClock.monotonic())
+      const full = await watch(stage, daemons, addresses, ask)
       return {
-        ...{ firstCommitSeconds, allAskedSeconds },
-        daemonCpu: (after.daemons - before.daemons) / lasted,
-        serverCpu: (after.server - before.server) / lasted,
-        transactions: (after.transactions - before.transactions) / lasted,
-        requests: (after.requests - before.requests) / lasted,
+        ...{ firstCommitSeconds, allAskedSeconds, empty, full },
         scrapeMs: await scrapeMs(addresses[0]!),
         peak: Math.max(...(await Promise.all(daemons.map(({ pid }) => peakMemory(pid))))),
       }
@@ -143,10 +163,29 @@ async function watch(stage: Stage, apps: number, processes: number): Promise<Wat
   })
 }
 
+async function watch(
+  stage: Stage,
+  daemons: readonly DaemonProcess[],
+  addresses: readonly string[],
+  ask: Ask,
+): Promise<Watched> {
+  await systemClock.sleep(settling)
+  const before = await taken(stage, daemons, addresses, ask)
+  await systemClock.sleep(stage.seconds * 1_000)
+  const after = await taken(stage, daemons, addresses, ask)
+  const lasted = (after.at - before.at) / 1_000
+  return {
+    daemonCpu: (after.daemons - before.daemons) / lasted,
+    serverCpu: (after.server - before.server) / lasted,
+    transactions: (after.transactions - before.transactions) / lasted,
+    requests: (after.requests - before.requests) / lasted,
+  }
+}
+
 const askedApps = `select count(*)::int from ingest.progress where stream = 'app-events' and updated_at is not null`
 const unasked = `
   select string_agg(a.app_id || coalesce(' of series from ' || p.series, ' without series'), ', ')
-  from (select app_id from ingest.app a where not exists (
+  from (select app_id from ingest.app a where a.app_id <> 'nothing' and not exists (
           select from ingest.progress p where p.app_id = a.app_id and p.stream = 'app-events' and p.updated_at is not null) limit 5) a
   left join ingest.progress p on p.app_id = a.app_id and p.stream = 'app-events'`
 const owners = `
@@ -162,12 +201,11 @@ async function taken(
   ask: Ask,
 ) {
   const requests = await Promise.all(addresses.map(requestsOf))
-
   const cpu = await Promise.all(daemons.map(({ pid }) => cpuSeconds(pid)))
   return {
     at: systemClock.monotonic(),
-    requests: requests.reduce((sum, each) => sum + each, 0),
-    daemons: cpu.reduce((sum, each) => sum + each, 0),
+    requests: sum(requests),
+    daemons: sum(cpu),
     server: await treeCpuSeconds(server.pid),
     transactions: Number(
       await ask(
@@ -180,8 +218,7 @@ async function taken(
 /** Requests that a daemon has made so far. */
 async function requestsOf(address: string): Promise<number> {
   const text = await (await fetch(`${address}/metrics`)).text()
-  const counts = [...text.matchAll(/^penstock_requests_total\{.*\} (\d+)$/gm)]
-  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+  return sum([...text.matchAll(/^penstock_requests_total\{.*\} (\d+)$/gm)].map(([, count]) => Number(count)))
 }
 
 /** Median of some scrapes, ms; between them the figures of the database grow old, so that they are read anew. */
@@ -212,15 +249,15 @@ async function countOwn(stage: Stage) {
       )
       const log = join(stage.folder, 'postgres', 'postgres.log')
       const already = (await readFile(log, 'utf8')).length
-      await systemClock.sleep(stage.seconds * 1_000)
+      await systemClock.sleep(counting * 1_000)
       const lines = (await readFile(log, 'utf8'))
         .slice(already)
         .split(/\n(?=\d{4}-\d\d-\d\d )/)
         .filter(line => line.includes(`[${String(pid)}] LOG:`))
       const queue = lines.filter(line => line.includes('ingest_jobs')).length
       return {
-        queue: rounded(queue / stage.seconds, 1),
-        ownership: rounded((lines.length - queue) / stage.seconds, 1),
+        queue: rounded(queue / counting, 1),
+        ownership: rounded((lines.length - queue) / counting, 1),
       }
     } finally {
       await daemon.terminate()
@@ -251,20 +288,28 @@ async function withDatabase<T>(
   }
 }
 
-/** Without apps there is one that is asked nothing. */
-async function configOf({ folder, provider, idle }: Stage, url: string, apps: number): Promise<string> {
-  const path = join(folder, `penstock-${apps}.yaml`)
-  const ids = apps === 0 ? ['nothing'] : Array.from({ length: apps }, (_, n) => `app-${n}`)
-  const streams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'app-events']
+/** Writes the file of the run: one app that is asked nothing, `idle` of those of the run, and `busy` ones. */
+async function configOf(
+  { folder, provider, idle: idleEvery }: Stage,
+  url: string,
+  ofApps: number,
+  idle = ofApps,
+  busy = 0,
+): Promise<string> {
+  const path = join(folder, `penstock-${ofApps}.yaml`)
+  const off = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources', 'app-events']
+  const app = (id: string) => ({ id, region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } })
+  const always = { 'app-events': { every: '1s', idleEvery: '1s' } }
   const settings = {
     database: { url, poolSize: 4 },
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { url: provider } },
-    streams:
-      apps === 0
-        ? Object.fromEntries(streams.map(stream => [stream, 'off']))
-        : { 'app-events': { idleEvery: idle } },
-    apps: ids.map(id => ({ id, region: 'ap', plan: 'premium', classroom: { uid: 'u', token: 't' } })),
+    streams: { 'app-events': { idleEvery } },
+    apps: [
+      { ...app('nothing'), streams: Object.fromEntries(off.map(stream => [stream, 'off'])) },
+      ...Array.from({ length: idle }, (_, n) => app(`app-${n}`)),
+      ...Array.from({ length: busy }, (_, n) => ({ ...app(`busy-${n}`), streams: always })),
+    ],
   }
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
   return path
@@ -279,10 +324,10 @@ async function until(isDone: () => Promise<boolean>, began: number): Promise<num
   return rounded((systemClock.monotonic() - began) / 1_000, 1)
 }
 
-function rounded(number: number, digits: number): number {
-  return Number(number.toFixed(digits))
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0)
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
+function rounded(number: number, digits: number): number {
+  return Number(number.toFixed(digits))
 }

@@ -27,10 +27,17 @@ export interface DaemonProcess {
 
 const source = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** `program` is that of this clone unless another build is named. */
-export function startDaemonProcess(config: string, program = source): DaemonProcess {
+/**
+ * `program` is that of this clone unless another build is named. In a session of its own it has no terminal, so that SIGHUP
+ * has it read its file again.
+ */
+export function startDaemonProcess(
+  config: string,
+  { program = source, ownSession = false }: { readonly program?: string; readonly ownSession?: boolean } = {},
+): DaemonProcess {
   const child = spawn(process.execPath, [program, 'run', '--config', config], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownSession,
     env: { PATH: process.env.PATH, TZ: process.env.TZ, ...compiledOnce },
   })
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>

@@ -64,7 +64,7 @@ say(`${rows} rows (${filledSeconds} s)`)
 const faults: string[] = []
 const daemons = new Map<number, DaemonProcess>()
 const start = (place: number) => {
-  daemons.set(place, startDaemonProcess(stage.configs[place]!, place < 2 ? previous : next))
+  daemons.set(place, startDaemonProcess(stage.configs[place]!, { program: place < 2 ? previous : next }))
 }
 for (const place of [0, 1]) start(place)
 await shared('the former release')
