@@ -38,6 +38,15 @@ describe('an entry', () => {
     })
   })
 
+  it('tells the time of creation in digits where the switch says so', async () => {
+    const { list, create, truth, ids } = await stageWith(['stage'], { switches: { playerTimes: 'text' } })
+    const { body } = await list()
+    expect(body.players[0]).toMatchObject({ createTs: String(Math.floor(truth(ids[0]!).createdAt / 1_000)) })
+    expect((await create({ ...stream, uid: 9 })).body).toMatchObject({
+      player: { createTs: expect.any(String) },
+    })
+  })
+
   it('has null for the name of a player without one, and an account where the player has one', async () => {
     const { list, make, clock } = playPlayers()
     await make({ uid: undefined, account: 'tv' })

@@ -74,7 +74,31 @@ export function namesOf(operation: Operation): readonly string[] {
 function brokenRules(operation: Operation, { parameters, body }: Placed): readonly string[] {
   const rules = { ...operation.pathParams, ...operation.queryParams }
   const outside = Object.entries(rules).flatMap(([name, rule]) => problemsOf(rule, parameters[name], [name]))
-  return operation.body ? [...outside, ...problemsOf(operation.body, body, [])] : outside
+  if (!operation.body) return [...outside, ...backwards(parameters)]
+  const halves = Object.entries(body ?? {}).filter(([, value]) => holdsHalf(value))
+  return [
+    ...outside,
+    ...problemsOf(operation.body, body, []),
+    ...halves.map(([name]) => `${name}: half a character in it cannot be sent`),
+  ]
+}
+
+/** Half of a surrogate pair is no text; JSON would send it as a sign that nobody wrote. */
+function holdsHalf(value: unknown): boolean {
+  if (typeof value === 'string') return !value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([name, inner]) => !name.isWellFormed() || holdsHalf(inner))
+}
+
+const rangeNames = [
+  ['start_ts', 'end_ts'],
+  ['startTs', 'endTs'],
+] as const
+
+function backwards(given: Parameters): readonly string[] {
+  return rangeNames.flatMap(([start, end]) =>
+    Number(given[end]) < Number(given[start]) ? [`${end}: must not be before ${start}`] : [],
+  )
 }
 
 function problemsOf(rule: z.ZodType, value: unknown, at: readonly string[]): readonly string[] {
@@ -123,7 +147,6 @@ export function rangeProblem(
   const [startName, endName] = 'start_ts' in given ? ['start_ts', 'end_ts'] : ['startTs', 'endTs']
   const [start, end] = [given[startName], given[endName]]
   if (typeof start !== 'number' || typeof end !== 'number') return undefined
-  if (end < start) return `${endName} must not be before ${startName}`
   if (start <= now - availableData)
     return `${startName}: the plan serves the last ${durationInWords(availableData)} only`
   if (end >= now - dataDelay)

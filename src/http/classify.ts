@@ -5,7 +5,7 @@ import {
 } from '../provider/analytics/answers.ts'
 import { successCode } from '../provider/classroom/answers.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
-import { fits } from '../provider/fits.ts'
+import { fits, readNumber } from '../provider/fits.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
 import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
@@ -142,8 +142,8 @@ function businessCode(body: unknown): number | undefined {
 /** `ts` of the classroom envelope: Unix ms, UTC. */
 function envelopeTime(body: unknown): number | undefined {
   if (typeof body !== 'object' || body === null || !('ts' in body)) return undefined
-  const { ts } = body
-  return typeof ts === 'number' && ts >= plausible.from && ts < plausible.to ? ts : undefined
+  const ts = readNumber(body.ts)
+  return ts !== undefined && ts >= plausible.from && ts < plausible.to ? ts : undefined
 }
 
 /** Undefined for a code that the contract does not name. */

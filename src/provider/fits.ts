@@ -1,8 +1,39 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** What JSON calls an object: no array, no null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A longer text is no number. */
+const longestNumber = 64
+
+const decimal = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+/** A number as it comes: as itself, as a big integer, or written in a text; undefined where it is no finite one. */
+export function readNumber(value: unknown): number | undefined {
+  const number = convert(value)
+  return number !== undefined && Number.isFinite(number) ? number : undefined
+}
+
+function convert(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'string' || value.length > longestNumber) return undefined
+  return decimal.test(value) ? Number(value) : undefined
+}
+
+/** Schemas that take a text of digits for the number that it writes. */
+const ofWritten = new WeakSet<z.core.$ZodType>()
+
+/** A number that may be written in a text. What is none is left to the schema to refuse. */
+export function written<T extends z.ZodType>(schema: T) {
+  const made = z.preprocess(
+    value => (typeof value === 'string' ? (readNumber(value) ?? value) : value),
+    schema,
+  )
+  ofWritten.add(made)
+  return made
 }
 
 /** Whether a value is what it should be. */
@@ -23,9 +54,9 @@ export function fits(schema: z.core.$ZodType, value: unknown): boolean {
 
 const never: Rule = () => false
 
-function ruleOf({ _zod }: z.core.$ZodType): Rule {
-  const def = _zod.def as z.core.$ZodTypes['_zod']['def']
-  const ofType = ruleOfType(def)
+function ruleOf(schema: z.core.$ZodType): Rule {
+  const def = schema._zod.def as z.core.$ZodTypes['_zod']['def']
+  const ofType = def.type === 'pipe' && ofWritten.has(schema) ? ruleOf(def.out) : ruleOfType(def)
   const checks = (def.checks ?? []).map(ruleOfCheck)
   return checks.length === 0 ? ofType : value => ofType(value) && checks.every(check => check(value))
 }

@@ -39,6 +39,11 @@ describe('an answer', () => {
     },
   )
 
+  it('may have its time as a text', () => {
+    const verdict = atOnce(classify(appEvents, arrive(200, '{"code":0,"ts":"1767225600000","data":[]}'), now))
+    expect(verdict).toMatchObject({ ok: true, answeredAt: 1767225600000 })
+  })
+
   it('without any time has none', () => {
     expect(atOnce(classify(appEvents, arrive(200, '{"code":0}'), now)).answeredAt).toBeUndefined()
   })

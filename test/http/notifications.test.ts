@@ -108,6 +108,15 @@ describe('a notification', () => {
   })
 
   it.each([
+    ['1767600000123', 1_767_600_000_123],
+    ['1767600000', 1_767_600_000_000],
+    ['"1767600000"', 1_767_600_000_000],
+  ])('that is dated %s is of the time that this can only mean', (notifyMs, at) => {
+    const told = parse(`{"noticeId":"n","eventType":9,"notifyMs":${notifyMs}}`)
+    expect(told).toMatchObject({ ok: true, notice: { notifiedAt: at } })
+  })
+
+  it.each([
     ['no payload', '{"noticeId":"n","eventType":9}', null, null],
     ['a payload that is null', '{"noticeId":"n","eventType":9,"payload":null}', null, null],
     ['no player', '{"noticeId":"n","eventType":9,"payload":{"a":1}}', null, { a: 1 }],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import * as classroom from '../../src/provider/classroom/index.ts'
 import { fits } from '../../src/provider/fits.ts'
+import { PlayerItem } from '../../src/provider/players/index.ts'
 
 const { EventRecord, RoomStateChange, ChatMessage, Attendance, HandsChange, RewardChange } = classroom
 const { ResourceItem, WidgetItem, QuizChange, PollChange, RecordingItem, Person } = classroom
@@ -11,6 +12,7 @@ const schemas = {
   ...{ EventRecord, RoomStateChange, ChatMessage, Attendance, HandsChange, RewardChange },
   ...{ ResourceItem, WidgetItem, QuizChange, PollChange, RecordingItem, Person },
   answer: classroom.roomEvents.answer,
+  players: PlayerItem,
   plain: z.object({ state: z.int() }),
   defaulted: z.looseObject({ state: z.int().default(1) }),
   written: z.looseObject({ state: z.preprocess(Number, z.int()) }),
@@ -22,7 +24,20 @@ const schemas = {
 }
 
 const names = [
-  ...['roomUuid', 'cmd', 'sequence', 'version', 'data', 'state', 'startTime', 'message', 'fromUser', 'type'],
+  ...[
+    'id',
+    'createTs',
+    'roomUuid',
+    'cmd',
+    'sequence',
+    'version',
+    'data',
+    'state',
+    'startTime',
+    'message',
+    'fromUser',
+    'type',
+  ],
   ...[
     'userUuid',
     'userName',
@@ -73,6 +88,7 @@ describe('what fits a schema', () => {
     expect(fits(EventRecord, { roomUuid: 'r', cmd: 3, sequence: 2n ** 60n })).toBe(true)
     expect(fits(ChatMessage, { fromUser: person, message: 'hello', more: [1] })).toBe(true)
     expect(fits(Attendance, { total: 1, onlineUsers: [person], offlineUsers: null })).toBe(true)
+    expect(fits(PlayerItem, { id: 'p', createTs: 1_767_600_000 })).toBe(true)
     expect(fits(WidgetItem, { sequence: 1, changeProperties: { state: 1 }, operator: person })).toBe(true)
     expect(fits(classroom.roomEvents.answer, { code: 0, data: { list: [], nextId: null } })).toBe(true)
   })

@@ -32,6 +32,8 @@ describe('an address', () => {
     ['rtmp://live.example/a?canary', 'rtmp://live.example/a?[redacted]'],
     ['rtmp://live.example/a?k=canary?b=canary&c=', 'rtmp://live.example/a?k=[redacted]&c='],
     ['https://canary:can@ry@live.example', 'https://[redacted]@live.example'],
+    ['//user:canary@live.example/a?k=canary', '//[redacted]@live.example/a?k=[redacted]'],
+    ['//live.example?canary', '//live.example?[redacted]'],
     ['http://h/a?x=canary&canary&y=cana ry#canary', 'http://h/a?x=[redacted]&[redacted]&y=[redacted]'],
     [
       'cannot open rtmp://u:canary@h/a, nor rtmp://v:canary@i/b',
@@ -45,6 +47,16 @@ describe('an address', () => {
     '%s hides nothing',
     text => expect(maskAddress(text)).toBe(text),
   )
+
+  it.each([
+    ['streamUrl', 'user:canary@h/a?k=canary', '[redacted]@h/a?k=[redacted]'],
+    ['url', 'not an address?a=canary', 'not an address?a=[redacted]'],
+    ['uris', ['h/a?canary'], ['h/a?[redacted]']],
+    ['channelName', 'a@b?c=d', 'a@b?c=d'],
+  ])('needs no scheme where the field %s says what it is', (name, told, shown) => {
+    expect(maskSecrets({ [name]: told }, 'in addresses too')).toEqual({ [name]: shown })
+    expect(maskSecrets({ [name]: told })).toEqual({ [name]: told })
+  })
 
   it('is masked at any depth where it is wished, and otherwise stays', () => {
     const item = { id: 'a', media: [{ from: 'rtmp://u:canary@h/a' }], token: 'canary' }
@@ -68,6 +80,8 @@ describe('bytes that could not be parsed', () => {
       String.raw`{"u":"http://u:canary\u0040h/a\u003ft=canary\u0026v=canary"}`,
       '{"u":"http://[redacted]@h/a?t=[redacted]&v=[redacted]"}',
     ],
+    ['{"u":"//u:canary@h?k=canary"', '{"u":"//[redacted]@h?k=[redacted]"'],
+    ['{"streamUrl": "u:canary@h?k=canary", "n": 1', '{"streamUrl": "[redacted]@h?k=[redacted]", "n": 1'],
     ['{"u":"rtmp://u:canary', '{"u":"rtmp://[redacted]'],
     ['{"u":"rtmp://h/a?t=canary', '{"u":"rtmp://h/a?t=[redacted]'],
     [String.raw`{"u":"rtmp://h/a?t=canary\ `.trim(), '{"u":"rtmp://h/a?t=[redacted]'],

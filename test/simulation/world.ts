@@ -85,6 +85,7 @@ const choices: Choices = {
   // Cloud players
   playerLimits: 'all',
   playerList: 'all',
+  playerTimes: 'all',
   playersPerPage: [500],
   listBlindSeconds: [0, 10],
   playerQuota: [50],

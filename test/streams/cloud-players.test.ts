@@ -42,6 +42,12 @@ describe('the list of players', () => {
     ])
   })
 
+  it('is read with a time of creation that comes as a text', () => {
+    const { rows, rejects } = stream.toRows(pageOf({ items: [{ id: 'a', createTs: '1767225000' }] }), null)
+    expect(rejects).toEqual([])
+    expect(rows['players.cloud_player']).toMatchObject([{ created_at: '2025-12-31T23:50:00.000Z' }])
+  })
+
   it('comes to what was really said of each player, however it is cut, thinned, repeated or broken off', () => {
     fc.assert(
       fc.property(fc.array(listed, { minLength: 1, maxLength: 12 }), listings => {

@@ -36,21 +36,23 @@ it.each(['room-events', 'app-events'] as const)(
   },
 )
 
-it('a time in seconds is the same moment as in milliseconds', () => {
-  const inSeconds = 1_767_225_000
+it.each([
+  ['in seconds', 1_767_225_000, 1_767_225_060],
+  ['as a text', '1767225000000', '1767225060000'],
+])('a time %s is the same moment as in milliseconds', (_, begin, end) => {
   const operator = { userUuid: 'ann' }
   const items = [
     {
-      changeProperties: { extra: { popupQuizId: 'q1', answerState: 1, receiveQuestionTime: inSeconds } },
+      changeProperties: { extra: { popupQuizId: 'q1', answerState: 1, receiveQuestionTime: begin } },
       operator,
     },
-    { changeProperties: { popupQuizId: 'q1', selectedItems: ['A'], lastCommitTime: inSeconds }, operator },
+    { changeProperties: { popupQuizId: 'q1', selectedItems: ['A'], lastCommitTime: begin }, operator },
   ]
   const quizzes = streams['popup-quiz'].toRows(pageOf({ items }), null).rows
   const at = '2025-12-31T23:50:00.000Z'
   expect(quizzes['classroom.quiz']).toMatchObject([{ started_at: at }])
   expect(quizzes['classroom.quiz_submission']).toMatchObject([{ committed_at: at }])
-  const list = [{ recordId: 'r1', startTime: inSeconds, endTime: inSeconds + 60 }]
+  const list = [{ recordId: 'r1', startTime: begin, endTime: end }]
   expect(streams.recordings.toRows(pageOf({ items: list }), null).rows['classroom.recording']).toMatchObject([
     { started_at: at, ended_at: '2025-12-31T23:51:00.000Z' },
   ])

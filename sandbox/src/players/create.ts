@@ -1,6 +1,7 @@
 import { goesOn } from '../calls.ts'
+import type { Switches } from '../switches.ts'
 import { readDraft } from './draft.ts'
-import { createTs, type Draft, type Player, statusOf } from './player.ts'
+import { type Draft, type Player, statusOf, toldCreateTs } from './player.ts'
 import { invalid, overQuota, sameName, taken } from './refusals.ts'
 import { readRegion } from './region.ts'
 import type { Action, PlayerContext } from './visit.ts'
@@ -21,16 +22,16 @@ export function readCreate(context: PlayerContext): Action {
     const users = usersIn(context, draft.channelName)
     refuseTaken(draft, players.in(draft.channelName), users)
     const player = players.create(draft, users, now)
-    return { body: created(player), resourceId: player.id }
+    return { body: created(player, settings.switches), resourceId: player.id }
   }
 }
 
-function created(player: Player): object {
+function created(player: Player, switches: Switches): object {
   const { uid, account, id } = player
   const shown = {
     ...(uid !== undefined && { uid }),
     ...(account !== undefined && { account }),
-    ...{ id, createTs: createTs(player), status: statusOf(player) },
+    ...{ id, createTs: toldCreateTs(player, switches), status: statusOf(player) },
   }
   return { player: shown, fields: Object.keys(shown).join(',') }
 }

@@ -1,5 +1,5 @@
 import { befalls, hashOf } from '../hash.ts'
-import { createTs, type Player, statusOf } from './player.ts'
+import { type Player, statusOf, toldCreateTs } from './player.ts'
 import { invalid } from './refusals.ts'
 import type { Action, PlayerContext } from './visit.ts'
 
@@ -48,7 +48,7 @@ function visibleIn({ world, settings, now }: PlayerContext): readonly Player[] {
 function entry(player: Player, { settings, now }: PlayerContext): object {
   const { id, name = null, streamUrl, channelName, uid, account } = player
   const { seed, switches } = settings
-  const thin = { id, name, createTs: createTs(player) }
+  const thin = { id, name, createTs: toldCreateTs(player, switches) }
   if (switches.playerList === 'thin' && befalls(thinShare, seed, id, Math.floor(now / 1_000))) return thin
   return { ...thin, streamUrl, channelName, uid, account, status: statusOf(player) }
 }

@@ -1,4 +1,5 @@
 import type { PlayerStatus } from '../../../src/provider/players/index.ts'
+import type { Switches } from '../switches.ts'
 
 /** Why a player is no longer there. */
 export type EndReason = 'deleted' | 'idle-timeout' | 'server-error'
@@ -44,6 +45,11 @@ export interface Player extends Draft {
 /** Whole Unix seconds, as the provider tells the time of creation. */
 export function createTs({ createdAt }: Pick<Player, 'createdAt'>): number {
   return Math.floor(createdAt / 1_000)
+}
+
+/** The same as answers have it. */
+export function toldCreateTs(player: Pick<Player, 'createdAt'>, { playerTimes }: Switches): number | string {
+  return playerTimes === 'text' ? String(createTs(player)) : createTs(player)
 }
 
 export function statusOf({ changes }: Player): PlayerStatus {

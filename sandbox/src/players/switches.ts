@@ -12,6 +12,11 @@ export const playerSwitches = {
     ['full', 'thin'],
     'entries of a list; thin: some hold only the ID, the name and the time of creation',
   ),
+  playerTimes: choice(
+    'number',
+    ['number', 'text'],
+    'createTs of a player in answers: a number, or its digits',
+  ),
   playersPerPage: quantity(
     500,
     'players',

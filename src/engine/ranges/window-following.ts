@@ -1,6 +1,7 @@
 import { pauseOf } from '../../planning/cadence.ts'
 import { chooseLive } from '../../planning/live-channels.ts'
 import { frameOf, type RangeLimits, type WindowRules } from '../../planning/windows.ts'
+import { channel as channelName } from '../../provider/analytics/index.ts'
 import type { WindowSeries } from '../../streams/page.ts'
 import type { StreamName, WindowSettings, WindowStream } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
@@ -156,8 +157,10 @@ export function createLiveChoice({ app, clock, store }: AppContext, now: () => n
     now: async (most: number, isAsked: (channel: string) => boolean): Promise<readonly LiveChannel[]> => {
       if (chosen && clock.monotonic() - chosenAt < CHOOSE_EVERY_MS) return chosen
       const listed = await store.liveChannels(app.id, now() - GRACE)
-      // Half of a surrogate pair cannot be sent.
-      const askable = listed.filter(({ channel }) => channel.isWellFormed())
+      // Half of a surrogate pair cannot be sent, and what is longer than a name nobody takes.
+      const askable = listed.filter(({ channel }) => {
+        return channel.isWellFormed() && channelName.safeParse(channel).success
+      })
       const before = chosen && new Set(chosen.map(({ channel }) => channel))
       chosen = chooseLive(askable, before ? channel => before.has(channel) : isAsked, most)
       chosenAt = clock.monotonic()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { days, hours, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { Envelope, list, listOfPage, notEmpty, ofAnalytics } from './answers.ts'
-import { appid, callRange, paging } from './parameters.ts'
+import { appid, callRange, channel, paging } from './parameters.ts'
 
 /** Answer of the call search. Items are read one by one, so that a bad one does not spoil its page. */
 export const CallListAnswer = Envelope.extend({
@@ -32,7 +32,7 @@ export const callSearch = {
   queryParams: {
     ...callRange,
     appid,
-    cname: z.string().optional().describe('Only calls of this channel'),
+    cname: channel.optional().describe('Only calls of this channel'),
     ...paging,
   },
   answer: CallListAnswer,

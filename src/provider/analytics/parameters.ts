@@ -11,6 +11,12 @@ export const unixSeconds = z
 
 export const appid = z.string().min(1, 'must not be empty').describe('App ID of the project')
 
+/** A channel name has 64 bytes at most, as the document of the players says; its characters are not checked. */
+export const channel = z
+  .string()
+  .min(1, 'must not be empty')
+  .refine(name => Buffer.byteLength(name) <= 64, 'must not be longer than 64 bytes in UTF-8')
+
 /** The range of the call endpoints. */
 export const callRange = {
   start_ts: unixSeconds.describe('Begin of the range, Unix seconds; of details, begin of the call'),

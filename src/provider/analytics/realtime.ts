@@ -3,7 +3,7 @@ import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limit
 import type { Operation } from '../operation.ts'
 import { ofAnalytics, SeriesAnswer, seriesValue } from './answers.ts'
 import { qualityMetrics } from './insights.ts'
-import { appid, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
+import { appid, channel, knownProducts, listOf, maxima, seriesRange, word } from './parameters.ts'
 
 /** Length of the windows that real-time values stand for, in seconds; they are aligned to midnight UTC. */
 export const realtimeWindow = 20
@@ -30,7 +30,7 @@ const series = {
   ...seriesRange,
   appid,
   productType: word.describe(`Product: ${knownProducts.join(', ')}`),
-  cname: z.string().optional().describe('Channel; the whole project unless told'),
+  cname: channel.optional().describe('Channel; the whole project unless told'),
 } as const
 
 export const realtimeUsage = {

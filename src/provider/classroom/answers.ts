@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import { fits, isObject } from '../fits.ts'
+import { fits, isObject, written } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
+import { open } from './fields.ts'
 
 /** Most items in one batch of recordings, room events or (by default) widget data. */
 export const batchSize = 100
 
 /** Fields of every answer. */
-const envelope = { code: z.int(), msg: z.string().nullish(), ts: z.number().nullish() }
+const envelope = { code: z.int(), msg: z.string().nullish(), ts: open(written(z.number())) }
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
 const Envelope = z.looseObject(envelope)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { written } from '../fits.ts'
 
 /** Regions of the service: mainland China, Asia Pacific, Europe, North America. */
 export const regions = ['cn', 'ap', 'eu', 'na'] as const
@@ -19,6 +20,9 @@ export const identifier = z
   .min(1, 'must not be empty')
   .refine(text => Buffer.byteLength(text) < identifierLimitBytes, 'must be under 64 bytes in UTF-8')
 
+/** A text of any length that says something. */
+export const someText = z.string('must be a text').min(1, 'must not be empty')
+
 /** Names the user of an operation. */
 export const userUuid = identifier.describe('ID of the user; under 64 bytes')
 
@@ -33,11 +37,13 @@ const lastInstant = 253_402_300_799_999
 const seconds = { from: 1_000_000_000, to: 100_000_000_000 }
 
 /** Unix milliseconds, UTC. The document does not tell the unit of every time: one that can only be seconds is read as such. */
-export const instant = z
-  .number()
-  .min(0)
-  .max(lastInstant)
-  .overwrite(time => (time >= seconds.from && time < seconds.to ? time * 1_000 : time))
+export const instant = written(
+  z
+    .number()
+    .min(0)
+    .max(lastInstant)
+    .overwrite(time => (time >= seconds.from && time < seconds.to ? time * 1_000 : time)),
+)
 
 /** A position in a log. Above 2^53 our JSON reader hands over a bigint, so that no digit is lost. */
 export const sequence = z.union([

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { ofClassroom } from './answers.ts'
-import { anyObject, cause, identifier, room, userUuid } from './fields.ts'
+import { anyObject, cause, identifier, room, someText, userUuid } from './fields.ts'
 
 export const extAppStates = { disabled: 0, enabled: 1 } as const
 
@@ -15,7 +15,8 @@ const update = z.strictObject({
 })
 const removal = z.strictObject({
   properties: z
-    .array(z.string(), 'must be a list of names')
+    .array(someText, 'must be a list of names')
+    .min(1, 'must name one at least')
     .describe('Names of the properties to delete: a list'),
   cause: cause.optional(),
 })

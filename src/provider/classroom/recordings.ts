@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
-import { anyObject, instant, nextId, room } from './fields.ts'
+import { anyObject, instant, nextId, room, someText } from './fields.ts'
 
 export const recordingStates = { stopped: 0, started: 1 } as const
 
@@ -24,12 +24,13 @@ export const setRecordingState = {
   pathParams: { ...room, state },
   body: z
     .strictObject({
-      mode: z.string().optional().describe('web records a web page; without it streams are recorded'),
+      mode: someText.optional().describe('web records a web page; without it streams are recorded'),
       webRecordConfig: anyObject
         .optional()
         .describe('How the page is recorded, where mode is web: an object'),
       retryTimeout: z
         .number()
+        .min(0, 'must be 0 or more')
         .optional()
         .describe('Seconds between tries; the service tries twice more at most'),
     })

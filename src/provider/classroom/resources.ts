@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
-import { anyObject, identifier, instant, room } from './fields.ts'
+import { anyObject, identifier, instant, room, someText } from './fields.ts'
 
 export const resourceActions = { changed: 1, deleted: 2 } as const
 
@@ -42,9 +42,9 @@ export const uploadResource = {
   pathParams: { ...room, resourceUuid: identifier.describe('ID of the file; under 64 bytes') },
   body: z.strictObject({
     resourceName: identifier.optional().describe('Name that people see; under 64 bytes'),
-    size: z.number('must be a number of bytes').describe('Size in bytes'),
-    ext: z.string('must be a text').describe('Extension of the file, for example pdf'),
-    url: z.string('must be a text').describe('Where the file can be fetched'),
+    size: z.int('must be a whole number of bytes').min(0, 'must be 0 or more').describe('Size in bytes'),
+    ext: someText.describe('Extension of the file, for example pdf'),
+    url: someText.describe('Where the file can be fetched'),
     conversion: anyObject
       .optional()
       .describe('How a document becomes pages of the whiteboard, still or dynamic: an object'),
@@ -62,6 +62,7 @@ export const deleteResources = {
   body: z.strictObject({
     resourceUuids: z
       .array(identifier, 'must be a list of IDs')
+      .min(1, 'must name one at least')
       .describe('IDs of the files, each under 64 bytes: a list'),
   }),
 } as const satisfies Operation

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { appId, region } from '../classroom/fields.ts'
+import { written } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { playerErrors } from './errors.ts'
 
@@ -188,7 +189,7 @@ const CreatedPlayer = z.looseObject({
   uid: user.nullish(),
   account: z.string().nullish(),
   /** Unix seconds. */
-  createTs: z.number().nullish(),
+  createTs: written(z.number()).nullish(),
   status: z.string().nullish(),
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { appId } from '../classroom/fields.ts'
+import { appId, instant } from '../classroom/fields.ts'
+import { written } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { channelName, id, user } from './create.ts'
 import { playerErrors } from './errors.ts'
@@ -22,7 +23,7 @@ export const PlayerItem = z.looseObject({
   uid: user.nullish(),
   account: z.string().nullish(),
   /** Unix seconds. */
-  createTs: z.int().min(0).max(253_402_300_799).nullish(),
+  createTs: written(z.int().min(0).max(253_402_300_799)).nullish(),
   status: z.string().nullish(),
 })
 export type PlayerItem = z.infer<typeof PlayerItem>
@@ -91,8 +92,8 @@ export const Notification = z.looseObject({
   noticeId: z.union([z.string().min(1).max(200), z.number(), z.bigint()]).transform(String),
   productId: z.unknown().optional(),
   eventType: z.int(),
-  /** Unix ms. */
-  notifyMs: z.number().min(0).max(253_402_300_799_999).nullish(),
+  /** Unix ms; what can only be seconds is read as such. */
+  notifyMs: instant.nullish(),
   payload: z.looseObject({}).nullish(),
 })
 export type Notification = z.infer<typeof Notification>

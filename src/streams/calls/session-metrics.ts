@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
+import { readNumber } from '../../provider/fits.ts'
 import type { SessionSeriesRow } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
 import { asText, fieldsWithout, isObject, judgeEach, redact } from '../parts/items.ts'
-import { isUnixSecond, metricId, readNumber } from '../parts/values.ts'
+import { isUnixSecond, metricId } from '../parts/values.ts'
 
 const Series = MetricSeries.extend({ mid: metricId })
 type Series = z.infer<typeof Series>

@@ -1,3 +1,4 @@
+import { readNumber } from '../../provider/fits.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import type { Reject, WindowPage, WindowResult } from '../page.ts'
@@ -10,7 +11,7 @@ import {
   lastByKey,
   redact,
 } from '../parts/items.ts'
-import { isUnixSecond, readNumber, timestamp } from '../parts/values.ts'
+import { isUnixSecond, timestamp } from '../parts/values.ts'
 
 /** A value of a series, with the beginning of the time that it stands for. */
 export interface Value {
