@@ -38,6 +38,26 @@ describe('callSearch', () => {
   })
 })
 
+it.each([
+  ['page', (pages: readonly number[]) => pages],
+  ['all', (pages: readonly number[]) => pages.map(() => pages.reduce((a, b) => a + b, 0))],
+] as const)('totalSize %s: is what total_size of each page counts', async (totalSize, counted) => {
+  const stage = playAnalytics({ profile: load, switches: { ...real, callSearch: 'start', totalSize } })
+  const end = stage.now() - 120
+  const pages: { readonly listed: number; readonly total: number }[] = []
+  for (let page_no = 1; pages.at(-1)?.listed !== 0; page_no++) {
+    const { body } = await stage.ask('search', {
+      start_ts: end - 3_600,
+      end_ts: end,
+      page_size: 100,
+      page_no,
+    })
+    pages.push({ listed: body.call_lists.length, total: body.total_size })
+  }
+  expect(pages.length).toBeGreaterThan(2)
+  expect(pages.map(({ total }) => total)).toEqual(counted(pages.map(({ listed }) => listed)))
+})
+
 describe('has_more', () => {
   const last = async (switches: Partial<Switches>, seconds: number) => {
     const stage = playAnalytics({

@@ -7,6 +7,7 @@ import {
   callSessions as operation,
   SessionItem,
 } from '../provider/analytics/index.ts'
+import { readNumber } from '../provider/fits.ts'
 import { section } from '../settings/leaf.ts'
 import { oneOf } from '../settings/values.ts'
 import { type CallSessionRow, callSession } from '../tables/analytics.ts'
@@ -15,7 +16,7 @@ import { halveTime, metricWork, type Session } from './calls/call-work.ts'
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
-import { asText, fieldsWithout, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { asText, fieldsWithout, judgeEach, lackOf, lastByKey, type Read, redact } from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
 import { second, secondsTimestamp } from './parts/values.ts'
 import type { Substream } from './stream.ts'
@@ -78,9 +79,10 @@ export function askSessions(serverUsers: (app: string) => Settings['serverUsers'
   })
 }
 
-function read(answer: unknown): Pick<SubstreamPage, 'items' | 'isFull'> {
+function read(answer: unknown): Pick<SubstreamPage, 'items' | 'isFull' | 'total'> {
   const { call_info: items, ...counts } = CallSessionsAnswer.parse(answer)
-  return { items, isFull: isFullPage(items, counts) || countsMore(items, counts) }
+  const total = readNumber(counts.total_size)
+  return { items, isFull: isFullPage(items, counts) || countsMore(items, counts), total }
 }
 
 const Item = SessionItem.extend({ join_ts: second.nullish(), leave_ts: second.nullish() })
@@ -116,14 +118,15 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
     const streamState = users.length > 0 ? { sessions, users } : { sessions }
     return { rows, rejects, streamState, reading: 'next', work: [] }
   }
+  const lacking = leavesOut(page) ? [] : lackOf(page.total, sessions.length + rejects.length)
   const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
   if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
-    return { rows, rejects, streamState: null, reading: 'whole', work: [] }
+    return { rows, rejects: [...rejects, ...lacking], streamState: null, reading: 'whole', work: [] }
   }
   const work = metricWork(page.item, sessions)
   return {
     rows,
-    rejects: [...rejects, ...work.rejects],
+    rejects: [...rejects, ...lacking, ...work.rejects],
     streamState: null,
     reading: 'whole',
     work: work.items,
@@ -131,8 +134,13 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
 }
 
 /** Servers may be left out of a page when it has been cut: then only one without any sessions is the last. */
-function mayBeFollowed({ asked, items, isFull }: SubstreamPage): boolean {
-  return isFull === true || (asked.exclude_server_user === true && items.length > 0)
+function mayBeFollowed(page: SubstreamPage): boolean {
+  return page.isFull === true || (leavesOut(page) && page.items.length > 0)
+}
+
+/** Those that are left out may be counted all the same. */
+function leavesOut({ asked }: SubstreamPage): boolean {
+  return asked.exclude_server_user === true
 }
 
 /** A user without an ID is one by itself: nobody knows better. */

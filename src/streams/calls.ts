@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { RangeLimits } from '../planning/windows.ts'
 import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../provider/analytics/index.ts'
+import { readNumber } from '../provider/fits.ts'
 import { section } from '../settings/leaf.ts'
 import { duration, formatDuration, formatSeconds } from '../settings/values.ts'
 import { type CallRow, call as table } from '../tables/analytics.ts'
@@ -102,9 +103,10 @@ function believedBy(now: number) {
 
 const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
 
-function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore' | 'isFull'> {
+function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore' | 'isFull' | 'total'> {
   const { call_lists: items, has_more, ...counts } = CallListAnswer.parse(answer)
-  return { items, hasMore: has_more ?? false, isFull: isFullPage(items, counts) }
+  const total = readNumber(counts.total_size)
+  return { items, hasMore: has_more ?? false, isFull: isFullPage(items, counts), total }
 }
 
 function toRows(page: WindowPage): WindowResult {
@@ -115,12 +117,15 @@ function toRows(page: WindowPage): WindowResult {
   const open = found.filter(call => isOngoing(call) || endsAhead(call, now))
   const unfinished = [...open.map(call => call.created_ts), ...rejects.flatMap(startOf)]
   const work = found.map(call => sessionWork(call, now, details))
+  // Newest come first.
+  const listsAll = (good.at(-1)?.value.created_ts ?? range.from) < range.from
   return {
     rows: { 'analytics.call': listed.map(item => callRow(item, page)) },
     rejects: [...rejects, ...work.flatMap(each => each.rejects)],
     hints: hintRooms(found, now),
     listed: found.map(call => call.call_id),
-    reading: readingOf(page, good.at(-1)?.value.created_ts ?? range.from),
+    reading: listsAll ? 'whole' : readingOf(page),
+    listsAll,
     unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),
     isUncertain: rejects.some(reject => startOf(reject).length === 0),
     work: work.flatMap(each => each.items),
@@ -128,12 +133,10 @@ function toRows(page: WindowPage): WindowResult {
 }
 
 /**
- * `oldest`: when the last listed call began. One before the window means that all of the window are listed. The document
- * leaves open whether calls of the pages to come are left out, so a full page is followed by the next whatever it says,
- * and what is left out behind the last one is on no page.
+ * The document leaves open whether calls of the pages to come are left out, so a full page is followed by the next
+ * whatever it says, and what is left out behind the last one is on no page.
  */
-function readingOf({ isFull, hasMore, range }: WindowPage, oldest: number): WindowResult['reading'] {
-  if (oldest < range.from) return 'whole'
+function readingOf({ isFull, hasMore }: WindowPage): WindowResult['reading'] {
   if (isFull) return 'next'
   return hasMore ? 'narrow' : 'whole'
 }

@@ -36,6 +36,8 @@ export interface WindowPage {
   readonly isFull?: boolean
   /** The provider says that matching items are left out: of this page or of all of them. */
   readonly hasMore: boolean
+  /** How many items it counts, on this page or on all of them; undefined where it does not say. */
+  readonly total?: number | undefined
   /** The provider's clock when the question was planned, Unix seconds. */
   readonly now: number
   /** Our clock when the answer arrived, ms since the epoch. */
@@ -58,6 +60,8 @@ export interface WindowResult {
   readonly work: readonly WorkItem[]
   /** Keys of what is listed, by which the page is known when it comes again; absent where an answer comes in one piece. */
   readonly listed?: readonly string[]
+  /** All of the window are listed, whatever else is counted. */
+  readonly listsAll?: boolean
   /** Unix seconds of the values that were received, where the answer is made of values. */
   readonly received?: readonly number[]
   /** How many values were told that nobody asked for. */
@@ -100,6 +104,8 @@ export interface SubstreamPage {
   readonly items: readonly unknown[]
   /** It takes no more items, so others may follow; absent where an answer comes in one piece. */
   readonly isFull?: boolean
+  /** How many items it counts, on this page or on all of them; undefined where it does not say. */
+  readonly total?: number | undefined
   readonly receivedAt: number
 }
 

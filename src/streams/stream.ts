@@ -160,7 +160,7 @@ export interface WindowStream extends StreamBase {
   /** Items of one page at most, where an answer comes in pages; absent where one answer is the whole window. */
   readonly pageSize?: number
   /** Finds the items and whether some are left out in a checked answer. */
-  readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore' | 'isFull'>
+  readonly read: (answer: unknown) => Pick<WindowPage, 'items' | 'hasMore' | 'isFull' | 'total'>
   /** `bounds` as sent; `page` counts from 1. */
   readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
   readonly toRows: (page: WindowPage) => WindowResult
@@ -194,7 +194,7 @@ export interface Substream extends StreamBase {
   /** `begins`: its items are the first of a call; `completes`: they end what another stream began, and go first. */
   readonly part: 'begins' | 'completes'
   readonly pageSize?: number
-  readonly read: (answer: unknown) => Pick<SubstreamPage, 'items' | 'isFull'>
+  readonly read: (answer: unknown) => Pick<SubstreamPage, 'items' | 'isFull' | 'total'>
   readonly request: (app: string, item: WorkItem, page: number) => Parameters
   readonly toRows: (page: SubstreamPage, streamState: Json) => SubstreamResult
   /** The same work in smaller items, for an answer that is too large; undefined when it cannot be less. */

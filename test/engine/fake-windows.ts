@@ -7,6 +7,8 @@ import type { Substream, WindowStream } from '../../src/streams/stream.ts'
 export interface ServedWindow {
   readonly items: readonly number[]
   readonly hasMore?: boolean
+  /** How many it says there are. */
+  readonly total?: number
   readonly unfinished?: readonly number[]
   /** Something in it cannot be read, and nobody knows when it begins. */
   readonly isUncertain?: boolean
@@ -30,8 +32,8 @@ export const calls: WindowStream = {
     return { appid: app, start_ts: start, end_ts: end, page_no: page, page_size: pageSize }
   },
   read: answer => {
-    const { items, hasMore = false, unfinished = [], isUncertain, received } = answer as ServedWindow
-    return { items: [...items, { unfinished, isUncertain, received }], hasMore }
+    const { items, hasMore = false, total, unfinished = [], isUncertain, received } = answer as ServedWindow
+    return { items: [...items, { unfinished, isUncertain, received }], hasMore, total }
   },
   toRows: ({ items, hasMore, range }) => {
     const seconds = items.filter(item => typeof item === 'number')
@@ -48,6 +50,7 @@ export const calls: WindowStream = {
       work: [],
       received: rest.received,
       listed: seconds.map(String),
+      listsAll: (seconds.at(-1) ?? range.from) < range.from,
       isUncertain: rest.isUncertain,
     }
   },

@@ -57,6 +57,7 @@ const choices: Choices = {
   callListPages: [100],
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],
+  totalSize: 'all',
   serverFilter: 'all',
   callSlices: ['served'],
   emptyLists: 'all',

@@ -36,9 +36,13 @@ describe('the search for calls', () => {
   it('finds the calls, whether the page is full and whether calls are left out', () => {
     const full = callsFrom(newYear, 100)
     const answer = { code: 200, message: null, total_size: 100, page_no: 1, page_size: 100, call_lists: full }
-    expect(calls.read({ ...answer, has_more: true })).toEqual({ items: full, isFull: true, hasMore: true })
+    expect(calls.read({ ...answer, has_more: true })).toEqual({
+      ...{ items: full, isFull: true, hasMore: true, total: 100 },
+    })
     const short = { ...answer, call_lists: full.slice(1) }
-    expect(calls.read(short)).toEqual({ items: full.slice(1), isFull: false, hasMore: false })
+    expect(calls.read({ ...short, total_size: '99' })).toEqual({
+      ...{ items: full.slice(1), isFull: false, hasMore: false, total: 99 },
+    })
   })
 
   it('takes a page for full that holds as many as it says it takes, be they fewer than were asked for', () => {

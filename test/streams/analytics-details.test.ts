@@ -111,8 +111,8 @@ describe('the sessions of a call', () => {
 
   it('are found in the answer', () => {
     const answer = { code: 200, message: '', requestId: 'r', total_size: 1, page_no: 1, call_info: [{}] }
-    expect(callSessions.read(answer)).toEqual({ items: [{}], isFull: false })
-    expect(callSessions.read({ ...answer, page_size: 1 })).toEqual({ items: [{}], isFull: true })
+    expect(callSessions.read(answer)).toEqual({ items: [{}], isFull: false, total: 1 })
+    expect(callSessions.read({ ...answer, page_size: 1 })).toEqual({ items: [{}], isFull: true, total: 1 })
     expect(() => callSessions.read({ code: 200 })).toThrow()
   })
 
@@ -143,6 +143,28 @@ describe('the sessions of a call', () => {
     const harvests = readPages([sessions(100), sessions(130).slice(100), []], { exclude_server_user: true })
     expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'next', 'whole'])
     expect(sidsOf(harvests[2]!.work)).toHaveLength(130)
+  })
+
+  it('are not all there where more are counted than any page lists', () => {
+    const read = (total: number) => {
+      const page = detailPageOf({ items: sessions(2), total, number: 2 })
+      return callSessions.toRows(page, { sessions: [['s9', null, null]] })
+    }
+    expect(read(3).rejects).toEqual([])
+    const { rejects, rows, work } = read(5)
+    expect(rejects).toEqual([
+      {
+        reason: 'out_of_range',
+        detail: 'total_size: counts more than is listed',
+        item: { total_size: 5, listed: 3 },
+      },
+    ])
+    expect([rows['analytics.call_session']?.length, work.length]).toEqual([2, 1])
+    // Servers may be counted and left out.
+    expect(
+      callSessions.toRows(detailPageOf({ items: [], total: 5, asked: { exclude_server_user: true } }), null)
+        .rejects,
+    ).toEqual([])
   })
 
   it('come to an end where every page is the first one again', () => {

@@ -37,7 +37,8 @@ export function searchCalls({ settings, world, query, asked, time, now }: Analyt
     switches.hasMore === 'omitted'
       ? matches.length > listable
       : matches.length > (isBeyond ? 0 : end) || isUnderLoad(matches.length, asked, settings.seed, switches)
-  return { total_size: list.length, page_no: pageNo, page_size: pageSize, has_more: isMore, call_lists: list }
+  const total = switches.totalSize === 'all' ? matches.length : list.length
+  return { total_size: total, page_no: pageNo, page_size: pageSize, has_more: isMore, call_lists: list }
 }
 
 function newestFirst(a: Call, b: Call): number {

@@ -39,7 +39,8 @@ export function listSessions(context: AnalyticsContext): object {
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
     .map(session => servedSession(session, call!.cname, now))
-  return { total_size: list.length, page_no: pageNo, page_size: pageSize, call_info: list }
+  const total = settings.switches.totalSize === 'all' ? matches.length : list.length
+  return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
 }
 
 /** The document wants both for pagination, and does not say what becomes of one alone: here it is a mistake. */

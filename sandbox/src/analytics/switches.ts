@@ -22,6 +22,11 @@ export const analyticsSwitches = {
     'entries',
     'a page of calls or sessions holds no more, whatever is asked; its page_size says how many',
   ),
+  totalSize: choice(
+    'page',
+    ['page', 'all'],
+    'what total_size of calls and sessions counts: those on the page, or those on all pages',
+  ),
   serverFilter: choice(
     'before-paging',
     ['before-paging', 'after-paging'],

@@ -17,6 +17,7 @@ import {
 import type { Failure } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
 import type { Hint, WindowPage, WindowResult, WindowSeries } from '../../streams/page.ts'
+import { lackOf } from '../../streams/parts/items.ts'
 import type { WindowStream } from '../../streams/stream.ts'
 import type { PageContext, Task } from '../context.ts'
 import { poll } from '../poll-page.ts'
@@ -79,6 +80,7 @@ export async function readWindow(
       ...reading,
       number: reading.number + 1,
       before: pageResult.listed ?? [],
+      listed: reading.listed + newOf(pageResult, reading).length,
       version: stored.version,
       unfinished: [...reading.unfinished, ...pageResult.unfinished],
       isUncertain: reading.isUncertain || pageResult.isUncertain === true,
@@ -122,6 +124,8 @@ export interface WindowReading {
   readonly number: number
   /** Keys of what the page before listed. */
   readonly before: readonly string[]
+  /** How much the pages before listed. */
+  readonly listed: number
   readonly version: number
 }
 
@@ -147,21 +151,32 @@ function windowTask(
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
     },
-    toRows: page => endAtRepetition(stream.toRows(page), reading, page),
+    toRows: page => followedBy(stream.toRows(page), reading, page),
     commit: (_, pageResult, grant) => store.commitWindow(windowCommit(context, reading, pageResult, grant)),
     dryRun: (_, pageResult, grant) => store.dryRunWindow(windowCommit(context, reading, pageResult, grant)),
   }
 }
 
-/** A provider that answers every page number with the same page would never come to an end. */
-function endAtRepetition(
-  result: WindowResult,
-  { before }: WindowReading,
-  { hasMore }: WindowPage,
-): WindowResult {
-  const { listed = [], reading } = result
-  const isRepeated = listed.length > 0 && new Set(before).isSupersetOf(new Set(listed))
-  return reading === 'next' && isRepeated ? { ...result, reading: hasMore ? 'narrow' : 'whole' } : result
+/**
+ * A provider that answers every page number with the same page would never come to an end. One that counts more than is
+ * listed may have the rest on the next page; where that lists nothing new, something is missing that nobody knows.
+ */
+function followedBy(result: WindowResult, before: WindowReading, page: WindowPage): WindowResult {
+  const { listed = [], listsAll } = result
+  const fresh = newOf(result, before)
+  const isRepeated = listed.length > 0 && fresh.length === 0
+  const reading =
+    result.reading === 'next' && isRepeated ? (page.hasMore ? 'narrow' : 'whole') : result.reading
+  const lacking = lackOf(page.total, before.listed + fresh.length, before.range)
+  if (reading !== 'whole' || listsAll || lacking.length === 0) return { ...result, reading }
+  if (fresh.length > 0) return { ...result, reading: 'next' }
+  return { ...result, reading, isUncertain: true, rejects: [...result.rejects, ...lacking] }
+}
+
+/** What a page lists that the page before did not, readable or not. */
+function newOf({ listed = [], rejects }: WindowResult, { before }: WindowReading): readonly unknown[] {
+  const known = new Set(before)
+  return [...rejects, ...listed.filter(key => !known.has(key))]
 }
 
 /** The window holds more than the provider lists, and cannot be made smaller. */

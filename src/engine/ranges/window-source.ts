@@ -157,7 +157,7 @@ export class WindowSource implements WorkSource {
     try {
       const reading = {
         ...{ stream, series: one, rules: this.#rulesOf(one), range, version, details },
-        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1, before: [] },
+        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1, before: [], listed: 0 },
       }
       const attempt = rules.begin(boundsOf(reading.rules, range))
       if (!attempt) {

@@ -82,12 +82,13 @@ export const SessionItem = z.looseObject({
 })
 export type SessionItem = z.infer<typeof SessionItem>
 
-export const CallSessionsAnswer = Envelope.extend({ call_info: list.nullish() }).transform(
-  (answer, context) => {
-    const call_info = listOfPage(answer.call_info, answer) ?? notEmpty(context, 'call_info')
-    return { ...answer, call_info }
-  },
-)
+export const CallSessionsAnswer = Envelope.extend({
+  total_size: z.unknown().optional(),
+  call_info: list.nullish(),
+}).transform((answer, context) => {
+  const call_info = listOfPage(answer.call_info, answer) ?? notEmpty(context, 'call_info')
+  return { ...answer, call_info }
+})
 
 export const callSessions = {
   ...ofAnalytics,

@@ -8,6 +8,7 @@ import { appid, callRange, channel, paging } from './parameters.ts'
 export const CallListAnswer = Envelope.extend({
   /** Some matching calls are not listed, so the search should be narrowed. */
   has_more: z.boolean().nullish(),
+  total_size: z.unknown().optional(),
   call_lists: list.nullish(),
 }).transform((answer, context) => {
   const call_lists = listOfPage(answer.call_lists, answer) ?? notEmpty(context, 'call_lists')

@@ -122,6 +122,13 @@ function join(path: string, key: PropertyKey): string {
   return path === '' ? String(key) : `${path}.${String(key)}`
 }
 
+/** What an answer counts and no page of it lists, so that nobody knows what it is; `where` tells such answers apart. */
+export function lackOf(total: number | undefined, listed: number, where: object = {}): readonly Reject[] {
+  if (total === undefined || total <= listed) return []
+  const detail = 'total_size: counts more than is listed'
+  return [{ reason: 'out_of_range', detail, item: { total_size: total, listed, ...where } }]
+}
+
 /** All rows of the sets, by table, in the order they come; tables without rows are left out. */
 export function mergeRows(sets: readonly RowSet[]): RowSet {
   const merged: Partial<Record<TableName, unknown[]>> = {}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ServedWindow } from '../fake-windows.ts'
 import { hour, minute, second } from '../harness.ts'
 import { day, limits, makeHarness, nowOf, ofCalls } from './window-harness.ts'
 
@@ -296,6 +297,51 @@ describe('a value that is promised and not served', () => {
     await harness.clock.advance(13 * hour)
     await harness.work()
     expect(harness.progress()).toMatchObject({ missing: [], covered: [expect.anything()] })
+  })
+})
+
+describe('an answer that counts more than it lists', () => {
+  type Served = (asked: { readonly page: number; readonly from: number }) => ServedWindow
+  const read = async (serve: Served) => {
+    const harness = makeHarness(serve)
+    await harness.source.begin()
+    const { requests } = await harness.source.find()
+    const run = requests[0]!.run()
+    await harness.clock.advance(30 * second)
+    await run
+    const { covered } = harness.progress()
+    const pages = harness.asked.map(({ page }) => page)
+    return {
+      pages,
+      isCovered: covered.length > 0,
+      letters: harness.store.windowCommits.flatMap(({ rejects }) => rejects),
+    }
+  }
+
+  it('is followed by the next page, and is complete when that has the rest', async () => {
+    const rest = await read(({ page, from }) => ({ items: [from + 9 - page], total: 2 }))
+    expect(rest).toEqual({ pages: [1, 2], isCovered: true, letters: [] })
+  })
+
+  it('leaves its range open where no page has the rest, and says what it counted', async () => {
+    const lacking = await read(({ page, from }) => ({ items: page === 1 ? [from + 9] : [], total: 3 }))
+    const item = { total_size: 3, listed: 1, from: expect.any(Number), to: expect.any(Number) }
+    expect(lacking).toEqual({
+      ...{ pages: [1, 2], isCovered: false },
+      letters: [{ reason: 'out_of_range', detail: 'total_size: counts more than is listed', item }],
+    })
+    const again = await read(({ from }) => ({ items: [from + 9], total: 3 }))
+    expect(again).toMatchObject({ pages: [1, 2], isCovered: false, letters: [{ item: { listed: 1 } }] })
+  })
+
+  it('is complete where the rest began before the range, or where each page counts its own', async () => {
+    const before = await read(({ from }) => ({ items: [from + 9, from - 5], total: 7 }))
+    expect(before).toMatchObject({ pages: [1], isCovered: true, letters: [] })
+    const own = await read(({ page, from }) => ({
+      ...{ items: page === 1 ? [from + 9, from + 8, from + 7] : [from + 6], hasMore: page === 1 },
+      total: page === 1 ? 3 : 1,
+    }))
+    expect(own).toMatchObject({ pages: [1, 2], isCovered: true, letters: [] })
   })
 })
 
