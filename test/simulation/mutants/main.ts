@@ -36,8 +36,8 @@ Ends with 1 where one escaped, none was played, or a world fails without a plant
 const caught = JSON.parse(readFileSync(new URL('caught.json', import.meta.url), 'utf8')) as Readonly<
   Record<string, number | World>
 >
-/** Most worlds are well five minutes after the faults: what a plant broke is looked at once more after as long again, minutes. */
-const patience = '5'
+/** Worlds are well ten minutes after the faults, most of them after five: what a plant broke is looked at again until then, minutes. */
+const patience = '10'
 /** At one time: a bug that only a crowd brings to light is rare, and a crowd costs four times as much. */
 const classes = '2'
 /** A run that takes longer than this, ms, is stopped: it says nothing. */
