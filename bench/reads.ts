@@ -15,6 +15,14 @@ const day = 86_400_000
 /** The span that dashboards open with, and others that people choose. */
 const spans = { 'as it opens': undefined, 'a week': 7 * day, 'a year': 365 * day } as const
 
+/** What people ask of all there is. */
+const wholeViews = [
+  'classroom.attendance_by_week',
+  'classroom.attendance_by_day',
+  'ingest.complete_day',
+  'analytics.usage_by_day',
+] as const
+
 interface Asked {
   readonly what: string
   readonly ms: number
@@ -25,8 +33,8 @@ export interface ReadsOptions extends Year {
 }
 
 /**
- * Asks every panel of the dashboards and every question of docs/sql.md of a school with a year of calls, each once, after
- * it was asked once before: what people wait for who look a second time.
+ * Asks every panel of the dashboards, every question of docs/sql.md and the views of days and weeks of a school with a year
+ * of calls, each once, after it was asked once before: what people wait for who look a second time.
  */
 export async function reads({ say, calls, sessions, measured }: ReadsOptions) {
   const year = { calls, sessions, measured }
@@ -49,6 +57,11 @@ export async function reads({ say, calls, sessions, measured }: ReadsOptions) {
       answers.push({ what: `${number}. ${title}`, ms: await timed(() => client.query(query)) })
       say(`${answers.at(-1)!.ms} ms: ${answers.at(-1)!.what}`)
     }
+    const views: Asked[] = []
+    for (const view of wholeViews) {
+      views.push({ what: view, ms: await timed(() => client.query(`select * from ${view}`)) })
+      say(`${views.at(-1)!.ms} ms: all of ${view}`)
+    }
     const { rows: sizes } = await client.query<{ name: string; bytes: number }>(rowSizes)
     const { rows: whole } = await client.query<{ bytes: string }>(
       'select pg_database_size(current_database()) as bytes',
@@ -59,6 +72,7 @@ export async function reads({ say, calls, sessions, measured }: ReadsOptions) {
       bytes_per_row: Object.fromEntries(sizes.map(({ name, bytes }) => [name, bytes])),
       ...{ panels: panels.length, slowest_panels: slowest(panels) },
       ...{ answers: answers.length, slowest_answers: slowest(answers) },
+      whole_views: slowest(views),
     }
   } finally {
     await client.end()

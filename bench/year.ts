@@ -42,8 +42,8 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
     {
       what: 'rooms',
       text: `begin; set local session_replication_role = replica;
-        insert into classroom.room (app_id, room_uuid, incarnation, region, state, started_at, ended_at, valid_from, valid_to, first_seen_at, last_event_at, verified_at)
-        select '${app}', c.room, c.incarnation, 'ap', 2, c.at, c.at + interval '${minutes} minutes', c.at,
+        insert into classroom.room (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, valid_from, valid_to, first_seen_at, last_event_at, verified_at)
+        select '${app}', c.room, c.incarnation, 'ap', 2, 1, c.at, c.at + interval '${minutes} minutes', c.at,
                lead(c.at) over (partition by c.room order by c.incarnation), c.at, c.at + interval '${minutes} minutes', c.at
         from (${numbers}) c; commit`,
     },
@@ -117,9 +117,15 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
           generate_series(date_trunc('day', ${now}) - interval '365 days', ${now}, ('1 ' || g)::interval) at, unnest(array['userCount', 'channelCount']) m`,
     },
     {
-      what: 'progress',
-      text: `insert into ingest.progress (app_id, stream, series, version, epoch, updated_at)
-        select '${app}', stream, '', 1, 1, ${now} from unnest(array['app-events', 'calls', 'cloud-players']) stream`,
+      what: 'progress, of five streams of each room',
+      text: `insert into ingest.progress (app_id, stream, series, version, epoch, caught_up_at, updated_at)
+        select '${app}', stream, '', 1, 1, ${now}, ${now} from unnest(array['app-events', 'calls', 'cloud-players']) stream;
+        begin; set local session_replication_role = replica;
+        insert into ingest.progress (app_id, stream, series, version, epoch, caught_up_at, updated_at)
+        select '${app}', s.stream, r.room_uuid, 1, 1, ${now}, ${now}
+        from (select distinct room_uuid from classroom.room) r cross join ingest.stream s where s.scope = 'room';
+        insert into classroom.room_event (app_id, room_uuid, incarnation, sequence, cmd, at, at_source, received_at, source)
+        select r.app_id, r.room_uuid, r.incarnation, 1, 1, r.ended_at, 'event', r.ended_at, 'log' from classroom.room r; commit`,
     },
     {
       what: 'comings and goings',
@@ -132,7 +138,7 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
     { what: 'vacuum', text: 'vacuum analyze' },
     {
       what: 'who came',
-      text: `select ingest.keep_attendance(${now}, ${calls}); analyze ingest.class_attendance`,
+      text: `select ingest.keep_attendance(${now}, ${2 * calls}); analyze ingest.day_attendance`,
     },
   ]
 }

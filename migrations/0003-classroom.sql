@@ -348,107 +348,157 @@ comment on column classroom.hand_interval.began_at is 'When it was raised, or wa
 comment on column classroom.hand_interval.ended_at is 'When it was lowered, or the person left the room; null where neither was seen';
 comment on column classroom.hand_interval.lasted is 'Until ended_at, else until the class ended, else until the last event of a room that is gone; null while it is up';
 
--- Who came to a class is reckoned from every coming and going, in a tenth of a millisecond: too long for the classes of a
--- year. What it comes to is kept of a class that is over, as long as nothing changes that it hangs on. Students are told apart by
--- hashes, in half the time that their IDs take.
-create table ingest.class_attendance (
-  app_id text not null, room_uuid text not null, incarnation int not null,
-  students bigint[] not null, stays int not null, seconds double precision not null,
-  ended_at timestamptz, gone_at timestamptz,
-  primary key (app_id, room_uuid, incarnation)
+-- Who came is reckoned from every coming and going, in a tenth of a millisecond for each class: too long for those of a year. What
+-- the classes of a day come to is kept once the day is over, as long as nothing changes that it hangs on; students are told
+-- apart by hashes, in half the time that their IDs take. What is kept is never touched by those who write rooms, who would
+-- wait for each other: they note beside it which classes changed, and a day that has such a note is reckoned.
+create table ingest.day_attendance (
+  app_id text not null, begins_at timestamptz not null, ends_at timestamptz not null,
+  classes int not null, students bigint[] not null, visits int not null, stays int not null, seconds double precision not null,
+  primary key (app_id, begins_at)
 );
-comment on table ingest.class_attendance is 'Of classes that are over, what the comings and goings come to; made again where one of them changed';
-comment on column ingest.class_attendance.students is 'Hashes of the user IDs of the students who came, each once';
-comment on column ingest.class_attendance.seconds is 'Lengths of all their stays together, as far as they are over';
-comment on column ingest.class_attendance.ended_at is 'End of the class by which it was reckoned';
-comment on column ingest.class_attendance.gone_at is 'Last event of the room by which it was reckoned, where the room was gone';
+comment on table ingest.day_attendance is 'Of days that are over, what the comings and goings of their classes come to; made again where one of them changed';
+comment on column ingest.day_attendance.begins_at is 'First moment of the day, in the time zone that the app was in then';
+comment on column ingest.day_attendance.ends_at is 'First moment of the next one';
+comment on column ingest.day_attendance.classes is 'How many classes began';
+comment on column ingest.day_attendance.students is 'Hashes of the user IDs of the students who came, each once';
+comment on column ingest.day_attendance.visits is 'The students of each class, added up';
+comment on column ingest.day_attendance.seconds is 'Lengths of all their stays together, as far as they are over';
 
-create view ingest.attendance_of_class as
-  select r.app_id, r.room_uuid, r.incarnation, coalesce(r.started_at, r.valid_from) as began_at,
-         (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date as utc_day,
-         coalesce(k.students, l.students, '{}') as students, coalesce(k.stays, l.stays, 0) as stays, coalesce(k.seconds, l.seconds, 0) as seconds,
-         k.app_id is not null as is_kept, r.ended_at, g.gone_at, greatest(r.last_event_at, r.ended_at, r.verified_at) as last_at
-  from classroom.room r
+create table ingest.changed_attendance (
+  app_id text not null, began_at timestamptz not null, room_uuid text not null, incarnation int not null,
+  primary key (app_id, began_at, room_uuid, incarnation)
+);
+comment on table ingest.changed_attendance is 'Classes of which something changed since ingest.day_attendance was told of their day';
+comment on column ingest.changed_attendance.began_at is 'When the class began, before or after the change';
+
+create view ingest.class_day as
+  select z.app_id, d.day, d.begins_at, d.ends_at,
+         exists (select from ingest.day_attendance k where k.app_id = z.app_id and k.begins_at = d.begins_at and k.ends_at = d.ends_at)
+         and not exists (select from ingest.changed_attendance c
+                         where c.app_id = z.app_id and c.began_at >= d.begins_at and c.began_at < d.ends_at) as is_kept
+  from ingest.app z
   cross join lateral (
-    select case when r.forgotten_at is not null or r.valid_to is not null then coalesce(r.last_event_at, '-infinity') end as gone_at
-  ) g
-  left join ingest.class_attendance k on k.app_id = r.app_id and k.room_uuid = r.room_uuid and k.incarnation = r.incarnation
-    and k.ended_at is not distinct from r.ended_at and k.gone_at is not distinct from g.gone_at
+    select min((coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date) as first, max((coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date) as last
+    from classroom.room r where r.app_id = z.app_id
+  ) r
+  join ingest.calendar d on d.time_zone = z.time_zone and d.day between r.first - 1 and r.last + 1
+    and d.utc_day = (d.begins_at at time zone 'UTC')::date;
+comment on view ingest.class_day is 'The days of each app, in its time zone, from that of its first class to that of its last';
+comment on column ingest.class_day.day is 'The day, as people in the zone say it';
+comment on column ingest.class_day.begins_at is 'Its first moment';
+comment on column ingest.class_day.ends_at is 'First moment of the next one';
+comment on column ingest.class_day.is_kept is 'Whether ingest.day_attendance tells what came of it';
+
+create view ingest.attendance_of_day as
+  select d.app_id, d.day, d.begins_at, a.classes, a.students, a.visits, a.stays, a.seconds
+  from ingest.class_day d
   cross join lateral (
-    select array_agg(hashtextextended(s.user_uuid, 0)) as students, sum(s.stays)::int as stays, sum(s.seconds)::double precision as seconds
-    from (
-      select i.user_uuid, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds from classroom.attendance_interval i
-      where k.app_id is null and i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
+    select k.classes, k.students, k.visits, k.stays, k.seconds from ingest.day_attendance k
+    where d.is_kept and k.app_id = d.app_id and k.begins_at = d.begins_at
+    union all
+    select (count(*) filter (where coalesce(s.place, 1) = 1))::int, coalesce(array_agg(distinct hashtextextended(s.user_uuid, 0)) filter (where s.place > 0), '{}'),
+           count(s.place)::int, coalesce(sum(s.stays), 0)::int, coalesce(sum(s.seconds), 0)::double precision
+    from classroom.room r
+    left join lateral (
+      select i.user_uuid, row_number() over () as place, count(*) as stays, sum(extract(epoch from i.stayed)) as seconds
+      from classroom.attendance_interval i
+      where i.app_id = r.app_id and i.room_uuid = r.room_uuid and i.incarnation = r.incarnation
       group by i.user_uuid having bool_and(classroom.is_student(i.role))
-    ) s
-  ) l;
-comment on view ingest.attendance_of_class is 'The students of each class and their stays, kept or reckoned';
-comment on column ingest.attendance_of_class.began_at is 'When the class began; of one that has not, when its room was first heard of';
-comment on column ingest.attendance_of_class.utc_day is 'Day of UTC on which it began';
-comment on column ingest.attendance_of_class.students is 'Hashes of the user IDs of the students who came, each once';
-comment on column ingest.attendance_of_class.seconds is 'Lengths of all their stays together, as far as they are over';
-comment on column ingest.attendance_of_class.is_kept is 'Whether it stands in ingest.class_attendance';
-comment on column ingest.attendance_of_class.gone_at is 'Last event of a room that is gone; null of others';
-comment on column ingest.attendance_of_class.last_at is 'Last sign of life of the room';
+    ) s on true
+    where r.app_id = d.app_id and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+      and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+        between (d.begins_at at time zone 'UTC')::date and ((d.ends_at - interval '1 microsecond') at time zone 'UTC')::date
+    having not d.is_kept
+  ) a
+  where a.classes > 0;
+comment on view ingest.attendance_of_day is 'The students of the classes of each day and their stays, kept or reckoned; a class that has not begun is of the day on which its room was first heard of';
+comment on column ingest.attendance_of_day.day is 'On which the classes began, in the time zone of the app';
+comment on column ingest.attendance_of_day.begins_at is 'Its first moment';
+comment on column ingest.attendance_of_day.classes is 'How many classes began';
+comment on column ingest.attendance_of_day.students is 'Hashes of the user IDs of the students who came, each once';
+comment on column ingest.attendance_of_day.visits is 'The students of each class, added up';
+comment on column ingest.attendance_of_day.seconds is 'Lengths of all their stays together, as far as they are over';
 
--- Whoever writes comings and goings of an app holds its lock until they are there, and nothing is kept meanwhile.
+-- Whoever changes classes of an app holds its lock until that is there, and nothing is kept meanwhile.
+create function ingest.note_attendance(p_app text, p_room text, p_incarnation int, p_began timestamptz) returns void
+language plpgsql volatile as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('penstock attendance of ' || p_app, 0));
+  insert into ingest.changed_attendance (app_id, began_at, room_uuid, incarnation)
+    select p_app, p_began, p_room, p_incarnation
+    where exists (select from ingest.day_attendance k
+                  where k.app_id = p_app and k.begins_at > p_began - interval '2 days' and k.begins_at <= p_began and k.ends_at > p_began)
+    on conflict do nothing;
+end
+$$;
+comment on function ingest.note_attendance is 'Notes that a class changed, where its day is kept';
+
 create function ingest.attendance_changed() returns trigger language plpgsql as $$
 begin
-  if not exists (select from came) then
-    return null;
+  if exists (select from came) then
+    perform ingest.note_attendance(r.app_id, r.room_uuid, r.incarnation, coalesce(r.started_at, r.valid_from))
+      from (select distinct c.app_id, c.room_uuid, c.incarnation from came c order by 1, 2, 3) c
+      join classroom.room r using (app_id, room_uuid, incarnation);
   end if;
-  perform pg_advisory_xact_lock_shared(hashtextextended('penstock attendance of ' || a.app_id, 0))
-    from (select distinct c.app_id from came c order by 1) a;
-  delete from ingest.class_attendance k
-    using (select distinct c.app_id, c.room_uuid, c.incarnation from came c) c
-    where (k.app_id, k.room_uuid, k.incarnation) = (c.app_id, c.room_uuid, c.incarnation);
   return null;
 end
 $$;
-comment on function ingest.attendance_changed is 'Forgets what is kept of classes of which a coming or going changed';
+comment on function ingest.attendance_changed is 'Notes the classes of comings and goings that changed, and classes that are new';
 create trigger changed_by_insert after insert on classroom.attendance referencing new table as came
   for each statement execute function ingest.attendance_changed();
 create trigger changed_by_update after update on classroom.attendance referencing new table as came
   for each statement execute function ingest.attendance_changed();
 create trigger changed_by_delete after delete on classroom.attendance referencing old table as came
   for each statement execute function ingest.attendance_changed();
+create trigger changed_by_insert after insert on classroom.room referencing new table as came
+  for each statement execute function ingest.attendance_changed();
+
+create function ingest.class_changed() returns trigger language plpgsql as $$
+begin
+  perform ingest.note_attendance(old.app_id, old.room_uuid, old.incarnation, coalesce(old.started_at, old.valid_from));
+  if tg_op = 'UPDATE' then
+    perform ingest.note_attendance(new.app_id, new.room_uuid, new.incarnation, coalesce(new.started_at, new.valid_from));
+  end if;
+  return null;
+end
+$$;
+comment on function ingest.class_changed is 'Notes a class whose begin or end changed, or that is no more';
+create trigger changed_by_update after update on classroom.room for each row
+  when ((coalesce(old.started_at, old.valid_from), old.ended_at, case when coalesce(old.forgotten_at, old.valid_to) is not null then old.last_event_at end)
+        is distinct from (coalesce(new.started_at, new.valid_from), new.ended_at, case when coalesce(new.forgotten_at, new.valid_to) is not null then new.last_event_at end))
+  execute function ingest.class_changed();
+create trigger changed_by_delete after delete on classroom.room for each row execute function ingest.class_changed();
 
 create function ingest.keep_attendance(p_before timestamptz, p_most int) returns int language plpgsql volatile as $$
 declare
-  v_app text;
-  v_kept int;
+  v_day record;
+  v_classes int;
+  v_kept int := 0;
 begin
-  select min(a.app_id) into v_app from ingest.attendance_of_class a
-    where not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null);
-  if v_app is null then
-    return 0;
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('penstock attendance of ' || v_app, 0));
-  insert into ingest.class_attendance as k
-    select a.app_id, a.room_uuid, a.incarnation, a.students, a.stays, a.seconds, a.ended_at, a.gone_at from ingest.attendance_of_class a
-    where a.app_id = v_app and not a.is_kept and a.last_at < p_before and (a.ended_at is not null or a.gone_at is not null) limit p_most
-    on conflict (app_id, room_uuid, incarnation) do update
-      set students = excluded.students, stays = excluded.stays, seconds = excluded.seconds, ended_at = excluded.ended_at, gone_at = excluded.gone_at;
-  get diagnostics v_kept = row_count;
+  for v_day in
+    select d.app_id, d.begins_at, d.ends_at from ingest.class_day d where d.ends_at <= p_before and not d.is_kept order by 1, 2
+  loop
+    exit when v_kept >= p_most;
+    continue when not pg_try_advisory_xact_lock(hashtextextended('penstock attendance of ' || v_day.app_id, 0));
+    delete from ingest.day_attendance k where k.app_id = v_day.app_id and k.begins_at < v_day.ends_at and k.ends_at > v_day.begins_at;
+    delete from ingest.changed_attendance c where c.app_id = v_day.app_id and c.began_at >= v_day.begins_at and c.began_at < v_day.ends_at;
+    insert into ingest.day_attendance as k
+      select v_day.app_id, v_day.begins_at, v_day.ends_at, coalesce(a.classes, 0), coalesce(a.students, '{}'), coalesce(a.visits, 0), coalesce(a.stays, 0), coalesce(a.seconds, 0)
+      from (select) one left join ingest.attendance_of_day a on a.app_id = v_day.app_id and a.begins_at = v_day.begins_at
+      returning k.classes into v_classes;
+    v_kept := v_kept + 1 + v_classes;
+  end loop;
   return v_kept;
 end
 $$;
 comment on function ingest.keep_attendance is
-  'Keeps of so many classes of an app, which are over and have shown no sign of life since a moment, who came; answers of how many';
-revoke execute on function ingest.attendance_changed, ingest.keep_attendance from public;
-grant execute on function ingest.attendance_changed, ingest.keep_attendance to penstock_runtime;
+  'Keeps what came of days that ended before a moment, until they and their classes are so many; answers of how many. An app that somebody writes to is left for the next time';
+revoke execute on function ingest.note_attendance, ingest.attendance_changed, ingest.class_changed, ingest.keep_attendance from public;
+grant execute on function ingest.note_attendance, ingest.attendance_changed, ingest.class_changed, ingest.keep_attendance to penstock_runtime;
 
--- A class counts where its first student does.
 create view classroom.attendance_by_day as
-  select z.app_id, d.day, (count(*) filter (where u.is_first))::int as classes, count(distinct u.student)::int as students,
-         count(u.student)::int as visits, coalesce(sum(a.stays) filter (where u.is_first), 0)::int as stays,
-         coalesce(sum(a.seconds) filter (where u.is_first), 0) / 60 as student_minutes
-  from ingest.app z
-  join ingest.calendar d on d.time_zone = z.time_zone
-  join ingest.attendance_of_class a on a.app_id = z.app_id and a.utc_day = d.utc_day and a.began_at >= d.begins_at and a.began_at < d.ends_at
-  left join lateral unnest(a.students) with ordinality s(student, place) on true
-  cross join lateral (select s.student, coalesce(s.place, 1) = 1 as is_first) u
-  group by z.app_id, d.day;
+  select app_id, day, classes, cardinality(students) as students, visits, stays, seconds / 60 as student_minutes from ingest.attendance_of_day;
 comment on view classroom.attendance_by_day is 'How many students came, day by day; ask for an app and some days';
 comment on column classroom.attendance_by_day.day is 'On which the classes began, in the time zone of the app; one without classes is not here';
 comment on column classroom.attendance_by_day.classes is 'How many classes began';
@@ -456,26 +506,24 @@ comment on column classroom.attendance_by_day.students is 'Different students wh
 comment on column classroom.attendance_by_day.visits is 'The students of each class, added up: who came to two classes counts twice';
 comment on column classroom.attendance_by_day.student_minutes is 'Lengths of all their stays together, as far as they are over';
 
--- Every class counts for its own week, and for the next one as what was before.
+-- Each week by itself and the one before it, so that a query for some weeks reads no others.
 create view classroom.attendance_by_week as
-  select z.app_id, w.week,
-         (count(*) filter (where w.is_own and u.is_first))::int as classes,
-         (count(distinct u.student) filter (where w.is_own))::int as students,
-         (count(u.student) filter (where w.is_own))::int as visits,
-         coalesce(sum(a.seconds) filter (where w.is_own and u.is_first), 0) / 60 as student_minutes,
-         (count(distinct u.student) filter (where not w.is_own))::int as students_before,
-         (count(u.student) filter (where not w.is_own))::int as visits_before,
-         coalesce(sum(a.seconds) filter (where not w.is_own and u.is_first), 0) / 60 as student_minutes_before,
-         sum(a.seconds) filter (where w.is_own and u.is_first) / nullif(sum(a.seconds) filter (where not w.is_own and u.is_first), 0) - 1 as change
-  from ingest.app z
-  join ingest.calendar d on d.time_zone = z.time_zone
+  select w.app_id, w.week, max(s.classes) filter (where o.is_own) as classes, max(s.students) filter (where o.is_own) as students,
+         max(s.visits) filter (where o.is_own) as visits, max(s.minutes) filter (where o.is_own) as student_minutes,
+         max(s.students) filter (where not o.is_own) as students_before, max(s.visits) filter (where not o.is_own) as visits_before,
+         max(s.minutes) filter (where not o.is_own) as student_minutes_before,
+         max(s.minutes) filter (where o.is_own) / nullif(max(s.minutes) filter (where not o.is_own), 0) - 1 as change
+  from (select distinct d.app_id, d.day - (extract(isodow from d.day)::int - 1) as week from ingest.class_day d) w
+  cross join (values (true, 0), (false, 7)) o(is_own, days)
   cross join lateral (
-    select d.day - (extract(isodow from d.day)::int - 1) + o.days as week, o.days = 0 as is_own from (values (0), (7)) o(days)
-  ) w
-  join ingest.attendance_of_class a on a.app_id = z.app_id and a.utc_day = d.utc_day and a.began_at >= d.begins_at and a.began_at < d.ends_at
-  left join lateral unnest(a.students) with ordinality s(student, place) on true
-  cross join lateral (select s.student, coalesce(s.place, 1) = 1 as is_first) u
-  group by z.app_id, w.week having bool_or(w.is_own);
+    select coalesce(sum(a.classes) filter (where u.is_first), 0)::int as classes, count(distinct u.student)::int as students,
+           coalesce(sum(a.visits) filter (where u.is_first), 0)::int as visits, coalesce(sum(a.seconds) filter (where u.is_first), 0) / 60 as minutes
+    from ingest.attendance_of_day a
+    left join lateral unnest(a.students) with ordinality s(student, place) on true
+    cross join lateral (select s.student, coalesce(s.place, 1) = 1 as is_first) u
+    where a.app_id = w.app_id and a.day between w.week - o.days and w.week - o.days + 6
+  ) s
+  group by w.app_id, w.week having max(s.classes) filter (where o.is_own) > 0;
 comment on view classroom.attendance_by_week is 'How many students came, week by week, beside the week before; ask for an app and some weeks';
 comment on column classroom.attendance_by_week.week is 'Its Monday; a week is of the days of the time zone of the app, and one without classes is not here';
 comment on column classroom.attendance_by_week.classes is 'How many classes began';

@@ -349,54 +349,55 @@ create view ingest.complete_day as
     select t.app_id, t.stream, t.day, t.begins_at, t.ends_at, t.days_ago, t.complete, t.gaps, t.reasons
     from told t
     union all
-    select a.app_id, s.stream, d.day, d.begins_at, d.ends_at, d.days_ago, coalesce(t.complete, true) and r.whole and g.gaps = 0, g.gaps,
-           ingest.each_once(case when not t.complete then 'app-events' end, case when not t.complete and d.days_ago = 0 then 'not_over' end, g.reasons, r.reasons)
+    select a.app_id, r.stream, d.day, d.begins_at, d.ends_at, d.days_ago, coalesce(t.complete, true) and r.whole, r.gaps,
+           ingest.each_once(case when not t.complete then 'app-events' end, case when not t.complete and d.days_ago = 0 then 'not_over' end, r.reasons)
     from (select r.app_id, min(r.first_seen_at) as at from classroom.room r group by r.app_id) a
-    cross join ingest.stream s
     cross join lateral ingest.whole_days(a.app_id, a.at) d
     left join told t on t.app_id = a.app_id and t.stream = 'app-events' and t.day = d.day
-    left join ingest.stream_off_time o on o.app_id = a.app_id and o.stream = s.stream
+    -- The classes of a day are looked up once for all streams; each is looked at closely where there is anything at all: of
+    -- hardly any there is.
     cross join lateral (
-      select coalesce(bool_and(v.reason is null and u.reason is null), true) as whole,
-             nullif(ingest.each_once(string_agg(distinct v.reason, ', '), string_agg(distinct u.reason, ', ')), '') as reasons
-      from classroom.room r
-      left join ingest.progress p on p.app_id = r.app_id and p.stream = s.stream and p.series = r.room_uuid
-      left join classroom.room_event e on e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
-        and e.sequence = r.state_sequence
+      with held as materialized (
+        select r.room_uuid, r.incarnation, r.first_seen_at, r.ended_at, r.last_event_at, r.valid_to, r.emptied, coalesce(r.started_at, r.valid_from) as began_at,
+               case when r.started_at is not null and r.ended_at is null then 'end_not_seen'
+                    when r.started_at is not null and not coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false) then 'unconfirmed' end as reason
+        from classroom.room r
+        left join classroom.room_event e on e.app_id = r.app_id and e.room_uuid = r.room_uuid and e.incarnation = r.incarnation
+          and e.sequence = r.state_sequence
+        where r.app_id = a.app_id
+          and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+            between (d.begins_at at time zone 'UTC')::date and ((d.ends_at - interval '1 microsecond') at time zone 'UTC')::date
+          and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+      )
+      select s.stream, bool_and(v.reason is null and u.reason is null and g.gaps = 0) as whole, sum(g.gaps)::int as gaps,
+             ingest.each_once(string_agg(g.reasons, ', '), string_agg(v.reason, ', '), string_agg(u.reason, ', ')) as reasons
+      from ingest.stream s
+      left join ingest.stream_off_time o on o.app_id = a.app_id and o.stream = s.stream
+      left join held r on not coalesce(o.off @> r.began_at, false)
+      left join ingest.progress p on p.app_id = a.app_id and p.stream = s.stream and p.series = r.room_uuid
       cross join lateral (
-        select case when r.started_at is not null and r.ended_at is null then 'end_not_seen'
-                    when r.started_at is not null and not coalesce(e.source = 'log', (r.emptied ->> 'confirmed')::boolean, false) then 'unconfirmed'
-                    when not (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false)) then 'unread' end as reason
+        select coalesce(r.reason, case when r.room_uuid is not null and not (r.valid_to is not null or coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at), false))
+                                    then 'unread' end) as reason
       ) v
-      -- Looked at once for each room, and closely where there is anything at all: of hardly any there is.
       cross join lateral (
-        select case when (exists (select from ingest.dead_letter x where x.app_id = r.app_id and x.stream = s.stream and x.series = r.room_uuid)
-                          or exists (select from ingest.unkept_letter x where x.app_id = r.app_id and x.stream = s.stream and x.series = r.room_uuid))
-                     and ingest.unreadable_items(r.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
+        select case when (exists (select from ingest.dead_letter x where x.app_id = a.app_id and x.stream = s.stream and x.series = r.room_uuid)
+                          or exists (select from ingest.unkept_letter x where x.app_id = a.app_id and x.stream = s.stream and x.series = r.room_uuid))
+                     and ingest.unreadable_items(a.app_id, s.stream, r.room_uuid, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
                     when 'classroom.recording' = any (s.writes)
-                     and (r.emptied is not null or exists (select from classroom.recording x where x.app_id = r.app_id and x.room_uuid = r.room_uuid
+                     and (r.emptied is not null or exists (select from classroom.recording x where x.app_id = a.app_id and x.room_uuid = r.room_uuid
                                                            and x.incarnation = r.incarnation))
-                      then ingest.unfinished_recordings(r.app_id, r.room_uuid, r.incarnation) end as reason
+                      then ingest.unfinished_recordings(a.app_id, r.room_uuid, r.incarnation) end as reason
         offset 0
       ) u
-      where r.app_id = a.app_id
-        and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
-          between (d.begins_at at time zone 'UTC')::date and (d.ends_at at time zone 'UTC')::date
-        and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
-        and not coalesce(o.off @> coalesce(r.started_at, r.valid_from), false)
+      cross join lateral (
+        select count(*)::int as gaps, string_agg(g.reason, ', ') as reasons from ingest.gap g
+        where g.app_id = a.app_id and g.stream = s.stream and g.series = r.room_uuid
+          and coalesce(g.incarnation, r.incarnation) = r.incarnation and g.state in ('open', 'lost')
+      ) g
+      where s.scope = 'room' and exists (select from ingest.progress p where p.app_id = a.app_id and p.stream = s.stream)
+        and not coalesce(o.off @> tstzrange(d.begins_at, d.ends_at), false)
+      group by s.stream
     ) r
-    cross join lateral (
-      select count(*)::int as gaps, string_agg(distinct g.reason, ', ') as reasons
-      from classroom.room r
-      join ingest.gap g on g.app_id = r.app_id and g.stream = s.stream and g.series = r.room_uuid
-        and coalesce(g.incarnation, r.incarnation) = r.incarnation and g.state in ('open', 'lost')
-      where r.app_id = a.app_id
-        and (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
-          between (d.begins_at at time zone 'UTC')::date and (d.ends_at at time zone 'UTC')::date
-        and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
-    ) g
-    where s.scope = 'room' and exists (select from ingest.progress p where p.app_id = a.app_id and p.stream = s.stream)
-      and not coalesce(o.off @> tstzrange(d.begins_at, d.ends_at), false)
   ) d
   -- A step is counted in the day in which it begins: those of a day may reach into the next.
   left join lateral (

@@ -121,11 +121,11 @@ const foldRooms = `
     )
   select 5 * (select count(*) from log)::int as gone, (select count(*) from counted) as counted`
 
-/** Of rooms that are quiet for so long the provider knows nothing more. */
+/** What came of a day is kept when it is over for so long: nearly all of it has been told by then. */
 const QUIET_MS = 6 * 3_600_000
 
-/** One app at a time; another may wait for the next one. */
-const keepAttendance = `select case when ingest.keep_attendance($1, $2 / 10) > 0 then $2 else 0 end as gone`
+/** A tenth as many days and classes as rows of other tables: each takes as long as ten of them. */
+const keepAttendance = `select case when ingest.keep_attendance($1, $2 / 10) >= $2 / 10 then $2 else 0 end as gone`
 
 /** What ages: all that happened in rooms, who was in calls, and tables of rows that nobody asks for when they are old. */
 type Aging = 'classroom' | 'calls' | 'dead_letter' | 'notification' | 'cloud_player_change'
@@ -155,9 +155,13 @@ const removal = (table: string, column: string, condition = 'true') => `
 
 /** Tables of what happened in rooms, and of who was in calls and what was made of it. */
 const contents = classroomTables.filter(table => table !== room).map(({ name }) => name)
-const ofCalls = ['call_session', 'session_digest', 'session_summary', 'call_summary', 'call_minute'].map(
-  name => `analytics.${name}`,
-)
+export const ofCalls = [
+  'call_session',
+  'session_digest',
+  'session_summary',
+  'call_summary',
+  'call_minute',
+] as const
 
 /** By what a room could not be read it is judged as long as there is the room. */
 const letters = `
@@ -217,7 +221,7 @@ const emptyCalls = `
       order by c.created_at limit $2 / 10 for update skip locked
     ), emptied as (
       update analytics.call t set emptied_at = ingest.clock(), extra = null from old o where (t.app_id, t.call_id) = (o.app_id, o.call_id)
-    ), ${ofCalls.map((name, n) => `gone_${n} as (delete from ${name} t using old o where (t.app_id, t.call_id) = (o.app_id, o.call_id))`).join(', ')}
+    ), ${ofCalls.map((name, n) => `gone_${n} as (delete from analytics.${name} t using old o where (t.app_id, t.call_id) = (o.app_id, o.call_id))`).join(', ')}
   select 10 * (select count(*) from old)::int as gone`
 
 /** Takes away what is older than its table keeps, a batch at a time: a task for each table. */

@@ -106,6 +106,13 @@ export const days: Edge = {
     ),
     daysOf(
       'room-events',
+      'is whole on the day before a class whose log has a hole',
+      '23 24? 25? 26?! 27?! 28? 01?',
+      gap('room-events', 'b', 1, '2026-02-26 00:00', '2026-02-26 00:01') +
+        gap('room-events', 'a', 3, '2026-02-27 00:00', '2026-02-27 00:01').replace('insert', '; insert'),
+    ),
+    daysOf(
+      'room-events',
       'is not, for a class whose end only the feed has shown',
       '23 24? 25? 26? 27 28? 01?',
       `update classroom.room_event set source = 'feed' where app_id = 'days' and room_uuid = 'b'`,
@@ -128,8 +135,8 @@ export const days: Edge = {
     ['what is read today is whole', 'p.caught_up_at >=', `p.caught_up_at + '24:00:00'::interval >=`],
     [
       'a class that nobody saw ending is whole',
-      'AND (r_1.ended_at IS NULL)',
-      'AND (r_1.ended_at IS NULL) AND false',
+      'AND (r_2.ended_at IS NULL)',
+      'AND (r_2.ended_at IS NULL) AND false',
     ],
     ['what the feed says is confirmed', `(e.source = 'log'::text)`, `(e.source <> ''::text)`],
     ['former classes have no holes', 'r_1.incarnation) = r_1.incarnation', 'r_1.incarnation) = 99'],

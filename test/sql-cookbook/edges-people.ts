@@ -183,26 +183,21 @@ export const weeks: Edge = {
     },
   ],
   mutants: [
+    ['ingest.class_day', 'days are those of UTC', 'd.time_zone = z.time_zone', `d.time_zone = 'UTC'::text`],
     [
-      'classroom.attendance_by_day',
-      'days are those of UTC',
-      'd.time_zone = z.time_zone',
-      `d.time_zone = 'UTC'::text`,
-    ],
-    [
-      'ingest.attendance_of_class',
+      'ingest.attendance_of_day',
       'teachers are students',
       'HAVING bool_and(classroom.is_student(i.role))',
       '',
     ],
-    ['classroom.attendance_by_week', 'the week before is the week after', '(7)', '(-7)'],
+    ['classroom.attendance_by_week', 'the week before is the week after', '(false,7)', '(false,-7)'],
     [
       'classroom.attendance_by_week',
       'a student counts for each class',
-      'count(DISTINCT u.student) FILTER (WHERE w.is_own)',
-      'count(u.student) FILTER (WHERE w.is_own)',
+      'count(DISTINCT u.student)',
+      'count(u.student)',
     ],
-    ['classroom.attendance_by_week', 'a week begins on Sunday', 'isodow', 'dow'],
+    ['classroom.attendance_by_week', 'a week begins on Sunday', '- 1)) AS week', '- 0)) AS week'],
   ].map(([view, mistake, from, to]) => ({
     ...{ view: view!, mistake: mistake!, from: from!, to: to! },
   })),
