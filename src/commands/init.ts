@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '../config/load.ts'
+import { ConfigError, formatProblem, type Problem } from '../config/problem.ts'
 import { plans } from '../provider/limits.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
@@ -109,18 +110,32 @@ export async function writeFrom(options: InitOptions, ask: Ask | undefined): Pro
       exitUsage,
     )
   const text = yamlOf(answers, schemaFrom(dirname(path)))
-  const config = await readConfig(text, { name: options.config, env: process.env, folder: dirname(path) })
+  const notes = await notesOf(text, options.config, dirname(path))
   await mkdir(dirname(path), { recursive: true })
   // It may hold the password of the database.
   await writeFile(path, text, { mode: 0o600 })
   printLines([
-    `wrote ${options.config}: ${contents(config)}`,
-    ...config.warnings.map(text => `warning: ${text}`),
+    ...notes,
     'next:',
     `  penstock check --config ${options.config}      are the database and the credentials right?`,
     `  penstock migrate up --config ${options.config} prepare the database (an embedded one prepares itself)`,
     `  penstock run --config ${options.config}        drain`,
   ])
+}
+
+/**
+ * What is to be said of a configuration. A secret may be where the daemon will run and not here: that its file cannot be
+ * read is said, and what is wrong otherwise is thrown.
+ */
+async function notesOf(text: string, name: string, folder: string): Promise<readonly string[]> {
+  try {
+    const config = await readConfig(text, { name, env: process.env, folder })
+    return [`wrote ${name}: ${contents(config)}`, ...config.warnings.map(text => `warning: ${text}`)]
+  } catch (error) {
+    const isThere = ({ path }: Problem) => !/^(token|secret)File$/.test(String(path.at(-1)))
+    if (!(error instanceof ConfigError) || error.problems.some(isThere)) throw error
+    return [`wrote ${name}`, ...error.problems.map(problem => `warning: ${formatProblem(name, problem)}`)]
+  }
 }
 
 async function answersOf(options: InitOptions, ask: Ask | undefined, folder: string): Promise<Answers> {

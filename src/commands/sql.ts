@@ -6,13 +6,14 @@ import { connect, connectionProblem } from '../postgres/connect.ts'
 import {
   type Answered,
   describing,
+  hasMigrations,
   mayTakeRole,
   runStatement,
   StatementRefused,
 } from '../postgres/console.ts'
 import { CommandError } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
-import { openDatabase } from './wiring/database.ts'
+import { notPrepared, openDatabase } from './wiring/database.ts'
 import { loadEmbeddedPostgres } from './wiring/installation.ts'
 
 interface SqlOptions {
@@ -40,6 +41,7 @@ export async function sql(query: string | undefined, options: SqlOptions): Promi
   try {
     const problem = await connectionProblem(pool)
     if (problem) throw new CommandError(problem)
+    if (options.url === undefined && !(await hasMigrations(pool))) throw new CommandError(notPrepared)
     const taken = options.write ? role : (await mayTakeRole(pool, reader)) ? reader : role
     await pool.end()
     pool = connect({ ...connection, role: taken })

@@ -57,7 +57,10 @@ describe('a forecast', () => {
     const streams = 'call-metrics: { mids: [20005, 20011] }'
     const [outlook] = outlooksOf(await configOf(streams, [{ more }]))
     const text = forecastLines(outlook!).join('\n')
-    expect(text).toMatch(/^call_session +4,000 +1.4 MB +ever +\d+ MB a year$/m)
+    expect(text).toMatch(/^call_session +4,000 +1.4 MB +400 days +560 MB$/m)
+    for (const table of ['call_summary', 'session_summary', 'session_digest', 'call_minute'])
+      expect(text).toMatch(new RegExp(`^${table} .* 400 days `, 'm'))
+    expect(text).toMatch(/^call +100 +[\d.]+ MB +ever +\d+ MB a year$/m)
     expect(text).toMatch(/^session_series +8,000 +18 MB +90 days +1.6 GB$/m)
     expect(text).toMatch(/^quality_realtime +21,600 +4.5 MB +400 days +1.8 GB$/m)
     expect(text).toMatch(/^all +[\d,]+ +\d+ MB +\d.*GB, and .* a year$/m)

@@ -85,3 +85,16 @@ test('init refuses what validate would refuse, and writes nothing', async () => 
   expect([wrong.code, wrong.stderr]).toEqual([78, expect.stringContaining('plan')])
   await expect(stat(path)).rejects.toThrow('ENOENT')
 })
+
+test('init writes where a secret will be that is not here, and says so', async () => {
+  const elsewhere = classroom.with(-1, '/run/secrets/token-of-nobody')
+  const { code, stdout } = await penstock(['init', '--config', path, '--app', 'a1', ...elsewhere])
+  expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
+    0,
+    [
+      `wrote ${path}`,
+      expect.stringMatching(/^warning: .*tokenFile: the file cannot be read: no such file or directory/),
+    ],
+  ])
+  expect(await readFile(path, 'utf8')).toContain('/run/secrets/token-of-nobody')
+})

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { compiledOnce } from '../support/compiled.ts'
 import { execute } from '../support/databases.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -84,4 +87,24 @@ test('sql runs what comes on standard input, and describes tables and columns', 
   expect(answered).toMatch(/^classroom\.room +table +\S/m)
   expect(answered).toMatch(/^room_uuid +text +\S/m)
   expect(answered).toMatch(/two\n +2\n\(1 row\)\n$/)
+})
+
+test('sql says of a database that is not prepared what to do', async () => {
+  const address = new URL(database.url)
+  address.pathname = '/postgres'
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-sql-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const config = join(folder, 'penstock.yaml')
+  await writeFile(
+    config,
+    `database: { url: "${address.href}" }
+provider: { classroom: { url: "https://c.example.com" } }
+apps: [{ id: a1, region: ap, plan: premium, classroom: { uid: u, token: t } }]`,
+    { mode: 0o600 },
+  )
+  const { code, stderr } = await penstock(['sql', 'select 1', '--config', config])
+  expect([code, stderr]).toEqual([
+    1,
+    'penstock: the database is not prepared: run `penstock migrate up` first\n',
+  ])
 })

@@ -2,6 +2,7 @@ import type { AppConfig, Config } from '../../config/config.ts'
 import type { GroupForecast } from '../../planning/forecast.ts'
 import type { GroupFacts } from '../../planning/forecast-facts.ts'
 import { forecastStorage, type StorageFacts, type StoredTable } from '../../planning/forecast-storage.ts'
+import { ofCalls } from '../../postgres/prune.ts'
 import { sessionMetrics } from '../../provider/analytics/call-details.ts'
 import { type MeasuredSettings, measured } from '../../streams/calls/selection.ts'
 import { streams } from '../../streams/index.ts'
@@ -47,10 +48,10 @@ function tableOf(stream: string): string {
 }
 
 function keptDays(retention: Config['retention']): Readonly<Record<string, number>> {
-  const entries = Object.entries(retention).flatMap(([table, kept]) =>
-    kept === 'forever' ? [] : [[table, kept / (day * 1_000)] as const],
+  const kept = { ...retention, ...Object.fromEntries(ofCalls.map(name => [name, retention.calls!])) }
+  return Object.fromEntries(
+    Object.entries(kept).flatMap(([table, ms]) => (ms === 'forever' ? [] : [[table, ms / (day * 1_000)]])),
   )
-  return Object.fromEntries(entries)
 }
 
 /** For people: how much comes in a day, and how much there is of what goes again. */

@@ -52,6 +52,8 @@ interface DatabaseUse {
   readonly role?: string
 }
 
+export const notPrepared = 'the database is not prepared: run `penstock migrate up` first'
+
 /** Lets a command use the database of the configuration. Throws CommandError where it cannot. */
 export async function withDatabase<T>(
   config: Config,
@@ -68,8 +70,7 @@ export async function withDatabase<T>(
       async pool => {
         const problem = await connectionProblem(pool, key)
         if (problem) throw new CommandError(problem)
-        if (isPrepared && (await missingMigrations(pool)).length > 0)
-          throw new CommandError('the database is not prepared: run `penstock migrate up` first')
+        if (isPrepared && (await missingMigrations(pool)).length > 0) throw new CommandError(notPrepared)
         return await use(pool, database.url)
       },
     )
