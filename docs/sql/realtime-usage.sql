@@ -90,7 +90,9 @@ with
       set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'pending', page = 1,
           stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
-      where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask
+      where excluded.ask is distinct from w.ask
+        -- Of a call whose end nobody tells the range ends when it was listed: a later listing asks for nothing more.
+        or (excluded.range_to > w.range_to and excluded.ask->>'end' is distinct from 'unknown')
     returning 1
   ),
   offered as materialized (

@@ -12,7 +12,7 @@ import { section } from '../settings/leaf.ts'
 import { oneOf } from '../settings/values.ts'
 import { type CallSessionRow, callSession } from '../tables/analytics.ts'
 import type { Json } from '../tables/json.ts'
-import { halveTime, metricWork, type Session } from './calls/call-work.ts'
+import { furtherWork, halveTime, metricWork, type Session } from './calls/call-work.ts'
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
@@ -118,10 +118,11 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
     const streamState = users.length > 0 ? { sessions, users } : { sessions }
     return { rows, rejects, streamState, reading: 'next', work: [] }
   }
+  const further = furtherWork(page.item, sessions, page.receivedAt / 1_000)
   const lacking = leavesOut(page) ? [] : lackOf(page.total, sessions.length + rejects.length)
   const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
   if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
-    return { rows, rejects: [...rejects, ...lacking], streamState: null, reading: 'whole', work: [] }
+    return { rows, rejects: [...rejects, ...lacking], streamState: null, reading: 'whole', work: further }
   }
   const work = metricWork(page.item, sessions)
   return {
@@ -129,7 +130,7 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
     rejects: [...rejects, ...lacking, ...work.rejects],
     streamState: null,
     reading: 'whole',
-    work: work.items,
+    work: [...further, ...work.items],
   }
 }
 

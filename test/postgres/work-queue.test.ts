@@ -85,6 +85,17 @@ describe('the work queue', () => {
     await add(work('a', { to: 61, ask: { sids: ['1', '2'] } }))
     expect(await only()).toMatchObject({ ask: { sids: ['1', '2'] } })
   })
+
+  it('asks no more of a call whose end nobody tells, however late it is listed again, until somebody does', async () => {
+    await add(work('a', { to: 60, ask: { end: 'unknown' } }))
+    await add(work('a', { to: 90, ask: { end: 'unknown' } }))
+    expect(await only()).toMatchObject({ to: at(60), version: 0 })
+    await db.store.commitItem(itemPage(await only()))
+    await add(work('a', { to: 120, ask: { end: 'unknown' } }))
+    expect(await openItems(db)).toEqual([])
+    await add(work('a', { to: 50 }))
+    expect(await only()).toMatchObject({ to: at(50), ask: null })
+  })
 })
 
 describe('an item', () => {

@@ -54,6 +54,8 @@ const choices: Choices = {
   hasMoreRate: [0],
   hasMoreFloorSeconds: [60],
   callLatenessSeconds: [5],
+  // Without it nobody knows of a call how long it was.
+  callEnd: ['present'],
   callListPages: [100],
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],

@@ -180,6 +180,17 @@ describe.each(Object.entries(callDetailsLimits))('on the plan %s', (_, limits: R
     )
   })
 
+  it('a call that has ended, nobody says when, is asked for up to now, and no longer than the span', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -100, max: limits.availableData }), age => {
+        const [item, ...others] = work(newYear + age, { destroyed_ts: undefined })
+        const to = newYear + Math.max(0, Math.min(age, limits.timeFrame - 1))
+        expect(item).toMatchObject({ part: String(newYear), from: newYear, to, ask: { end: 'unknown' } })
+        expect(others).toEqual([])
+      }),
+    )
+  })
+
   it('a call that goes on is asked for where its beginning will expire, and the cuts stay', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: limits.availableData }), age => {

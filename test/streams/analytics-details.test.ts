@@ -145,6 +145,42 @@ describe('the sessions of a call', () => {
     expect(sidsOf(harvests[2]!.work)).toHaveLength(130)
   })
 
+  describe('of a call that has ended, nobody says when', () => {
+    const { from, to } = slice
+    const span = to - from
+    const unknown = { end: 'unknown' } as const
+    /** What is asked for further on where somebody stayed so long; the page came well after it all. */
+    const further = (stay: object, item: Partial<WorkItem> = {}) => {
+      const page = { item: { ...slice, ask: unknown, ...item }, receivedAt: (to + 3 * span) * 1_000 }
+      const items = [{ sid: 's1', join_ts: from, finished: true, ...stay }]
+      const { work } = callSessions.toRows(detailPageOf({ ...page, items }), null)
+      return work
+        .filter(({ stream }) => stream === 'call-sessions')
+        .map(({ from, to, part, ask }) => [from, to, part, ask])
+    }
+
+    it('are asked for further on as long as somebody stayed, in slices as long as the first', () => {
+      expect(further({ leave_ts: to + 60 })).toEqual([[to, to + 60, String(to), unknown]])
+      expect(further({ leave_ts: to + span + 60 })).toEqual([[to, to + span, String(to), unknown]])
+      expect(further({ leave_ts: to + 60 }, { part: `${from}.2` })).toEqual([
+        [to, to + 60, String(to), unknown],
+      ])
+    })
+
+    it('are all there once nobody stayed longer, or at a time that has not come', () => {
+      expect(further({ leave_ts: to })).toEqual([])
+      expect(further({ leave_ts: null })).toEqual([])
+      expect(further({ leave_ts: to + 60, finished: false })).toEqual([])
+      expect(further({ leave_ts: to + 9e8 })).toEqual([])
+    })
+
+    it('are asked for once, whatever a slice was parted into, and not where the end is known', () => {
+      expect(further({ leave_ts: to + 60 }, { part: `${from}.1` })).toEqual([])
+      expect(further({ leave_ts: to + 60 }, { part: `${from}.2.1` })).toEqual([])
+      expect(further({ leave_ts: to + 60 }, { ask: null })).toEqual([])
+    })
+  })
+
   it('are not all there where more are counted than any page lists', () => {
     const read = (total: number) => {
       const page = detailPageOf({ items: sessions(2), total, number: 2 })

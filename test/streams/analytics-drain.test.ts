@@ -81,7 +81,10 @@ async function fetchItem(
   for (let number = 1; ; number++) {
     const asked = request('demo', item, number)
     const answer = await ask(stage, stream.operation, asked)
-    const toRows = stream.toRows({ item, number, asked, receivedAt: 0, ...stream.read(answer) }, streamState)
+    const toRows = stream.toRows(
+      { item, number, asked, receivedAt: stage.now() * 1_000, ...stream.read(answer) },
+      streamState,
+    )
     haul.take(toRows)
     if (toRows.reading === 'whole') return
     streamState = toRows.streamState
@@ -94,6 +97,8 @@ async function drain(stage: AnalyticsStage, from: number, to: number): Promise<H
   for (let begin = from; begin < to; begin += length) {
     await readCalls(stage, haul, begin, Math.min(to, begin + length))
   }
+  // What is over by now can be asked for once the delay has passed.
+  await stage.clock.advance((callDetailsLimits.premium!.dataDelay + 1) * 1_000)
   // What is fetched adds to the list while it is walked.
   for (const item of haul.work.values()) await fetchItem(stage, haul, item)
   return haul
@@ -191,6 +196,26 @@ describe('what the streams make of a provider', () => {
     const ids = trueCalls(stage, to - 12 * hour, to).map(({ callId }) => callId)
     expect(ids.length).toBeGreaterThan(900)
     expect(ids.filter(id => !haul.calls.has(id))).toEqual([])
+  })
+
+  it('is every session and value of calls that end and do not say when', async () => {
+    const stage = playAnalytics({
+      profile: { kind: 'calls', callsPerDay: 100, users: 3, minutes: 20, days: 1 },
+      switches: { callEnd: 'absent', metricSeconds: 600 },
+      quirks: { longCallHours: 10 },
+    })
+    await stage.clock.advance(12 * hour * 1_000)
+    const [from, to] = [stage.now() - 16 * hour, stage.now() - hour]
+    const haul = await drain(stage, from, to)
+    const truth = stage.sandbox.analytics('demo')
+    const finished = trueCalls(stage, from, to).filter(({ item }) => item.finished)
+    expect(finished.some(({ item }) => item.destroyed_ts - item.created_ts > 9 * hour)).toBe(true)
+    for (const { callId, sessions } of finished) {
+      expect(haul.calls.get(callId)).toMatchObject({ destroyed_at: null, finished: true })
+      const rows = [...haul.sessions.values()].filter(({ call_id }) => call_id === callId)
+      expect(rows.map(({ sid }) => sid).sort(), callId).toEqual(sessions.map(({ sid }) => sid).sort())
+      expect(haul.points.get(callId)?.size ?? 0, callId).toBe(truth.points(callId)!.points)
+    }
   })
 
   it('is every session without servers, also of one that leaves them out of each page', async () => {

@@ -31,7 +31,10 @@ export function searchCalls({ settings, world, query, asked, time, now }: Analyt
   const isBeyond = pageNo > switches.callListPages
   const end = pageNo * pageSize
   const listed = isBeyond ? [] : matches.slice(end - pageSize, end)
-  const list = listed.map(call => servedCall(call, quirks, now))
+  const list = listed.map(call => {
+    const { destroyed_ts, ...served } = servedCall(call, quirks, now)
+    return served.finished && switches.callEnd === 'absent' ? served : { ...served, destroyed_ts }
+  })
   const listable = switches.callListPages * pageSize
   const isMore =
     switches.hasMore === 'omitted'

@@ -16,6 +16,11 @@ export const analyticsSwitches = {
   hasMoreRate: quantity(0, 'share from 0 to 1', 'further searches that are under load'),
   hasMoreFloorSeconds: quantity(60, 'seconds', 'a search of a range up to this long is never under load'),
   callLatenessSeconds: quantity(5, 'seconds', 'a call appears in the search up to this long after its start'),
+  callEnd: choice(
+    'present',
+    ['present', 'absent'],
+    'whether the search tells when a call that is over ended, or only that it is over',
+  ),
   callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
   mostPerPage: quantity(
     100,

@@ -4,6 +4,7 @@ import { type CallItem, maxima } from '../../provider/analytics/index.ts'
 import { identifier } from '../../provider/classroom/index.ts'
 import { hours } from '../../provider/limits.ts'
 import type { Hint, Reject, WorkItem } from '../page.ts'
+import { isObject } from '../parts/items.ts'
 import { believedAhead } from '../parts/values.ts'
 
 export type Call = CallItem
@@ -41,7 +42,7 @@ export function endsAhead({ destroyed_ts }: Call, now: number): boolean {
 export function sessionWork(call: Call, now: number, limits: RangeLimits | undefined): SessionWork {
   if (!limits) return { items: [], rejects: [] }
   const { call_id: key, created_ts: from } = call
-  const to = isOngoing(call) ? now : endOf(call, limits)
+  const to = isOngoing(call) ? now : endOf(call, limits, now)
   if (!key.isWellFormed()) return refuse(call, 'call_id: half a character in it cannot be sent')
   if (endsAhead(call, now)) return refuse(call, 'destroyed_ts: more than a day ahead')
   if (to - from > MOST_SLICES * limits.timeFrame)
@@ -49,16 +50,35 @@ export function sessionWork(call: Call, now: number, limits: RangeLimits | undef
   const ranges = isOngoing(call)
     ? closedSlices(from, limits, now, REACH_SHARE)
     : slices({ from, to }, limits.timeFrame)
-  return { items: ranges.map(range => itemOf(key, range)), rejects: [] }
+  const ask = isOngoing(call) || call.destroyed_ts ? null : endUnknown
+  return { items: ranges.map(range => itemOf(key, range, ask)), rejects: [] }
 }
 
-/** A call that has ended, but nobody says when, is asked for in one slice. */
-function endOf({ created_ts, destroyed_ts }: Call, { timeFrame }: RangeLimits): number {
-  return destroyed_ts || created_ts + timeFrame - 1
+/** What is asked of a call that has ended, but nobody says when; the work queue knows it by that. */
+const endUnknown = { end: 'unknown' }
+
+/** Such a call is over now; its sessions tell whether there is more than one slice of it. */
+function endOf({ created_ts, destroyed_ts }: Call, { timeFrame }: RangeLimits, now: number): number {
+  return destroyed_ts || Math.max(created_ts, Math.min(now, created_ts + timeFrame - 1))
 }
 
-function itemOf(key: string, { from, to }: Slice): WorkItem {
-  return { stream: 'call-sessions', key, part: String(from), from, to, ask: null }
+function itemOf(key: string, { from, to }: Slice, ask: WorkItem['ask']): WorkItem {
+  return { stream: 'call-sessions', key, part: String(from), from, to, ask }
+}
+
+/** The last of the parts that an item was halved into; the next slice of the call follows it. */
+const lastPart = /^\d+(\.2)*$/
+
+/** The slice behind `item` of a call of which nobody says when it ended: as far as somebody stayed, by `now` (Unix seconds). */
+export function furtherWork(
+  { key, part, from, to, ask }: WorkItem,
+  sessions: readonly Session[],
+  now: number,
+): readonly WorkItem[] {
+  if (!isObject(ask) || ask.end !== endUnknown.end || !lastPart.test(part)) return []
+  const stays = sessions.map(([, , leave]) => leave ?? 0).filter(leave => leave <= now)
+  const end = stays.reduce((a, b) => Math.max(a, b), to)
+  return end > to ? [itemOf(key, { from: to, to: Math.min(end, to + (to - from)) }, ask)] : []
 }
 
 function refuse(item: Call, detail: string): SessionWork {
