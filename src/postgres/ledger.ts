@@ -10,7 +10,7 @@ import {
 } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { encodeJson } from './encode.ts'
-import { bind, statement, type Values } from './statement.ts'
+import { bind, bindLate, statement, type Values } from './statement.ts'
 
 const floor = 'to_timestamp(:time_floor::double precision / 1000)'
 const ceiling = 'to_timestamp(:time_ceiling::double precision / 1000)'
@@ -123,12 +123,13 @@ class Takes {
       await this.#takeAlone(one!.debit).then(one!.resolve, one!.reject)
       return
     }
-    const debits = together.map(({ debit }, place) => takeValues(debit, place))
+    let debits: readonly Asked[] = []
+    const values = () => {
+      debits = together.map(({ debit }, place) => takeValues(debit, place))
+      return { debits: encodeJson(debits.map(({ values }) => values)) }
+    }
     try {
-      const rows = await query<TakenTogether>(
-        this.#pool,
-        bind(takeTogether, { debits: encodeJson(debits.map(({ values }) => values)) }),
-      )
+      const rows = await query<TakenTogether>(this.#pool, bindLate(takeTogether, values))
       const byPlace = new Map(rows.map(row => [row.place, row]))
       for (const [place, one] of together.entries()) {
         const taken = byPlace.get(place)
@@ -146,9 +147,13 @@ class Takes {
   }
 
   async #takeAlone(debit: Debit): Promise<TakeResult> {
-    const { values, clockBounds } = takeValues(debit, 0)
-    const [taken] = await query<Taken>(this.#pool, bind(take, values))
-    return takeResult(taken!, debit, clockBounds)
+    let asked: Asked | undefined
+    const values = () => {
+      asked = takeValues(debit, 0)
+      return asked.values
+    }
+    const [taken] = await query<Taken>(this.#pool, bindLate(take, values))
+    return takeResult(taken!, debit, asked!.clockBounds)
   }
 }
 
@@ -158,10 +163,13 @@ const inTheWay: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55
 type TakenTogether = (Taken | { readonly verdict: 'busy' }) & { readonly place: number }
 
 /** The values of a debit, and the bounds of the clock among them. */
-function takeValues(
-  debit: Debit,
-  place: number,
-): { readonly values: Values; readonly clockBounds: ClockBounds } {
+interface Asked {
+  readonly values: Values
+  readonly clockBounds: ClockBounds
+}
+
+/** To be made when the question leaves: whoever waits for a session would take the wait for a jump of the clock. */
+function takeValues(debit: Debit, place: number): Asked {
   const { scope, group, app, operation, purpose, fence, rates, arrivesWithin } = debit
   const clockBounds = debit.clockBounds()
   const values = {

@@ -34,3 +34,15 @@ export function bind(prepared: Statement, values: Values): BoundStatement {
   })
   return { name: prepared.name, text: prepared.text, values: bound }
 }
+
+/** The same with values that are asked for when there is a session for it: what tells of the moment must not wait for one. */
+export function bindLate(prepared: Statement, values: () => Values): BoundStatement {
+  const { name, text } = prepared
+  return {
+    name,
+    text,
+    get values() {
+      return bind(prepared, values()).values
+    },
+  }
+}

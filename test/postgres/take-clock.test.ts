@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { ClockBounds, Grant } from '../../src/engine/ports.ts'
+import { connect } from '../../src/postgres/connect.ts'
+import { createLedger } from '../../src/postgres/ledger.ts'
 import { anyTime, debit, freshGroup, granted } from './debits.ts'
 import { app, feedPage, me, openStore, start, type TestStore } from './harness.ts'
 
@@ -67,6 +69,27 @@ describe('a clock that is set forward by two days', () => {
     expect(await db.ledger.take(asked(group, anyTime))).toMatchObject({ granted: true, ahead: 0 })
     // Whoever knows better comes too late, and follows.
     expect(await db.ledger.take(asked(group, saw(300)))).toMatchObject({ granted: false, wait: 2 * second })
+  })
+})
+
+describe('a clock that goes as it should', () => {
+  it('is believed however long a debit waited for a session', async () => {
+    const pool = connect({ ...db.connection, poolSize: 1 })
+    onTestFinished(() => pool.end())
+    const ledger = createLedger(pool)
+    const groups = [1, 2, 3, 4].map(freshGroup)
+    for (const group of groups) await granted(ledger, debit(group, 9, 2, { clockBounds: saw(0) }))
+    const session = await pool.connect()
+    let passed = 0
+    const taking = groups.map(group =>
+      ledger.take({ ...debit(group, 9, 2), clockBounds: () => saw(passed) }),
+    )
+    await db.advance(5 * second)
+    passed = 5 * second
+    session.release()
+    expect(await Promise.all(taking)).toMatchObject(
+      groups.map(() => ({ granted: true, now: begun + passed, ahead: 0 })),
+    )
   })
 })
 
