@@ -79,7 +79,9 @@ export function nextSync(
   const interval = cadence.moments ? nextTurn(cadence, now) : grown * (0.95 + chance / 10)
   if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
   const left = state.endedAt + cadence.memory * LAST_SYNC - now
-  if (left <= 0) return lastLooks(cadence, state, finding, state.endedAt + cadence.memory - now, quiet)
+  if (left <= 0) {
+    return lastLooks(cadence, state, finding, { left: state.endedAt + cadence.memory - now, interval, quiet })
+  }
   const isSettled = state.news !== 'log' && !finding.unfinished && quiet >= SETTLED_QUIET
   return { kind: 'sync', after: isSettled ? left : Math.min(interval, left), quiet }
 }
@@ -89,16 +91,18 @@ export function nextTurn({ activeEvery: every, moments }: Cadence, now: number):
   return pauseOf({ every, moments }, now)
 }
 
-/** A log that is in doubt near its end is read again for as long as the provider may know it; nothing else is. */
+/**
+ * What is in doubt near its end, or has something to come, is read again for as long as the provider may know it: a log at
+ * once, a list when it would have been.
+ */
 function lastLooks(
   { activeEvery }: Cadence,
   { news }: SeriesState,
   { unfinished }: Finding,
-  left: number,
-  quiet: number,
+  { left, interval, quiet }: { readonly left: number; readonly interval: number; readonly quiet: number },
 ): NextSync {
-  if (news !== 'log' || !unfinished || left <= 0) return { kind: 'close' }
-  return { kind: 'sync', after: Math.min(activeEvery, left), quiet }
+  if (!unfinished || left <= 0) return { kind: 'close' }
+  return { kind: 'sync', after: Math.min(news === 'log' ? activeEvery : interval, left), quiet }
 }
 
 /** ms to the next sync after so many in a row that found nothing new. */

@@ -88,6 +88,15 @@ describe('a list of a room', () => {
     expect(nextSync(cadence, { ...over, quiet: 1 }, unfinished, minute, 0.5)).toMatchObject({ after: 40_000 })
     expect(nextSync(cadence, { ...over, quiet: 2 }, nothing, last, 0.5)).toEqual({ kind: 'close' })
   })
+
+  it('of which something is still to come at the last visit is visited for as long as the provider may know the room', () => {
+    const over = { quiet: 20, endedAt: 0, news: 'told' } as const
+    const visitAfter = (minutes: number) =>
+      nextSync(cadence, over, { news: false, unfinished: true }, minutes * minute, 0.5)
+    expect(visitAfter(54)).toMatchObject({ kind: 'sync', after: 80_000 })
+    expect(visitAfter(59.9)).toMatchObject({ kind: 'sync', after: 6_000 })
+    expect(visitAfter(60)).toEqual({ kind: 'close' })
+  })
 })
 
 describe('a hint', () => {
