@@ -1,5 +1,5 @@
 import type { AppOptions, Quirks, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
-import { type CallFault, callFaults } from './faults.ts'
+import { type Aim, type CallFault, callFaults } from './faults.ts'
 import { type Allowance, type AnalyticsGroup, analyticsLimits, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, share } from './world.ts'
@@ -45,10 +45,15 @@ export interface Demands {
   readonly playersEvery?: number
   /** Players are made and ended with the program's own client, and not past it. */
   readonly byHand?: boolean
+  /** Somebody asks for insights of each app in turn, so often, ms. */
+  readonly handAsks?: number
   /** Everything is kept for a day: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
   /** Each class of fault that it has is sure to strike. */
   readonly isThorough?: boolean
+  readonly aim?: Aim
+  /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
+  readonly callLateness?: number
 }
 
 /** The world of one run, and how the daemon is told of it. */
@@ -185,7 +190,7 @@ export function draw(seed: number, length: number, demands: Demands): Drawn {
     },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps) + (demands.ages ? keptForADay : ''),
+    config: configOf(seed, pace, switches, apps, demands) + (demands.ages ? keptForADay : ''),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],
@@ -248,6 +253,7 @@ function configOf(
   { roomMemory, streams, realtime }: Pace,
   switches: Switches,
   apps: Drawn['apps'],
+  { callLateness }: Demands,
 ): string {
   const region = pick(seed, 'configured regions', regions[switches.regions])
   const each = apps.map(
@@ -271,7 +277,9 @@ provider:
 schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}
   realtime-usage: ${asks(realtime?.usage)}
-  realtime-quality: ${asks(realtime?.quality)}
+  realtime-quality: ${asks(realtime?.quality)}${
+    callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
+  }
 apps:${each.join('')}
 `
 }

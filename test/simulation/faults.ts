@@ -30,7 +30,9 @@ export type CallFault = (typeof callFaults)[number]
 type Side = 'database' | 'provider'
 
 /** Shares of all calls of a side. */
-const rates: Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>> = {
+type Rates = Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>>
+
+const rates: Rates = {
   database: {
     ...{ kill: 1 / 4_000, stall: 1 / 4_000 },
     // Whoever comes again has all statements planned anew.
@@ -48,6 +50,16 @@ const rates: Readonly<Record<Side, Readonly<Partial<Record<CallFault, number>>>>
   },
 }
 
+/** Where faults are to strike oftener than chance brings them, and for how long. */
+export interface Aim {
+  /** In place of the usual ones. */
+  readonly rates: Partial<Rates>
+  /** Calls of the database that they are of, by their names; all where absent. */
+  readonly at?: RegExp
+  /** How long a process stands still, ms. */
+  readonly stall?: readonly [least: number, most: number]
+}
+
 /** One that never struck is so much likelier where each has to. */
 const untilItStrikes = 20
 
@@ -57,21 +69,26 @@ export interface FaultOptions {
   readonly classes: readonly CallFault[]
   /** Each of them is sure to strike in a run of some thousand calls. */
   readonly isThorough: boolean
+  readonly aim?: Aim | undefined
   /** Hears of kinds that strike. */
   readonly struck: (fault: Fault) => void
 }
 
-export function createFaults({ random, classes, isThorough, struck }: FaultOptions): Faults {
+export function createFaults({ random, classes, isThorough, aim, struck }: FaultOptions): Faults {
   const slow = random.next() < 0.2 ? 4_000 : 400
   const never = new Set<CallFault>(isThorough ? classes : [])
   let kills = 0
   let healed = false
-  const rate = (kind: Side, one: CallFault) => (rates[kind][one] ?? 0) * (never.has(one) ? untilItStrikes : 1)
-  const draw = (kind: Side): Fault | undefined => {
+  const rate = (kind: Side, one: CallFault, name: string) => {
+    const isAimed = kind === 'provider' || aim?.at === undefined || aim.at.test(name)
+    const aimed = isAimed ? aim?.rates[kind]?.[one] : undefined
+    return (aimed ?? rates[kind][one] ?? 0) * (never.has(one) ? untilItStrikes : 1)
+  }
+  const draw = (kind: Side, name: string): Fault | undefined => {
     const chance = random.next()
     let sum = 0
     for (const one of classes) {
-      sum += rate(kind, one)
+      sum += rate(kind, one, name)
       if (chance >= sum) continue
       if (one !== 'kill') {
         never.delete(one)
@@ -85,8 +102,8 @@ export function createFaults({ random, classes, isThorough, struck }: FaultOptio
   }
   const killing = (isBefore: boolean): Fault => (isBefore ? 'kill before' : 'kill after')
   return {
-    draw: kind => {
-      const fault = healed ? undefined : draw(kind)
+    draw: (kind, name) => {
+      const fault = healed ? undefined : draw(kind, name)
       if (fault) struck(fault)
       return fault
     },
@@ -95,7 +112,11 @@ export function createFaults({ random, classes, isThorough, struck }: FaultOptio
       const most = kind === 'provider' ? slow : slow / 20
       return Math.ceil(random.next() ** 3 * most)
     },
-    stall: () => 500 + Math.ceil(random.next() ** 2 * 60_000),
+    stall: () => {
+      const [least, most] = aim?.stall ?? []
+      if (least === undefined || most === undefined) return 500 + Math.ceil(random.next() ** 2 * 60_000)
+      return least + Math.ceil(random.next() * (most - least))
+    },
     restart: () => 500 + Math.ceil(random.next() ** 2 * 60_000),
     heal: () => {
       healed = true

@@ -29,16 +29,25 @@ export interface HandsOptions {
   readonly config: string
 }
 
-/** People who make and destroy players as `penstock api` does: by the same ledger as the daemons, and by the same client. */
+/** People who make and destroy players, and ask, as `penstock api` does: by the same ledger as the daemons, and by the same client. */
 export interface Hands {
   /** Answers the player's ID where it was told one. */
   readonly create: (app: string, given: Given) => Promise<string | undefined>
   readonly destroy: (app: string, region: string, id: string) => Promise<void>
+  /** Asks for insights of some days ago, where the budget of the app has room for it. */
+  readonly ask: (app: string) => Promise<void>
+  /** Numbers of its requests among all that arrived. */
+  readonly arrived: readonly number[]
   /** What came of it, in their order. */
   readonly done: readonly Hand[]
 }
 
 type Given = Readonly<Record<string, unknown>> & { readonly region: string; readonly streamUrl: string }
+
+/** Seconds. */
+const day = 86_400
+/** Who asks waits no longer for room, ms. */
+const patience = 5_000
 
 export async function createHands({
   kernel,
@@ -47,7 +56,8 @@ export async function createHands({
   random,
   config: text,
 }: HandsOptions): Promise<Hands> {
-  const process: Process = { name: 'hand', isAlive: true, frozenUntil: 0, arrived: [] }
+  const arrived: number[] = []
+  const process: Process = { name: 'hand', isAlive: true, frozenUntil: 0, arrived }
   const config = await readConfig(text, { name: 'simulation', env: {}, folder: '.' })
   const clock = kernel.clockOf(process)
   const { direct } = await connectionsOf(config, server.urlFor(process.name), clock)
@@ -84,8 +94,18 @@ export async function createHands({
       return undefined
     }
   }
+  const asked = { metric: 'userCount', aggregateGranularity: '1h' } as const
   return {
     done,
+    arrived,
+    ask: async app => {
+      const now = Math.floor(clock.now() / 1_000)
+      const given = { ...asked, startTs: now - 5 * day, endTs: now - 3 * day }
+      await client
+        .app(app)
+        .analytics.usageInsight(given as never, { timeout: patience })
+        .catch(endOf)
+    },
     create: (app, given) =>
       settle(async () => (await client.app(app).players.createPlayer(given as never)).player, {
         act: 'create',

@@ -87,6 +87,8 @@ class Run {
   readonly #patience: number
   readonly #calm: number
   readonly #isThorough: boolean
+  readonly #callLateness: number | undefined
+  readonly #handAsks: number | undefined
   readonly #inspect: RunOptions['inspect']
   readonly #progress: (share: number) => void
   readonly #drawn: Drawn
@@ -121,17 +123,20 @@ class Run {
     this.#drawn = draw(seed, length, demands)
     const { switches, quirks, profile, apps, classes } = this.#drawn
     const { isThorough = false, start = monday, byHand = false, ages = false } = demands
+    const { aim, callLateness, handAsks } = demands
     // A plan without call analytics owes nothing for long. What ages must be complete before, or becomes so meanwhile.
     const owed = apps.some(({ contract }) => contract !== 'starter') ? longestOwed : 0
     this.#calm = ages ? longestOwed : (calm ?? owed)
     this.#byHand = byHand
     this.#ages = ages
     this.#isThorough = isThorough
+    this.#callLateness = callLateness
+    this.#handAsks = handAsks
     this.start = start
     this.#faults = createFaults({
       random: this.#random('faults'),
       classes: callFaults.filter(one => classes.includes(one)),
-      ...{ isThorough, struck: fault => this.#strike(fault) },
+      ...{ isThorough, aim, struck: fault => this.#strike(fault) },
     })
     this.kernel = new Kernel({
       start,
@@ -158,7 +163,7 @@ class Run {
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
         ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
-        ...{ every: demands.playersEvery, hands: () => this.#hands },
+        ...{ every: demands.playersEvery, hands: () => (byHand ? this.#hands : undefined) },
       }),
     )
   }
@@ -170,13 +175,14 @@ class Run {
       await this.#processes.boot(`slot${n}`)
       await kernel.rest()
     }
-    if (this.#byHand)
+    if (this.#byHand || this.#handAsks !== undefined)
       this.#hands = await createHands({
         ...{ kernel, server, sandbox: () => this.#sandbox },
         ...{ random: this.#random('hand'), config: this.#drawn.config },
       })
     for (const driver of this.#drivers) driver.start()
     this.#turn()
+    this.#askByHand(0)
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
@@ -274,6 +280,13 @@ class Run {
     this.kernel.after(5 * second, undefined, () => this.#turn())
   }
 
+  #askByHand(turn: number): void {
+    if (this.#handAsks === undefined || this.#isHealing) return
+    const { apps } = this.#drawn
+    void this.#hands?.ask(apps[turn % apps.length]!.id)
+    this.kernel.after(this.#handAsks, undefined, () => this.#askByHand(turn + 1))
+  }
+
   #heal(): void {
     this.#isHealing = true
     this.#faults.heal()
@@ -306,7 +319,11 @@ class Run {
       sandbox: this.#sandbox,
       rows: text => this.#server.rows(text) as never,
       ...{ start: this.start, healed: this.start + this.#length, end: this.start + this.kernel.now },
-      ...{ isEnd, faults: spells, ...(this.#hands && { hands: this.#hands.done }) },
+      ...{
+        isEnd,
+        faults: spells,
+        ...(this.#hands && { hands: this.#hands.done, byHand: this.#hands.arrived }),
+      },
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,
@@ -315,6 +332,9 @@ class Run {
       ...{ isShared: true, rewound: this.#rewound, outages: this.#server.outages },
       askers: this.#processes.all.map(({ name, arrived = [] }) => ({ name, arrived })),
       ...(series && { series }),
+      ...(this.#callLateness !== undefined && { callLateness: this.#callLateness }),
+      isCalm: classes.every(one => one === 'spells' || one === 'latency'),
+      isPaused: classes.includes('stall'),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }
   }

@@ -48,7 +48,9 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
       return answer(connected, callback as Callback | undefined) as never
     }
 
-    override query(config: unknown, values?: unknown, callback?: unknown): never {
+    override query(asks: unknown, values?: unknown, callback?: unknown): never {
+      // What is asked is settled when it leaves the process, and not when it arrives.
+      const config = typeof asks === 'object' && !isCopy(asks) ? { ...asks } : asks
       const heard = (isCopy(config) ? config.callback : typeof values === 'function' ? values : callback) as
         | Callback
         | undefined

@@ -1,41 +1,7 @@
-import { type Demands, faultClasses } from './draw.ts'
-import { type Spell, spellOf } from './spells.ts'
-
-/** A world made for what chance brings too rarely: much of it in one short run, whatever the seed. */
-export interface Tour {
-  /** Virtual time with faults, ms. */
-  readonly length: number
-  readonly demands: Demands
-}
-
-const second = 1_000
-const minute = 60 * second
-
-/** One spell after the other, each of one operation: its kind, the operation, and how long it lasts where not the usual time. */
-type Stop = readonly [kind: string, operation: string | undefined, length?: number]
-
-/** `pause` lies before each, ms, so that what one has left behind is mended before the next; `length` is the usual one. */
-interface Way {
-  readonly app: string
-  readonly from: number
-  readonly length: number
-  readonly pause: number
-  readonly stops: readonly Stop[]
-}
-
-function spellsOn({ app, from, length, pause, stops }: Way): readonly Spell[] {
-  let at = from
-  return stops.map(([kind, operation, own = length]) => {
-    const begin = at + pause
-    at = begin + own
-    return spellOf(kind, { from: begin, to: at, app, ...(operation && { operation }) })
-  })
-}
-
-const small = { classes: 3, eventsPerMinute: 10, students: 3 } as const
-
-/** Answers of many items, whose logs may be read on from their end: what is rare need not be slow as well. */
-const plain = { feedShape: 'list', listShape: 'list', mutedRooms: 'none', tail: 'valid' } as const
+import { faultClasses } from './draw.ts'
+import { spellOf } from './spells.ts'
+import { calm, minute, plain, second, small, spellsOn, type Tour } from './tour.ts'
+import { commits, late, pauses, reuse, spending } from './tours-aimed.ts'
 
 /** Every answer that the provider may give amiss, each for about a minute. */
 const answers: Tour = {
@@ -122,9 +88,6 @@ const machines: Tour = {
     switches: { ...plain, roomReuse: 'on' },
   },
 }
-
-/** What is content of its own and no trouble: other faults would excuse what it is to show. */
-const calm = { processes: 1, apps: ['alpha'], faults: [], without: faultClasses } as const
 
 /** Rooms that are used again under their names, and what is late, absent or numbered with holes while they last. */
 const lives: Tour = {
@@ -302,4 +265,9 @@ export const tours: Readonly<Record<string, Tour>> = {
   budgets,
   hands,
   ages,
+  late,
+  reuse,
+  commits,
+  pauses,
+  spending,
 }

@@ -18,7 +18,8 @@ export const waitForLocks = `
 /**
  * Whoever moves a place must own its app at that moment, under the epoch that it names, and moves it by one version;
  * whoever takes an app over raises its epoch. Debits, gaps and work are written down by the owner alone. What a room became
- * goes by the newest that was told of it, in whatever order. What is committed against that is set down.
+ * goes by the newest that was told of it, in whatever order. What is committed against that is set down. Debits are dated a
+ * second time, by the world's clock.
  */
 export const watchWriters = `
   create schema simulated;
@@ -44,6 +45,14 @@ export const watchWriters = `
   end $$;
   create trigger watch_debit after insert on ingest.debit
     referencing new table as written for each statement execute function simulated.watch_rows();
+  create table simulated.debited (scope text, limit_group text, n bigint, at timestamptz not null, primary key (scope, limit_group, n));
+  create function simulated.date_debits() returns trigger language plpgsql security definer as $$
+  begin
+    insert into simulated.debited select w.scope, w.limit_group, w.n, ingest.clock() from written w;
+    return null;
+  end $$;
+  create trigger date_debits after insert on ingest.debit
+    referencing new table as written for each statement execute function simulated.date_debits();
   create trigger watch_gap after insert on ingest.gap
     referencing new table as written for each statement execute function simulated.watch_rows();
   create trigger watch_work after insert on ingest.work_item

@@ -6,6 +6,7 @@ import { margins, owedFrom } from './margins.ts'
 import { trueValue } from './promised.ts'
 import { type Whole, wholenessOfCalls } from './whole-calls.ts'
 
+const quarter = 900
 const hour = 3_600
 const day = 24 * hour
 
@@ -57,7 +58,7 @@ async function judge(examination: Examination, found: Findings, { app, stream, r
   }
 }
 
-/** Of each hour of the run and its day before, and of each day that was in reach. */
+/** Of each quarter of an hour of the run, of each hour of it and its day before, and of each day that was in reach. */
 function ask(
   { rows, start, end }: Examination,
   app: string,
@@ -65,12 +66,16 @@ function ask(
   reach: number,
 ): Promise<readonly Judged[]> {
   const [first, last] = [Math.floor(start / 3_600_000) * hour, Math.floor(end / 3_600_000) * hour]
+  const [begin, until] = [
+    Math.floor(start / 1_000 / quarter) * quarter,
+    Math.floor(end / 1_000 / quarter) * quarter,
+  ]
   const earliest = Math.max(first - day, Math.ceil((first - reach) / hour) * hour)
   const series = (from: number, to: number, step: number) =>
     `select s::float8 as "from", (s + ${step})::float8 as "to" from generate_series(${from}, ${to - step}, ${step}) s`
   return rows<Judged>(
     `select r.from, r.to, ingest.is_complete('${stream}', '${app}', to_timestamp(r.from), to_timestamp(r.to)) as complete
-     from (${series(earliest, last, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
+     from (${series(begin, until, quarter)} union ${series(earliest, last, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
   )
 }
 

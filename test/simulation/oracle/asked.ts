@@ -2,7 +2,7 @@ import type { Arrival } from '../../../sandbox/src/index.ts'
 import { type AnalyticsGroup, groupOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 
-/** A question of call analytics that arrived. */
+/** A question of call analytics that arrived, of a daemon's. */
 export interface Asked {
   readonly app: string
   readonly operation: string
@@ -32,11 +32,12 @@ export function onceEach<Made>(make: (examination: Examination) => Made): (exami
   }
 }
 
-function readAsked({ sandbox }: Examination): readonly Asked[] {
+function readAsked({ sandbox, byHand }: Examination): readonly Asked[] {
+  const ofHands = new Set(byHand)
   return sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(arrival => {
-    const { app, operation = '', target, time } = arrival
+    const { n, app, operation = '', target, time } = arrival
     const group = groupOf[operation]
-    if (!group || app === undefined) return []
+    if (!group || app === undefined || ofHands.has(n)) return []
     const query = new URL(target, 'http://provider').searchParams
     const [from, to] = [
       Number(query.get('start_ts') ?? query.get('startTs')),

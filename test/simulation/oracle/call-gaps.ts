@@ -40,7 +40,7 @@ interface Ledger {
 
 function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
   const { examination, found, app, allowance, asked } = ledger
-  const { start, end, isInterrupted } = examination
+  const { start, end, isInterrupted, callLateness = margins.callLateness } = examination
   const own = gaps.filter(({ stream }) => stream === 'calls')
   const served = asked.filter(({ operation, answer }) => operation === 'callSearch' && answer === 'served')
   const wrong = (text: string, gap: Gap) => found.add('gap', `${app} calls`, `${text}: ${tell(gap)}`)
@@ -48,7 +48,7 @@ function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
     const { from, to, reason } = gap
     if (!isTimely(gap, 1, allowance.availableData)) wrong('too early', gap)
     const within = served.filter(each => each.from <= from && each.to >= to)
-    const late = within.some(({ time }) => time / 1_000 > to + margins.callLateness + margins.unknownClock)
+    const late = within.some(({ time }) => time / 1_000 > to + callLateness + margins.unknownClock)
     if (reason === 'expired' && within.length > 0 && !isInterrupted) wrong('was answered', gap)
     if (reason === 'unconfirmed' && within.length === 0 && !isInterrupted && !served.some(meets(gap)))
       wrong('was never answered', gap)

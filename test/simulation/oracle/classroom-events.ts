@@ -22,6 +22,8 @@ export interface EventContext {
   readonly answered: (room: TrueRoom) => ReadonlySet<number>
   /** The provider could not be asked for it any more, and the ledger says so; or it is too young. */
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
+  /** Its log had been read to its end before it happened: it was seen live. */
+  readonly isLive: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
   /** Logs of rooms are read: in the end they have confirmed what the feed told. */
   readonly areLogsRead: boolean
@@ -101,24 +103,25 @@ function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
   neighbour: number | undefined,
-  { answered, isEnd, areLogsRead, isExcused, end }: EventContext,
+  { answered, isLive, isEnd, areLogsRead, isExcused, end }: EventContext,
 ): Row {
   const own = believed(event)
   const times = answered(room)
+  const mayBeOld = own === undefined && !isLive(room, event)
   const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
   const at =
     own !== undefined
       ? { at: own, at_source: 'event' }
       : {
           at: new Rule(
-            `the last time before it, ${neighbour}, or when it was told`,
+            mayBeOld ? `the last time before it, ${neighbour}, or when it was told` : 'when it was told',
             (value, { at_source }) =>
-              (at_source === 'neighbour' && value === (neighbour ?? null)) ||
+              (mayBeOld && at_source === 'neighbour' && value === (neighbour ?? null)) ||
               (at_source === 'provider' && isAnswer(value)),
           ),
           at_source: new Rule(
-            'neighbour or provider',
-            value => value === 'neighbour' || value === 'provider',
+            mayBeOld ? 'neighbour or provider' : 'provider',
+            value => (mayBeOld && value === 'neighbour') || value === 'provider',
           ),
         }
   return {

@@ -51,6 +51,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       ...{ stored, isExcused, isEnd, end },
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
+      isLive: liveEvents(examination),
     }),
     ...examineRooms(rooms, {
       ...{ stored, end, answered: toldEvents },
@@ -155,6 +156,42 @@ function answers({ sandbox }: Examination): (...about: readonly string[]) => Rea
     return others.reduce((all, more) => all.union(more), one)
   }
 }
+
+/** A log of so many events is known again, and one page holds as many as a class of a run has. */
+const enoughToKnow = 12
+const wholeLogs = 1_000
+
+/** Whether the log of a room had been read to its end before an event happened, where each answer was stored. */
+function liveEvents({ sandbox, isCalm }: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
+  const { listShape, logEnd, batchItems } = sandbox.settings.switches
+  // A page that names another one is not known to be the last.
+  if (!isCalm || listShape === 'item' || logEnd === 'same' || batchItems < wholeLogs) return () => false
+  const read = new Map<string, number[]>()
+  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    const room =
+      operation === 'roomEvents' && status === 200 && !fault && /\/rooms\/([^/]+)\//.exec(target)?.[1]
+    if (!room) continue
+    const key = `${app} ${decodeURIComponent(room)}`
+    read.set(key, [...(read.get(key) ?? []), time])
+  }
+  const knownAt = new Map<TrueRoom, number | undefined>()
+  return (room, { at }) => {
+    const { app, roomUuid, events } = room
+    if (!knownAt.has(room))
+      knownAt.set(room, events.map(event => event.at).sort((a, b) => a - b)[enoughToKnow - 1])
+    const known = knownAt.get(room)
+    return (
+      known !== undefined &&
+      (read.get(`${app} ${roomUuid}`) ?? []).some(time => known < time && time + onItsWay < at)
+    )
+  }
+}
+
+/** Until an answer is stored, ms. */
+const onItsWay = 10_000
 
 /** Logs that are said to be whole, by app, room and incarnation. */
 async function readComplete({ rows }: Examination): Promise<ReadonlySet<string>> {

@@ -36,6 +36,22 @@ async function examineSettled(examination: Examination): Promise<readonly Findin
   return open.map(({ text }) => ({ kind: 'debit', text: `${text}, though nothing goes wrong any more` }))
 }
 
+/** By how much the ledger's time may differ from a clock that goes as it should, ms: a question takes less to arrive. */
+const longestWay = 500
+
+/** The ledger keeps the time of the database's clock, where that never jumps and nobody stood still. */
+async function examineDates({ rows, isPaused }: Examination): Promise<readonly Finding[]> {
+  const [watched] = await rows<{ is: boolean }>(`select to_regclass('simulated.debited') is not null as is`)
+  if (!watched?.is || isPaused) return []
+  const wrong = await rows<{ text: string }>(
+    `select concat_ws(' ', d.app_id, d.operation, d.n, 'is dated', d.sent_at, 'and was made at', w.at) as text
+     from ingest.debit d join simulated.debited w using (scope, limit_group, n)
+     where d.operation <> '${assumed}' and abs(extract(epoch from w.at - d.sent_at)) * 1000 > ${longestWay}
+     order by w.at limit 20`,
+  )
+  return wrong.map(({ text }) => ({ kind: 'debit', text }))
+}
+
 /** What is assumed of a history that went back stands for requests that nobody can name. */
 const assumed = 'lost history'
 
@@ -46,7 +62,7 @@ const assumed = 'lost history'
  */
 export async function examineDebits(examination: Examination, wasted?: number): Promise<readonly Finding[]> {
   const { sandbox, rows, isShared = false } = examination
-  const unsettled = await examineSettled(examination)
+  const unsettled = [...(await examineDates(examination)), ...(await examineSettled(examination))]
   const arrived = new Map<string, number>()
   for (const { app = '', operation = '' } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     if (debited.has(operation) && !(isShared && byOthers.has(operation)))

@@ -42,6 +42,10 @@ export interface Examination {
   readonly faults: readonly Spell[]
   /** Processes were killed or stood still. */
   readonly isInterrupted: boolean
+  /** Nothing broke but what the provider answered: each answer that can be read was stored. */
+  readonly isCalm?: boolean
+  /** Processes stood still, with what they knew of the time. */
+  readonly isPaused?: boolean
   /** Healing is over: whatever could be had must be there. */
   readonly isEnd: boolean
   /** Between these moments what was stored was lost with the history of the database. */
@@ -52,12 +56,16 @@ export interface Examination {
   readonly askers?: readonly { readonly name: string; readonly arrived: readonly number[] }[]
   /** Players that were made and destroyed with the program's client. */
   readonly hands?: readonly Hand[]
+  /** Numbers of their requests among all that arrived: nobody stores what these are answered. */
+  readonly byHand?: readonly number[]
   /** Others make and delete players too, with the same credentials. */
   readonly isShared?: boolean
   /** Streams that are on, of a run that has not all of them. */
   readonly streams?: readonly string[]
   /** Whether the operator knows that endpoints with one table of limits count apart; `joint` where it is not said. */
   readonly counters?: 'joint' | 'split'
+  /** For so many seconds after its end a range is searched again for late calls, where an operator said so. */
+  readonly callLateness?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }

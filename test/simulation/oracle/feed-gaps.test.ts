@@ -13,6 +13,7 @@ const sentAt = (n: number) => begin + n * 10 * second
 const debits = outcomes.map((outcome, n) => ({
   ...{ app: 'alpha', scope: 'alpha', sent: sentAt(n), dead: sentAt(n) + deadline, outcome },
   ...{ settled: outcome === 'committed' ? sentAt(n) + second : null, toldAll: true, gap: null },
+  ...{ behind: 0, behindNext: 0 },
 }))
 const arrivals = outcomes.map((_, n) => ({
   ...{ app: 'alpha', operation: 'appEvents', target: '/eu/edu/polling/apps/alpha/v2/rooms/sequences' },
@@ -60,12 +61,16 @@ describe('the oracle of gaps in the feed', () => {
     expect(await found({ ...exact, ...change })).toContainEqual(expect.objectContaining({ kind: 'gap' }))
   })
 
-  it('finds nothing where the time of the ledger is a little behind that of the provider', async () => {
-    const all = debits.map(one => ({ ...one, outcome: 'committed', settled: one.sent + second }))
-    const late = arrivals.map(one => ({ ...one, time: one.time + second + 300 }))
+  it('finds nothing where the time of the ledger is behind that of the world, and more so from then on', async () => {
+    const [before, after] = [15 * second, 40 * second]
+    const behindOf = (n: number) => (n < 2 ? before : after)
+    const behind = debits.map((one, n) => ({ ...one, behind: behindOf(n), behindNext: behindOf(n + 1) }))
+    const late = arrivals.map((one, n) => ({ ...one, time: one.time + behindOf(n) }))
     const sandbox = { ...examination.sandbox, arrivals: { list: () => late, count: late.length } }
-    const behind = { ...examination, sandbox, rows: async () => all } as unknown as Examination
-    expect(await examineFeedGaps(behind, [], [])).toEqual([])
+    const told = { ...examination, sandbox, rows: async () => behind } as unknown as Examination
+    expect(await examineFeedGaps(told, [], [exact])).toEqual([])
+    const untold = { ...told, rows: async () => debits } as Examination
+    expect(await examineFeedGaps(untold, [], [exact])).not.toEqual([])
   })
 
   it('finds one that is still open in the end, and an answer of which nobody tells', async () => {

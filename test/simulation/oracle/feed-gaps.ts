@@ -8,14 +8,15 @@ const onItsWay = 12_000
 const noticed = 20 * 60_000
 /** After this a request can no longer arrive: its total deadline and ten seconds. */
 const canArrive = 40_000
-/** The time of a ledger never goes faster than the clock of a process that asks, and so may be behind the provider's, ms. */
-const ledgerBehind = 1_000
 
 interface Debit {
   readonly app: string
   readonly scope: string
   readonly sent: number
   readonly dead: number
+  /** By how much the ledger's time was behind the world's when it was written, and when the next one was, ms. */
+  readonly behind: number
+  readonly behindNext: number
   readonly settled: number | null
   readonly outcome: 'committed' | 'refused' | 'unread' | null
   readonly toldAll: boolean | null
@@ -54,7 +55,9 @@ export async function examineFeedGaps(
   }
   if (!examination.isEnd) return findings
   for (const { app, time } of unheard(asked, debits)) {
-    const isTold = own.some(gap => gap.app === app && gap.from <= time && time <= gap.to)
+    const { behind = 0 } = debits.findLast(one => one.app === app && one.sent + one.behind <= time) ?? {}
+    const at = time - behind
+    const isTold = own.some(gap => gap.app === app && gap.from <= at && at <= gap.to)
     if (!isTold) findings.push({ kind: 'gap', text: `${app} feed: nobody stored the answer of ${time}` })
   }
   return findings
@@ -62,13 +65,23 @@ export async function examineFeedGaps(
 
 const owed = 'still open'
 
+/** A world that dates debits too tells how its time and the ledger's differ; elsewhere they are one. */
 async function readDebits({ rows }: Examination): Promise<readonly Debit[]> {
   const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)::float8`
+  const [watched] = await rows<{ is: boolean }>(`select to_regclass('simulated.debited') is not null as is`)
+  const [behind, dated] = watched?.is
+    ? [ms('w.at - d.sent_at'), 'left join simulated.debited w using (scope, limit_group, n)']
+    : ['0::float8', '']
   return rows<Debit>(
-    `select app_id as app, scope, ${ms('sent_at')} as sent, ${ms('dead_at')} as dead, ${ms('settled_at')} as settled,
-            outcome, told_all as "toldAll", gap_id::text as gap
-     from ingest.debit where limit_group = 'classroom-feed' order by scope, n`,
+    `select d.app_id as app, scope, ${ms('d.sent_at')} as sent, ${ms('d.dead_at')} as dead, coalesce(${behind}, 0) as behind,
+            coalesce(lead(${behind}) over (partition by scope order by n), ${behind}, 0) as "behindNext", ${ms('d.settled_at')} as settled, d.outcome, d.told_all as "toldAll", d.gap_id::text as gap
+     from ingest.debit d ${dated} where limit_group = 'classroom-feed' order by scope, n`,
   )
+}
+
+/** Whether a request that arrived then may be the one that was debited. */
+function mayBeOf({ sent, dead, behind, behindNext }: Debit, time: number, until = dead): boolean {
+  return sent + behind <= time && time <= until + Math.max(behind, behindNext)
 }
 
 function readAsked({ sandbox }: Examination): readonly Asked[] {
@@ -123,9 +136,7 @@ function toldAll({ app, series }: StoredGap, { debits, asked }: Context): readon
       isOfRegion(debit, series) &&
       debit.outcome === 'committed' &&
       debit.toldAll !== false &&
-      asked.some(
-        one => one.app === app && one.isAnswered && debit.sent <= one.time && one.time <= debit.dead,
-      ),
+      asked.some(one => one.app === app && one.isAnswered && mayBeOf(debit, one.time)),
   )
 }
 
@@ -181,14 +192,14 @@ function faultOfPause(gap: StoredGap, context: Context): string | undefined {
 
 /** Answers whose page was not committed: each debit that was has one, which arrived before it was settled. */
 function unheard(asked: readonly Asked[], debits: readonly Debit[]): readonly Asked[] {
-  const first = Math.min(...debits.map(({ sent }) => sent))
+  const first = Math.min(...debits.map(({ sent, behind }) => sent + behind))
   const left = new Set(asked.filter(({ isAnswered, time }) => isAnswered && time >= first))
   for (const debit of debits) {
     if (debit.outcome !== 'committed' && debit.outcome !== 'refused') continue
-    const until = (debit.settled ?? debit.dead) + ledgerBehind
+    const until = (debit.settled ?? debit.dead) + 1
     for (const one of left) {
       const isOwn = one.app === debit.app && (isOfRegion(debit, one.region) || debit.scope === one.app)
-      if (!isOwn || one.time < debit.sent || one.time > until) continue
+      if (!isOwn || !mayBeOf(debit, one.time, until)) continue
       left.delete(one)
       break
     }

@@ -15,7 +15,7 @@ export const margins = {
   notice: 900,
   /** How often the newest values of real time are asked for. */
   realtimeRound: 300,
-  /** So long after its end a range is searched again for calls that turn up late. */
+  /** So long after its end a range is searched again for calls that turn up late, unless an operator says otherwise. */
   callLateness: 3_600,
   /** Most of a pause after a fault, as a share of what is available; the same of what is not served at once. */
   pause: 0.1,

@@ -65,7 +65,8 @@ export async function wholenessOfCalls(
         if (examination.isInterrupted || (stream !== 'calls' && own.some(({ isSpoilt }) => isSpoilt)))
           return undefined
         const isKnown = own.every(({ call }) => wasSeenEnded(searches, call))
-        return isKnown && isCovered(searches, from, to) ? true : undefined
+        const { callLateness = margins.callLateness } = examination
+        return isKnown && isCovered(searches, { from, to, callLateness }) ? true : undefined
       },
     ])
 }
@@ -97,9 +98,12 @@ function wasSeenEnded(searches: readonly Asked[], { item, destroyedAt }: TrueCal
 }
 
 /** Whether each moment was searched once no call could turn up in it any more. */
-function isCovered(searches: readonly Asked[], from: number, to: number): boolean {
+function isCovered(
+  searches: readonly Asked[],
+  { from, to, callLateness }: { readonly from: number; readonly to: number; readonly callLateness: number },
+): boolean {
   const late = searches.filter(({ time, to: until }) => {
-    return time / 1_000 > Math.min(until, to) + margins.callLateness + margins.unknownClock
+    return time / 1_000 > Math.min(until, to) + callLateness + margins.unknownClock
   })
   let at = from
   for (;;) {

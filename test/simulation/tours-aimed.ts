@@ -1,0 +1,108 @@
+import { spellOf } from './spells.ts'
+import { minute, only, plain, second, small, type Tour } from './tour.ts'
+
+/** Statements that store a page, debit a request or give something up. */
+const storing = /^(commit_|group_|copy|take|settle|record_unread|expire_|lose_)/i
+
+/**
+ * Calls that turn up late, or go on when their range is over, under a configuration that waits for them for minutes only;
+ * and details that stay away until some of them can no longer be had.
+ */
+export const late: Tour = {
+  length: 46 * minute,
+  demands: {
+    ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120, ...only('spells') },
+    profile: { classes: 3, students: 3, eventsPerMinute: 2, lessonMinutes: 5, breakMinutes: 1 },
+    quirks: {},
+    switches: {
+      ...{
+        ...plain,
+        roomReuse: 'off',
+        logEnd: 'null',
+        callSearch: 'start',
+        callLatenessSeconds: 110,
+        hasMore: 'real',
+      },
+      ...{ mostPerPage: 100, missingValues: 0.05, lateValueSeconds: 0, tightHours: 0, kvs: 'pairs' },
+    },
+    spells: [
+      spellOf('404', { from: 10 * minute, to: 46 * minute, app: 'alpha', operation: 'callMetrics' }),
+      spellOf('503', { from: 8 * minute, to: 38 * minute, app: 'alpha', operation: 'realtimeUsage' }),
+    ],
+  },
+}
+
+/** Rooms that are used again while their logs, or the feed, stay away for longer than the daemon trusts what it knows of them. */
+export const reuse: Tour = {
+  length: 46 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...only('spells', 'latency') },
+    profile: { classes: 9, students: 3, eventsPerMinute: 10 },
+    quirks: {},
+    switches: {
+      ...{ ...plain, roomReuse: 'on', classRestart: 'on', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{
+        eventTimes: 'present',
+        missingLogs: 'none',
+        regions: 'one',
+        emptyRoomLists: 'list',
+        stateMoves: 'any',
+      },
+    },
+    spells: [
+      spellOf('503', { from: 6 * minute, to: 20 * minute, app: 'alpha', operation: 'appEvents' }),
+      spellOf('500', { from: 24 * minute, to: 38 * minute, app: 'alpha', operation: 'roomEvents' }),
+    ],
+  },
+}
+
+/** Many rooms at once, over lines that break whenever something is stored. */
+export const commits: Tour = {
+  length: 7 * minute,
+  demands: {
+    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 1 },
+    ...only('cut', 'lost answer', 'kill', 'serialization failure', 'latency'),
+    aim: {
+      at: storing,
+      rates: {
+        database: { cut: 1 / 100, 'lost answer': 1 / 40, kill: 1 / 400, 'serialization failure': 1 / 60 },
+      },
+    },
+    profile: { ...small, classes: 6, eventsPerMinute: 16 },
+    quirks: { malformedRecord: 0.03, sharedReward: 0.3 },
+    switches: { ...plain, roomReuse: 'off', batchItems: 5, appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/** Processes that stand still with an answer in their hands, just longer than it takes the others to have their shards. */
+export const pauses: Tour = {
+  length: 14 * minute,
+  demands: {
+    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 3, ...only('stall') },
+    aim: {
+      at: storing,
+      stall: [10_500, 16_000],
+      rates: { provider: { stall: 1 / 30 }, database: { stall: 1 / 150 } },
+    },
+    profile: { ...small, eventsPerMinute: 8 },
+    quirks: {},
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/** People who ask beside the daemon until the requests of a day are spent, about a midnight, over lines that break. */
+export const spending: Tour = {
+  length: 24 * minute,
+  demands: {
+    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 1, handAsks: 7 * second, isThorough: true },
+    start: Date.UTC(2026, 0, 5, 23, 48),
+    ...only('failover', 'lost answer', 'cut', 'no answer', 'latency'),
+    aim: { rates: { provider: { 'lost answer': 1 / 60, cut: 1 / 60, 'no answer': 1 / 60 } } },
+    profile: { classes: 1, students: 3, eventsPerMinute: 4 },
+    quirks: {},
+    switches: {
+      ...{ ...plain, roomReuse: 'off', missingValues: 0, lateValueSeconds: 0, tightHours: 0 },
+      ...{ day: 'rolling', limiter: 'sliding', countersPer: 'credential', counters: 'shared' },
+    },
+  },
+}
