@@ -81,9 +81,7 @@ describe('a clock that goes as it should', () => {
     for (const group of groups) await granted(ledger, debit(group, 9, 2, { clockBounds: saw(0) }))
     const session = await pool.connect()
     let passed = 0
-    const taking = groups.map(group =>
-      ledger.take({ ...debit(group, 9, 2), clockBounds: () => saw(passed) }),
-    )
+    const taking = groups.map(group => ledger.take({ ...debit(group, 9, 2), clockBounds: () => saw(passed) }))
     await db.advance(5 * second)
     passed = 5 * second
     session.release()

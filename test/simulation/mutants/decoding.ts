@@ -105,7 +105,7 @@ export const decoding: readonly Plant[] = [
     says: 'a value with a fraction is stored without it',
     group: 'decoding',
     from: 'code',
-    file: 'src/streams/parts/values.ts',
+    file: 'src/provider/fits.ts',
     find: 'return number !== undefined && Number.isFinite(number) ? number : undefined',
     put: 'return number !== undefined && Number.isFinite(number) ? Math.trunc(number) : undefined',
   },

@@ -35,8 +35,11 @@ export const keeping: readonly Plant[] = [
     group: 'keeping',
     from: 'contract',
     file: 'src/postgres/prune.ts',
-    find: `'call_summary', 'call_minute'].map(`,
-    put: `'call_summary'].map(`,
+    find: `  'call_summary',
+  'call_minute',
+`,
+    put: `  'call_summary',
+`,
   },
   {
     name: 'emptied-room-is-doubted',

@@ -244,8 +244,15 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'code',
     file: 'src/postgres/commit/ctes.ts',
-    find: 'where excluded.range_to > w.range_to or excluded.ask is distinct from w.ask',
-    put: 'where excluded.range_to < w.range_to and excluded.ask is distinct from w.ask',
+    find: 'where excluded.ask is distinct from w.ask',
+    put: 'where false',
+    also: [
+      {
+        file: 'src/postgres/commit/ctes.ts',
+        find: 'or (excluded.range_to > w.range_to and',
+        put: 'or (false and',
+      },
+    ],
   },
   {
     name: 'given-up-is-done',
