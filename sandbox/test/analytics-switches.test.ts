@@ -284,6 +284,29 @@ it.each(['number', 'string'] as const)(
   },
 )
 
+it('valueEntries: tells times around the frame, or each time twice, with values that are wrong', async () => {
+  const read = async (valueEntries: Switches['valueEntries']) => {
+    const stage = playAnalytics({ switches: { valueEntries } })
+    const end = Math.floor((stage.now() - 300) / 20) * 20
+    const asked = { ...rest['realtime-usage'], startTs: end - 60, endTs: end }
+    const { data } = (await stage.ask('realtime-usage', asked)).body
+    return data.map(({ ts, ...value }) => [Number(ts) - end, Object.values(value).includes(-7)])
+  }
+  const served = [
+    [-60, false],
+    [-40, false],
+    [-20, false],
+  ]
+  expect(await read('once')).toEqual(served)
+  expect(await read('around')).toEqual([[-80, true], ...served, [40, true]])
+  expect(await read('twice')).toEqual(
+    served.flatMap(([ts]) => [
+      [ts, true],
+      [ts, false],
+    ]),
+  )
+})
+
 describe('kvs', () => {
   const first = async (kvs: Switches['kvs']) => {
     const stage = playAnalytics({ switches: { kvs } })

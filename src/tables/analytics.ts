@@ -77,7 +77,7 @@ export const sessionSeries = table(
       ),
       value: required.doubles('The values, in the unit of the metric'),
       extra: optional.json(
-        'What else came with some of the values, by the seconds since the begin of the day; null with most',
+        'What else came with some of the values, by the seconds since the begin of the day; others: what the same answer gave for this second before; null with most',
       ),
     },
     onConflict: 'replace',
@@ -112,8 +112,10 @@ const insightKey = {
 
 const insightValue = {
   columns: {
-    value: required.double('As the provider gives it'),
-    extra: optional.json('Fields that have no column here, as they came; null with most'),
+    value: required.double('As the provider gives it; of several in one answer the last'),
+    extra: optional.json(
+      'Fields that have no column here, as they came; others: what the same answer gave for this time before; null with most',
+    ),
     fetched_at: required.timestamp('When this value was last read, our clock'),
   },
   made: {
@@ -161,8 +163,10 @@ export const usageRealtime = table(
       at: required.timestamp('Begin of the 20 seconds'),
     },
     columns: {
-      value: required.double('As the provider gives it'),
-      extra: optional.json('Fields that have no column here, as they came; null with most'),
+      value: required.double('As the provider gives it; of several in one answer the last'),
+      extra: optional.json(
+        'Fields that have no column here, as they came; others: what the same answer gave for this time before; null with most',
+      ),
     },
     onConflict: 'replace',
     partitioned: { keptAs: 'realtime' },
@@ -183,9 +187,9 @@ export const qualityRealtime = table(
       at: required.timestamp('Begin of the 20 seconds'),
     },
     columns: {
-      value: required.double('As the provider gives it'),
+      value: required.double('As the provider gives it; of several in one answer the last'),
       extra: optional.json(
-        'Fields that have no column here, as they came; entry: those of the user, beside the first of the values',
+        'Fields that have no column here, as they came; entry: those of the user, beside the first of the values; others: what the same answer gave for this time before',
       ),
     },
     onConflict: 'replace',

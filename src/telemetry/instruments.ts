@@ -85,7 +85,7 @@ function ofPages({ counter, histogram }: Make) {
     ]),
     ignored: counter(
       'ignored_values_total',
-      'Values that nobody asked for and that were not stored: of a channel, in an answer about users of it',
+      'Values that nobody asked for and that were not stored: of a channel, in an answer about users of it, or of times outside of what was asked',
       ['stream'],
     ),
     divergences: counter(

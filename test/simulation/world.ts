@@ -79,6 +79,8 @@ const choices: Choices = {
   restatement: ['on'],
   restatementHours: [48],
   missingValues: [0, 0.05],
+  // Of each time with two values the stored one has the other beside it, which is not looked at here.
+  valueEntries: ['once', 'around'],
   lateValueSeconds: [0, 600],
   tightHours: [0, 0.2],
   realtimeEnd: 'all',

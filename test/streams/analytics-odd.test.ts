@@ -111,3 +111,65 @@ describe('a value of a window', () => {
     },
   )
 })
+
+describe('values of one time', () => {
+  const series = { key: '', ask: { productType: 'Native', metric: 'userCount' }, step: 20 }
+  const read = (...points: readonly object[]) =>
+    realtimeUsage.toRows(
+      windowPageOf({ series, items: points.map(point => ({ ts: newYear + 20, ...point })) }),
+    )
+  const stored = (...points: readonly object[]) => read(...points).rows['analytics.usage_realtime']
+
+  it('that differ are the last of them, with the others beside it', () => {
+    expect(stored({ userCount: 3 }, { userCount: 4, note: 'n' }, { userCount: 5 })).toMatchObject([
+      { value: 5, extra: { others: [{ value: 3 }, { value: 4, note: 'n' }] } },
+    ])
+    expect(stored({ userCount: 3 }, { userCount: 5, note: 'n' })).toMatchObject([
+      { value: 5, extra: { note: 'n', others: [{ value: 3 }] } },
+    ])
+  })
+
+  it('that say the same are one', () => {
+    expect(stored({ userCount: 3 }, { userCount: 3 })).toMatchObject([{ value: 3, extra: null }])
+    expect(stored({ userCount: 5 }, { userCount: 3 }, { userCount: 5 })).toMatchObject([
+      { value: 5, extra: { others: [{ value: 3 }] } },
+    ])
+  })
+
+  it('of a session are the last of them, with the others beside it', () => {
+    const [at, later] = [newYear + 70, newYear + 72]
+    const kvs = [[at, 1], [later, 7], [at, 2, 'x'], { k: at, v: 3, flag: 4 }, [at, 3]]
+    const items = [{ sid: 's1', data: [{ mid: 20_001, kvs }] }]
+    const [row, ...rows] = callMetrics.toRows(detailPageOf({ items }), null).rows['analytics.session_series']!
+    expect([rows, row?.at, row?.value]).toEqual([[], [at, later], [3, 7]])
+    const others = [{ value: 1 }, { value: 2, pair: ['x'] }, { value: 3, pair: { flag: 4 } }]
+    expect(row?.extra).toEqual([{ others }, null])
+  })
+
+  it('of a session that say the same are one', () => {
+    const kvs = [
+      [newYear + 72, 7],
+      [newYear + 70, 1],
+      [newYear + 72, 7],
+    ]
+    const items = [{ sid: 's1', data: [{ mid: 20_001, kvs }] }]
+    const [row] = callMetrics.toRows(detailPageOf({ items }), null).rows['analytics.session_series']!
+    expect([row?.value, row?.extra]).toEqual([[7, 1], undefined])
+  })
+})
+
+describe('values of times that nobody asked for', () => {
+  it.each([
+    ['a window', 20, [0, 3_580], [-20, 3_620]],
+    ['an hour', 3_600, [0], [-3_600, 7_200]],
+  ])('are counted, but for the end that %s may include', (_, step, inside, outside) => {
+    const series = { key: '', ask: { productType: 'Native', metric: 'userCount' }, step }
+    const items = [...inside, 3_600, ...outside].map(second => ({ ts: newYear + second, userCount: 1 }))
+    const { rows, ignored, received } = realtimeUsage.toRows(windowPageOf({ series, items }))
+    expect([rows['analytics.usage_realtime']?.length, received?.length]).toEqual([
+      inside.length,
+      inside.length,
+    ])
+    expect(ignored).toBe(outside.length)
+  })
+})

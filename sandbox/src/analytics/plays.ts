@@ -48,7 +48,8 @@ function series(operation: Play['operation'], read: (context: AnalyticsContext) 
     range: ofSeries,
     act: context => {
       const served = read(context).filter(entry => isServed(context, operation.name, entry))
-      return { data: served.map(entry => withUnknown(context.settings, entry)) }
+      const told = entriesOf(served, context)
+      return { data: told.map(entry => withUnknown(context.settings, entry)) }
     },
   }
 }
@@ -60,8 +61,31 @@ function isServed(
   entry: object,
 ): boolean {
   if (!('ts' in entry)) return true
+  const step = stepOf({ query })
+  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= counted / 1_000
+}
+
+/** Seconds that one value stands for. */
+function stepOf({ query }: Pick<AnalyticsContext, 'query'>): number {
   const word = query.optionalText('aggregateGranularity')
   const granularity = granularities.find(one => defaultParameterNames.granularities[one] === word)
-  const step = granularity ? granularitySeconds[granularity] : realtimeWindow
-  return servedFrom(settings, { app, operation, ts: Number(entry.ts), step }) <= counted / 1_000
+  return granularity ? granularitySeconds[granularity] : realtimeWindow
+}
+
+/** What an answer says besides the values that are asked for is wrong, so that it shows wherever it is believed. */
+function entriesOf(served: readonly object[], context: AnalyticsContext): readonly object[] {
+  const { asked, settings } = context
+  const { valueEntries } = settings.switches
+  if (valueEntries === 'twice') {
+    return served.flatMap(entry => ('ts' in entry ? [wrong(entry), entry] : [entry]))
+  }
+  const some = served.find(entry => 'ts' in entry)
+  if (valueEntries === 'once' || !some) return served
+  const step = stepOf(context)
+  const [first, last] = [asked.start, asked.end].map(second => Math.floor(second / step) * step)
+  return [wrong({ ...some, ts: first! - step }), ...served, wrong({ ...some, ts: last! + 2 * step })]
+}
+
+function wrong(entry: object): object {
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, name === 'ts' ? value : -7]))
 }

@@ -82,6 +82,11 @@ export const analyticsSwitches = {
     'share from 0 to 1',
     'entries of insights and real-time metrics that are never served, although one is promised for each time',
   ),
+  valueEntries: choice(
+    'once',
+    ['once', 'around', 'twice'],
+    'entries of insights and real-time metrics; around: of times before and behind the frame too; twice: each with another value before it',
+  ),
   lateValueSeconds: quantity(
     0,
     'seconds',

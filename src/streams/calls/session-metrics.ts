@@ -4,7 +4,7 @@ import { readNumber } from '../../provider/fits.ts'
 import type { SessionSeriesRow } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
-import { asText, fieldsWithout, isObject, judgeEach, redact } from '../parts/items.ts'
+import { asText, fieldsWithout, isObject, judgeEach, othersThan, redact } from '../parts/items.ts'
 import { isUnixSecond, metricId } from '../parts/values.ts'
 
 const Series = MetricSeries.extend({ mid: metricId })
@@ -18,7 +18,7 @@ interface Found extends Omit<SessionSeriesRow, 'at' | 'value' | 'extra'> {
 
 /**
  * The values of each metric of each session. A series that comes twice is one; of two values of the same second
- * the last one counts. Entries, series and pairs that cannot be read are set aside, each with its sid. Series of other
+ * the last one counts, and stands beside the other. Entries, series and pairs that cannot be read are set aside, each with its sid. Series of other
  * metrics than `mids` are passed over, unless none is named.
  */
 export function readMetrics(
@@ -107,17 +107,30 @@ function entryOf(sid: string, series: unknown): unknown {
   return redact({ sid, data: [series] })
 }
 
-/** Each second once. Values come in order as a rule, and then there is nothing to do. */
+/** Each second once, with the last of its values. They come in order as a rule, and then there is nothing to do. */
 function once(row: Found): SessionSeriesRow {
   if (isRising(row.at)) return row
-  const last = new Map(row.at.map((second, index) => [second, index]))
-  const places = [...last.values()]
-  const { extra } = row
+  const places = [...Map.groupBy(row.at.keys(), index => row.at[index]!).values()]
+  const extra = places.map(indexes => besideLast(row, indexes))
   return {
     ...row,
-    ...{ at: [...last.keys()], value: places.map(index => row.value[index]!) },
-    ...(extra && { extra: places.map(index => extra[index]!) }),
+    at: places.map(([index]) => row.at[index!]!),
+    value: places.map(indexes => row.value[indexes.at(-1)!]!),
+    ...((row.extra || extra.some(each => each !== null)) && { extra }),
   }
+}
+
+/** What stands beside the last of the values of a second: what came with it, and those that say something else. */
+function besideLast({ value, extra }: Found, indexes: readonly number[]): Json {
+  const sayingOf = (index: number): Json => {
+    const pair = extra?.[index] ?? null
+    return { value: value[index]!, ...(pair !== null && { pair }) }
+  }
+  const last = indexes.at(-1)!
+  const own = extra?.[last] ?? null
+  const others = othersThan(sayingOf(last), indexes.slice(0, -1).map(sayingOf))
+  if (others.length === 0) return own
+  return { ...(isObject(own) ? own : own !== null && { pair: own }), others }
 }
 
 /** The pairs of one metric: as many seconds as values, in the order they came. */

@@ -149,6 +149,13 @@ export function lastByKey<T>(items: readonly T[], key: (item: T) => unknown): re
   return [...new Map(items.map(item => [key(item), item])).values()]
 }
 
+/** Those that say something else than the last word on the same, each once. */
+export function othersThan(last: Json, before: readonly Json[]): readonly Json[] {
+  const others = new Map(before.map(each => [canonicalJson(each), each]))
+  others.delete(canonicalJson(last))
+  return [...others.values()]
+}
+
 /** JSON with the keys of every object in order, so that equal values have equal texts. Bigints keep their digits. */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'bigint') return String(value)

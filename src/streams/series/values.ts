@@ -8,7 +8,7 @@ import {
   isObject,
   isSaid,
   type JsonObject,
-  lastByKey,
+  othersThan,
   redact,
 } from '../parts/items.ts'
 import { isUnixSecond, timestamp } from '../parts/values.ts'
@@ -61,24 +61,39 @@ export function readValues(page: WindowPage, metric: string): Values {
 }
 
 /**
- * The values of some entries, each time of a user once. An answer may reach to both ends of its frame and beyond:
- * what the window does not own is left to the one that does.
+ * The values of some entries, each time of a user once. An answer may tell of the end of its frame too, which is left to
+ * the window that owns it; what it tells of times further off nobody asked for.
  */
 function collect(entries: readonly Entry[], { range }: WindowPage): Values {
   const values: Value[] = []
   const received: number[] = []
   const rejects: Reject[] = []
-  const ignored = entries.filter(({ point }) => point === 'not asked for').length
+  let ignored = 0
   for (const { uid, point, item } of entries) {
-    if (point === 'no value' || point === 'not asked for') continue
-    if ('reason' in point) rejects.push({ ...point, item: redact(item) })
-    else if (point.second >= range.from && point.second < range.to) {
+    if (point === 'no value') continue
+    if (point === 'not asked for') ignored++
+    else if ('reason' in point) rejects.push({ ...point, item: redact(item) })
+    else if (point.second < range.from || point.second > range.to) ignored++
+    else if (point.second < range.to) {
       received.push(point.second)
       const { second, value, extra } = point
       values.push({ uid, at: timestamp(second * 1_000)!, value, extra })
     }
   }
-  return { values: lastByKey(values, ({ uid, at }) => `${at} ${uid}`), rejects, received, ignored }
+  const byTime = Map.groupBy(values, ({ uid, at }) => `${at} ${uid}`)
+  return { values: [...byTime.values()].map(lastOf), rejects, received, ignored }
+}
+
+/** The last of the values of one time; those that say something else stand beside it. */
+function lastOf(values: readonly Value[]): Value {
+  const last = values.at(-1)!
+  if (values.length === 1) return last
+  const others = othersThan(sayingOf(last), values.slice(0, -1).map(sayingOf))
+  return others.length === 0 ? last : { ...last, extra: { ...(last.extra as JsonObject | null), others } }
+}
+
+function sayingOf({ value, extra }: Value): JsonObject {
+  return { ...(extra as JsonObject | null), value }
 }
 
 /** Unix seconds and the value that is true from then on. */
