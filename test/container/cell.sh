@@ -1,12 +1,14 @@
 # Becomes a container without an engine: a root of its own on which nothing can be written, a process tree of its own,
 # a user with no rights. Runs in fresh namespaces for mounts and processes. What is asked for stands in variables:
 #   CELL    an empty folder, where the root is put together      FILES   what the image adds to its base
-#   NODE    the program node                                     CGROUP  folder of a memory limit; may be empty
+#   NODE    the program node                                     CGROUPS folders of limits; may be empty
 #   VOLUMES lines "source target", read-only                     HOSTS   names of this machine besides
-#   IDS     options of setpriv                                   The arguments are those of env.
+#   IDS     options of setpriv                                   NAME    of the machine; as outside where it is empty
+# The arguments are those of env.
 set -eu
 
-[ -z "$CGROUP" ] || echo 0 >"$CGROUP/cgroup.procs"
+for folder in $CGROUPS; do echo 0 >"$folder/cgroup.procs"; done
+[ -z "$NAME" ] || echo "$NAME" >/proc/sys/kernel/hostname
 mount -t tmpfs -o mode=755,size=1m cell "$CELL"
 cd "$CELL"
 

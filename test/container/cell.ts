@@ -26,13 +26,17 @@ export interface CellOptions {
   /** The user of the image, unless told. */
   readonly user?: CellUser
   readonly memory?: MemoryGroup | undefined
+  /** What it takes its machine's name to be. */
+  readonly name?: string | undefined
   /** In the place of the image's ENTRYPOINT. */
   readonly entrypoint?: readonly string[]
 }
 
 /** A process that has a read-only root, no rights, and the process ID 1. */
 export interface Cell extends Output {
-  /** What the system says of its process: the words of each field of /proc/PID/status. */
+  /** What the system outside calls its process. */
+  readonly pid: () => number
+  /** What the system says of it: the words of each field of /proc/PID/status. */
   readonly status: () => Readonly<Record<string, readonly string[]>>
   /** SIGTERM, as an engine sends it to process 1. */
   readonly terminate: () => void
@@ -41,7 +45,7 @@ export interface Cell extends Output {
 }
 
 const script = fileURLToPath(new URL('cell.sh', import.meta.url))
-const namespaces = ['--mount', '--pid', '--fork', '--kill-child']
+const namespaces = ['--mount', '--pid', '--uts', '--fork', '--kill-child']
 
 /** Why there can be no cells here; undefined where there can. */
 export function obstacle(): string | undefined {
@@ -71,7 +75,8 @@ export function startCell(options: CellOptions): Cell {
         CELL: place,
         FILES: image.files,
         NODE: process.execPath,
-        CGROUP: options.memory?.folder ?? '',
+        CGROUPS: options.memory?.folders.join(' ') ?? '',
+        NAME: options.name ?? '',
         VOLUMES: Object.entries(volumes)
           .map(([path, source]) => `${source} ${path}`)
           .join('\n'),
@@ -82,16 +87,28 @@ export function startCell(options: CellOptions): Cell {
   )
   const { lines, line, ended } = follow(child)
   void ended.then(() => rmdirSync(place))
-  const terminate = () => void process.kill(innerOf(child), 'SIGTERM')
-  const status = () => statusOf(innerOf(child))
-  return { lines, line, ended, status, terminate, kill: () => void child.kill('SIGKILL') }
+  const pid = () => innerOf(child)
+  const terminate = () => void process.kill(pid(), 'SIGTERM')
+  const status = () => statusOf(pid())
+  // Whoever has changed its user outlives what started it.
+  const kill = () => {
+    const inner = pids(child)
+    if (inner.length === 0) child.kill('SIGKILL')
+    for (const each of inner) process.kill(each, 'SIGKILL')
+  }
+  return { lines, line, ended, pid, status, terminate, kill }
 }
 
 /** The process that is number 1 inside: a signal to it is met as in a container. */
-function innerOf({ pid }: ChildProcess): number {
-  const inner = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
-  if (!(inner > 0)) throw new Error('the cell has ended')
+function innerOf(child: ChildProcess): number {
+  const [inner] = pids(child)
+  if (inner === undefined) throw new Error('the cell has ended')
   return inner
+}
+
+function pids({ pid, exitCode, signalCode }: ChildProcess): readonly number[] {
+  if (exitCode !== null || signalCode !== null) return []
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }
 
 function statusOf(pid: number): Readonly<Record<string, readonly string[]>> {

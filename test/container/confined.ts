@@ -28,7 +28,7 @@ export interface Confinement {
 
 export function startConfined(args: readonly string[], { env, memory }: Confinement = {}): Confined {
   // The shell moves itself before Node starts, so that Node finds the limit that its flags are shares of.
-  const enter = memory ? `echo $$ >'${memory.folder}/cgroup.procs' && ` : ''
+  const enter = (memory?.folders ?? []).map(folder => `echo $$ >'${folder}/cgroup.procs' && `).join('')
   const child = spawn('/bin/sh', ['-c', `${enter}exec "$0" "$@"`, process.execPath, ...args], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'pipe'],

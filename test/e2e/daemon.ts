@@ -13,6 +13,8 @@ export interface LogLine {
 /** The daemon as a process of its own, just as an operator runs it. */
 export interface DaemonProcess {
   readonly pid: number
+  /** Whether it goes by this name in the database's list of owners. */
+  readonly isOwner: (owner: string) => boolean
   /** Every line it logged so far. */
   readonly lines: readonly LogLine[]
   /** What it wrote to standard error. */
@@ -53,6 +55,7 @@ export function startDaemonProcess(
   }
   return {
     pid: child.pid!,
+    isOwner: owner => owner.split('/')[1] === `${child.pid}`,
     lines,
     errors: () => errors.join(''),
     ready,

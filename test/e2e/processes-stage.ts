@@ -10,6 +10,7 @@ import {
 } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { ask } from '../support/embedded.ts'
+import type { DaemonProcess } from './daemon.ts'
 
 const second = 1_000
 
@@ -22,7 +23,8 @@ export const projects: readonly AppOptions[] = Array.from({ length: 12 }, (_, n)
 /** A provider with the calls of a day behind it, and the configurations of processes that drain it. */
 export interface Stage {
   readonly sandbox: Sandbox
-  /** Of each process. */
+  /** What each process is told, and the file that says it. */
+  readonly settings: readonly Settings[]
   readonly configs: readonly string[]
   /** Unix seconds: what began before was listed when the stage was set. */
   readonly oldest: number
@@ -40,13 +42,12 @@ export async function openStage(url: string, lists: readonly (readonly AppOption
   const providers = await Promise.all(lists.map(() => listen(sandbox)))
   const directory = await mkdtemp(join(tmpdir(), 'penstock-processes-'))
   const configs = lists.map((_, place) => join(directory, `penstock-${place}.yaml`))
-  for (const [place, config] of configs.entries()) {
-    const settings = settingsOf(url, providers[place]!.url, lists[place]!)
-    await writeFile(config, JSON.stringify(settings), { mode: 0o600 })
-  }
+  const settings = lists.map((list, place) => settingsOf(url, providers[place]!.url, list))
+  for (const [place, config] of configs.entries())
+    await writeFile(config, JSON.stringify(settings[place]), { mode: 0o600 })
   const hosts = providers.map(provider => new URL(provider.url).host)
   return {
-    ...{ sandbox, configs, processOf: ({ host }) => hosts.indexOf(host) },
+    ...{ sandbox, settings, configs, processOf: ({ host }) => hosts.indexOf(host) },
     oldest: Math.floor(sandbox.status().now / second) - 3_600,
     close: async () => {
       await Promise.all(providers.map(provider => provider.close()))
@@ -57,7 +58,9 @@ export async function openStage(url: string, lists: readonly (readonly AppOption
 
 const off = ['app-events', 'room-events', 'popup-quiz', 'poll', 'recordings', 'resources']
 
-function settingsOf(url: string, provider: string, apps: readonly AppOptions[]): object {
+export type Settings = ReturnType<typeof settingsOf>
+
+function settingsOf(url: string, provider: string, apps: readonly AppOptions[]) {
   const address = { url: provider, deadline: '2s' }
   return {
     database: { url, poolSize: 4 },
@@ -148,37 +151,59 @@ export async function debitsOfFormerOwners(url: string): Promise<number> {
   return Number(twice!.debits)
 }
 
-/** Seconds for which a shard had no owner that was alive, and epochs that two had. */
+/** Epochs that two had, and the most seconds for which a shard had no owner that was alive, and a process more than its share and one. */
 export interface OwnershipRecord {
-  readonly unownedSeconds: number
   readonly ownedTwice: readonly string[]
+  readonly unownedSeconds: number
+  readonly unfairSeconds: number
 }
 
-/** Looks at the fence of every shard several times a second, until it is stopped. `isAlive` is told a process ID. */
-export function watchOwners(url: string, isAlive: (pid: number) => boolean) {
-  const unowned = new Map<number, number>()
+/** For how long something was so without a break. */
+class Stretches<Key> {
+  readonly #since = new Map<Key, number>()
+  #longest = 0
+
+  /** These are so now, and no others. */
+  note(keys: readonly Key[]): void {
+    const now = systemClock.monotonic()
+    for (const key of this.#since.keys()) if (!keys.includes(key)) this.#since.delete(key)
+    for (const key of keys) {
+      const since = this.#since.get(key) ?? now
+      this.#since.set(key, since)
+      this.#longest = Math.max(this.#longest, now - since)
+    }
+  }
+
+  /** Seconds, of whatever lasted longest. */
+  longest(): number {
+    return Math.round(this.#longest / 100) / 10
+  }
+}
+
+/** Looks at the fence of every shard several times a second, until it is stopped. */
+export function watchOwners(url: string, living: () => readonly Pick<DaemonProcess, 'isOwner'>[]) {
+  const unowned = new Stretches<number>()
+  const unfair = new Stretches<string>()
   const owners = new Map<string, string>()
   const ownedTwice: string[] = []
   const stopped = new AbortController()
-  let longest = 0
 
   async function look(): Promise<void> {
     const rows = await ask(url, 'select shard, owner, epoch::text as epoch from ingest.ownership')
-    const now = systemClock.monotonic()
+    const alive = living()
+    const held = new Map<string, number>()
     for (const row of rows) {
-      const [shard, owner, turn] = [
-        Number(row.shard),
-        String(row.owner),
-        `${row.shard} at epoch ${row.epoch}`,
-      ]
+      const owner = String(row.owner)
+      const turn = `${row.shard} at epoch ${row.epoch}`
       const before = owners.get(turn) ?? owner
       if (before !== owner) ownedTwice.push(`${turn}: ${before} and ${owner}`)
       owners.set(turn, owner)
-      const since = unowned.get(shard)
-      if (since !== undefined) longest = Math.max(longest, now - since)
-      if (isAlive(Number(owner.split('/')[1]))) unowned.delete(shard)
-      else unowned.set(shard, since ?? now)
+      held.set(owner, (held.get(owner) ?? 0) + 1)
     }
+    const share = Math.ceil(rows.length / Math.max(1, alive.length))
+    const isAlive = (owner: unknown) => alive.some(process => process.isOwner(String(owner)))
+    unowned.note(rows.filter(({ owner }) => !isAlive(owner)).map(({ shard }) => Number(shard)))
+    unfair.note([...held].filter(([owner, all]) => isAlive(owner) && all > share + 1).map(([owner]) => owner))
   }
 
   async function watch(): Promise<void> {
@@ -196,7 +221,7 @@ export function watchOwners(url: string, isAlive: (pid: number) => boolean) {
     stop: async (): Promise<OwnershipRecord> => {
       stopped.abort()
       await watching
-      return { unownedSeconds: Math.round(longest / 100) / 10, ownedTwice }
+      return { ownedTwice, unownedSeconds: unowned.longest(), unfairSeconds: unfair.longest() }
     },
   }
 }

@@ -12,8 +12,8 @@ export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** What a node of a cluster does for the pods of a release: makes their volumes and starts their containers. */
 export interface Node {
-  /** Starts a container just as its description says. */
-  readonly start: (pod: PodSpec, container: Container, memory?: MemoryGroup) => Cell
+  /** Starts a container just as its description says; `name` is that of its pod. */
+  readonly start: (pod: PodSpec, container: Container, memory?: MemoryGroup, name?: string) => Cell
   /** Ends what still runs. */
   readonly close: () => Promise<void>
 }
@@ -42,7 +42,7 @@ export function openNode({ release, image, secrets }: NodeOptions): Node {
     return path
   }
   return {
-    start: (pod, container, memory) => {
+    start: (pod, container, memory, name) => {
       const folders = new Map(
         (pod.volumes ?? []).map(volume => [volume.name, mount(volume, pod.securityContext?.fsGroup)]),
       )
@@ -55,7 +55,7 @@ export function openNode({ release, image, secrets }: NodeOptions): Node {
         volumes: Object.fromEntries(mounts.map(({ name, mountPath }) => [mountPath, folders.get(name)!])),
         hosts: release.objects.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name),
         user: userOf(pod, image),
-        memory,
+        ...{ memory, name },
       })
       cells.push(cell)
       return cell
