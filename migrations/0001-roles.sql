@@ -55,6 +55,7 @@ $$;
 -- The migrator has made this schema and the table in it, to note there what it applies.
 alter schema ingest owner to penstock_migrate;
 alter table ingest.migration owner to penstock_migrate;
+comment on table ingest.migration is 'Which migrations this database has; written by penstock migrate up';
 create schema classroom authorization penstock_migrate;
 create schema analytics authorization penstock_migrate;
 create schema players authorization penstock_migrate;

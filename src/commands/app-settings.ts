@@ -117,3 +117,10 @@ export function playerLimits({ provider }: Config, app: AppConfig): Limits {
   }
   return Object.fromEntries(playerGroups.map(group => [group, limitOf(group)]))
 }
+
+/** The longest time between two moments of a stream, seconds; 0 where it is asked at intervals. */
+export function pauseOf({ streams, windows }: AppSettings, stream: string): number {
+  const { moments, activeEvery } = streams[stream] ?? {}
+  const window = windows[stream]
+  return ((moments && activeEvery) ?? (window?.moments && window.every) ?? 0) / 1_000
+}

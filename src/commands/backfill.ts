@@ -13,6 +13,7 @@ import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
 import { type Streams, streams } from '../streams/index.ts'
 import { isOfRooms, type StreamName } from '../streams/stream.ts'
+import { countOf, duration } from '../telemetry/wording.ts'
 import { appSettings } from './app-settings.ts'
 import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
@@ -72,11 +73,20 @@ async function backfillRoom(options: {
   await withDatabase(config, {}, pool => markRoom(pool, room))
   printLines([`marked: room ${room.room} of app ${app.id}, ${streams.length} streams`])
   printLines(['the running daemon sees it within a minute and reads the room from its beginning'])
-  if (options.watch) await untilFetched(config, pool => readMarkedRoom(pool, room))
+  if (options.watch)
+    await untilFetched(
+      config,
+      pool => readMarkedRoom(pool, room),
+      left => countOf(left, 'stream'),
+    )
 }
 
 /** Draws how much is left until nothing is, or until it is told to stop; the daemon goes on all the same. */
-async function untilFetched(config: Config, read: (pool: pg.Pool) => Promise<number>): Promise<void> {
+async function untilFetched(
+  config: Config,
+  read: (pool: pg.Pool) => Promise<number>,
+  text: (left: number) => string,
+): Promise<void> {
   const ended = new AbortController()
   void untilToldToStop(ended.signal).then(() => ended.abort())
   const screen = openScreen('text')
@@ -87,7 +97,7 @@ async function untilFetched(config: Config, read: (pool: pg.Pool) => Promise<num
       const left = await read(pool)
       most = Math.max(most, left)
       if (left === 0) break
-      screen.progress(leftLine(left, most, systemClock.monotonic() - begun))
+      screen.progress(leftLine(left, most, systemClock.monotonic() - begun, text))
       await systemClock.sleep(screen.every, ended.signal)
       if (ended.signal.aborted) return
     }
@@ -131,7 +141,11 @@ async function backfillRange(options: RangeOptions): Promise<void> {
     tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
   else tellWindows(`${stream} of app ${app.id}`, marked, limits)
   const { from, to } = options
-  if (options.watch) await untilFetched(config, pool => readWanted(pool, { app: app.id, stream, from, to }))
+  // Details of calls are counted, ranges measured: of several series each by itself.
+  const ofSubstream = config.streams[stream]!.kind === 'substream'
+  const text = (left: number) => (ofSubstream ? countOf(left, 'part') : duration(left))
+  if (options.watch)
+    await untilFetched(config, pool => readWanted(pool, { app: app.id, stream, from, to }), text)
 }
 
 /** Series whose values stand for the same time, and what of the range can be had of them. */

@@ -5,6 +5,7 @@ import type { Difference, Summary, TruthLine } from '../../sandbox/src/index.ts'
 import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
 import { createLog } from '../telemetry/log.ts'
+import { countOf } from '../telemetry/wording.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
 import { leftLine, printLines } from './cli/output.ts'
 import {
@@ -233,7 +234,7 @@ async function finish(scene: Scene, timeoutMs: number): Promise<Summary> {
     if (difference.lost < lost) giveUp = now + timeoutMs
     if (now - told < screen.every) continue
     told = now
-    screen.progress(leftLine(difference.lost, most, now - begun))
+    screen.progress(leftLine(difference.lost, most, now - begun, left => countOf(left, 'row')))
   }
   const lag = await judge.readLag(pool, world, origin)
   const { requests, violations } = sandbox.status()

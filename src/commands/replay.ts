@@ -7,6 +7,7 @@ import { writeJson } from '../postgres/encode.ts'
 import { mostKeys, openReplay, type Replay, usualLimits } from '../postgres/replay.ts'
 import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/page.ts'
+import { countOf } from '../telemetry/wording.ts'
 import { CommandError } from './cli/exit.ts'
 import { appOf } from './cli/options.ts'
 import { countText, leftLine, printLines, textTable } from './cli/output.ts'
@@ -116,7 +117,7 @@ async function progressOf(session: Replay, apps: readonly string[]) {
       const now = systemClock.monotonic()
       if (now - shown < screen.every) return
       shown = now
-      screen.progress(leftLine(Math.max(0, all - rooms), all, now - began))
+      screen.progress(leftLine(Math.max(0, all - rooms), all, now - began, left => countOf(left, 'room')))
     },
     end: () => screen.say(''),
   }

@@ -19,13 +19,14 @@ import { createPage } from '../telemetry/page/page.ts'
 import type { ProcessStatus } from '../telemetry/process-status.ts'
 import { startServer } from '../telemetry/server.ts'
 import { createStatus, type Status, watchVerdict } from '../telemetry/status.ts'
+import { pauseOf } from './app-settings.ts'
 import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
 import { followFile, type Reloading, sightingOf, type Trigger, takeOver } from './reload.ts'
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
 import { Endpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
-import { type DaemonOptions, openParts, type Parts, pauseOf } from './wiring/parts.ts'
+import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 
 /**
  * The daemon, until SIGTERM or SIGINT, or the end of its terminal; without one SIGHUP has the configuration read again. An

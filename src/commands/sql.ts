@@ -80,13 +80,14 @@ async function run(pool: pg.Pool, text: string, { write, json }: SqlOptions): Pr
     const answered = await runStatement(pool, text, { isReadOnly: !write })
     printLines(json ? [toJson(answered)] : linesOf(answered))
   } catch (error) {
-    if (error instanceof StatementRefused) throw new CommandError(hinted(error.message), 1, { cause: error })
+    if (error instanceof StatementRefused)
+      throw new CommandError(hinted(error.message, write), 1, { cause: error })
     throw error
   }
 }
 
-function hinted(message: string): string {
-  return /read-only transaction|permission denied/.test(message)
+function hinted(message: string, write = false): string {
+  return !write && /read-only transaction|permission denied/.test(message)
     ? `${message} (--write lets it write)`
     : message
 }

@@ -3,8 +3,9 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { StoreStatus } from '../engine/ports.ts'
 import { readStatus } from '../postgres/status.ts'
-import { type Facts, judge, type Verdict } from '../telemetry/verdict.ts'
+import { type Facts, judge, type PauseOf, type Verdict } from '../telemetry/verdict.ts'
 import { duration } from '../telemetry/wording.ts'
+import { appSettings, createFollowing, pauseOf } from './app-settings.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
 import { addressOf, ask } from './healthcheck.ts'
@@ -50,11 +51,21 @@ async function readFacts(config: Config, read: () => Promise<StoreStatus>): Prom
     const isItsOwner = store.owners.some(({ owner }) => owner === daemon?.process?.owner)
     const at = new Date(systemClock.now()).toISOString()
     const facts = { at, databaseAwaySince: null, ...(isItsOwner && { process: daemon?.process }), ...store }
-    return { verdict: judge(facts), ...facts }
+    return { verdict: judge(facts, pausesOf(config)), ...facts }
   }
   // One that does reach its database has another one.
   if (!daemon || daemon.databaseAnswers) throw store.error
   return daemon
+}
+
+/** Of apps that were taken out of the configuration nobody stores anything, and that is well. */
+function pausesOf(config: Config): PauseOf {
+  const following = createFollowing()
+  const known = new Map(config.apps.map(app => [app.id, appSettings(config, app, following)]))
+  return (id, stream) => {
+    const app = known.get(id)
+    return app && pauseOf(app, stream)
+  }
 }
 
 /** What the daemon of this configuration says of itself; undefined where none answers. */

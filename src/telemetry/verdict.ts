@@ -1,4 +1,4 @@
-import type { StoreStatus } from '../engine/ports.ts'
+import type { StoreStatus, StreamStatus } from '../engine/ports.ts'
 import type { ProcessStatus, ProviderStatus } from './process-status.ts'
 import { allowedLag, allowedSilence, expiry } from './thresholds.ts'
 import { countOf, duration, familyTexts, faultTexts, lossTexts, moment } from './wording.ts'
@@ -39,7 +39,9 @@ const expiryPatience = 120
 export type PauseOf = (app: string, stream: string) => number | undefined
 
 /** The state of the whole and one sentence with its cause; the worst that is found wins. */
-export function judge(facts: Facts, pauseOf: PauseOf = () => 0): Verdict {
+export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): Verdict {
+  const isNamed = ({ app, stream }: StreamStatus) => pauseOf(app, stream) !== undefined
+  const facts = { ...told, ...(streams && { streams: streams.filter(isNamed) }) }
   const found: readonly (readonly [VerdictState, string | undefined])[] = [
     ['stopped', whyStopped(facts)],
     ['losing', whyLosing(facts)],

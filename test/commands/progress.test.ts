@@ -13,10 +13,12 @@ test('a bar is as full as the share, and never longer', () => {
 })
 
 test('what is left is told with an estimate, once there is a pace to reckon with', () => {
-  expect(leftLine(4_000, 4_000, 500)).toBe('....................  4,000 left')
-  expect(leftLine(1_000, 4_000, 6_000)).toBe('###############.....  1,000 left, about 2 s')
-  expect(leftLine(0, 4_000, 6_000)).toBe('####################  0 left, about 0 s')
-  expect(leftLine(0, 0, 10)).toBe('####################  0 left')
+  const line = (left: number, most: number, ms: number) => leftLine(left, most, ms, n => `${n} rows`)
+  expect(line(4_000, 4_000, 500)).toBe('....................  4000 rows left')
+  expect(line(1_000, 4_000, 6_000)).toBe('###############.....  1000 rows left, about 2 s')
+  expect(line(3_999, 4_000, 6_000)).toBe('....................  3999 rows left, about 6 h')
+  expect(line(0, 4_000, 6_000)).toBe('####################  0 rows left, about 0 s')
+  expect(line(0, 0, 10)).toBe('####################  0 rows left')
 })
 
 test('colours are for a terminal alone, and for nobody who said otherwise', () => {

@@ -52,6 +52,8 @@ test('sql changes nothing unless it is told to', async () => {
   expect(refused.stderr).toMatch(
     /^penstock: .*(permission denied|read-only transaction).*--write lets it write\)\n$/,
   )
+  const lacking = await ask('set role penstock_read; delete from classroom.room', '--write')
+  expect(lacking.stderr).toBe('penstock: permission denied for table room\n')
   const evading = await ask(`set transaction read write; delete from classroom.room`)
   expect(evading.code).toBe(1)
   expect((await ask('update classroom.room set state = 2', '--write')).stdout).toBe('UPDATE 2\n')

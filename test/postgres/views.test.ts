@@ -230,4 +230,17 @@ describe('the status and the figures', () => {
     await other.advance(hour)
     await other.close()
   })
+  it('tell of each stream once, of a work queue by its items as soon as there are any', async () => {
+    const other = await openStore()
+    await other.store.follow(me, app, 'call-sessions', '')
+    const streams = async () => (await readStatus(other.pool)).streams
+    expect(await streams()).toMatchObject([{ stream: 'call-sessions', open: 1, closed: 0 }])
+    await other.rows(
+      `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
+       select $1, 'call-sessions', 'call ' || state, '0', ingest.clock(), ingest.clock(), state from unnest(array['done', 'pending', 'lost']) state`,
+      [app],
+    )
+    expect(await streams()).toMatchObject([{ stream: 'call-sessions', open: 1, closed: 2, backlog: 1 }])
+    await other.close()
+  })
 })

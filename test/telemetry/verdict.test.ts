@@ -197,6 +197,17 @@ describe('the verdict', () => {
     })
   })
 
+  it('counts no app that the configuration does not name', () => {
+    const streams = ['a1', 'gone'].map(app => {
+      return { app, stream: 'calls', open: 1, closed: 0, backlog: 0, lastCommit: null, oldestSeconds: null }
+    })
+    const late = facts({ streams, process: { reading: [reading({ lateSeconds: 725 })] } })
+    expect(judge(late, app => (app === 'gone' ? undefined : 0)).sentence).toBe(
+      'app-events is 12 min late (5 min is allowed); nothing lost yet.',
+    )
+    expect(judge(late).sentence).toContain('1 of 2 apps behind')
+  })
+
   it('names the one app of many whose credentials are refused', () => {
     const failing = { since: refused.since, kind: 'unauthorized' } as const
     const providers = thousand.map(app => provider({ app, failing: app === 'a7' ? failing : null }))

@@ -1,3 +1,5 @@
+import { duration } from '../../telemetry/wording.ts'
+
 /** Writes each line to standard output. */
 export function printLines(lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${line}\n`)
@@ -25,14 +27,18 @@ export function isColourful(output: { readonly isTTY?: boolean } = process.stdou
 }
 
 /**
- * Tells of what is left how much was done and how long the rest takes at the pace so far; `elapsed` in ms since `most`
- * was left.
+ * Tells of what is left, which `text` puts in words, how much was done and how long the rest takes at the pace so far;
+ * `elapsed` in ms since `most` was left.
  */
-export function leftLine(left: number, most: number, elapsed: number): string {
+export function leftLine(
+  left: number,
+  most: number,
+  elapsed: number,
+  text: (left: number) => string,
+): string {
   const done = most - left
-  const seconds = Math.ceil((elapsed * left) / Math.max(done, 1) / 1_000)
-  const about = done > 0 ? `, about ${seconds} s` : ''
-  return `${bar(most > 0 ? done / most : 1)}  ${countText(left)} left${about}`
+  const about = done > 0 ? `, about ${duration(Math.ceil((elapsed * left) / done / 1_000))}` : ''
+  return `${bar(most > 0 ? done / most : 1)}  ${text(left)} left${about}`
 }
 
 type Cell = string | number | null | undefined

@@ -26,6 +26,7 @@ import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { turnedAway } from '../../telemetry/notifications.ts'
 import type { QualityQuestion } from '../../telemetry/quality-gauge.ts'
+import { pauseOf } from '../app-settings.ts'
 import { deploymentOf, engineSettings, shards } from '../engine-settings.ts'
 import { connectionsOf, missingMigrations } from './database.ts'
 import { version } from './installation.ts'
@@ -72,13 +73,6 @@ export function qualityAsked(
         .filter(({ ask }) => ask.cname === undefined && ask.uids === undefined)
         .map(({ ask }) => ({ app: id, product: ask.productType!, metric: ask.metric! })),
     )
-}
-
-/** The longest time between two moments of a stream, seconds; 0 where it is asked at intervals. */
-export function pauseOf({ streams, windows }: AppSettings, stream: string): number {
-  const { moments, activeEvery } = streams[stream] ?? {}
-  const window = windows[stream]
-  return ((moments && activeEvery) ?? (window?.moments && window.every) ?? 0) / 1_000
 }
 
 function longestPauses(streams: readonly Stream[], apps: readonly AppSettings[]) {
