@@ -59,8 +59,12 @@ const wayMargin = 5
 /** Of a clock that is told to the second, ms: the margins above allow for it. */
 const allowedDoubt = 1_000
 
-/** Before the provider has told the time, or where its answers are at odds, its clock may be this far off, seconds. */
-const unknownClock = 120
+/**
+ * Before the provider has told the time, or where its answers are at odds, its clock may be this far off, seconds. At the
+ * start that costs what is oldest for good; at the end it costs nothing that cannot be had a little later, so that there
+ * more is allowed for, up to a share of what is available, until a question was served.
+ */
+const unknownClock = { start: 120, end: 900, shareOfEnd: 0.25 }
 
 /** What the first refusal moves a bound by, seconds, each next one twice as far, and how far they can move it. */
 const endStep = 10
@@ -91,11 +95,13 @@ export function createRangeRules(
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
   /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
-  const unsure = () => {
+  const unsure = (most = unknownClock.start) => {
     const known = clockOffset()
-    if (!known) return unknownClock
-    return Math.min(unknownClock, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000)))
+    return known ? Math.min(most, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000))) : most
   }
+  /** Nothing says that answers tell the time: one that was served tells that the clock is not far off. */
+  let wasServed = false
+  const unsureEnd = () => unsure(doubtAtEnd(limits, wasServed))
 
   const isTight = (bound: Bound) => away[bound] > 0
 
@@ -107,7 +113,7 @@ export function createRangeRules(
 
   function margin(): WindowRules['margin'] {
     const { start, end } = kept()
-    return { start: startMargin + start + unsure(), end: endMargin + end + unsure() }
+    return { start: startMargin + start + unsure(), end: endMargin + end + unsureEnd() }
   }
 
   /** How far a question stays away from each bound as it is documented. */
@@ -165,6 +171,7 @@ export function createRangeRules(
   }
 
   function note(told: Told, tried: Bound | undefined, asked: Distances): void {
+    wasServed ||= told === 'served'
     const refused = told === 'served' || told === 'unknown' ? undefined : boundOf[told]
     if (refused && refused !== tried) tighten(refused, asked)
     if (!tried) return
@@ -191,6 +198,12 @@ export function createRangeRules(
     },
     begin,
   }
+}
+
+/** For how much a question about what is newest allows where the time is not known, seconds. */
+function doubtAtEnd({ availableData, dataDelay }: RangeLimits, wasServed: boolean): number {
+  const { start, end, shareOfEnd } = unknownClock
+  return Math.min(wasServed ? start : end, Math.max(0, Math.floor((availableData - dataDelay) * shareOfEnd)))
 }
 
 const minute = 60_000

@@ -41,6 +41,9 @@ export interface Ended {
   readonly result: ReadingResult
 }
 
+/** So much more, seconds, is worth a question before its time. */
+const FURTHER = 60
+
 /** The series of one window stream of an app: what each still lacks, and how to get it. */
 export class WindowSource implements WorkSource {
   readonly #source: WindowSourceContext
@@ -226,7 +229,7 @@ export class WindowSource implements WorkSource {
         context.health.worked()
         this.#noteAnswered(state)
         noteWhole(state, range)
-        if (purpose === 'live') state.liveAt = next
+        if (purpose === 'live' && !this.#reachesFurther(reading)) state.liveAt = next
         if (purpose === 'revisit') state.revisitedTo = range.to
         if (purpose === 'repair') state.repairedTo = range.to
         return
@@ -252,6 +255,11 @@ export class WindowSource implements WorkSource {
       case 'stopped':
         return
     }
+  }
+
+  /** Planned before the provider had told the time, a window ends long before what may be asked for now. */
+  #reachesFurther({ rules, series }: WindowReading): boolean {
+    return rules.margin.end > this.#rulesOf(series).margin.end + FURTHER
   }
 
   #noteAnswered(state: SeriesState): void {

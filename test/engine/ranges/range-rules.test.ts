@@ -38,6 +38,29 @@ describe('what may be asked for', () => {
     expect(bounds({ ahead: 0, doubt: 86_400 * second })).toEqual(bounds(undefined))
   })
 
+  it('is not what a provider that is a quarter of an hour behind takes for too young, before it has told the time', () => {
+    const { before } = bounds(undefined)
+    expect(before).toBeLessThan(now - 900 - limits.dataDelay)
+    expect(before).toBeGreaterThan(now - 910 - limits.dataDelay)
+    // Its beginning would be lost by that.
+    expect(bounds(undefined).after).toBe(bounds({ ahead: 0, doubt: 0 }).after + 120)
+  })
+
+  it('is that no longer once a question was served by a provider that tells no time', async () => {
+    const rules = rulesAt(undefined)
+    const { after, before } = rules.bounds()
+    const question = rules.begin({ start: after + 1, end: before - 1 })!
+    await question.of(Promise.resolve(), () => 'served')
+    expect(rules.bounds().before).toBe(bounds({ ahead: 0, doubt: 0 }).before - 120)
+  })
+
+  it('is most of what there is, however little that is', () => {
+    const little = { availableData: 340, timeFrame: 300, dataDelay: 20 }
+    const { after, before } = createRangeRules(little, clock, () => undefined).bounds()
+    expect(now - little.dataDelay - before).toBeLessThan(90)
+    expect(before - after).toBeGreaterThan(100)
+  })
+
   it('is lost only when it is so by the latest the provider’s clock can be', () => {
     expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.availableData)
     expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.availableData - 30)

@@ -1,5 +1,6 @@
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
+import type { ClockOffset } from '../../../src/engine/ports.ts'
 import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 import { createLiveChoice } from '../../../src/engine/ranges/window-following.ts'
 import { WindowSource } from '../../../src/engine/ranges/window-source.ts'
@@ -48,7 +49,8 @@ export function makeHarness(
   const app = appCounted('call-search', limits)
   const engine = settingsOf([app])
   const asked: { from: number; to: number; page: number; at: number }[] = []
-  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  const offset = { known: { ahead: 0, doubt: 0 } as ClockOffset | undefined }
+  harness.transport.clockOffset = () => offset.known
   harness.transport.send = async (_app, { target }) => {
     const query = new URL(target, 'http://provider').searchParams
     const [from, to, page] = ['start_ts', 'end_ts', 'page_no'].map(name => Number(query.get(name)))
@@ -75,7 +77,7 @@ export function makeHarness(
     onWork: () => heard.push('work'),
     onRecovered: () => source.trust(),
   }
-  const rules = createRangeRules(limits, harness.clock, harness.transport.clockOffset.bind(null, 'analytics'))
+  const rules = createRangeRules(limits, harness.clock, () => offset.known)
   const choice = createLiveChoice(context, rules.now)
   const source = new WindowSource({
     ...{ context, stream: calls, settings, choice, rules },
@@ -96,7 +98,16 @@ export function makeHarness(
       await run
     }
   }
-  return { ...harness, source, work, asked, rules, heard, progress: () => harness.store.window('calls', '') }
+  return {
+    ...harness,
+    offset,
+    source,
+    work,
+    asked,
+    rules,
+    heard,
+    progress: () => harness.store.window('calls', ''),
+  }
 }
 
 export const nowOf = (harness: ReturnType<typeof makeHarness>) => harness.clock.now() / 1_000

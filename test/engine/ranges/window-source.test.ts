@@ -28,6 +28,28 @@ describe('a first start', () => {
     expect(covered[0]!.to).toBeGreaterThan(began - 3_600 - 60 - 5)
   })
 
+  it('asks for what is newest at once again, when the first answer tells the time', async () => {
+    const harness = makeHarness(() => {
+      harness.offset.known = { ahead: -360 * second, doubt: 0 }
+      return { items: [] }
+    })
+    harness.offset.known = undefined
+    await harness.source.begin()
+    const askNewest = async () => {
+      const { requests } = await harness.source.find()
+      const run = requests.find(({ purpose }) => purpose === 'live')?.run()
+      await harness.clock.advance(second)
+      await run
+      return harness.asked.at(-1)!
+    }
+    const first = await askNewest()
+    expect(first.to).toBeLessThan(first.at - 360 - limits.dataDelay)
+    const next = await askNewest()
+    expect(next.to).toBeGreaterThan(next.at - 360 - limits.dataDelay - 10)
+    expect(next.to).toBeLessThan(next.at - 360 - limits.dataDelay)
+    expect(await askNewest()).toBe(next)
+  })
+
   it('asks nothing outside the strict bounds of the plan', async () => {
     const harness = makeHarness()
     await harness.source.begin()
