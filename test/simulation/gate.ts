@@ -50,6 +50,8 @@ function recorded(file: string | undefined): readonly Told[] {
 
 /** A gate in which something has not happened by then has missed it. */
 const mostRuns = 400
+/** So many crowded worlds come before all others. */
+const crowds = 12
 /** So many seeds are looked at for which to play first. */
 const candidates = 60
 
@@ -72,8 +74,8 @@ export function candidate(seed: number, days: number): Candidate {
 }
 
 /**
- * First the worlds made for what is rare, then those that are played quickly, the liveliest before all others, then the rest
- * in their order.
+ * First the worlds made for what is rare, then crowded ones, then those that are played quickly, the liveliest before all
+ * others, then the rest in their order.
  */
 function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Length> {
   yield* regressions()
@@ -82,13 +84,15 @@ function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Lengt
   const worlds = new Map(seeds.map(seed => [seed, draw(seed, days * day, { ...(plan && { plan }) })]))
   const lively = (seed: number) => livelinessOf(worlds.get(seed)!)
   const quick = seeds.filter(seed => isQuick(worlds.get(seed)!)).sort((a, b) => lively(b) - lively(a))
-  for (const [n, seed] of quick.entries()) {
-    yield { seed, days }
-    // One that is worth as much as many: who plays no more than that need not wait for what has its turn among plants.
-    if (n === 0)
-      for (const tour of Object.keys(tours)) if (!(tour in troubles)) yield { seed: first, days, tour }
+  // Worth as much as many each, and between them what was drawn whole.
+  for (let n = 0; n < crowds; n++) {
+    yield { seed: first + n, days, tour: 'crowd' }
+    if (n % 3 === 2) yield { seed: quick.shift()!, days }
   }
-  for (const seed of seeds) if (!quick.includes(seed)) yield { seed, days }
+  for (const tour of Object.keys(tours))
+    if (!(tour in troubles) && tour !== 'crowd') yield { seed: first, days, tour }
+  for (const seed of quick) yield { seed, days }
+  for (const seed of seeds) if (!isQuick(worlds.get(seed)!)) yield { seed, days }
   for (let seed = first + candidates; ; seed++) yield { seed, days }
 }
 

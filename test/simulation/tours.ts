@@ -252,6 +252,19 @@ const ages: Tour = {
   },
 }
 
+/**
+ * A loud school with a hundred calls that begin in one second: what a run costs grows with its requests, and many events and
+ * calls come with each. What troubles it the seed says.
+ */
+const crowd: Tour = {
+  length: 16 * minute,
+  demands: {
+    ...{ plan: 'enterprise', apps: ['alpha', 'beta'], profile: { classes: 15, eventsPerMinute: 200 } },
+    quirks: { burstOfCalls: 100, unknownCmd: 0.01, malformedRecord: 0.01, sharedReward: 0.1 },
+    switches: { feedShape: 'list', listShape: 'list', tail: 'valid', roomReuse: 'on' },
+  },
+}
+
 /** Every kind of trouble that a gate wants, the longest first. */
 export const troubles: Readonly<Record<string, Tour>> = { outages, answers, machines }
 
@@ -270,4 +283,5 @@ export const tours: Readonly<Record<string, Tour>> = {
   commits,
   pauses,
   spending,
+  crowd,
 }

@@ -71,8 +71,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/streams/series/values.ts',
-    find: 'point.second >= range.from && point.second < range.to',
-    put: 'point.second >= range.from && point.second <= range.to',
+    find: 'else if (point.second < range.to) {',
+    put: 'else {',
   },
   {
     name: 'window-begins-late',

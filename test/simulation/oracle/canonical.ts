@@ -9,6 +9,41 @@ export function canonical(value: unknown): string {
   return `{${fields.join(',')}}`
 }
 
+/** Whether two JSON values are equal, wherever their keys stand: as their canonical texts tell, and quicker. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, n) => isSame(item, other[n]))
+  if (!isRecord(one) || !isRecord(other)) return canonical(one) === canonical(other)
+  const [own, its] = [namesOf(one), namesOf(other)]
+  return (
+    own.length === its.length &&
+    own.every(name => Object.hasOwn(other, name) && isSame(one[name], other[name]))
+  )
+}
+
+type Record = Readonly<{ [name: string]: unknown }>
+
+function isRecord(value: unknown): value is Record {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function namesOf(value: Record): readonly string[] {
+  return Object.keys(value).filter(name => value[name] !== undefined)
+}
+
+const stored = new WeakMap<object, unknown>()
+
+/** The same of a value that never changes, made once. */
+export function storableOnce(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return storable(value)
+  const known = stored.get(value)
+  if (known !== undefined) return known
+  const made = storable(value)
+  stored.set(value, made as object)
+  return made
+}
+
 /**
  * A JSON value as it may be stored: tokens are replaced by a mark, and what Postgres cannot hold, NUL and lone surrogates,
  * is written as U+001A and four hex digits.

@@ -1,4 +1,4 @@
-import { storable } from './canonical.ts'
+import { storableOnce } from './canonical.ts'
 import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
 import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
 import type { Finding } from './examination.ts'
@@ -128,7 +128,7 @@ function cellsOf(
     ...at,
     cmd: event.cmd,
     version: 1,
-    data: storable(event.data),
+    data: storableOnce(event.data),
     extra: null,
     event_time: ownTime(event),
     received_at: between(event.at, end),

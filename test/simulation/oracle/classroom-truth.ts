@@ -1,5 +1,5 @@
 import type { Sandbox, TruthLine } from '../../../sandbox/src/index.ts'
-import { canonical, storable } from './canonical.ts'
+import { isSame, storableOnce } from './canonical.ts'
 import type { StoredSchema } from './rows.ts'
 
 type Line<Kind extends TruthLine['kind']> = Extract<TruthLine, { readonly kind: Kind }>
@@ -66,20 +66,22 @@ function storedNumbers(
   const rows = Map.groupBy(stored.get('room_event')!.rows, row => `${row.app_id} ${row.room_uuid}`)
   const numbers = new Map<string, number>()
   for (const [name, lives] of Map.groupBy(rooms, ({ app, roomUuid }) => `${app} ${roomUuid}`)) {
-    const texts = new Map<string, string[]>()
-    const isAlone = lives.length === 1
+    const told = new Map<string, { readonly life: string; readonly data: unknown }[]>()
     for (const life of lives) {
-      for (const event of life.events) {
-        const key = `${event.sequence} ${event.cmd} ${isAlone ? '' : canonical(storable(event.data))}`
-        texts.set(key, [...(texts.get(key) ?? []), nameOf(life)])
+      for (const { sequence, cmd, data } of life.events) {
+        const key = `${sequence} ${cmd}`
+        const others = told.get(key) ?? []
+        told.set(key, others)
+        others.push({ life: nameOf(life), data: storableOnce(data) })
       }
     }
+    const isAlone = lives.length === 1
     const votes = new Map<number, Map<string, number>>()
     for (const { incarnation, sequence, cmd, data } of rows.get(name) ?? []) {
-      const found = texts.get(`${sequence} ${cmd} ${isAlone ? '' : canonical(data)}`) ?? []
       const counts = votes.get(Number(incarnation)) ?? new Map<string, number>()
       votes.set(Number(incarnation), counts)
-      for (const life of found) counts.set(life, (counts.get(life) ?? 0) + 1)
+      for (const one of told.get(`${sequence} ${cmd}`) ?? [])
+        if (isAlone || isSame(data, one.data)) counts.set(one.life, (counts.get(one.life) ?? 0) + 1)
     }
     for (const [number, counts] of [...votes].sort(([a], [b]) => a - b)) {
       if (counts.size === 0) continue

@@ -1,4 +1,4 @@
-import { canonical, storable } from './canonical.ts'
+import { canonical, storable, storableOnce } from './canonical.ts'
 import { examineEvents } from './classroom-events.ts'
 import { examineRoomGaps } from './classroom-gaps.ts'
 import { examineLists } from './classroom-lists.ts'
@@ -32,7 +32,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const isExcused = (room: TrueRoom, event: TrueEvent) => {
     if (isOn('room-events') && room.isServed) return event.at > end - lag
     if (room.muted) return !complete.has(`${room.app} ${room.roomUuid} ${room.stored}`)
-    const content = () => `${event.cmd} ${canonical(storable(event.data))}`
+    const content = () => `${event.cmd} ${canonical(storableOnce(event.data))}`
     const isWaiting =
       waits.size > 0 && waits.has(`${room.app} ${room.roomUuid} ${event.sequence} ${content()}`)
     if (isWaiting && !isOn('room-events')) return true
@@ -125,7 +125,7 @@ function owedEvents(
   waiting: readonly Waiting[],
   until: number | undefined,
 ): readonly Finding[] {
-  if (until === undefined) return []
+  if (until === undefined || waiting.length === 0) return []
   const served = new Set(rooms.filter(one => one.isServed).map(one => `${one.app} ${one.roomUuid}`))
   const content = new Set(
     rooms.flatMap(({ app, roomUuid, isServed, events }) =>

@@ -1,4 +1,4 @@
-import { canonical } from './canonical.ts'
+import { canonical, isSame } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -107,8 +107,7 @@ function faultOf(wanted: unknown, row: Row, column: string): string | undefined 
     return wanted.allows(found, row) ? undefined : `${canonical(found)} is not ${wanted.says}`
   }
   const value = wanted ?? null
-  if (found === value) return undefined
-  return canonical(found) === canonical(value) ? undefined : `${canonical(found)} is not ${canonical(value)}`
+  return isSame(found, value) ? undefined : `${canonical(found)} is not ${canonical(value)}`
 }
 
 /** One of these values. */
