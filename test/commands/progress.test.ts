@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bar, isColourful, leftLine, paint } from '../../src/commands/cli/output.ts'
+import { bar, isColourful, leftLine, paint, textTable } from '../../src/commands/cli/output.ts'
 import { progressColour } from '../../src/commands/demo/screen.ts'
 
 test('a bar is as full as the share, and never longer', () => {
@@ -34,4 +34,20 @@ test('the line of the demo is red where a rule was broken, yellow where somethin
   expect(progressColour({ ...figures, gaps: 1 }, 0)).toBe('yellow')
   expect(progressColour({ ...figures, deadLetters: 2 }, 0)).toBe('yellow')
   expect(progressColour({ ...figures, gaps: 1 }, 1)).toBe('red')
+})
+
+test('columns of a table stand below each other whatever the names are written in, however many there are', () => {
+  const names = ['Bo', '李小龙 山田', 'José', 'Jose\u0301']
+  const table = textTable(
+    ['name', 'n'],
+    names.map(name => [name, 7]),
+  )
+  expect(table.slice(1)).toEqual([
+    'Bo           7',
+    '李小龙 山田  7',
+    'José         7',
+    'Jose\u0301         7',
+  ])
+  const many = Array.from({ length: 200_000 }, () => ['x'])
+  expect(textTable(['name'], many)).toHaveLength(200_001)
 })

@@ -53,14 +53,30 @@ export function countText(count: number): string {
 /** Lines of a table with aligned columns; numbers stand to the right, what is not known is a dash. */
 export function textTable(header: readonly string[], rows: readonly (readonly Cell[])[]): readonly string[] {
   const texts = [header, ...rows.map(row => row.map(textOf))]
-  const widths = header.map((_, column) => Math.max(...texts.map(row => row[column]?.length ?? 0)))
+  const widths = header.map((_, column) =>
+    texts.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0),
+  )
   const right = header.map((_, column) => rows.some(row => typeof row[column] === 'number'))
   return texts.map(row =>
     row
-      .map((text, column) => (right[column] ? text.padStart(widths[column]!) : text.padEnd(widths[column]!)))
+      .map((text, column) => {
+        const space = ' '.repeat(widths[column]! - widthOf(text))
+        return right[column] ? space + text : text + space
+      })
       .join('  ')
       .trimEnd(),
   )
+}
+
+/** Places that a text takes on a terminal: signs of East Asia take two, and marks above or below another sign none. */
+function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
+  let width = 0
+  for (const sign of text) {
+    if (/[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u.test(sign)) width += 2
+    else if (!/[\p{Mn}\p{Me}\p{Cf}]/u.test(sign)) width += 1
+  }
+  return width
 }
 
 function textOf(cell: Cell): string {
