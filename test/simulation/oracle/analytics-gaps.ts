@@ -62,6 +62,8 @@ function judge(examination: Examination, found: Findings, { book, name, gaps }: 
     // Nobody asks once more about a channel that was left.
     if (cname === '' && !isTimely(gap, step, allowance.availableData))
       found.add('gap', name, `too early: ${tell(gap)}`)
+    if (gap.from + step < firstHad(examination, allowance.availableData))
+      found.add('gap', name, `before anything could be had: ${tell(gap)}`)
     if (gap.from % step !== 0 || gap.to % step !== 0)
       found.add('gap', name, `of no whole times: ${tell(gap)}`)
     for (let at = gap.from; at < gap.to; at += step) {
@@ -81,6 +83,11 @@ function judge(examination: Examination, found: Findings, { book, name, gaps }: 
     const wrong = wrongWith(world, at, entryAt(book, at), told.get(at), at >= first)
     if (wrong) found.add(wrong.kind, name, `${say(at)}: ${wrong.text}`)
   }
+}
+
+/** Unix seconds before which nothing was owed to anybody: who begins goes back as far as the reach, and no further. */
+export function firstHad({ start }: Examination, reach: number): number {
+  return start / 1_000 - reach - margins.unknownClock
 }
 
 /** Nothing is given up while it can be asked for. A row that was made longer was written for its first times only. */

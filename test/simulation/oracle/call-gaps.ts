@@ -1,5 +1,5 @@
 import type { TrueCall } from '../../../sandbox/src/index.ts'
-import { type Gap, gapsOf, isTimely, tell } from './analytics-gaps.ts'
+import { firstHad, type Gap, gapsOf, isTimely, tell } from './analytics-gaps.ts'
 import { type Asked, askedOf, Findings, say } from './asked.ts'
 import { firstReach } from './calls.ts'
 import { type Allowance, allowanceOf } from './contract.ts'
@@ -47,6 +47,7 @@ function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
   for (const gap of own) {
     const { from, to, reason } = gap
     if (!isTimely(gap, 1, allowance.availableData)) wrong('too early', gap)
+    if (from < firstHad(examination, allowance.availableData)) wrong('before anything could be had', gap)
     const within = served.filter(each => each.from <= from && each.to >= to)
     const late = within.some(({ time }) => time / 1_000 > to + callLateness + margins.unknownClock)
     if (reason === 'expired' && within.length > 0 && !isInterrupted) wrong('was answered', gap)

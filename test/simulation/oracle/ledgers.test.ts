@@ -47,6 +47,15 @@ const planted: readonly Planted[] = [
     /^gap: .*served, stored/,
   ],
   [
+    'a gap of a time before anything could be had',
+    gap(
+      'stream, series, reason, range_from, range_to',
+      `'realtime-usage', 'Native/userCount', 'expired',
+       (select min(range_from) - interval '4 hours' from ingest.gap), (select min(range_from) - interval '3 hours' from ingest.gap)`,
+    ),
+    /^gap: .*before anything could be had/,
+  ],
+  [
     'a gap of no whole windows',
     `update ingest.gap set range_to = range_to + interval '5 s'`,
     /^gap: .*no whole times/,
