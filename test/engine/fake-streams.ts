@@ -16,11 +16,12 @@ export interface Served {
   readonly items: readonly Thing[]
   readonly nextId?: string
   readonly lacksData?: true
+  readonly total?: number
 }
 
 function read(answer: unknown) {
-  const { items, nextId, lacksData } = answer as Served
-  return { items, nextId, lacksData }
+  const { items, nextId, lacksData, total } = answer as Served
+  return { items, nextId, lacksData, total }
 }
 
 function toRows(page: Page): PageResult {

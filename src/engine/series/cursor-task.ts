@@ -1,6 +1,6 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
-import type { Page, PageResult } from '../../streams/page.ts'
-import { digestOf, isObject } from '../../streams/parts/items.ts'
+import type { Page, PageResult, Reject } from '../../streams/page.ts'
+import { digestOf, isObject, lackOf } from '../../streams/parts/items.ts'
 import { incarnationOf } from '../../streams/parts/stream-state.ts'
 import type { CursorStream } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
@@ -32,6 +32,8 @@ export interface Place {
 export interface CursorPage extends Page {
   /** nextId led back to a page of this reading and is not followed. */
   readonly looping: boolean
+  /** Of an answer that is all there is and counts more than it lists. */
+  readonly lacking: readonly Reject[]
 }
 
 export interface CursorResult extends PageResult {
@@ -79,7 +81,15 @@ export function cursorTask(
       const isKnown = tail !== undefined && tail === knownTail(place)
       const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
       const pageResult = again ?? stream.toRows(page, streamState)
-      return { ...pageResult, tail, withoutData, isAskedAgain: false, holdsBack: holdsBack(pageResult) }
+      const rejects = [...pageResult.rejects, ...page.lacking]
+      return {
+        ...pageResult,
+        rejects,
+        tail,
+        withoutData,
+        isAskedAgain: false,
+        holdsBack: holdsBack(pageResult),
+      }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
@@ -210,7 +220,10 @@ function parse(
   const empty = emptyUpTo(place, { items })
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
-  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping }
+  // Players are counted over all pages of a list, and events of a feed by nobody.
+  const isAll = stream.scope === 'room' && cursor === null && isEnd
+  const lacking = isAll ? lackOf(total, items.length, {}, 'total') : []
+  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping, lacking }
   const isUnderWay = asked.size > 0
   return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fits, isObject, written } from '../fits.ts'
+import { fits, isObject, readNumber, written } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
 import { open } from './fields.ts'
 
@@ -75,6 +75,8 @@ export interface Batch<Item = unknown> {
   readonly items: readonly Item[]
   /** What the next call passes on; undefined where the listing ends. */
   readonly nextId: string | undefined
+  /** How many items it says there are in all; absent where it does not say. */
+  readonly total?: number
   /** The answer lacks the data that the document promises: there is nothing, or it was lost on the way. */
   readonly lacksData?: true
 }
@@ -106,7 +108,8 @@ export function listOf<Item>(item: z.ZodType<Item>, ...marks: readonly string[])
     const { data, nextId } = fits(answer, unread) ? (unread as BatchAnswer) : answer.parse(unread)
     const inside = isObject(data) ? readNextId(data.nextId as NextId) : undefined
     const items = itemsOf(data, isItem) ?? []
-    const batch = { items, nextId: inside ?? readNextId(nextId) }
+    const total = isObject(data) ? readNumber(data.total) : undefined
+    const batch = { items, nextId: inside ?? readNextId(nextId), ...(total !== undefined && { total }) }
     return isSaid(data) ? batch : { ...batch, lacksData: true }
   }
   const firstAnswer = answer.refine(

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { RefusedRows, StoreUnavailable } from '../../../src/engine/ports.ts'
+import type { CursorStream } from '../../../src/streams/stream.ts'
 import { thingsOf } from '../fake-store.ts'
-import { feed, list, quiz, roomLog } from '../fake-streams.ts'
+import { feed, list, quiz, roomLog, type Served } from '../fake-streams.ts'
 import { makeHarness } from './sync-harness.ts'
 
 const refused = { kind: 'bad_request', text: '', status: 400 } as const
@@ -314,5 +315,33 @@ describe('a row that the database refuses', () => {
     expect(page!.rejects).toMatchObject([{ reason: 'store_refused', item: { id: -2 } }])
     expect(page!.streamState).toEqual({ read: 3 })
     expect(counts.letters).toEqual(['room-events store_refused 1'])
+  })
+})
+
+describe('an answer that is all there is and names a larger total', () => {
+  const things = [{ id: 1 }, { id: 2 }]
+  const rejectsOf = async (stream: CursorStream, answers: (nextId: string | null) => Served) => {
+    const { go, store, transport } = makeHarness(stream)
+    transport.answers = ({ nextId }) => answers(nextId)
+    await go()
+    return store.commits.flatMap(({ rejects }) => rejects)
+  }
+
+  it('is stored, and what it lacks is set aside as something that nobody knows', async () => {
+    const letter = {
+      ...{ reason: 'out_of_range', detail: 'total: counts more than is listed' },
+      item: { total: 3, listed: 2 },
+    }
+    expect(await rejectsOf(list, () => ({ items: things, total: 3 }))).toEqual([letter])
+    expect(await rejectsOf(quiz, () => ({ items: things, total: 3 }))).toEqual([letter])
+  })
+
+  it('is none where others follow, where nothing more is counted, or of a feed', async () => {
+    const paged = (nextId: string | null) =>
+      nextId === null ? { items: things, nextId: 'p2', total: 3 } : { items: [{ id: 3 }], total: 3 }
+    expect(await rejectsOf(list, paged)).toEqual([])
+    expect(await rejectsOf(list, () => ({ items: things, total: 2 }))).toEqual([])
+    expect(await rejectsOf(list, () => ({ items: things, total: 0 }))).toEqual([])
+    expect(await rejectsOf(feed, nextId => ({ items: nextId === null ? things : [], total: 9 }))).toEqual([])
   })
 })
