@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { demoApp } from '../sandbox/src/index.ts'
 import { systemClock } from '../src/clock/system.ts'
-import { drainOnce, onStage, type Stage } from './drain.ts'
+import { type DrainOptions, drainOnce, onStage, type Stage } from './drain.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 
 interface IdleOptions {
@@ -34,6 +34,68 @@ export function idle({ rooms, say, seconds }: IdleOptions & { readonly rooms: nu
     await letHoursPass(url)
     return { rooms, ...(await watch({ ...stage, url }, [demoApp.id], seconds)) }
   })
+}
+
+const quiet = 'quiet'
+
+/** How old what is known of an app in which nothing happens is: alone, and beside one that has a backlog to read. */
+export function beside({
+  events,
+  rooms,
+  seconds,
+  say,
+}: IdleOptions & Pick<DrainOptions, 'events' | 'rooms'>) {
+  return onStage({ events, rooms, say }, async ({ folder, server, provider }) => {
+    const config = join(folder, 'beside.yaml')
+    const have = (apps: readonly string[]) =>
+      writeFile(config, configText(server.url, provider.firstLine, apps, asked), { mode: 0o600 })
+    await have([quiet])
+    const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+    const daemon = await startChild(['src/main.ts', 'run', '--config', config])
+    try {
+      await untilCommitted(pool, daemon)
+      await systemClock.sleep(SETTLED_AFTER_MS)
+      const end = systemClock.monotonic() + seconds * 1_000
+      const alone = await agesUntil(pool, () => systemClock.monotonic() > end)
+      await have([quiet, demoApp.id])
+      await provider.says('first 1')
+      let isRead = false
+      void provider.says('all 1').then(() => (isRead = true))
+      const ages = await agesUntil(pool, () => isRead)
+      const [before, after] = [p99(alone), p99(ages)]
+      return {
+        ...{ events, rooms, looks_alone: alone.length, looks_beside: ages.length },
+        ...{ p99_alone_seconds: before, p99_beside_seconds: after, times: round(after / before) },
+      }
+    } finally {
+      await daemon.stop()
+      await pool.end()
+    }
+  })
+}
+
+/** The feed of the quiet app is asked at its usual pace, and nothing but its own work limits the daemon. */
+const asked = {
+  streams: { 'app-events': { idleEvery: '2s' } },
+  limits: { classroom: { perSecond: 10_000, concurrency: 16 } },
+}
+
+async function agesUntil(pool: pg.Pool, isOver: () => boolean): Promise<readonly number[]> {
+  const ages: number[] = []
+  while (!isOver()) {
+    const { rows } = await pool.query<{ age: number }>(
+      `select extract(epoch from clock_timestamp() - caught_up_at)::float8 as age
+       from ingest.progress where app_id = $1 and stream = 'app-events'`,
+      [quiet],
+    )
+    ages.push(rows[0]!.age)
+    await systemClock.sleep(50)
+  }
+  return ages
+}
+
+function p99(values: readonly number[]): number {
+  return round(values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1]!)
 }
 
 /** Starts a daemon, and watches it once it has settled. */
@@ -139,13 +201,19 @@ async function letHoursPass(url: string): Promise<void> {
   }
 }
 
-function configText(databaseUrl: string, providerUrl: string, apps: readonly string[]): string {
+function configText(
+  databaseUrl: string,
+  providerUrl: string,
+  apps: readonly string[],
+  more: object = {},
+): string {
   const { uid, token } = demoApp
   return JSON.stringify({
     database: { url: databaseUrl },
     http: { listen: address.slice('http://'.length) },
     log: { level: 'error' },
     provider: { classroom: { url: providerUrl } },
+    ...more,
     apps: apps.map(id => ({ id, region: 'ap', plan: 'premium', classroom: { uid, token } })),
   })
 }

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { admit } from './admit.ts'
-import { apps, idle } from './apps.ts'
+import { apps, beside, idle } from './apps.ts'
 import { readBodies } from './bodies.ts'
 import { drain } from './drain.ts'
 import { peer } from './peer.ts'
@@ -26,6 +26,7 @@ const benches = {
   peer,
   apps,
   idle,
+  beside,
 } as const
 
 const { values, positionals } = parseArgs({

@@ -148,9 +148,9 @@ async function compare(stage: Stage, apps: number, processes: number): Promise<C
       )
       await have(0, 0)
       const empty = await watch(stage, daemons, addresses, ask)
-      const before = sum(await made())
+      const since = systemClock.now()
       await have(apps, 0)
-      await until(async () => sum(await made()) >= before + apps, systemClock.monotonic())
+      await until(async () => Number(await ask(askedSince(since))) >= apps, systemClock.monotonic())
       const full = await watch(stage, daemons, addresses, ask)
       return {
         ...{ firstCommitSeconds, allAskedSeconds, empty, full },
@@ -183,6 +183,9 @@ async function watch(
 }
 
 const askedApps = `select count(*)::int from ingest.progress where stream = 'app-events' and updated_at is not null`
+const askedSince = (moment: number) =>
+  `select count(*)::int from ingest.progress where stream = 'app-events' and app_id like 'app-%'
+   and updated_at > to_timestamp(${moment / 1_000})`
 const unasked = `
   select string_agg(a.app_id || coalesce(' of series from ' || p.series, ' without series'), ', ')
   from (select app_id from ingest.app a where a.app_id <> 'nothing' and not exists (

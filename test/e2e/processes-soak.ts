@@ -168,7 +168,9 @@ async function strike(places: readonly number[], way: Way): Promise<void> {
   }
   const isEnding = way === 'ended' || way === 'left'
   const ended = way === 'stopped' ? [] : them.map(daemon => (isEnding ? daemon.terminate() : daemon.kill()))
+  let meanwhile: object | undefined
   const isOver = await until(async () => {
+    if (way !== 'stopped' && secondsSince(began) > long / 2) meanwhile ??= await lookAround()
     const left = await Promise.all(them.map((daemon, n) => shardsOf(daemon, theirs[n])))
     return left.flat().length === 0
   })
@@ -186,13 +188,38 @@ async function strike(places: readonly number[], way: Way): Promise<void> {
   await Promise.all(ended)
   if (seconds > long)
     slow.push({
-      ...{ way, seconds, ownStallSeconds: Math.round(loop.max / 1e8) / 10 },
+      ...{ way, seconds, ownStallSeconds: Math.round(loop.max / 1e8) / 10, meanwhile },
       said: said.map(([daemon, before]) => daemon.lines.slice(before)),
     })
   for (const [n, place] of places.entries())
     daemons[place] = way === 'left' ? undefined : (standing[n] ?? (await start(place)))
   standing = []
   await Promise.all(places.map(place => daemons[place]?.ready))
+}
+
+/** Who owns what by fence and by queue, who was seen when, and what the sessions of the database do and wait for. */
+async function lookAround(): Promise<object> {
+  const owners = await ask(
+    url,
+    `select owner, count(*)::int as shards, bool_or(pg_try_advisory_xact_lock(hashtextextended(owner, 0))) as is_gone
+     from ingest.ownership group by 1`,
+  )
+  const replicas = await ask(
+    url,
+    `select owner, extract(epoch from ingest.clock() - seen_at)::float8 as seen from ingest.replica`,
+  )
+  const jobs = await ask(
+    url,
+    `select state::text, count(*)::int as jobs, max(extract(epoch from now() - heartbeat_on))::float8 as silent
+     from ingest_jobs.job_common where name = 'shards' group by 1`,
+  )
+  const sessions = await ask(
+    url,
+    `select pid, application_name, state, wait_event, pg_blocking_pids(pid) as behind,
+            extract(epoch from clock_timestamp() - xact_start)::float8 as since, left(query, 100) as query
+     from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+  )
+  return { owners, replicas, jobs, sessions }
 }
 
 /** Seconds from the cut until every process has claimed again, and until pages are stored. */
