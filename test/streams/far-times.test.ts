@@ -39,6 +39,7 @@ it.each(['room-events', 'app-events'] as const)(
 it.each([
   ['in seconds', 1_767_225_000, 1_767_225_060],
   ['as a text', '1767225000000', '1767225060000'],
+  ['with a fraction', 1_767_225_000_000.5, 1_767_225_060_000.25],
 ])('a time %s is the same moment as in milliseconds', (_, begin, end) => {
   const operator = { userUuid: 'ann' }
   const items = [
@@ -56,6 +57,12 @@ it.each([
   expect(streams.recordings.toRows(pageOf({ items: list }), null).rows['classroom.recording']).toMatchObject([
     { started_at: at, ended_at: '2025-12-31T23:51:00.000Z' },
   ])
+})
+
+it('a recording is stored whoever recorded it', () => {
+  const list = [{ recordId: 'r1', recordUid: 2n ** 60n, startTime: 1_767_225_000_000, status: 1 }]
+  const { rows, rejects } = streams.recordings.toRows(pageOf({ items: list }), null)
+  expect([rows['classroom.recording']?.[0]?.extra, rejects]).toEqual([{ recordUid: 2n ** 60n }, []])
 })
 
 it('a time of 0 has not come', () => {

@@ -36,13 +36,13 @@ const lastInstant = 253_402_300_799_999
 /** As milliseconds these are the days from 12 January 1970 to 3 March 1973, as seconds those from 2001 on. */
 const seconds = { from: 1_000_000_000, to: 100_000_000_000 }
 
-/** Unix milliseconds, UTC. The document does not tell the unit of every time: one that can only be seconds is read as such. */
+/** Unix milliseconds, UTC. The document does not tell the unit of every time: one that can only be seconds is read as such. What is less than a millisecond is left out. */
 export const instant = written(
   z
     .number()
     .min(0)
     .max(lastInstant)
-    .overwrite(time => (time >= seconds.from && time < seconds.to ? time * 1_000 : time)),
+    .overwrite(time => Math.trunc(time >= seconds.from && time < seconds.to ? time * 1_000 : time)),
 )
 
 /** A position in a log. Above 2^53 our JSON reader hands over a bigint, so that no digit is lost. */

@@ -67,7 +67,7 @@ export const RecordingItem = z.looseObject({
   endTime: instant.nullish(),
   resourceId: z.string().nullish(),
   sid: z.string().nullish(),
-  recordUid: z.union([z.string(), z.number()]).nullish(),
+  recordUid: z.unknown().optional(),
   boardId: z.string().nullish(),
   /** Secret. */
   boardToken: z.string().nullish(),
