@@ -718,18 +718,18 @@ declare
   v_until timestamptz := '-infinity';
   v_dead timestamptz;
 begin
+  select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
+  if not found then
+    insert into ingest.budget (scope, limit_group) values (p_scope, p_group) on conflict do nothing;
+    select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
+  end if;
+  -- After the head: whoever waits for it must not keep the shard from passing on.
   perform 1 from ingest.ownership o
     where o.shard = p_shard and o.owner = p_owner and o.epoch = p_epoch
     for share;
   if not found then
     verdict := 'fenced';
     return;
-  end if;
-
-  select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
-  if not found then
-    insert into ingest.budget (scope, limit_group) values (p_scope, p_group) on conflict do nothing;
-    select * into head from ingest.budget b where b.scope = p_scope and b.limit_group = p_group for update;
   end if;
   v_clock := ingest.clock();
   -- What the caller saw pass ends with its question; the wait for the lock comes on top of it.

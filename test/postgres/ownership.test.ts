@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { createOwnership } from '../../src/postgres/ownership.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+import { debit, freshGroup, granted } from './debits.ts'
 import { logPage, openStore, session, start, type TestStore } from './harness.ts'
 
 const aSecond = 1_000
@@ -237,6 +238,22 @@ describe('the fence', () => {
     expect(await second.epochs()).toEqual(all(2).slice(1))
     await commit.query('rollback')
     expect(await second.epochs()).toEqual(all(2))
+  })
+
+  it('passes on while a request of the former owner waits behind others of its budget', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    const fence = (await first.claim()).fences.find(({ shard }) => shard === 0)!
+    const asked = debit(freshGroup(), 5, 60, { fence })
+    await granted(db.ledger, asked)
+    const other = await session(db.url)
+    await other.query(`begin; select from ingest.budget where limit_group = '${asked.group}' for update`)
+    const taken = db.ledger.take(asked)
+    const waiting = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await db.value(waiting)) === undefined) await Promise.resolve()
+    await first.release()
+    expect(await second.epochs()).toEqual(all(2))
+    await other.query('rollback')
+    expect(await taken).toEqual({ granted: 'fenced' })
   })
 
   it('is not in the way of renewing, nor of giving back', async () => {
