@@ -167,7 +167,7 @@ function followedBy(result: WindowResult, before: WindowReading, page: WindowPag
   const isRepeated = listed.length > 0 && fresh.length === 0
   const reading =
     result.reading === 'next' && isRepeated ? (page.hasMore ? 'narrow' : 'whole') : result.reading
-  const lacking = lackOf(page.total, before.listed + fresh.length, before.range)
+  const lacking = lackOf(page.total, before.listed + fresh.length)
   if (reading !== 'whole' || listsAll || lacking.length === 0) return { ...result, reading }
   if (fresh.length > 0) return { ...result, reading: 'next' }
   return { ...result, reading, isUncertain: true, rejects: [...result.rejects, ...lacking] }

@@ -222,7 +222,7 @@ function parse(
   const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
   // Players are counted over all pages of a list, and events of a feed by nobody.
   const isAll = stream.scope === 'room' && cursor === null && isEnd
-  const lacking = isAll ? lackOf(total, items.length, {}, 'total') : []
+  const lacking = isAll ? lackOf(total, items.length, 'total') : []
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping, lacking }
   const isUnderWay = asked.size > 0
   return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }

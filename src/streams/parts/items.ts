@@ -122,16 +122,15 @@ function join(path: string, key: PropertyKey): string {
   return path === '' ? String(key) : `${path}.${String(key)}`
 }
 
-/** What an answer counts and no page of it lists, so that nobody knows what it is; `where` tells such answers apart. */
+/** What an answer counts and no page of it lists, so that nobody knows what it is. */
 export function lackOf(
   total: number | undefined,
   listed: number,
-  where: object = {},
   name: 'total_size' | 'total' = 'total_size',
 ): readonly Reject[] {
   if (total === undefined || total <= listed) return []
   const detail = `${name}: counts more than is listed`
-  return [{ reason: 'out_of_range', detail, item: { [name]: total, listed, ...where } }]
+  return [{ reason: 'out_of_range', detail, item: { [name]: total, listed } }]
 }
 
 /** All rows of the sets, by table, in the order they come; tables without rows are left out. */

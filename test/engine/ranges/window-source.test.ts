@@ -347,7 +347,8 @@ describe('an answer that counts more than it lists', () => {
 
   it('leaves its range open where no page has the rest, and says what it counted', async () => {
     const lacking = await read(({ page, from }) => ({ items: page === 1 ? [from + 9] : [], total: 3 }))
-    const item = { total_size: 3, listed: 1, from: expect.any(Number), to: expect.any(Number) }
+    // The same whatever the range, so that a range that is read again and again makes one letter.
+    const item = { total_size: 3, listed: 1 }
     expect(lacking).toEqual({
       ...{ pages: [1, 2], isCovered: false },
       letters: [{ reason: 'out_of_range', detail: 'total_size: counts more than is listed', item }],
