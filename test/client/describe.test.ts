@@ -23,7 +23,7 @@ describe('the contract as people read it', () => {
       ['roomUuid', 'path', true, 'text'],
       ['resourceUuid', 'path', true, 'text'],
       ['resourceName', 'body', false, 'text'],
-      ['size', 'body', true, 'number'],
+      ['size', 'body', true, 'integer'],
       ['ext', 'body', true, 'text'],
       ['url', 'body', true, 'text'],
       ['conversion', 'body', false, 'object'],
