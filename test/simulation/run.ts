@@ -12,7 +12,7 @@ import { examineAskers } from './oracle/askers.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
-import { examineMetrics, type Scrape } from './oracle/metrics.ts'
+import { examineMetrics, oldestExported, readGaps, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { createDriver, type Driver } from './players-driver.ts'
 import { createPlayersMail } from './players-mail.ts'
@@ -261,6 +261,8 @@ class Run {
   /** What the daemons export while time stands nearly still: they ask the database for it. */
   async #examineMetrics(): Promise<readonly string[]> {
     const { kernel } = this
+    const before = await readGaps(this.#examination())
+    await kernel.runUntil(kernel.now + oldestExported)
     const scrapes: Scrape[] = []
     const scrape = async ({ process, daemon }: Running) => {
       const text = await daemon.scrape()
@@ -270,7 +272,7 @@ class Run {
     const scraped = Promise.all(this.#processes.living().map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)
     await scraped
-    return told(await examineMetrics(this.#examination(), scrapes))
+    return told(await examineMetrics(this.#examination(), scrapes, before))
   }
 
   /** The world moves when someone looks at it. */

@@ -26,7 +26,7 @@ process_cpu_seconds_total NaN
 /** Answers to its requests: three were turned away. */
 const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' }))
 
-async function judge(text: string, requests = 7): Promise<readonly string[]> {
+async function judge(text: string, requests = 7, before = 3): Promise<readonly string[]> {
   const rows = async (query: string) => {
     if (query.includes('ingest.gap')) return [{ key: 'room-events open', count: 3 }]
     if (query.includes('simulated.written')) return [{ key: 'slot0.1 classroom.room_event', count: 12 }]
@@ -35,13 +35,22 @@ async function judge(text: string, requests = 7): Promise<readonly string[]> {
   const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
   const examination = { rows, sandbox } as unknown as Examination
   const arrived = answers.map((_, n) => n + 1)
-  const findings = await examineMetrics(examination, [{ process: 'slot0.1', text, requests, arrived, now }])
+  const scrapes = [{ process: 'slot0.1', text, requests, arrived, now }]
+  const findings = await examineMetrics(examination, scrapes, new Map([['room-events open', before]]))
   return findings.map(finding => `${finding.kind}: ${finding.text}`)
 }
 
 describe('what a daemon exports', () => {
   it('is well where it is what the world and the tables say', async () => {
     expect(await judge(well)).toEqual([])
+  })
+
+  it('may be of any moment while the ledger grew', async () => {
+    const fewer = well.replace('state="open"} 3', 'state="open"} 2')
+    expect(await judge(fewer, 7, 2)).toEqual([])
+    expect(await judge(fewer.replace('state="open"} 2', 'state="open"} 1'), 7, 2)).toEqual([
+      expect.stringMatching(/gaps.* is 1, and the ledger has 2 to 3/),
+    ])
   })
 
   it.each([
