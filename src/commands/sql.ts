@@ -6,11 +6,11 @@ import { connect, connectionProblem } from '../postgres/connect.ts'
 import {
   type Answered,
   describing,
-  hasMigrations,
   mayTakeRole,
   runStatement,
   StatementRefused,
 } from '../postgres/console.ts'
+import { hasMigrations } from '../postgres/migrate.ts'
 import { CommandError } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { notPrepared, openDatabase } from './wiring/database.ts'

@@ -71,14 +71,6 @@ export async function mayTakeRole(pool: pg.Pool, role: string): Promise<boolean>
   return rows[0]?.may ?? false
 }
 
-/** Whether anything was ever migrated here. */
-export async function hasMigrations(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ has: boolean }>(
-    `select to_regclass('ingest.migration') is not null as has`,
-  )
-  return rows[0]!.has
-}
-
 const tables = `
   select n.nspname || '.' || c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
          obj_description(c.oid) as "what it holds"

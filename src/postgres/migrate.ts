@@ -83,7 +83,13 @@ async function readFiles(folder: URL): Promise<readonly File[]> {
   )
 }
 
-const isThere = `select to_regclass('ingest.migration') is not null as present`
+/** Whether anything was ever migrated here. */
+export async function hasMigrations(client: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
+  const { rows } = await client.query<{ present: boolean }>(
+    `select to_regclass('ingest.migration') is not null as present`,
+  )
+  return rows[0]!.present
+}
 
 const bookkeeping = `
   create schema ingest;
@@ -104,8 +110,7 @@ class Migration {
 
   async run(files: readonly File[]): Promise<readonly string[]> {
     await this.#client.query(`select pg_advisory_lock(hashtextextended('penstock migrate', 0))`)
-    const { rows } = await this.#client.query<{ present: boolean }>(isThere)
-    const noted = rows[0]!.present ? await this.#noted() : undefined
+    const noted = (await hasMigrations(this.#client)) ? await this.#noted() : undefined
     const missing = files.filter(({ name }) => !noted?.get(name)?.isApplied)
     const [base, later] = [
       missing.filter(({ name }) => name <= baseline),
@@ -189,8 +194,7 @@ export function statementsIn(text: string): readonly string[] {
 /** Every migration of this release and when it was applied to the database; undefined for one that is missing. */
 export async function migrationStates(pool: pg.Pool): Promise<readonly MigrationState[]> {
   const names = (await readFiles(ownFolder)).map(({ name }) => name)
-  const { rows } = await pool.query<{ present: boolean }>(isThere)
-  if (!rows[0]?.present) return names.map(name => ({ name, appliedAt: undefined }))
+  if (!(await hasMigrations(pool))) return names.map(name => ({ name, appliedAt: undefined }))
   const applied = await pool.query<{ name: string; at: Date }>(
     'select name, applied_at as at from ingest.migration where applied_at is not null',
   )
