@@ -3,20 +3,14 @@ import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { happenedIn } from './coverage.ts'
 import { type Demands, type Drawn, draw, healingTime, monday } from './draw.ts'
+import { Examiner } from './examiner.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
 import { createHands, type Hands } from './hands.ts'
 import { EndlessError, Kernel } from './kernel.ts'
-import { examineAges, kept, readKept } from './oracle/ages.ts'
-import { examineAnalytics } from './oracle/analytics.ts'
-import { examineAskers } from './oracle/askers.ts'
-import { examineClassroom } from './oracle/classroom.ts'
-import type { Examination, Finding } from './oracle/examination.ts'
-import { examineHands } from './oracle/hands.ts'
-import { examineMetrics, oldestExported, readGaps, type Scrape } from './oracle/metrics.ts'
-import { examinePlayers } from './oracle/players.ts'
+import type { Examination } from './oracle/examination.ts'
 import { createDriver, type Driver } from './players-driver.ts'
 import { createPlayersMail } from './players-mail.ts'
-import { Processes, type Running } from './processes.ts'
+import { Processes } from './processes.ts'
 import { type Server, SimulatedServer } from './server.ts'
 import { nameOfSpell } from './spells.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -61,8 +55,6 @@ const healingStep = 5 * minute
 const longestStill = 60 * minute
 /** The oracle gives details of a call an hour after its end, which is longer than it gives anything else. */
 const longestOwed = 65 * minute
-/** The housekeeping comes by every ten minutes, and is done soon after. */
-const longestRound = 12 * minute
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
@@ -74,8 +66,6 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
     await server.drop()
   }
 }
-
-const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers]
 
 class Run {
   readonly kernel: Kernel
@@ -100,6 +90,7 @@ class Run {
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
   #server!: Server
+  #examiner!: Examiner
   readonly #byHand: boolean
   readonly #ages: boolean
   #hands: Hands | undefined
@@ -171,6 +162,11 @@ class Run {
   async play(server: Server): Promise<RunResult> {
     this.#server = server
     const { kernel } = this
+    this.#examiner = new Examiner({
+      ...{ kernel, server, sandbox: this.#sandbox, processes: this.#processes, drawn: this.#drawn },
+      ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
+      callLateness: this.#callLateness,
+    })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
       await kernel.rest()
@@ -199,7 +195,7 @@ class Run {
     if (this.#drawn.classes.includes('latency')) this.#strike('latency')
     for (const name of this.#spellsMet()) this.#strike(name)
     const happened = await happenedIn(server, this.#struck)
-    await this.#inspect?.(this.#examination())
+    await this.#inspect?.(this.#examiner.examination())
     for (const { process } of this.#processes.living()) await kernel.kill(process)
     return {
       findings: [...this.#breaches, ...findings],
@@ -219,7 +215,7 @@ class Run {
     const { kernel } = this
     const length = this.#length
     await kernel.runUntil(length / 2)
-    const untrue = await this.#examine(false)
+    const untrue = await this.#examiner.examine(false)
     if (untrue.length > 0) return untrue
     await kernel.runUntil(length)
     this.#heal()
@@ -227,7 +223,7 @@ class Run {
     let changed = healingStep
     for (let healing = healingStep; healing <= healingTime; ) {
       await kernel.runUntil(length + healing)
-      const found = await this.#examine()
+      const found = await this.#examiner.examine()
       if (found.join() !== findings.join()) changed = healing
       findings = found
       const isWell = found.length === 0
@@ -237,42 +233,8 @@ class Run {
       // Where all is well by now, it is looked at again when all is due.
       healing = isWell ? this.#calm : healing + healingStep
     }
-    const aged = this.#ages && findings.length === 0 ? await this.#age() : []
-    return [...findings, ...aged, ...(await this.#examineMetrics())]
-  }
-
-  /** Everybody sleeps until half of what happened is older than it is kept, and the housekeeping comes by. */
-  async #age(): Promise<readonly string[]> {
-    const { kernel } = this
-    const before = await readKept(this.#examination())
-    const ended = this.#processes.sleep()
-    await kernel.runUntil(kernel.now + 2 * minute)
-    await ended
-    const waking = Math.ceil(this.#length * 0.4) + kept
-    await kernel.runUntil(waking)
-    this.#processes.wake()
-    for (let n = 0; n < this.#drawn.processes; n++) await this.#processes.boot(`slot${n}`)
-    await kernel.runUntil(waking + longestRound)
-    await this.#server.setTime()
-    const moments = { from: this.start + waking, to: this.start + kernel.now }
-    return told(await examineAges(this.#examination(), before, moments))
-  }
-
-  /** What the daemons export while time stands nearly still: they ask the database for it. */
-  async #examineMetrics(): Promise<readonly string[]> {
-    const { kernel } = this
-    const before = await readGaps(this.#examination())
-    await kernel.runUntil(kernel.now + oldestExported)
-    const scrapes: Scrape[] = []
-    const scrape = async ({ process, daemon }: Running) => {
-      const text = await daemon.scrape()
-      const { name, requests = 0, arrived = [] } = process
-      scrapes.push({ process: name, text, requests, arrived, now: kernel.clockOf(process).now() })
-    }
-    const scraped = Promise.all(this.#processes.living().map(scrape))
-    await kernel.runUntil(kernel.now + 5 * second)
-    await scraped
-    return told(await examineMetrics(this.#examination(), scrapes, before))
+    const aged = this.#ages && findings.length === 0 ? await this.#examiner.age() : []
+    return [...findings, ...aged, ...(await this.#examiner.examineMetrics())]
   }
 
   /** The world moves when someone looks at it. */
@@ -315,43 +277,6 @@ class Run {
     this.#struck[what] = (this.#struck[what] ?? 0) + 1
   }
 
-  #examination(isEnd = true): Examination {
-    const { apps, spells, classes, config, series } = this.#drawn
-    return {
-      sandbox: this.#sandbox,
-      rows: text => this.#server.rows(text) as never,
-      ...{ start: this.start, healed: this.start + this.#length, end: this.start + this.kernel.now },
-      ...{
-        isEnd,
-        faults: spells,
-        ...(this.#hands && { hands: this.#hands.done, byHand: this.#hands.arrived }),
-      },
-      apps: apps.map(({ id, contract }) => ({
-        id,
-        plan: contract,
-        regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
-      })),
-      ...{ isShared: true, rewound: this.#rewound, outages: this.#server.outages },
-      askers: this.#processes.all.map(({ name, arrived = [] }) => ({ name, arrived })),
-      ...(series && { series }),
-      ...(this.#callLateness !== undefined && { callLateness: this.#callLateness }),
-      isCalm: classes.every(one => one === 'spells' || one === 'latency'),
-      isPaused: classes.includes('stall'),
-      isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
-    }
-  }
-
-  /** At the end nothing may be missing; before it all that is said must be true. */
-  async #examine(isEnd = true): Promise<readonly string[]> {
-    const examination = this.#examination(isEnd)
-    await this.#server.setTime()
-    const findings: Finding[] = []
-    for (const examine of oracles) findings.push(...(await examine(examination)))
-    const breaches = await this.#server.rows<{ said: string }>('select said from simulated.breach limit 20')
-    findings.push(...breaches.map(({ said }) => ({ kind: 'fence', text: said }) as const))
-    return told(findings)
-  }
-
   /** Chance of its own for each purpose, so that a new draw in one changes nothing in the others. */
   #random(purpose: string) {
     return seededRandom(`${this.#key}/${purpose}`)
@@ -361,10 +286,6 @@ class Run {
 /** What came once too often, and what was written by who might not, no reading mends. */
 function isLasting(finding: string): boolean {
   return finding.startsWith('limit: ') || finding.startsWith('fence: ')
-}
-
-function told(findings: readonly Finding[]): readonly string[] {
-  return findings.map(({ kind, text }) => `${kind}: ${text}`)
 }
 
 function count(all: Iterable<unknown>): number {

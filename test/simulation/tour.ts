@@ -41,6 +41,6 @@ export const plain = { feedShape: 'list', listShape: 'list', mutedRooms: 'none',
 export const calm = { processes: 1, apps: ['alpha'], faults: [], without: faultClasses } as const
 
 /** Those faults and no others. */
-export function only(...faults: readonly FaultClass[]): Pick<Demands, 'faults' | 'without'> {
+export function troubledBy(...faults: readonly FaultClass[]): Pick<Demands, 'faults' | 'without'> {
   return { faults, without: faultClasses.filter(one => !faults.includes(one)) }
 }

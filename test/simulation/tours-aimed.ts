@@ -1,5 +1,5 @@
 import { spellOf } from './spells.ts'
-import { minute, only, plain, second, small, type Tour } from './tour.ts'
+import { minute, plain, second, small, type Tour, troubledBy } from './tour.ts'
 
 /** Statements that store a page, debit a request or give something up. */
 const storing = /^(commit_|group_|copy|take|settle|record_unread|expire_|lose_)/i
@@ -11,7 +11,7 @@ const storing = /^(commit_|group_|copy|take|settle|record_unread|expire_|lose_)/
 export const late: Tour = {
   length: 46 * minute,
   demands: {
-    ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120, ...only('spells') },
+    ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120, ...troubledBy('spells') },
     profile: { classes: 3, students: 3, eventsPerMinute: 2, lessonMinutes: 5, breakMinutes: 1 },
     quirks: {},
     switches: {
@@ -36,7 +36,7 @@ export const late: Tour = {
 export const reuse: Tour = {
   length: 46 * minute,
   demands: {
-    ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...only('spells', 'latency') },
+    ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...troubledBy('spells', 'latency') },
     profile: { classes: 9, students: 3, eventsPerMinute: 10 },
     quirks: {},
     switches: {
@@ -61,7 +61,7 @@ export const commits: Tour = {
   length: 7 * minute,
   demands: {
     ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 1 },
-    ...only('cut', 'lost answer', 'kill', 'serialization failure', 'latency'),
+    ...troubledBy('cut', 'lost answer', 'kill', 'serialization failure', 'latency'),
     aim: {
       at: storing,
       rates: {
@@ -78,7 +78,7 @@ export const commits: Tour = {
 export const pauses: Tour = {
   length: 14 * minute,
   demands: {
-    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 3, ...only('stall') },
+    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 3, ...troubledBy('stall') },
     aim: {
       at: storing,
       stall: [10_500, 16_000],
@@ -96,7 +96,7 @@ export const spending: Tour = {
   demands: {
     ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 1, handAsks: 7 * second, isThorough: true },
     start: Date.UTC(2026, 0, 5, 23, 48),
-    ...only('failover', 'lost answer', 'cut', 'no answer', 'latency'),
+    ...troubledBy('failover', 'lost answer', 'cut', 'no answer', 'latency'),
     aim: { rates: { provider: { 'lost answer': 1 / 60, cut: 1 / 60, 'no answer': 1 / 60 } } },
     profile: { classes: 1, students: 3, eventsPerMinute: 4 },
     quirks: {},
