@@ -36,6 +36,16 @@ export interface PlanLimits extends RangeLimits {
   readonly rates: readonly Rate[]
 }
 
+/** What a plan allows, in the order of the columns of the document's tables; times in seconds. */
+export function allows(
+  rates: readonly Rate[],
+  availableData: number,
+  timeFrame: number,
+  dataDelay: number,
+): PlanLimits {
+  return { rates, availableData, timeFrame, dataDelay }
+}
+
 export const plans = ['starter', 'standard', 'premium', 'enterprise'] as const
 export type Plan = (typeof plans)[number]
 

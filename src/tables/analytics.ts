@@ -101,6 +101,8 @@ export interface SessionSeriesRow {
   readonly extra?: readonly Json[]
 }
 
+const product = required.text('Kind of client that the value is about')
+
 /** What a value of either insight stands for, and what is told of it. */
 const insightKey = {
   metric: required.text('Name of the metric, as it was asked for'),
@@ -110,12 +112,17 @@ const insightKey = {
   at: required.timestamp('Begin of what the value stands for'),
 }
 
+const ofValue = {
+  value: required.double('As the provider gives it; of several in one answer the last'),
+  extra: optional.json(
+    'Fields that have no column here, as they came; others: what the same answer gave for this time before; null with most',
+  ),
+}
+
 const insightValue = {
+  within: 'app',
   columns: {
-    value: required.double('As the provider gives it; of several in one answer the last'),
-    extra: optional.json(
-      'Fields that have no column here, as they came; others: what the same answer gave for this time before; null with most',
-    ),
+    ...ofValue,
     fetched_at: required.timestamp('When this value was last read, our clock'),
   },
   made: {
@@ -129,47 +136,36 @@ const insightValue = {
 export const usageInsight = table(
   'analytics.usage_insight',
   'Usage of the project as the provider counts it, by minute, hour or day (UTC)',
-  {
-    within: 'app',
-    key: insightKey,
-    ...insightValue,
-  },
+  { ...insightValue, key: insightKey },
 )
 export type UsageInsightRow = RowOf<typeof usageInsight>
 
 export const qualityInsight = table(
   'analytics.quality_insight',
   'Quality of the project as the provider counts it, by minute, hour or day (UTC)',
-  {
-    within: 'app',
-    key: {
-      product: required.text('Kind of client that the value is about'),
-      ...insightKey,
-    },
-    ...insightValue,
-  },
+  { ...insightValue, key: { product, ...insightKey } },
 )
 export type QualityInsightRow = RowOf<typeof qualityInsight>
+
+const realtimeSeries = {
+  product,
+  metric: insightKey.metric,
+  cname: required.text('Channel; empty: the whole project'),
+}
+
+const realtimeValue = {
+  within: 'app',
+  onConflict: 'replace',
+  partitioned: { keptAs: 'realtime' },
+} as const
 
 export const usageRealtime = table(
   'analytics.usage_realtime',
   'Numbers of users and channels in windows of 20 seconds; a partition a month',
   {
-    within: 'app',
-    key: {
-      product: required.text('Kind of client that the value is about'),
-      metric: required.text('Name of the metric, as it was asked for'),
-      cname: required.text('Channel; empty: the whole project'),
-      at: required.timestamp('Begin of the 20 seconds'),
-    },
-    columns: {
-      value: required.double('As the provider gives it; of several in one answer the last'),
-      extra: optional.json(
-        'Fields that have no column here, as they came; others: what the same answer gave for this time before; null with most',
-      ),
-    },
-    onConflict: 'replace',
-    partitioned: { keptAs: 'realtime' },
+    ...realtimeValue,
+    key: { ...realtimeSeries, at: required.timestamp('Begin of the 20 seconds') },
+    columns: ofValue,
   },
 )
 export type UsageRealtimeRow = RowOf<typeof usageRealtime>
@@ -178,22 +174,18 @@ export const qualityRealtime = table(
   'analytics.quality_realtime',
   'Quality in windows of 20 seconds; a partition a month',
   {
-    within: 'app',
+    ...realtimeValue,
     key: {
-      product: required.text('Kind of client that the value is about'),
-      metric: required.text('Name of the metric, as it was asked for'),
-      cname: required.text('Channel; empty: the whole project'),
+      ...realtimeSeries,
       uid: telling('uid', required.text('User; empty: all users')),
       at: required.timestamp('Begin of the 20 seconds'),
     },
     columns: {
-      value: required.double('As the provider gives it; of several in one answer the last'),
+      ...ofValue,
       extra: optional.json(
         'Fields that have no column here, as they came; entry: those of the user, beside the first of the values; others: what the same answer gave for this time before',
       ),
     },
-    onConflict: 'replace',
-    partitioned: { keptAs: 'realtime' },
   },
 )
 export type QualityRealtimeRow = RowOf<typeof qualityRealtime>

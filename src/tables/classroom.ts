@@ -32,8 +32,8 @@ const ofFile = {
   task_progress: optional.json('How far that task is, as the provider says it'),
 }
 
-/** The first sight of an event is nearest to when it happened, so its time stays. */
-const keepAt = { at: 'keep' } as const
+/** What events tell: the first sight of one is nearest to when it happened, so its time stays. */
+const byEvents = { within: 'room', onConflict: 'replace', except: { at: 'keep' } } as const
 
 export const room = table(
   'classroom.room',
@@ -108,21 +108,19 @@ export const roomStateChange = table(
   'classroom.room_state_change',
   'A class was made ready, started, ended or closed',
   {
-    within: 'room',
+    ...byEvents,
     key: inEvent,
     columns: {
       ...ofEvent,
       state: required.int('0 not started, 1 started, 2 ended, 3 closed'),
       started_at: optional.timestamp('Start of the class, where the event tells it'),
     },
-    onConflict: 'replace',
-    except: keepAt,
   },
 )
 export type RoomStateChangeRow = RowOf<typeof roomStateChange>
 
 const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a message', {
-  within: 'room',
+  ...byEvents,
   key: inEvent,
   columns: {
     ...ofChat,
@@ -132,15 +130,13 @@ const chatMessage = table('classroom.chat_message', 'Chat of the room, one row a
     message: telling('chat', optional.text('Text of the message; empty where it is not kept')),
     type: optional.int('1 is text, the only documented one'),
   },
-  onConflict: 'replace',
-  except: keepAt,
 })
 
 export const attendance = table(
   'classroom.attendance',
   'People entering and leaving; classroom.attendance_interval makes spans of it',
   {
-    within: 'room',
+    ...byEvents,
     key: inEventItem,
     columns: {
       ...ofPerson,
@@ -158,8 +154,6 @@ export const attendance = table(
         'Users who have entered and left, as the event counts them: the same in each row of an event; one that names nobody has a row without a user',
       ),
     },
-    onConflict: 'replace',
-    except: keepAt,
   },
 )
 export type AttendanceRow = RowOf<typeof attendance>
@@ -168,7 +162,7 @@ export const recordingStateChange = table(
   'classroom.recording_state_change',
   'A recording started (state 1) or stopped (another state)',
   {
-    within: 'room',
+    ...byEvents,
     key: inEvent,
     columns: {
       ...ofEvent,
@@ -179,28 +173,25 @@ export const recordingStateChange = table(
       started_at: optional.timestamp('Start of the recording, where the event tells it'),
     },
     onConflict: 'merge',
-    except: keepAt,
   },
 )
 export type RecordingStateChangeRow = RowOf<typeof recordingStateChange>
 
 const reward = table('classroom.reward', 'Rewards given: the change and the new total of one user', {
-  within: 'room',
+  ...byEvents,
   key: inEventItem,
   columns: {
     ...ofAnyone,
     changed_reward: optional.double('Points given; below 0 where they were taken'),
     total: optional.double('Points of the user after it'),
   },
-  onConflict: 'replace',
-  except: keepAt,
 })
 
 export const resourceChange = table(
   'classroom.resource_change',
   'Public resources added, changed (upsert) or deleted, and by whom',
   {
-    within: 'room',
+    ...byEvents,
     key: inEventItem,
     columns: {
       ...ofEvent,
@@ -214,8 +205,6 @@ export const resourceChange = table(
       operator_name: telling('name', optional.text('Name of who did it')),
       operator_role: optional.text('Role of who did it'),
     },
-    onConflict: 'replace',
-    except: keepAt,
   },
 )
 export type ResourceChangeRow = RowOf<typeof resourceChange>
@@ -224,7 +213,7 @@ const stageChange = table(
   'classroom.stage_change',
   'Users brought on the stage (add) or taken off it (remove), and all others who are there (present)',
   {
-    within: 'room',
+    ...byEvents,
     key: inEventItem,
     columns: {
       ...ofAnyone,
@@ -233,8 +222,6 @@ const stageChange = table(
         'Whether the event lists the user among all who are on the stage after it; null where it lists none, or cannot tell',
       ),
     },
-    onConflict: 'replace',
-    except: keepAt,
   },
 )
 
@@ -242,7 +229,7 @@ const handWave = table(
   'classroom.hand_wave',
   'Hands raised (add) and lowered (remove), and all others that are up (present)',
   {
-    within: 'room',
+    ...byEvents,
     key: inEventItem,
     columns: {
       ...ofAnyone,
@@ -252,8 +239,6 @@ const handWave = table(
       ),
       payload: optional.json('What the event says of the hand besides'),
     },
-    onConflict: 'replace',
-    except: keepAt,
   },
 )
 

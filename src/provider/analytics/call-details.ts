@@ -1,29 +1,14 @@
 import { z } from 'zod'
-import { days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
+import { allows, days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { Envelope, list, listOfPage, notEmpty, ofAnalytics, uncounted } from './answers.ts'
 import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
 /** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
 export const callDetailsLimits: LimitsByPlan = {
-  standard: {
-    rates: [perSecond(1), perDay(1_000)],
-    availableData: days(1),
-    timeFrame: hours(1),
-    dataDelay: seconds(300),
-  },
-  premium: {
-    rates: [perSecond(3), perDay(2_000)],
-    availableData: days(7),
-    timeFrame: hours(3),
-    dataDelay: seconds(300),
-  },
-  enterprise: {
-    rates: [perSecond(10), perDay(10_000)],
-    availableData: days(15),
-    timeFrame: hours(6),
-    dataDelay: seconds(300),
-  },
+  standard: allows([perSecond(1), perDay(1_000)], days(1), hours(1), seconds(300)),
+  premium: allows([perSecond(3), perDay(2_000)], days(7), hours(3), seconds(300)),
+  enterprise: allows([perSecond(10), perDay(10_000)], days(15), hours(6), seconds(300)),
 }
 
 /** Quality metrics of a session by mid, as the document lists them; unit null where it has none. */
@@ -80,7 +65,6 @@ export const SessionItem = z.looseObject({
   leave_ts: z.int().nullish(),
   finished: z.boolean().nullish(),
 })
-export type SessionItem = z.infer<typeof SessionItem>
 
 export const CallSessionsAnswer = Envelope.extend({
   total_size: z.unknown().optional(),
@@ -117,7 +101,6 @@ export const MetricsItem = z.looseObject({
   sid: z.string().min(1),
   data: uncounted,
 })
-export type MetricsItem = z.infer<typeof MetricsItem>
 
 export const MetricSeries = z.looseObject({
   mid: z.int(),
@@ -125,7 +108,6 @@ export const MetricSeries = z.looseObject({
   peer_uid: user.nullish(),
   kvs: uncounted,
 })
-export type MetricSeries = z.infer<typeof MetricSeries>
 
 export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
 

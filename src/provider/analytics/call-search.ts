@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { days, hours, perDay, perSecond, seconds } from '../limits.ts'
+import { allows, days, hours, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { Envelope, list, listOfPage, notEmpty, ofAnalytics } from './answers.ts'
 import { appid, callRange, channel, paging } from './parameters.ts'
@@ -40,23 +40,8 @@ export const callSearch = {
   items: { call_lists: CallItem },
   limitGroup: 'call-search',
   limits: {
-    standard: {
-      rates: [perSecond(1), perDay(1_000)],
-      availableData: days(3),
-      timeFrame: hours(8),
-      dataDelay: seconds(60),
-    },
-    premium: {
-      rates: [perSecond(3), perDay(2_000)],
-      availableData: days(7),
-      timeFrame: hours(16),
-      dataDelay: seconds(60),
-    },
-    enterprise: {
-      rates: [perSecond(10), perDay(10_000)],
-      availableData: days(15),
-      timeFrame: hours(24),
-      dataDelay: seconds(60),
-    },
+    standard: allows([perSecond(1), perDay(1_000)], days(3), hours(8), seconds(60)),
+    premium: allows([perSecond(3), perDay(2_000)], days(7), hours(16), seconds(60)),
+    enterprise: allows([perSecond(10), perDay(10_000)], days(15), hours(24), seconds(60)),
   },
 } as const satisfies Operation

@@ -1,4 +1,4 @@
-import { days, hours, perDay, perMinute } from '../limits.ts'
+import { allows, days, hours, perDay, perMinute } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { ofAnalytics, SeriesAnswer, seriesValue } from './answers.ts'
 import { appid, type Granularity, knownProducts, seriesRange, word } from './parameters.ts'
@@ -43,18 +43,8 @@ export const usageInsight = {
   items: { data: seriesValue(usageMetrics) },
   limitGroup: 'usage-insight',
   limits: {
-    premium: {
-      rates: [perMinute(3), perDay(40)],
-      availableData: days(14),
-      timeFrame: days(3),
-      dataDelay: hours(12),
-    },
-    enterprise: {
-      rates: [perMinute(10), perDay(60)],
-      availableData: days(30),
-      timeFrame: days(7),
-      dataDelay: hours(6),
-    },
+    premium: allows([perMinute(3), perDay(40)], days(14), days(3), hours(12)),
+    enterprise: allows([perMinute(10), perDay(60)], days(30), days(7), hours(6)),
   },
 } as const satisfies Operation
 
@@ -73,18 +63,8 @@ export const qualityInsight = {
   items: { data: seriesValue(qualityMetrics) },
   limitGroup: 'quality-insight',
   limits: {
-    premium: {
-      rates: [perMinute(3), perDay(40)],
-      availableData: days(14),
-      timeFrame: days(3),
-      dataDelay: hours(6),
-    },
-    enterprise: {
-      rates: [perMinute(10), perDay(60)],
-      availableData: days(30),
-      timeFrame: days(7),
-      dataDelay: hours(6),
-    },
+    premium: allows([perMinute(3), perDay(40)], days(14), days(3), hours(6)),
+    enterprise: allows([perMinute(10), perDay(60)], days(30), days(7), hours(6)),
   },
 } as const satisfies Operation
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
+import { allows, type LimitsByPlan, minutes, perDay, perMinute, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { ofAnalytics, SeriesAnswer, seriesValue } from './answers.ts'
 import { qualityMetrics } from './insights.ts'
@@ -10,18 +10,8 @@ export const realtimeWindow = 20
 
 /** The document's table of limits of both endpoints; whether they share a counter is not said, so they do. */
 const realtimeLimits: LimitsByPlan = {
-  premium: {
-    rates: [perMinute(3), perDay(480)],
-    availableData: minutes(40),
-    timeFrame: minutes(40),
-    dataDelay: seconds(40),
-  },
-  enterprise: {
-    rates: [perMinute(10), perDay(1_440)],
-    availableData: minutes(60),
-    timeFrame: minutes(60),
-    dataDelay: seconds(20),
-  },
+  premium: allows([perMinute(3), perDay(480)], minutes(40), minutes(40), seconds(40)),
+  enterprise: allows([perMinute(10), perDay(1_440)], minutes(60), minutes(60), seconds(20)),
 }
 
 export const realtimeUsageMetrics = ['userCount', 'channelCount'] as const

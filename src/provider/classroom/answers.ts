@@ -11,7 +11,6 @@ const envelope = { code: z.int(), msg: z.string().nullish(), ts: open(written(z.
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
 const Envelope = z.looseObject(envelope)
-export type Envelope = z.infer<typeof Envelope>
 
 /** `code` of an answer that succeeded. */
 export const successCode = 0

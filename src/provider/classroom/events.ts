@@ -35,7 +35,6 @@ export const EventRecord = z.looseObject({
   version: z.int().nullish(),
   data: anyObject.nullish(),
 })
-export type EventRecord = z.infer<typeof EventRecord>
 
 /** Events come with the room that they are of, or without it where it is asked for. */
 const ofEvents = listOf(EventRecord, 'cmd', 'sequence')
@@ -75,21 +74,18 @@ export const appEvents = {
 export const eventOperations = [roomEvents, appEvents] as const
 
 export const RoomStateChange = z.looseObject({ state: z.int32(), startTime: instant.nullish() })
-export type RoomStateChange = z.infer<typeof RoomStateChange>
 
 export const ChatMessage = z.looseObject({
   fromUser: open(Person),
   message: z.string(),
   type: z.int32().nullish(),
 })
-export type ChatMessage = z.infer<typeof ChatMessage>
 
 export const Attendance = z.looseObject({
   total: open(z.int32()),
   onlineUsers: z.array(Person).nullish(),
   offlineUsers: z.array(Person).nullish(),
 })
-export type Attendance = z.infer<typeof Attendance>
 
 /** The IDs come only with the start; which number ends a recording differs between deployments (0 or 2). */
 export const RecordingStateChange = z.looseObject({
@@ -99,14 +95,12 @@ export const RecordingStateChange = z.looseObject({
   resourceId: z.string().nullish(),
   startTime: instant.nullish(),
 })
-export type RecordingStateChange = z.infer<typeof RecordingStateChange>
 
 export const ResourceChange = z.looseObject({
   resources: z.array(ResourceItem).nullish(),
   operator: open(Person),
   action: z.int32().nullish(),
 })
-export type ResourceChange = z.infer<typeof ResourceChange>
 
 /** The sum is called `total` in the document and `totalReward` in some deployments. */
 export const RewardChange = z.looseObject({
@@ -122,7 +116,6 @@ export const RewardChange = z.looseObject({
     .nullish(),
   updateTime: instant.nullish(),
 })
-export type RewardChange = z.infer<typeof RewardChange>
 
 const onStage = z.array(z.looseObject({ userUuid: personId })).nullish()
 
@@ -131,7 +124,6 @@ export const StageChange = z.looseObject({
   addAcceptedUsers: onStage,
   removeAcceptedUsers: onStage,
 })
-export type StageChange = z.infer<typeof StageChange>
 
 const waving = z.array(z.looseObject({ userUuid: personId, payload: z.unknown().optional() })).nullish()
 
@@ -140,4 +132,3 @@ export const HandsChange = z.looseObject({
   addProgressUsers: waving,
   removeProgressUsers: waving,
 })
-export type HandsChange = z.infer<typeof HandsChange>

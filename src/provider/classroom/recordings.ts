@@ -78,7 +78,6 @@ export const RecordingItem = z.looseObject({
   url: z.string().nullish(),
   recordDetails: z.array(z.looseObject({ url: z.string().nullish() })).nullish(),
 })
-export type RecordingItem = z.infer<typeof RecordingItem>
 
 export const recordings = {
   ...ofClassroom,

@@ -118,7 +118,6 @@ export const PollChange = z.looseObject({
   pollItems: z.unknown().optional(),
   selectIndex: open(z.array(optionIndex)),
 })
-export type PollChange = z.infer<typeof PollChange>
 
 type Properties = Readonly<Record<string, unknown>>
 type Tree = Map<string, Tree | Leaf>

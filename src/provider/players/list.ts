@@ -96,4 +96,3 @@ export const Notification = z.looseObject({
   notifyMs: instant.nullish(),
   payload: z.looseObject({}).nullish(),
 })
-export type Notification = z.infer<typeof Notification>
