@@ -24,7 +24,6 @@ import { createShortage, type Shortage } from './ranges/shortage.ts'
 import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
 import { WindowSource } from './ranges/window-source.ts'
 import { Poller } from './series/poller.ts'
-import type { GroupLimit } from './settings.ts'
 
 /** A limit group is worth naming urgent when its backlog expires within this share of its available data. */
 const SOON_SHARE = 0.1
@@ -36,8 +35,6 @@ interface Group {
   readonly rules: RangeRules
   /** Seconds. */
   readonly availableData: number
-  /** How long one question of each series takes at its fastest, seconds. */
-  readonly round: number
 }
 
 export interface AppOptions {
@@ -106,7 +103,6 @@ export class RunningApp {
       rules,
       choice: createLiveChoice(context, rules.now),
       availableData: limit.range.availableData,
-      round: series * slowestSpacing(limit),
     }
     if (!members.some(stream => this.#isDrained(stream))) return []
     const pacer = pacers.of(app.id, name, limit, series)
@@ -120,7 +116,7 @@ export class RunningApp {
       },
       parts: members.filter(isSubstream).map(({ part }) => part),
     })
-    const sources = members.flatMap(stream => this.#sourceOf(stream, group, { shortage, share: pacer.share }))
+    const sources = members.flatMap(stream => this.#sourceOf(stream, group, { shortage, pacer }))
     const soon = () => (shortage.isShort() ? Number.NEGATIVE_INFINITY : group.availableData * SOON_SHARE)
     return [startGroupScheduler(this.#context, { name, limit, sources, pacer, soon }, group.rules.now)]
   }
@@ -138,8 +134,8 @@ export class RunningApp {
 
   #sourceOf(
     stream: BudgetedStream,
-    { choice, rules, availableData, round }: Group,
-    { shortage, share }: { readonly shortage: Shortage } & Pick<Pacer, 'share'>,
+    { choice, rules, availableData }: Group,
+    { shortage, pacer }: { readonly shortage: Shortage; readonly pacer: Pacer },
   ): readonly WorkSource[] {
     const { context, streams } = this.#options
     const { app } = context
@@ -155,7 +151,7 @@ export class RunningApp {
     const details = first && app.limits[first.operation.limitGroup]?.range
     const substreams = made.map(({ name }) => name)
     const source = new WindowSource({
-      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, round, share },
+      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, pacer },
     })
     this.#windows.push(source)
     return [source]
@@ -167,12 +163,4 @@ const switchedOff: WindowSettings = {
   every: 0,
   allowedLateness: 0,
   frame: 'needed',
-}
-
-/** Seconds from one request to the next at the fastest that lasts longer than a moment. */
-function slowestSpacing({ rates }: GroupLimit): number {
-  return Math.max(
-    0,
-    ...rates.filter(({ window }) => window <= 60).map(({ window, requests }) => window / requests),
-  )
 }

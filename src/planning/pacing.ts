@@ -6,8 +6,8 @@ export interface PacedBudget {
   readonly requests: number
   /** Length of the window, ms. */
   readonly window: number
-  /** Most requests that may be sent in one go after a quiet time: see burstOf. */
-  readonly burst: number
+  /** Questions that one round of all series has, of whoever shares the budget. */
+  readonly series: number
 }
 
 /** What the ledger says of a budget. */
@@ -35,8 +35,18 @@ export interface Pace {
   readonly total: number
 }
 
-/** Share of a budget that may be sent in one go. */
+/** What may be sent in one go after a quiet time, but for repairs: what anyone may have of it, and what is kept for new data. */
+export interface Buckets {
+  readonly common: number
+  readonly forNew: number
+}
+
+/** Share of a budget that may be sent in one go, where a round of all series is no more. */
 const BURST_SHARE = 0.05
+
+/** Most of a budget that may be sent in one go, and most of that which anyone may have. */
+const MOST_AT_ONCE = 0.5
+const MOST_COMMON = 0.8
 
 /** What comes to it for repairs, as a share of it. */
 const REPAIR_SHARE = 0.1
@@ -50,11 +60,27 @@ const LEFT_BY_PAST = 0.005
 const LEFT_BY_LIVE = 0.0025
 
 /**
- * Requests that may be sent in one go: a twentieth of the budget or one round of all series, and three at least;
- * never more than half of the budget.
+ * Requests that may be sent in one go: a twentieth of the budget, or a round of all series and half as many for new
+ * data, and three at least; never more than half of the budget. Half of it is for anyone, and a whole round where that
+ * leaves something for new data: at a first start the oldest of each series waits to be read, and all of it expires at
+ * the same moment.
  */
-export function burstOf(requests: number, series: number): number {
-  return Math.max(1, Math.min(requests / 2, Math.max(requests * BURST_SHARE, series, 3)))
+export function bucketsOf({ requests, series }: PacedBudget): Buckets {
+  const wanted = Math.max(requests * BURST_SHARE, series * 1.5, 3)
+  const burst = Math.max(1, Math.min(requests * MOST_AT_ONCE, wanted))
+  const common = Math.max(1, burst / 2, Math.min(series, burst * MOST_COMMON))
+  return { common, forNew: burst - common }
+}
+
+/**
+ * In how many ms each series has been asked once that goes before new data, from full buckets on: what they do not
+ * hold waits for the filling, which is slower for what went in one go.
+ */
+export function timeOfRound(budget: PacedBudget): number {
+  const { common, spare } = sizesOf(budget)
+  const { requests, window, series } = budget
+  const left = Math.max(1, requests * (1 - LEFT_BY_PACE) - common - spare)
+  return (Math.max(0, series - Math.floor(common)) * window) / (left * (1 - SPARE_SHARE))
 }
 
 /** Over how many ms the ledger must count what is recent: as long as both buckets take to fill. */
@@ -142,12 +168,13 @@ function leftAtLast({ requests }: PacedBudget, purpose: Purpose): number {
   }
 }
 
-/** Half of a burst for everyone, and one request at least; the other half for what is new, and some for repairs. */
+/** The spare bucket holds what is kept for new data and something for repairs. */
 function sizesOf(budget: PacedBudget): Pick<Pace, 'common' | 'spare'> {
-  const common = Math.max(1, budget.burst / 2)
-  return { common, spare: budget.burst - common + forRepair(budget) }
+  const { common, forNew } = bucketsOf(budget)
+  return { common, spare: forNew + forRepair(budget) }
 }
 
-function forRepair({ burst }: PacedBudget): number {
-  return Math.max(1, burst * REPAIR_SHARE)
+function forRepair(budget: PacedBudget): number {
+  const { common, forNew } = bucketsOf(budget)
+  return Math.max(1, (common + forNew) * REPAIR_SHARE)
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
-import type { BudgetReading, StoreGauges } from '../engine/ports.ts'
+import type { BacklogReading, BudgetReading, StoreGauges } from '../engine/ports.ts'
 import { playerStatuses } from '../provider/players/index.ts'
 import { closedLabel, type Instruments, type Label } from './instruments.ts'
 
@@ -51,6 +51,8 @@ interface Backlog {
   readonly expiresAt: number
   /** Since when the oldest of them has been the oldest, on the monotonic clock, ms. */
   readonly oldestSince: number
+  /** For how many seconds it may wait for its turn. */
+  readonly turn: number
 }
 
 /** Of thousands of apps nearly all are: one object for all of them. */
@@ -85,19 +87,15 @@ export class FleetGauges {
     this.#late.note(stream, app, lateness.series === 0 ? inTime : lateness)
   }
 
-  /** `expiresIn` in ms from now; null where there is no backlog. */
-  backlog(
-    stream: string,
-    app: string,
-    { seconds, expiresIn }: { readonly seconds: number; readonly expiresIn: number | null },
-  ): void {
+  backlog(stream: string, app: string, { seconds, expiresIn, turn = 0 }: BacklogReading): void {
     const now = this.#clock.monotonic()
     const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : now + expiresIn
     const before = this.#backlog.get(stream, app)
     const isSame = before && Math.abs(before.expiresAt - expiresAt) < clockNoise
     // Against the first that was told of it, so that small moves do not add up.
     const oldest = isSame ? before : { expiresAt, oldestSince: now }
-    this.#backlog.note(stream, app, { seconds, expiresAt: oldest.expiresAt, oldestSince: oldest.oldestSince })
+    const { oldestSince } = oldest
+    this.#backlog.note(stream, app, { seconds, expiresAt: oldest.expiresAt, oldestSince, turn })
   }
 
   /** Of one credential. */

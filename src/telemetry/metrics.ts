@@ -250,7 +250,11 @@ export class PrometheusMeter implements Meter {
         lateSeconds: Math.round(lateBy / 1_000),
         backlogSeconds: backlog?.seconds ?? 0,
         oldest: oldest
-          ? { expiresAt: isoTime(oldest.expiresAt + ahead), since: isoTime(oldest.oldestSince + ahead) }
+          ? {
+              expiresAt: isoTime(oldest.expiresAt + ahead),
+              since: isoTime(oldest.oldestSince + ahead),
+              turnSeconds: Math.ceil(oldest.turn),
+            }
           : null,
       },
     ]

@@ -36,8 +36,11 @@ export interface StreamReading {
   /** Since when each of its pages failed; null while pages come. */
   readonly failing: { readonly since: string; readonly reason: string } | null
   readonly backlogSeconds: number
-  /** When the oldest of the backlog can no longer be had, and since when it has been the oldest. */
-  readonly oldest: { readonly expiresAt: string; readonly since: string } | null
+  /**
+   * When the oldest of the backlog can no longer be had, since when it has been the oldest, and in how many seconds each
+   * series of the stream has its turn at an even pace.
+   */
+  readonly oldest: { readonly expiresAt: string; readonly since: string; readonly turnSeconds: number } | null
 }
 
 /** Of a limit group with a limit for a day, the credential that is worst off. */

@@ -32,8 +32,11 @@ const replicaPatience = 60
 /** So long a process may take until its first page. */
 const startPatience = 120
 
-/** What is about to expire is told when nothing of it was read for so long, seconds. */
-const expiryPatience = 120
+/**
+ * What is about to expire is told when nothing of it was read for so long, seconds: a first start begins with what expires
+ * next, and one round of all series takes minutes.
+ */
+const expiryPatience = (stream: string) => (stream.startsWith('realtime-') ? 120 : 600)
 
 /** How long a stream of an app is left alone on purpose, seconds; undefined of an app that the configuration does not name. */
 export type PauseOf = (app: string, stream: string) => number | undefined
@@ -106,7 +109,7 @@ function whyLosing(facts: Facts): string | undefined {
       [lostText(facts)],
     )
   const [stuck] = waiting(facts)
-    .filter(each => each.unmoved > each.left && !isAccepted(each))
+    .filter(each => each.unmoved > Math.max(each.left, each.turn) && !isAccepted(each))
     .toSorted((a, b) => a.left - b.left)
   if (!stuck) return undefined
   const until = stuck.left > 0 ? `expires at ${moment(stuck.expiresAt, at)}` : 'can no longer be had'
@@ -193,7 +196,7 @@ function failingStreams(facts: Facts): readonly Delay[] {
 function expiringStreams(facts: Facts): readonly Delay[] {
   const isAccepted = acceptedBy(facts.process)
   return waiting(facts)
-    .filter(each => each.left < expiry(each.stream) && each.unmoved >= expiryPatience && !isAccepted(each))
+    .filter(each => each.left < expiry(each.stream) && each.unmoved >= expiryPatience(each.stream) && !isAccepted(each))
     .map(each => ({
       app: each.app,
       weight: expiry(each.stream) / Math.max(1, each.left),
@@ -280,12 +283,14 @@ function longestSilence({ reading }: ProcessStatus, at: string): string | undefi
   return first && `${first.stream} ${duration(secondsFrom(first.since, at))} behind`
 }
 
-/** Backlog that can expire: for how long it still can be had, and for how long the oldest of it was not read. */
+/** Backlog that can expire: for how long it still can be had, the oldest of it was not read, and may wait for its turn. */
 function waiting({ at, process }: Facts) {
   return (process?.reading ?? []).flatMap(({ app, stream, oldest }) => {
     if (!oldest) return []
-    const { expiresAt, since } = oldest
-    return [{ app, stream, expiresAt, left: secondsFrom(at, expiresAt), unmoved: secondsFrom(since, at) }]
+    const { expiresAt, since, turnSeconds: turn } = oldest
+    return [
+      { app, stream, expiresAt, left: secondsFrom(at, expiresAt), unmoved: secondsFrom(since, at), turn },
+    ]
   })
 }
 

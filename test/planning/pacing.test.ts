@@ -1,17 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  burstOf,
+  bucketsOf,
   lookBack,
   measurePace,
   type Pace,
   type PacedBudget,
+  timeOfRound,
   waitFor,
 } from '../../src/planning/pacing.ts'
 import { chooseRequest, newTally, type Purpose } from '../../src/planning/shares.ts'
 import { analyticsLimits } from '../../src/provider/analytics/index.ts'
 
 const second = 1_000
+const minute = 60 * second
 const hour = 3_600 * second
 const day = 24 * hour
 /** How long after it was sent a request may still reach the provider. */
@@ -40,6 +42,9 @@ interface Load {
   readonly processes?: number
   /** Each process starts anew after this, ms. */
   readonly restartEvery?: number
+  /** What is past expires first, and soon. */
+  readonly expiring?: boolean
+  readonly onSent?: (purpose: Purpose) => void
 }
 
 interface Sent {
@@ -55,8 +60,9 @@ interface Run {
 }
 
 /** Spends a budget in virtual time. The ledger is a list of moments; nothing of it knows how pacing reckons. */
-function spend({ requests, series = 1, days, work, processes = 1, restartEvery }: Load): Run {
-  const budget = { requests, window: day, burst: burstOf(requests, series) }
+function spend(load: Load): Run {
+  const { requests, series = 1, days, work, processes = 1, restartEvery, expiring = false, onSent } = load
+  const budget = { requests, window: day, series }
   const sent: Sent[] = []
   let freed = 0
   let refused = 0
@@ -84,7 +90,8 @@ function spend({ requests, series = 1, days, work, processes = 1, restartEvery }
     const pace = measurePace(budget, one.pace, spending, now)
     one.pace = pace
     const waits = work(now).map(purpose => ({
-      ...{ purpose, expiresAt: Number.MAX_SAFE_INTEGER, wait: waitFor(budget, pace, spending, purpose) },
+      ...{ purpose, expiresAt: expiring && purpose === 'backfill' ? 0 : Number.MAX_SAFE_INTEGER },
+      wait: waitFor(budget, pace, spending, purpose),
     }))
     const ready = waits.filter(({ wait }) => wait === 0)
     const choice = chooseRequest(ready, { tally: one.tally, now: 0, soon: 0 })
@@ -95,6 +102,7 @@ function spend({ requests, series = 1, days, work, processes = 1, restartEvery }
       one.at += second
     } else {
       sent.push({ at: now, purpose: choice.request.purpose })
+      onSent?.(choice.request.purpose)
       one.tally = choice.tally
       one.at += 1
     }
@@ -129,19 +137,55 @@ function mostAhead(sent: readonly Sent[], requests: number): number {
   return most
 }
 
+const burst = (budget: PacedBudget) => {
+  const { common, forNew } = bucketsOf(budget)
+  return common + forNew
+}
+
 describe('the most that may be sent in one go', () => {
   it.each([
-    [10_000, 1, 500],
-    [1_000, 1, 50],
-    [480, 14, 24],
-    [480, 36, 36],
-    [40, 1, 3],
-    [40, 16, 16],
-    [40, 30, 20],
-    [4, 1, 2],
-    [1, 1, 1],
-  ])('of %i requests and %i series is %i', (requests, series, burst) => {
-    expect(burstOf(requests, series)).toBe(burst)
+    [10_000, 1, 500, 250],
+    [1_000, 1, 50, 25],
+    [480, 14, 24, 14],
+    [480, 36, 54, 36],
+    [40, 1, 3, 1.5],
+    [40, 10, 15, 10],
+    [40, 16, 20, 16],
+    [40, 30, 20, 16],
+    [4, 1, 2, 1],
+    [1, 1, 1, 1],
+  ])('of %i requests and %i series is %i, of which %i need not be new', (requests, series, all, past) => {
+    const budget = { requests, window: day, series }
+    expect([burst(budget), bucketsOf(budget).common]).toEqual([all, past])
+  })
+})
+
+describe('a first round of all series', () => {
+  it.each(perDay)(
+    'of %i requests a day is over when it is said to be, with new data always due',
+    requests => {
+      fc.assert(
+        fc.property(fc.integer({ min: 1, max: 200 }), series => {
+          let left = series
+          const { sent } = spend({
+            ...{ requests, series, days: 1 + (3 * series) / requests, expiring: true },
+            work: () => (left > 0 ? ['live', 'backfill'] : []),
+            onSent: purpose => {
+              if (purpose === 'backfill') left -= 1
+            },
+          })
+          const last = sent.at(-1)!.at
+          expect(left).toBe(0)
+          expect(last).toBeLessThanOrEqual(timeOfRound({ requests, window: day, series }) + minute)
+        }),
+        { numRuns: requests > 2_000 ? 4 : 20 },
+      )
+    },
+  )
+
+  it('of as many series as two fifths of the budget is sent at once', () => {
+    expect(timeOfRound({ requests: 40, window: day, series: 16 })).toBe(0)
+    expect(timeOfRound({ requests: 40, window: day, series: 17 })).toBeGreaterThan(0)
   })
 })
 
@@ -205,7 +249,7 @@ describe('after a quiet time', () => {
       fc.property(anyBudget, anySeries, (requests, series) => {
         const { sent, budget } = spend({ requests, series, days: 1, work: () => ['live'] })
         const evening = sent.filter(({ at }) => at >= day / 2).length
-        expect(evening).toBeGreaterThanOrEqual(Math.floor(((requests - budget.burst) / 2) * 0.98))
+        expect(evening).toBeGreaterThanOrEqual(Math.floor(((requests - burst(budget)) / 2) * 0.98))
       }),
       { numRuns: 20 },
     )
@@ -255,8 +299,8 @@ describe('a process that starts again and again', () => {
         })
         expect(refused).toBe(0)
         expect(mostInADay(sent)).toBeLessThanOrEqual(requests)
-        const forRepairs = Math.max(1, budget.burst / 10)
-        expect(mostAhead(sent, requests)).toBeLessThanOrEqual(budget.burst + forRepairs + 1)
+        const forRepairs = Math.max(1, burst(budget) / 10)
+        expect(mostAhead(sent, requests)).toBeLessThanOrEqual(burst(budget) + forRepairs + 1)
       }),
       { numRuns: 40 },
     )
@@ -275,7 +319,7 @@ describe('a process that starts again and again', () => {
 })
 
 it('a history that was lost and counts as spent is waited for, not fought', () => {
-  const budget = { requests: 480, window: day, burst: burstOf(480, 14) }
+  const budget = { requests: 480, window: day, series: 14 }
   const before = measurePace(budget, undefined, { used: 10, freesIn: hour, recent: 1, total: 10 }, 0)
   const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480 }
   const after = measurePace(budget, before, spending, second)

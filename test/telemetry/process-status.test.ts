@@ -44,11 +44,16 @@ describe('what the process saw of an app', () => {
     const oldest = () => meter.reading(['a1']).reading[0]!.oldest
     meter.backlog(labels, { seconds: 60, expiresIn: 100_000 })
     await clock.advance(30_000)
-    meter.backlog(labels, { seconds: 90, expiresIn: 72_000 })
-    const first = { expiresAt: '2026-01-01T00:01:40.000Z', since: '2026-01-01T00:00:00.000Z' }
+    meter.backlog(labels, { seconds: 90, expiresIn: 72_000, turn: 34_560 })
+    const first = {
+      expiresAt: '2026-01-01T00:01:40.000Z',
+      since: '2026-01-01T00:00:00.000Z',
+      turnSeconds: 34_560,
+    }
     expect(oldest()).toEqual(first)
     meter.backlog(labels, { seconds: 30, expiresIn: 90_000 })
-    expect(oldest()).toEqual({ expiresAt: '2026-01-01T00:02:00.000Z', since: '2026-01-01T00:00:30.000Z' })
+    const next = { expiresAt: '2026-01-01T00:02:00.000Z', since: '2026-01-01T00:00:30.000Z', turnSeconds: 0 }
+    expect(oldest()).toEqual(next)
     meter.backlog(labels, { seconds: 0, expiresIn: null })
     expect(oldest()).toBeNull()
   })

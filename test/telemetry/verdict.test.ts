@@ -106,7 +106,7 @@ describe('the verdict', () => {
         reading({ failing: { since: refused.since, reason: 'network' } }),
         reading({
           ...{ stream: 'realtime-usage', backlogSeconds: 400 },
-          oldest: { expiresAt: '2026-03-02T06:30:00Z', since: '2026-03-02T05:40:00Z' },
+          oldest: { expiresAt: '2026-03-02T06:30:00Z', since: '2026-03-02T05:40:00Z', turnSeconds: 0 },
         }),
       ],
     }
@@ -159,7 +159,7 @@ describe('the verdict', () => {
   })
 
   it('calls data as good as lost that wait for longer than they can still be had', () => {
-    const oldest = { expiresAt: '2026-03-02T06:04:44Z', since: '2026-03-02T05:14:44Z' }
+    const oldest = { expiresAt: '2026-03-02T06:04:44Z', since: '2026-03-02T05:14:44Z', turnSeconds: 600 }
     const process = {
       reading: [reading(), reading({ stream: 'realtime-usage', backlogSeconds: 60, oldest })],
     }
@@ -172,6 +172,14 @@ describe('the verdict', () => {
     expect(
       judge(facts({ process: { reading: [reading({ stream: 'realtime-usage', oldest: moving })] } })).state,
     ).toBe('well')
+  })
+
+  it('lets the oldest of a stream wait for its turn, where a round of its series takes hours', () => {
+    const told = (turnSeconds: number) => {
+      const oldest = { expiresAt: '2026-03-02T05:55:00Z', since: '2026-03-02T01:44:44Z', turnSeconds }
+      return judge(facts({ process: { reading: [reading({ stream: 'usage-insight', oldest })] } })).state
+    }
+    expect([told(36_000), told(10_800)]).toEqual(['behind', 'losing'])
   })
 
   it('does not count losses that the configuration accepts', () => {

@@ -10,6 +10,15 @@ export interface StreamLabels {
 }
 
 /** The engine measures every stream alike; streams declare no metrics. */
+/** What of a stream waits to be read. */
+export interface BacklogReading {
+  readonly seconds: number
+  /** In how many ms the oldest of it can no longer be had; null when there is none. */
+  readonly expiresIn: number | null
+  /** In how many seconds each of its series has its turn at an even pace: for so long the oldest may wait. */
+  readonly turn?: number
+}
+
 export interface Meter {
   readonly request: (
     app: string,
@@ -33,11 +42,7 @@ export interface Meter {
     state: { readonly series: number; readonly lateBy: number },
   ) => void
   readonly owned: (shards: number) => void
-  /** The backlog of a stream, and in how many ms the oldest of it can no longer be had; null when there is none. */
-  readonly backlog: (
-    labels: StreamLabels,
-    state: { readonly seconds: number; readonly expiresIn: number | null },
-  ) => void
+  readonly backlog: (labels: StreamLabels, state: BacklogReading) => void
   /** How the longest window of a limit group is spent, by whoever shares the budget. */
   readonly budget: (scope: string, group: string, reading: BudgetReading) => void
   /** Share of the details of an app's calls that cannot be had before they expire, as it goes now. */

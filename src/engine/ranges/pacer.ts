@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock/clock.ts'
 import {
-  burstOf,
   lookBack,
   measurePace,
   type Pace,
   type PacedBudget,
+  timeOfRound,
   waitFor,
 } from '../../planning/pacing.ts'
 import { type Purpose, purposes } from '../../planning/shares.ts'
@@ -17,6 +17,10 @@ export interface Pacer {
   readonly waits: (wanted?: readonly Purpose[]) => Promise<Readonly<Record<Purpose, number>>>
   /** Requests a second that are left to the app when all that share the budget have something to ask for. */
   readonly share: () => number
+  /** In how many seconds each series of all apps that share the budget can be asked once, when nothing was asked before. */
+  readonly firstRound: () => number
+  /** In how many seconds that is done at an even pace. */
+  readonly evenRound: () => number
   /** The app begins to ask for something: its turn is over. */
   readonly began: () => void
 }
@@ -62,18 +66,27 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
     /** `series`: how many questions one round of the group has for this app. */
     of: (app: string, group: string, { scope, rates }: GroupLimit, series: number): Pacer => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
-      if (!longest || longest.window < SHORTEST_PACED)
-        return { waits: async () => noWaits, share: () => Infinity, began: () => {} }
+      const fastest = slowestSpacing(rates)
+      if (!longest || longest.window < SHORTEST_PACED) {
+        const round = () => series * fastest
+        return {
+          ...{ waits: async () => noWaits, share: () => Infinity, began: () => {} },
+          ...{ firstRound: round, evenRound: round },
+        }
+      }
       const { requests, window } = longest
       const key = `${scope} ${group}`
       const round = rounds.get(key) ?? new Map<string, number>()
       rounds.set(key, round.set(app, series))
       const shared = turns.get(key) ?? { stands: new Map(), last: 0 }
       turns.set(key, shared)
+      const budgetNow = (): PacedBudget => {
+        const all = round.values().reduce((sum, each) => sum + each, 0)
+        return { requests, window: window * 1_000, series: all }
+      }
       return {
         waits: async (wanted = purposes) => {
-          const all = round.values().reduce((sum, each) => sum + each, 0)
-          const budget: PacedBudget = { requests, window: window * 1_000, burst: burstOf(requests, all) }
+          const budget = budgetNow()
           const asked = clock.monotonic()
           const recent = lookBack(budget)
           const spending = await ledger.budget(scope, group, window, recent)
@@ -90,6 +103,11 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
           return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
         },
         share: () => requests / window / round.size,
+        firstRound: () => {
+          const budget = budgetNow()
+          return budget.series * fastest + timeOfRound(budget) / 1_000
+        },
+        evenRound: () => (budgetNow().series * window) / requests,
         began: () => {
           const own = shared.stands.get(app)
           if (!own) return
@@ -111,4 +129,12 @@ function isTurnOf({ stands, last }: Turns, app: string, now: number, wait: numbe
 
 function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {
   return Object.fromEntries(purposes.map(purpose => [purpose, wait(purpose)])) as Record<Purpose, number>
+}
+
+/** Seconds from one request to the next at the fastest that lasts longer than a moment. */
+function slowestSpacing(rates: GroupLimit['rates']): number {
+  return Math.max(
+    0,
+    ...rates.filter(({ window }) => window <= 60).map(({ window, requests }) => window / requests),
+  )
 }

@@ -7,6 +7,7 @@ import type { StreamName, WindowSettings, WindowStream } from '../../streams/str
 import type { AppContext } from '../context.ts'
 import type { LiveChannel } from '../ports.ts'
 import type { GroupContext } from './group-scheduler.ts'
+import type { Pacer } from './pacer.ts'
 import type { RangeRules } from './range-rules.ts'
 import { newSeries, type SeriesState } from './window-series.ts'
 
@@ -21,10 +22,7 @@ export interface WindowSourceContext {
   readonly details: RangeLimits | undefined
   /** The streams of those details. */
   readonly substreams: readonly StreamName[]
-  /** How long one round of the limit group takes at its fastest, seconds. */
-  readonly round: number
-  /** Requests a second that are left to the app. */
-  readonly share: () => number
+  readonly pacer: Pick<Pacer, 'firstRound' | 'evenRound'>
 }
 
 export interface Followed {
@@ -73,9 +71,10 @@ export class WindowFollowing {
 
   /** All that can be had of the past is backlog, or nothing of it. */
   async #make(all: readonly WindowSeries[], kind: 'lasting' | 'passing'): Promise<void> {
-    const { stream, settings, rules, round } = this.#source
+    const { stream, settings, rules, pacer } = this.#source
     const { app, store } = this.#context
     const { frame, allowedLateness } = settings
+    const lead = FIRST_LEAD + pacer.firstRound()
     const alike = Map.groupBy(all, ({ step, expects }) => `${step} ${expects}`)
     for (const series of alike.values()) {
       const { step, expects } = series[0]!
@@ -83,7 +82,7 @@ export class WindowFollowing {
       const own: WindowRules = rules.of({ step, frame, allowedLateness })
       const from = isPassing
         ? frameOf(own, rules.now()).upperBound
-        : frameOf(own, rules.now() + FIRST_LEAD + round).lowerBound
+        : Math.min(frameOf(own, rules.now() + lead).lowerBound, frameOf(own, rules.now()).upperBound)
       const keys = series.map(({ key }) => key)
       const each = expects === 'each' ? step : undefined
       await store.beginWindows(this.#context.fence(), app.id, stream.name, keys, from, each, isPassing)

@@ -197,6 +197,7 @@ export class WindowSource implements WorkSource {
     meter.backlog(this.#labels, {
       seconds: lengthOf(left),
       expiresIn: left.length > 0 ? (oldest + this.#rulesOf({ step: 1 }).availableData - now) * 1_000 : null,
+      turn: this.#source.pacer.evenRound(),
     })
   }
 
@@ -280,7 +281,7 @@ export class WindowSource implements WorkSource {
     const patience = {
       available: reading.rules.availableData,
       chance: this.#context.random.next(),
-      round: this.#followed.size / this.#source.share(),
+      round: this.#source.pacer.evenRound(),
     }
     state.notBefore = this.#context.clock.monotonic() + questionPause(failure, state.failures, patience)
     await reportFailure({ ...this.#context, stream, series: series.key }, failure)

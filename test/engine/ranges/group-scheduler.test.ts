@@ -61,7 +61,13 @@ function makeHarness(parts: { readonly concurrency?: number; readonly soon?: num
     name: 'call-details',
     limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },
     sources: [source],
-    pacer: { waits: async () => waits, share: () => 1, began: () => {} },
+    pacer: {
+      waits: async () => waits,
+      share: () => 1,
+      began: () => {},
+      firstRound: () => 0,
+      evenRound: () => 1,
+    },
     soon: () => parts.soon ?? 0,
   }
   const start = () =>

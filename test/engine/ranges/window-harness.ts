@@ -82,7 +82,7 @@ export function makeHarness(
   const source = new WindowSource({
     ...{ context, stream: calls, settings, choice, rules },
     // So few requests that nothing is tried sooner because there is room for it.
-    ...{ details: undefined, substreams: [], round: 0, share: () => 1 / 86_400 },
+    ...{ details: undefined, substreams: [], pacer: { firstRound: () => 0, evenRound: () => 86_400 } },
   })
   /** Does everything that can be done now; answers which purposes it was for. */
   const work = async (): Promise<string[]> => {

@@ -152,7 +152,7 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/engine/ranges/window-following.ts',
-    find: ': frameOf(own, rules.now() + FIRST_LEAD + round).lowerBound',
+    find: ': Math.min(frameOf(own, rules.now() + lead).lowerBound, frameOf(own, rules.now()).upperBound)',
     put: ': frameOf(own, rules.now()).upperBound',
   },
   {

@@ -6,8 +6,13 @@ import { promisedSeries, type Series } from './promised.ts'
 export const margins = {
   /** Two clocks that are told to the second. */
   clock: 2,
-  /** A first start goes back so much less than the reach, and by one round of its limit group at its fastest. */
+  /**
+   * A first start goes back so much less than the reach, and by one round of its limit group at its fastest, of which
+   * this share of a day's requests goes at once, and the rest at a little under half of the pace of the day.
+   */
   firstStart: 60,
+  atOnce: 0.4,
+  restOfPace: 0.4,
   /** Questions keep this from the reach, and this where the provider has not told the time. */
   question: 15,
   unknownClock: 120,
@@ -56,8 +61,17 @@ function mostIn(examination: Examination, members: readonly Series[], window: 60
 /** Unix seconds from which on all of a series is owed: it was within the reach, and there was time to ask for it. */
 export function owedFrom(examination: Examination, series: Series): number {
   const { firstStart, question, unknownClock } = margins
-  const lead = firstStart + question + unknownClock + roundAt(examination, series, 60) + 30
+  const lead =
+    firstStart + question + unknownClock + roundAt(examination, series, 60) + waitOf(examination, series) + 30
   return examination.start / 1_000 - series.allowance.availableData + lead + series.step
+}
+
+/** In how many seconds a first round is over, for what of it does not go at once. */
+function waitOf(examination: Examination, series: Series): number {
+  const members = roundOf(examination, series)
+  const daily = mostIn(examination, members, 86_400)
+  const later = Math.max(0, members.length - Math.floor(daily * margins.atOnce))
+  return (later * 86_400) / (daily * margins.restOfPace)
 }
 
 /** In how many seconds each series is asked once at an even pace. */

@@ -58,7 +58,8 @@ function factsOf(situation: Situation): PageFacts {
       ...{ app, stream: name, readAt: iso(readAt(name)), failing },
       lateSeconds: situation.late?.[`${app} ${name}`] ?? 0,
       backlogSeconds: 0,
-      oldest: name === 'realtime-usage' ? { expiresAt: iso(now + 2_716), since: ago(20) } : null,
+      oldest:
+        name === 'realtime-usage' ? { expiresAt: iso(now + 2_716), since: ago(20), turnSeconds: 150 } : null,
     }),
   )
   const process: ProcessStatus = {
