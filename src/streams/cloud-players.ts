@@ -18,7 +18,7 @@ import {
 import type { Hint, Page } from './page.ts'
 import { appCadence } from './parts/cadence.ts'
 import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
-import { destroyed, KnownPlayers, type Loss, miss, readOn, type Seen, see } from './parts/known-players.ts'
+import { type Change, destroyed, KnownPlayers, miss, readOn, type Seen, see } from './parts/known-players.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import {
   arrivalTime,
@@ -98,10 +98,7 @@ function toRows(page: Page, knownPlayers: KnownPlayers): ToRowsWith<KnownPlayers
         ...spoilt.map(id => ({ ...unsaid(id), last_seen_at: seenAt })),
         ...losses.map(({ id, at }) => ({ ...unsaid(id), status: destroyed, destroyed_at: timestamp(at) })),
       ],
-      'players.cloud_player_change': [
-        ...seen.changes.map(change => changeRow(change, seenAt)),
-        ...losses.map(loss => changeRow(loss, timestamp(loss.at)!)),
-      ],
+      'players.cloud_player_change': [...[...seen.changes, ...losses].map(changeRow)],
     },
     streamState: { players, listing: progress.listing },
     room: { kind: 'current' },
@@ -195,8 +192,8 @@ function unsaid(player_id: string): CloudPlayerRow {
   }
 }
 
-function changeRow({ id, from, to }: Omit<Loss, 'at'>, changed_at: string): CloudPlayerChangeRow {
-  return { player_id: id, changed_at, from_status: from, to_status: to, source: 'list' }
+function changeRow({ id, from, to, at }: Change): CloudPlayerChangeRow {
+  return { player_id: id, changed_at: timestamp(at)!, from_status: from, to_status: to, source: 'list' }
 }
 
 /** The channel of a class has the roomUuid for its name. */

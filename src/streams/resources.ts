@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { resources as operation, ResourceItem } from '../provider/classroom/index.ts'
 import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
-import { receivedTime } from './events/event.ts'
+import { answerTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/states.ts'
 import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
@@ -101,7 +101,7 @@ function removedRow(resource_uuid: string, page: Page): ResourceRow {
     task_uuid: null,
     task_progress: null,
     updated_at: null,
-    removed_at: receivedTime(page),
+    removed_at: answerTime(page).at,
     extra: null,
   }
 }

@@ -403,7 +403,9 @@ export const resource = table('classroom.resource', 'Public resources as listed 
   columns: {
     ...ofFile,
     updated_at: optional.timestamp("When the file was changed last, by the provider's clock"),
-    removed_at: optional.timestamp('When a complete listing no longer named it; null while it is listed'),
+    removed_at: optional.timestamp(
+      "When a complete listing no longer named it, by the provider's clock; null while it is listed",
+    ),
     extra: optional.json('Fields that have no column here, as they came'),
   },
   onConflict: 'merge',

@@ -27,7 +27,7 @@ export const cloudPlayer = table(
       created_at: optional.timestamp("When it was created, by the provider's clock"),
       last_seen_at: optional.timestamp('When a list named it last, our clock'),
       destroyed_at: optional.timestamp(
-        'When a complete list first lacked it, of one that the next complete list lacked too; null while it lives',
+        'When a complete list first lacked it, our clock, of one that the next complete list lacked too; null while it lives',
       ),
       extra: optional.json('Fields that have no column here, as they came'),
     },
@@ -51,7 +51,7 @@ export const cloudPlayerChange = table(
     key: {
       player_id: required.text("The provider's ID of the player"),
       changed_at: required.timestamp(
-        'When a list first showed it, our clock; it happened since the list before',
+        'When a list first showed it, our clock, and after the change before it; it happened since the list before',
       ),
     },
     columns: {

@@ -105,6 +105,11 @@ export class Examiner {
       })),
       ...{ isShared: true, rewound, outages: server.outages },
       askers: processes.all.map(({ name, arrived = [] }) => ({ name, arrived })),
+      clocks: processes.all.flatMap(({ clockSettings = [], diedAt = kernel.now }) =>
+        clockSettings.map(({ from, ahead }, n) => {
+          return { from: start + from, to: start + (clockSettings[n + 1]?.from ?? diedAt), ahead }
+        }),
+      ),
       ...(series && { series }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),

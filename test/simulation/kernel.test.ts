@@ -17,7 +17,7 @@ function start() {
     faults: createFaults({ random: seededRandom(1), classes: [], isThorough: false, struck: () => {} }),
     onKill: ({ name }) => takesTime(`${name} is dead`),
   })
-  const process = (name: string): Process => ({ name, isAlive: true, frozenUntil: 0, skew: 0 })
+  const process = (name: string): Process => ({ name, isAlive: true, frozenUntil: 0 })
   const call = (name: string): Call<void> => ({
     ...{ kind: 'database', name, broken: async () => new Error('broken') },
     work: async () => void happened.push(name),

@@ -9,8 +9,10 @@ export interface Process {
   isAlive: boolean
   /** Stands still until this moment, ms of virtual time: nothing of it runs, but the world goes on. */
   frozenUntil: number
-  /** How far its wall clock is from the world's, ms. */
-  skew?: number
+  /** How its wall clock was set: from a moment of virtual time on it is so far ahead of the world's, ms. */
+  readonly clockSettings?: { readonly from: number; readonly ahead: number }[]
+  /** Virtual time of its death. */
+  diedAt?: number
   /** Requests to the provider that came to an end, however. */
   requests?: number
   /** Numbers of its requests among all that arrived. */
@@ -95,7 +97,7 @@ export class Kernel {
 
   clockOf(process: Process | undefined): Clock {
     return {
-      now: () => this.#options.start + this.#now + (process?.skew ?? 0),
+      now: () => this.#options.start + this.#now + (process?.clockSettings?.at(-1)?.ahead ?? 0),
       monotonic: () => this.#now,
       sleep: (ms, signal) => this.#sleep(process, ms, signal),
     }
@@ -126,6 +128,7 @@ export class Kernel {
   kill(process: Process): Promise<void> {
     if (!process.isAlive) return Promise.resolve()
     process.isAlive = false
+    process.diedAt = this.#now
     this.#ready = this.#ready.filter(operation => operation.isOnItsWay || operation.process !== process)
     return this.#hold(this.#options.onKill(process))
   }

@@ -50,7 +50,8 @@ export class Processes {
   async boot(slot: string): Promise<void> {
     const { kernel, config, server, sandbox, random, accuse } = this.#options
     const name = `${slot}.${this.boots + 1}`
-    const process: Process = { name, isAlive: true, frozenUntil: 0, skew: 0, arrived: [] }
+    const clockSettings = [{ from: kernel.now, ahead: 0 }]
+    const process: Process = { name, isAlive: true, frozenUntil: 0, clockSettings, arrived: [] }
     this.all.push(process)
     const daemon = await boot({
       ...{ process, kernel, server: server(), sandbox, random: random(process.name) },

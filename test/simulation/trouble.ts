@@ -60,7 +60,7 @@ export function scheduleTrouble(options: TroubleOptions): void {
   nowAndThen(options, 'clock jump', 120 * minute, async random => {
     const all = options.processes()
     const one = all[Math.floor(random.next() * all.length)]
-    if (one) one.skew = Math.round((random.next() - 0.5) * 240 * second)
+    one?.clockSettings?.push({ from: kernel.now, ahead: Math.round((random.next() - 0.5) * 240 * second) })
   })
 }
 

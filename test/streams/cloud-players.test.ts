@@ -87,9 +87,37 @@ describe('the list of players', () => {
   })
 
   it('proves nothing where it does not say how many there are in all', () => {
-    const known = { id: 'p1', status: 'idle', since: 0, missed: { lists: 1, at: 0 } }
+    const known = { id: 'p1', status: 'idle', since: 0, missed: { lists: 1, at: 0 }, changedAt: null }
     const { streamState, rows } = stream.toRows(pageOf({ items: [] }), { players: [known], listing: null })
     expect([streamState, rows['players.cloud_player']]).toEqual([{ players: [known], listing: null }, []])
+  })
+
+  it('tells the changes of a player in their order, whatever the clocks of those who read it', () => {
+    const noon = Date.UTC(2026, 4, 4, 12)
+    const told = [
+      { status: 'idle', clock: 60_000 },
+      { status: 'running', clock: -60_000 },
+      { clock: -50_000 },
+      { clock: -45_000 },
+      { status: 'idle', clock: -40_000 },
+    ]
+    let streamState: Json = null
+    const pages = told.map(({ status, clock }) => {
+      const items = status ? [{ id: 'a', createTs: 1_767_222_000, status }] : []
+      const page = pageOf({ items, total: items.length, receivedAt: noon + clock })
+      const { rows, ...next } = stream.toRows(page, streamState)
+      streamState = next.streamState
+      return rows
+    })
+    const changes = pages.flatMap(rows => rows['players.cloud_player_change'] ?? [])
+    expect(changes.map(({ to_status, changed_at }) => [to_status, Date.parse(changed_at) - noon])).toEqual([
+      ['idle', 60_000],
+      ['running', 60_001],
+      ['destroyed', 60_002],
+      ['idle', 60_003],
+    ])
+    const players = pages.flatMap(rows => rows['players.cloud_player'] ?? [])
+    expect(players.map(row => row.destroyed_at)).toEqual([null, null, changes[2]!.changed_at, null])
   })
 
   it('loses no destruction with a page of which an entry is refused and left out', () => {

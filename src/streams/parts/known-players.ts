@@ -42,6 +42,9 @@ export function readOn(before: Listing | null, page: Page, ids: readonly string[
   return { seen, state: seen.size === total ? 'complete' : 'incomplete', listing: null }
 }
 
+/** ms since the epoch */
+const ourTime = z.int().min(0).max(253_402_300_799_999)
+
 /** What is remembered of a player while it lives, and for one listing longer. */
 const Player = z.object({
   id: z.string(),
@@ -50,7 +53,9 @@ const Player = z.object({
   /** When it was created, else first seen, Unix seconds. */
   since: z.number(),
   /** How many complete listings in a row lacked it, and when the first of them ended, ms since the epoch. */
-  missed: z.object({ lists: z.int(), at: z.int().min(0).max(253_402_300_799_999) }).nullable(),
+  missed: z.object({ lists: z.int(), at: ourTime }).nullable(),
+  /** When its last change is said to have been shown, ms since the epoch; null while it has none. */
+  changedAt: ourTime.nullable().default(null),
 })
 export type Player = z.infer<typeof Player>
 
@@ -80,11 +85,7 @@ export interface Change {
   readonly id: string
   readonly from: string | null
   readonly to: string
-}
-
-/** A player that is gone. */
-export interface Loss extends Change {
-  /** When it was first known to be missing, ms since the epoch. */
+  /** When a page first showed it; of a player that is gone, when it was first known to be missing; ms since the epoch. */
   readonly at: number
 }
 
@@ -102,8 +103,13 @@ export interface Seen {
   readonly fresh: ReadonlySet<string>
 }
 
+/** Our clock, but after the last change: machines whose clocks differ take turns with the list, and one may be set back. */
+function afterLast(known: Player | undefined, { receivedAt }: Moment): number {
+  return Math.max(receivedAt, (known?.changedAt ?? -1) + 1)
+}
+
 /** Who is seen is not missing. A status that an entry leaves out is as it was, unless the player had been gone. */
-export function see(before: readonly Player[], sightings: readonly Sighting[], { now }: Moment): Seen {
+export function see(before: readonly Player[], sightings: readonly Sighting[], moment: Moment): Seen {
   const players = new Map(before.map(player => [player.id, player]))
   const changes: Change[] = []
   const fresh = new Set<string>()
@@ -111,13 +117,16 @@ export function see(before: readonly Player[], sightings: readonly Sighting[], {
     const known = players.get(id)
     const from = known?.status ?? null
     const kept = from === destroyed ? null : from
+    const at = afterLast(known, moment)
+    const hasChanged = status !== undefined && status !== from
     players.set(id, {
       id,
       status: status ?? kept,
-      since: since ?? known?.since ?? now,
+      since: since ?? known?.since ?? moment.now,
+      changedAt: hasChanged ? at : (known?.changedAt ?? null),
       missed: null,
     })
-    if (status !== undefined && status !== from) changes.push({ id, from, to: status })
+    if (hasChanged) changes.push({ id, from, to: status, at })
     if (!known || (from === null && status !== undefined)) fresh.add(id)
   }
   return { players, changes, fresh }
@@ -125,7 +134,7 @@ export function see(before: readonly Player[], sightings: readonly Sighting[], {
 
 export interface Missed {
   readonly players: readonly Player[]
-  readonly losses: readonly Loss[]
+  readonly losses: readonly Change[]
 }
 
 /**
@@ -137,19 +146,22 @@ export function miss(seen: Seen['players'], { state, ...progress }: Progress, mo
   const all = [...seen.values()]
   if (state !== 'complete') return { players: bounded(all, progress.seen), losses: [] }
   const players: Player[] = []
-  const losses: Loss[] = []
+  const losses: Change[] = []
   for (const player of all) {
     if (progress.seen.has(player.id)) {
       players.push(player)
       continue
     }
-    const missed = { lists: (player.missed?.lists ?? 0) + 1, at: player.missed?.at ?? moment.receivedAt }
+    const missed = {
+      lists: (player.missed?.lists ?? 0) + 1,
+      at: player.missed?.at ?? afterLast(player, moment),
+    }
     const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > blindSeconds
     const isTold = player.status === destroyed
     if (isGone)
       losses.push({ id: player.id, from: isTold ? null : player.status, to: destroyed, at: missed.at })
     if (isTold) continue
-    players.push({ ...player, status: isGone ? destroyed : player.status, missed })
+    players.push({ ...player, ...(isGone && { status: destroyed, changedAt: missed.at }), missed })
   }
   return { players: bounded(players, progress.seen), losses }
 }

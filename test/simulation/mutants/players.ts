@@ -121,8 +121,8 @@ export const players: readonly Plant[] = [
     group: 'players',
     from: 'contract',
     file: 'src/streams/parts/known-players.ts',
-    find: 'at: player.missed?.at ?? moment.receivedAt }',
-    put: 'at: moment.receivedAt }',
+    find: 'at: player.missed?.at ?? afterLast(player, moment),',
+    put: 'at: afterLast(player, moment),',
   },
   {
     name: 'first-status-stays',
@@ -130,8 +130,8 @@ export const players: readonly Plant[] = [
     group: 'players',
     from: 'contract',
     file: 'src/streams/parts/known-players.ts',
-    find: 'if (status !== undefined && status !== from) changes.push',
-    put: 'if (status !== undefined && from === null) changes.push',
+    find: 'const hasChanged = status !== undefined && status !== from',
+    put: 'const hasChanged = status !== undefined && from === null',
   },
   {
     name: 'absences-add-up',

@@ -2,7 +2,8 @@ import { storableOnce } from './canonical.ts'
 import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
 import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
 import type { Finding } from './examination.ts'
-import { between, compareTable, type ExpectedRow, type Row, Rule, type StoredSchema } from './rows.ts'
+import type { OurClocks } from './our-clocks.ts'
+import { compareTable, type ExpectedRow, type Row, Rule, type StoredSchema } from './rows.ts'
 
 /** Tables that are made of events, with what makes each row unique. */
 const derived = [
@@ -27,6 +28,7 @@ export interface EventContext {
   readonly isEnd: boolean
   /** Logs of rooms are read: in the end they have confirmed what the feed told. */
   readonly areLogsRead: boolean
+  readonly clocks: OurClocks
   readonly end: number
 }
 
@@ -103,7 +105,7 @@ function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
   neighbour: number | undefined,
-  { answered, isLive, isEnd, areLogsRead, isExcused, end }: EventContext,
+  { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end }: EventContext,
 ): Row {
   const own = believed(event)
   const times = answered(room)
@@ -131,7 +133,7 @@ function cellsOf(
     data: storableOnce(event.data),
     extra: null,
     event_time: ownTime(event),
-    received_at: between(event.at, end),
+    received_at: clocks.between(event.at, end),
     source: new Rule(room.muted ? 'feed' : 'log, in the end', value => {
       if (room.muted) return value === 'feed'
       const isConfirmed = isEnd && areLogsRead && room.isServed && !isExcused(room, event)

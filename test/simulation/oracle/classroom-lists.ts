@@ -7,7 +7,8 @@ export interface ListContext {
   readonly stored: StoredSchema
   /** What a list says of the room now must be stored as it is. */
   readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
-  readonly end: number
+  /** Moments at which a list of the room's resources was answered. */
+  readonly answered: (room: TrueRoom) => ReadonlySet<number>
 }
 
 /** Recordings and resources as they were listed last: a row is one of the states that they were in, the last one in the end. */
@@ -81,7 +82,7 @@ function resourcesOf({ events }: TrueRoom): ReadonlyMap<string, readonly Resourc
 /** What was listed of one that is gone stays; one that was gone before any list named it is nowhere. */
 function resourceRow(
   history: readonly ResourceState[],
-  { isCurrent, end }: ListContext,
+  { isCurrent, answered }: ListContext,
   room: TrueRoom,
 ): ExpectedRow {
   const last = history.at(-1)!
@@ -90,10 +91,11 @@ function resourceRow(
   const versions = history.filter(({ isRemoved }) => !isRemoved).map(({ item }) => listedCells(item))
   const possible = isListed ? [listedCells(last.item)] : versions
   const columns = Object.keys(possible[0] ?? {})
-  const removed = new Rule(`when it was removed, if it was`, value => {
+  const removed = new Rule(`when a list was answered without it, if it was removed`, value => {
     if (value === null) return !(mustBe && last.isRemoved)
     if (isListed) return false
-    return history.some(({ isRemoved, at }) => isRemoved && at <= Number(value)) && Number(value) <= end
+    const isGone = history.some(({ isRemoved, at }) => isRemoved && at <= Number(value))
+    return isGone && answered(room).has(Number(value))
   })
   return {
     isDue: isListed,

@@ -1,5 +1,6 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import type { Finding } from './examination.ts'
+import type { OurClocks } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
 
 export interface RoomContext {
@@ -8,6 +9,7 @@ export interface RoomContext {
   readonly regions: (app: string) => readonly string[]
   /** Moments at which an answer that tells of the room's events was given. */
   readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  readonly clocks: OurClocks
   readonly end: number
 }
 
@@ -15,7 +17,8 @@ export interface RoomContext {
  * Each room once. What it became follows from those of its events that are stored, whatever came first; from when and to
  * when it was the room of its name, from the world.
  */
-export function examineRooms(rooms: readonly TrueRoom[], { stored, regions, answered, end }: RoomContext) {
+export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
+  const { stored, regions, end } = context
   const events = Map.groupBy(stored.get('room_event')!.rows, placeOf)
   const changes = Map.groupBy(stored.get('room_state_change')!.rows, placeOf)
   const expected = new Map<string, ExpectedRow>()
@@ -32,7 +35,7 @@ export function examineRooms(rooms: readonly TrueRoom[], { stored, regions, answ
       isDue: true,
       cells: {
         ...stateOf(changes.get(place) ?? []),
-        ...spanOf(events.get(place) ?? [], room, answered(room), end),
+        ...spanOf(events.get(place) ?? [], room, context),
         region: regionOf(room, regions(room.app)),
         valid_to: next
           ? time(`after ${next.openedAt}`, value => value >= next.openedAt && value <= end)
@@ -89,13 +92,16 @@ function stateOf(changes: readonly Row[]): Row {
  * Times that events have in themselves count, and those at which one without was told: of a page that tells old events
  * beside a new one it is the time of that page.
  */
-function spanOf(events: readonly Row[], room: TrueRoom, answered: ReadonlySet<number>, end: number): Row {
+function spanOf(events: readonly Row[], room: TrueRoom, { answered, clocks, end }: RoomContext): Row {
   const all = new Set(events.map(({ at }) => Number(at)))
   const own = events.filter(({ at_source }) => at_source === 'event').map(({ at }) => Number(at))
   const first = Math.min(...own, end)
   const last = Math.max(...own, 0)
-  const latest = Math.max(...events.map(({ received_at }) => Number(received_at)))
-  const isTime = (value: number) => all.has(value) || answered.has(value)
+  const latest = Math.max(
+    ...events.flatMap(({ received_at }) => clocks.momentsOf(received_at).map(({ to }) => to)),
+  )
+  const answers = answered(room)
+  const isTime = (value: number) => all.has(value) || answers.has(value)
   return {
     valid_from: time(
       `from ${room.openedAt} to its first time ${first}`,
@@ -116,9 +122,9 @@ function regionOf({ region }: TrueRoom, regions: readonly string[]): unknown {
 }
 
 /** The provider says so only of a room that is no more. */
-function forgotten({ destroyedAt, muted }: TrueRoom, end: number): Rule {
+function forgotten({ destroyedAt }: TrueRoom, end: number): Rule {
   return new Rule(`null, or a time after ${destroyedAt}`, value => {
     if (value === null) return true
-    return !muted && destroyedAt !== undefined && destroyedAt <= Number(value) && Number(value) <= end
+    return destroyedAt !== undefined && destroyedAt <= Number(value) && Number(value) <= end
   })
 }

@@ -3,16 +3,8 @@ import { canonical, storable } from './canonical.ts'
 import type { TrueItem, TrueRoom } from './classroom-truth.ts'
 import { type Fields, fieldsOf, without } from './event-rows.ts'
 import type { Finding } from './examination.ts'
-import {
-  between,
-  compareTable,
-  type ExpectedRow,
-  keyOf,
-  orNull,
-  type Row,
-  Rule,
-  type StoredSchema,
-} from './rows.ts'
+import type { OurClocks } from './our-clocks.ts'
+import { compareTable, type ExpectedRow, keyOf, orNull, type Row, Rule, type StoredSchema } from './rows.ts'
 
 export interface WidgetContext {
   readonly stored: StoredSchema
@@ -21,6 +13,7 @@ export interface WidgetContext {
   /** Moments at which an answer about the widget of the room was given. */
   readonly answered: (room: TrueRoom, widget: TrueItem['widget']) => ReadonlySet<number>
   readonly isDue: (room: TrueRoom, item: TrueItem) => boolean
+  readonly clocks: OurClocks
   readonly end: number
 }
 
@@ -31,7 +24,7 @@ interface Made {
 
 /** Each item of the quiz and poll logs once, and what those that are stored make of quizzes, polls, answers and votes. */
 export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContext): readonly Finding[] {
-  const { stored, areNumbered, isDue, end } = context
+  const { stored, areNumbered, isDue } = context
   const items = stored.get('widget_event')!
   const kept = new Set(items.rows.map(row => keyOf(items.key, row)))
   const made = {
@@ -47,7 +40,7 @@ export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContex
       const keys = log.map(one => `${place} ${widget} ${one.position - (areNumbered ? 0 : 1)}`)
       const last = keys.findLastIndex(key => kept.has(key))
       for (const [n, item] of log.entries()) {
-        made.widget_event.set(keys[n]!, { cells: rawCells(item, end), isDue: isDue(room, item) })
+        made.widget_event.set(keys[n]!, { cells: rawCells(item, context), isDue: isDue(room, item) })
         if (!kept.has(keys[n]!)) {
           if (n < last)
             skipped.push({ kind: 'lost', text: `widget_event ${keys[n]}: the log was read beyond it` })
@@ -71,12 +64,12 @@ export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContex
   ]
 }
 
-function rawCells({ item, at }: TrueItem, end: number): Row {
+function rawCells({ item, at }: TrueItem, { clocks, end }: WidgetContext): Row {
   const { changeProperties, cause, action } = fieldsOf(item)
   return {
     data: storable(item),
     content_hash: new Rule('a SHA-256', value => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)),
-    received_at: between(at, end),
+    received_at: clocks.between(at, end),
     state: fieldsOf(changeProperties).state,
     cause,
     action,

@@ -10,6 +10,7 @@ import type { Examination, Finding } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
+import { ourClocks } from './our-clocks.ts'
 import { readSchema } from './rows.ts'
 
 /**
@@ -26,6 +27,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const filing = sandbox.universe.isPaused ? 0 : longestFiling
   const isOn = (stream: string) => examination.streams?.includes(stream) ?? true
   const told = answers(examination)
+  const clocks = ourClocks(examination)
   const toldEvents = (room: TrueRoom) =>
     told(`${room.app} appEvents`, `${room.app} roomEvents ${room.roomUuid}`)
   const complete = await readComplete(examination)
@@ -48,23 +50,24 @@ export async function examineClassroom(examination: Examination): Promise<readon
     (room.isServed || !(examination.isInterrupted || wasCutOff(examination, room)))
   return [
     ...examineEvents(rooms, {
-      ...{ stored, isExcused, isEnd, end },
+      ...{ stored, isExcused, isEnd, clocks, end },
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
     }),
     ...examineRooms(rooms, {
-      ...{ stored, end, answered: toldEvents },
+      ...{ stored, clocks, end, answered: toldEvents },
       regions: app => apps.find(({ id }) => id === app)?.regions ?? [],
     }),
     ...examineWidgets(rooms, {
-      ...{ stored, end },
+      ...{ stored, clocks, end },
       areNumbered: sandbox.settings.switches.widgetItemSequence === 'present',
       answered: (room, widget) => told(`${room.app} ${widget} ${room.roomUuid}`),
       isDue: (room, { widget, at }) => isRead(room, streamOf[widget], at),
     }),
     ...examineLists(rooms, {
-      ...{ stored, end },
+      stored,
+      answered: room => told(`${room.app} resources ${room.roomUuid}`),
       isCurrent: (room, stream) =>
         isRead(room, stream, (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)) &&
         (stream === 'recordings' || room.isServed),

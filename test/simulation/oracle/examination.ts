@@ -52,6 +52,8 @@ export interface Examination {
   readonly rewound?: readonly { readonly from: number; readonly to: number }[]
   /** When the database took no sessions. */
   readonly outages?: readonly { readonly from: number; readonly to: number }[]
+  /** How far the clocks of processes were ahead of the world's, ms, and from when to when; all are right where absent. */
+  readonly clocks?: readonly { readonly from: number; readonly to: number; readonly ahead: number }[]
   /** Processes, with the numbers of their requests among the arrivals. */
   readonly askers?: readonly { readonly name: string; readonly arrived: readonly number[] }[]
   /** Players that were made and destroyed with the program's client. */

@@ -1,6 +1,7 @@
 import type { Sandbox, TruePlayer } from '../../../sandbox/src/index.ts'
 import type { Examination, Finding } from './examination.ts'
 import { examineNotices, withoutSecrets } from './notices.ts'
+import { type OurClocks, ourClocks, type Span } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 
 /** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
@@ -16,6 +17,7 @@ const longestStall = 5 * 60_000
 interface Context {
   readonly examination: Examination
   readonly stored: StoredSchema
+  readonly clocks: OurClocks
   /** How old an answer may be when it is stored, ms. */
   readonly late: number
   /** Since when what happens is seen soon. */
@@ -31,6 +33,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
   const context: Context = {
     examination,
     stored: await readSchema(examination, 'players'),
+    clocks: ourClocks(examination),
     late: isInterrupted ? longestStall : onItsWay,
     calm: isEnd ? healed : Number.POSITIVE_INFINITY,
     seen: isEnd ? end - longestUnseen : Number.NEGATIVE_INFINITY,
@@ -72,7 +75,7 @@ function playerRow(
   app: string,
   player: TruePlayer,
   history: readonly Row[],
-  { examination, late, calm, seen }: Context,
+  { examination, clocks, late, calm, seen }: Context,
 ): ExpectedRow {
   const { sandbox, end } = examination
   const { createdAt, destroyedAt, region } = player
@@ -83,15 +86,14 @@ function playerRow(
   const said = (value: unknown) => (isUntold ? nullOr(value ?? null) : (value ?? null))
   const listed = createdAt + listBlindSeconds * 1_000
   const lists = listTimes(sandbox, app)
-  /** Told by a list that was asked while it was so, and stored soon after. */
-  const heard = (says: string, from: number, to: number) =>
-    new Rule(says, value => {
-      return typeof value === 'number' && value <= end + late && hasList(lists, { from, to, value, late })
-    })
+  /** Which of these moments a list may have been stored at that was asked while it was so, soon before. */
+  const heard = (moments: readonly Span[], from: number, to: number) =>
+    moments.filter(moment => moment.from <= end + late && hasList(lists, { from, to, moment, late }))
   const untilGone = destroyedAt ?? end
   const isCalm = listed >= calm
   const isOver = destroyedAt !== undefined
   const [first] = history
+  const last = history.at(-2)
   return {
     isDue: Math.max(listed, calm) + longestUnseen <= (isOver ? untilGone : end),
     cells: {
@@ -103,23 +105,23 @@ function playerRow(
       stream_url: said(withoutSecrets(player.streamUrl)),
       status: new Rule('that of its last change', value => value === (history.at(-1)?.to_status ?? null)),
       created_at: Math.floor(createdAt / 1_000) * 1_000,
-      first_seen_at: new Rule(`from ${listed}, soon`, (value, row) => {
-        const isHeard = heard('', listed, untilGone).allows(value, row)
-        const isSoon = !isCalm || Number(value) <= listed + longestUnseen
-        return isHeard && isSoon && (isThin || first === undefined || first.changed_at === value)
+      first_seen_at: new Rule(`from ${listed}, soon`, value => {
+        const moments = heard(clocks.momentsOf(value), listed, untilGone)
+        const isSoon = moments.some(({ from }) => !isCalm || from <= listed + longestUnseen)
+        return isSoon && (isThin || first === undefined || first.changed_at === value)
       }),
       last_seen_at: new Rule(`up to ${untilGone}, lately`, (value, row) => {
-        const isLate = isOver || Number(value) >= Math.min(seen, untilGone)
-        return (
-          heard('', listed, untilGone).allows(value, row) &&
-          isLate &&
-          Number(value) >= Number(row.first_seen_at)
-        )
+        const before = clocks.momentsOf(row.first_seen_at)
+        return heard(clocks.momentsOf(value), listed, untilGone).some(({ to }) => {
+          const isLate = isOver || to >= Math.min(seen, untilGone)
+          return isLate && before.some(({ from }) => from <= to)
+        })
       }),
-      destroyed_at: new Rule(isOver ? `after ${destroyedAt}` : 'null', (value, row) => {
+      destroyed_at: new Rule(isOver ? `after ${destroyedAt}` : 'null', value => {
         if (value === null) return !isOver || destroyedAt > seen
-        const isSoon = destroyedAt! < calm || Number(value) <= destroyedAt! + longestUnseen
-        return isOver && isSoon && heard('', destroyedAt, end).allows(value, row)
+        if (!isOver) return false
+        const moments = heard(clocks.momentsAfter(value, last?.changed_at), destroyedAt, end)
+        return moments.some(({ from }) => destroyedAt < calm || from <= destroyedAt + longestUnseen)
       }),
       extra: null,
     },
@@ -164,10 +166,12 @@ function wholeLists(sandbox: Sandbox, app: string, { from, to }: { from: number;
 /** Whether a list was asked within these moments that could be stored at that time. */
 function hasList(
   lists: readonly number[],
-  within: { readonly from: number; readonly to: number; readonly value: number; readonly late: number },
+  within: { readonly from: number; readonly to: number; readonly moment: Span; readonly late: number },
 ): boolean {
-  const { from, to, value, late } = within
-  return lists.some(time => time >= from && time <= to && time - toArrive <= value && value <= time + late)
+  const { from, to, moment, late } = within
+  return lists.some(
+    time => time >= from && time <= to && time - toArrive <= moment.to && moment.from <= time + late,
+  )
 }
 
 /** The changes are some of those that there were, in their order, each set down while it was so or soon after. */
@@ -175,15 +179,15 @@ function historyFaults(
   player: TruePlayer,
   history: readonly Row[],
   row: Row | undefined,
-  { examination, late, calm, seen }: Context,
+  { examination, clocks, late, calm, seen }: Context,
 ): readonly string[] {
   const { createdAt, destroyedAt, changes } = player
   const faults: string[] = []
   if (history.length > 0 && !row) faults.push('of no player')
   let place = 0
-  let before = 0
   for (const [n, { to_status, changed_at }] of history.entries()) {
     const time = Number(changed_at)
+    const moments = clocks.momentsAfter(changed_at, history[n - 1]?.changed_at)
     if (to_status === 'destroyed') {
       if (n !== history.length - 1) faults.push('goes on after its end')
       if (time !== row?.destroyed_at) faults.push(`destroyed at ${time} and at ${row?.destroyed_at}`)
@@ -191,12 +195,11 @@ function historyFaults(
     }
     const found = changes.findIndex(({ status, at }, k) => {
       const until = changes[k + 1]?.at ?? destroyedAt ?? examination.end
-      return k >= place && status === to_status && at <= time && time - late <= until
+      const isThen = ({ from, to }: Span) => at <= to && from - late <= until
+      return k >= place && status === to_status && moments.some(isThen)
     })
     if (found < 0) faults.push(`${to_status} at ${time} was not so`)
     else place = found
-    if (time < before) faults.push(`${to_status} at ${time} is out of order`)
-    before = time
   }
   if (row && row.destroyed_at !== null && history.at(-1)?.to_status !== 'destroyed')
     faults.push('its end is not there')

@@ -116,14 +116,6 @@ export function oneOf(values: readonly unknown[]): Rule {
   return new Rule(`one of ${[...texts].join(', ')}`, value => texts.has(canonical(value)))
 }
 
-/** A time within these bounds, both included. */
-export function between(from: number, to: number): Rule {
-  return new Rule(
-    `a time within ${from} and ${to}`,
-    value => typeof value === 'number' && from <= value && value <= to,
-  )
-}
-
 /** The rule, or null. */
 export function orNull({ says, allows }: Rule): Rule {
   return new Rule(`null or ${says}`, (value, row) => value === null || allows(value, row))
