@@ -3,6 +3,7 @@ import type { ClockBounds, Grant } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { anyTime, debit, freshGroup, granted } from './debits.ts'
+import { blocks } from '../alerts/runbook.ts'
 import { app, feedPage, me, openStore, start, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -61,6 +62,20 @@ describe('a clock that is set forward by two days', () => {
     await db.advance(48 * hour)
     await db.ledger.take(asked(group, saw(200)))
     expect(await db.ledger.take(asked(group, anyTime))).toMatchObject({ granted: false, wait: 1_910 })
+  })
+
+  it('is believed by whoever starts after the ledger was moved to it, which frees nothing', async () => {
+    const group = await used()
+    await db.advance(48 * hour)
+    const ask = (seconds: number, clockBounds: ClockBounds) => debit(group, 1, seconds, { clockBounds })
+    await db.ledger.take(ask(2, saw(200)))
+    await db.advance(3 * second)
+    const taken = await db.ledger.take(ask(2, anyTime))
+    expect(taken).toMatchObject({ granted: true, ahead: 48 * hour - 90 })
+    if (taken.granted === true) await db.ledger.settle(taken.grant, 'refused', anyTime)
+    await db.rows(blocks('postgresql').join())
+    await db.advance(second)
+    expect(await db.ledger.take(ask(10, anyTime))).toMatchObject({ granted: false, ahead: 0, wait: 9_000 })
   })
 
   it('is what a process must believe that is the first to see it and saw nothing before', async () => {
