@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import type { ClockBounds, Grant } from '../../src/engine/ports.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
-import { anyTime, debit, freshGroup, granted } from './debits.ts'
 import { blocks } from '../alerts/runbook.ts'
+import { anyTime, debit, freshGroup, granted } from './debits.ts'
 import { app, feedPage, me, openStore, start, type TestStore } from './harness.ts'
 
 let db: TestStore
