@@ -3,17 +3,13 @@ import type { EngineSettings } from '../engine/settings.ts'
 import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '../postgres/audit.ts'
 import { strictest } from '../provider/limits.ts'
 import { CommandError } from './cli/exit.ts'
-import { countText, printLines, textTable } from './cli/output.ts'
+import type { ReportOptions } from './cli/options.ts'
+import { countText, printLines, textTable, windowText } from './cli/output.ts'
 import { engineSettings } from './engine-settings.ts'
 import { withDatabase } from './wiring/database.ts'
 
-interface AuditOptions {
-  readonly config: string
-  readonly json?: boolean
-}
-
 /** Counts again whether any request that was ever debited broke a limit. Throws when one did. */
-export async function audit(options: AuditOptions): Promise<void> {
+export async function audit(options: ReportOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const limits = limitsOf(engineSettings(config))
   const found = await withDatabase(config, { isPrepared: true, isReading: true, role: '' }, pool =>
@@ -58,7 +54,7 @@ export function auditLines({ evidenceSince, groups }: Audit): readonly string[] 
     if (each.windows.length === 0) return [[...name, null, null, null, null, verdict]]
     return each.windows.map(({ window, limit, most, fullestDay, ...found }) => {
       const said = verdict === 'incomplete' ? `${countText(each.missing)} debits are missing` : found.verdict
-      return [...name, inWords(window), limit, most, fullestDay, said]
+      return [...name, windowText(window), limit, most, fullestDay, said]
     })
   })
   const header = [
@@ -88,15 +84,4 @@ export function auditLines({ evidenceSince, groups }: Audit): readonly string[] 
     '',
     groups.some(isBroken) ? 'a limit may have been broken' : 'no request broke a limit',
   ]
-}
-
-const words: Readonly<Record<number, string>> = {
-  1: 'a second',
-  60: 'a minute',
-  3600: 'an hour',
-  86400: 'a day',
-}
-
-function inWords(window: number): string {
-  return words[window] ?? `${countText(window)} s`
 }

@@ -36,28 +36,16 @@ export interface BackfillOptions {
 }
 
 /** Marks a room, or a range of time, to be fetched once more. */
-export async function backfill({
-  config,
-  app,
-  room,
-  stream,
-  from,
-  to,
-  watch,
-}: BackfillOptions): Promise<void> {
-  if (room !== undefined) return await backfillRoom({ config, app, room, watch })
+export async function backfill(options: BackfillOptions): Promise<void> {
+  const { room, stream, from, to } = options
+  if (room !== undefined) return await backfillRoom({ ...options, room })
   if (stream === undefined || from === undefined || to === undefined)
     throw new CommandError('give --stream, --from and --to, or --room', exitUsage)
-  await backfillRange({ config, app, stream, from, to, watch })
+  await backfillRange({ ...options, stream, from, to })
 }
 
 /** The daemon must not be asked for what it would not do. */
-async function backfillRoom(options: {
-  readonly config: string
-  readonly app: string
-  readonly room: string
-  readonly watch: boolean | undefined
-}): Promise<void> {
+async function backfillRoom(options: BackfillOptions & { readonly room: string }): Promise<void> {
   const parsed = roomUuid.safeParse(options.room)
   if (!parsed.success) throw new CommandError(`--room ${parsed.error.issues[0]!.message}`, exitUsage)
   const config = await loadConfig(options.config, { env: process.env })
@@ -106,18 +94,13 @@ async function untilFetched(
   ended.abort()
 }
 
-interface RangeOptions extends Range {
-  readonly config: string
-  readonly stream: StreamName
-  readonly app: string
-  readonly watch: boolean | undefined
-}
-
 /**
  * Marks a range of time to be fetched once more; the running daemon does it, within the share of its budget that is
  * for such work. Only what the plan still serves is marked, and the rest is told. Throws when nothing can be marked.
  */
-async function backfillRange(options: RangeOptions): Promise<void> {
+async function backfillRange(
+  options: BackfillOptions & Range & { readonly stream: StreamName },
+): Promise<void> {
   if (options.from >= options.to) throw new CommandError('--from must be earlier than --to', exitUsage)
   const stream = streamOfTime(options.stream)
   const config = await loadConfig(options.config, { env: process.env })

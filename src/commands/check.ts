@@ -6,24 +6,19 @@ import { loadConfig, placed } from '../config/load.ts'
 import {
   type AddressKey,
   type ConnectOptions,
-  connect,
   connectionProblem,
   findSessionProblem,
 } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { checkProvider, type Finding } from './check/provider.ts'
 import { CommandError } from './cli/exit.ts'
+import type { ReportOptions } from './cli/options.ts'
 import { printLines, textTable } from './cli/output.ts'
 import { contents } from './validate.ts'
-import { connectionsOf, connectOptions, openDatabase } from './wiring/database.ts'
-
-interface CheckOptions {
-  readonly config: string
-  readonly json?: boolean
-}
+import { connectionsOf, connectOptions, openDatabase, withPool } from './wiring/database.ts'
 
 /** Tries the database and the credentials of every app, and changes no data. Throws when anything fails. */
-export async function check(options: CheckOptions): Promise<void> {
+export async function check(options: ReportOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const database = await openDatabase(config, 'join')
   try {
@@ -61,17 +56,14 @@ const oldestVersion = 15
 /** Whether the database can be reached, is new enough, is migrated, and gives the daemon the rights it needs. */
 export async function checkDatabase(config: Config, url: string): Promise<readonly Finding[]> {
   const options = { ...connectOptions(config, url), role: '', poolSize: 1 }
-  const login = connect(options)
-  try {
+  return await withPool(options, async login => {
     const problem = await problemOf(login, options, config.database.directUrl && 'database.directUrl')
     if (problem) return [failed('database', problem)]
     const version = await checkVersion(login)
     const migrations = await checkMigrations(login)
     if (migrations.result === 'failed') return [version, migrations]
     return [version, migrations, await checkRole(config, url), ...(await checkOtherWays(config, url))]
-  } finally {
-    await login.end()
-  }
+  })
 }
 
 async function checkOtherWays(config: Config, url: string): Promise<readonly Finding[]> {
@@ -82,8 +74,7 @@ async function checkOtherWays(config: Config, url: string): Promise<readonly Fin
     ...(directUrl ? [['pooler', pooled, 'database.url'] as const] : []),
     ...(readUrl ? [['replica', reading, 'database.readUrl'] as const] : []),
   ]) {
-    const pool = connect({ ...options, poolSize: 1 })
-    const problem = await problemOf(pool, options, key).finally(() => pool.end())
+    const problem = await withPool({ ...options, poolSize: 1 }, pool => problemOf(pool, options, key))
     found.push(problem ? failed(subject, problem) : ok(subject, `${key} answers`))
   }
   return found
@@ -118,9 +109,8 @@ const rights = `
            or has_schema_privilege('analytics', 'create') or has_schema_privilege('players', 'create') as creates,
          current_user as role`
 
-async function checkRole(config: Config, url: string): Promise<Finding> {
-  const pool = connect({ ...connectOptions(config, url), poolSize: 1 })
-  try {
+function checkRole(config: Config, url: string): Promise<Finding> {
+  return withPool({ ...connectOptions(config, url), poolSize: 1 }, async pool => {
     const problem = await connectionProblem(pool)
     if (problem) return failed('role', problem)
     const { rows } = await pool.query<{ closed: number; creates: boolean; role: string }>(rights)
@@ -129,15 +119,12 @@ async function checkRole(config: Config, url: string): Promise<Finding> {
       return failed('role', `${role} may not write ${closed} tables; run \`penstock migrate up\``)
     if (!creates) return ok('role', `${role} may write rows and change no table`)
     return warning('role', `${role} may change tables too; database.role: penstock_runtime takes that away`)
-  } finally {
-    await pool.end()
-  }
+  })
 }
 
 /** Names that Node knows and this Postgres does not, where the configuration has them. */
 async function unknownZones(config: Config, url: string) {
-  const pool = connect({ ...connectOptions(config, url), poolSize: 1 })
-  try {
+  return await withPool({ ...connectOptions(config, url), poolSize: 1 }, async pool => {
     const { rows } = await pool.query<{ zone: string }>(
       'select z.zone from unnest($1::text[]) z(zone) where not ingest.knows_zone(z.zone)',
       [[...new Set(config.apps.map(({ timeZone }) => timeZone))]],
@@ -148,9 +135,7 @@ async function unknownZones(config: Config, url: string) {
     return config.apps.flatMap(({ timeZone }, i) =>
       unknown.has(timeZone) ? [{ path: ['apps', i, 'timeZone'], text }] : [],
     )
-  } finally {
-    await pool.end()
-  }
+  })
 }
 
 const ok = (subject: string, text: string): Finding => ({ subject, result: 'ok', text })

@@ -4,21 +4,17 @@ import { loadConfig } from '../config/load.ts'
 import type { GroupForecast, StreamForecast } from '../planning/forecast.ts'
 import { durationInWords, findingsOf, formatShare } from '../planning/forecast-format.ts'
 import { CommandError } from './cli/exit.ts'
+import type { ReportOptions } from './cli/options.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { type Outlook, outlooksOf } from './forecast/outlook.ts'
 import { storageRows } from './forecast/storage.ts'
 import { mixedPlans } from './wiring/counters.ts'
 
-interface ForecastOptions {
-  readonly config: string
-  readonly json?: boolean
-}
-
 /**
  * Tells from the configuration alone what it needs of the provider against what the plans allow. Throws when data
  * would be lost that nobody has given up.
  */
-export async function forecast(options: ForecastOptions): Promise<void> {
+export async function forecast(options: ReportOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const outlooks = outlooksOf(config)
   printLines(options.json ? [JSON.stringify(forecastJson(config, outlooks))] : textOf(config, outlooks))

@@ -1,6 +1,7 @@
 import { offTexts, streamsOn } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
+import { countOf } from '../telemetry/wording.ts'
 import { printLines } from './cli/output.ts'
 import { liveTexts } from './forecast/outlook.ts'
 import { mixedPlans } from './wiring/counters.ts'
@@ -18,11 +19,6 @@ export function contents(config: Config): string {
   const { apps } = config
   const streams = new Set(apps.map(app => streamsOn(config, app).length))
   const [few, most] = [Math.min(...streams), Math.max(...streams)]
-  const appsText = apps.length === 1 ? '1 app' : `${apps.length} apps`
-  const streamsText = few === most ? plural(most, 'stream') : `${few} to ${most} streams`
-  return `${appsText}, ${streamsText}${apps.length === 1 ? '' : ' each'}`
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  const streamsText = few === most ? countOf(most, 'stream') : `${few} to ${most} streams`
+  return `${countOf(apps.length, 'app')}, ${streamsText}${apps.length === 1 ? '' : ' each'}`
 }

@@ -46,7 +46,7 @@ export function createLog(options: LogOptions): FlushableLog {
     },
     sink,
   )
-  const repeats = createLogDeduplication<LogLevel>(clock, perMinute)
+  const repeats = createLogDeduplication(clock, perMinute)
   const filterOf = rememberFilter(options.secrets)
   const shown = (one: LogLevel) => logLevels.indexOf(one) >= logLevels.indexOf(level)
   const write = (one: LogLevel, message: string, extra: object) => {
@@ -55,14 +55,14 @@ export function createLog(options: LogOptions): FlushableLog {
     const given = extra instanceof Error ? { error: extra } : extra
     out[one](setApart(fields(given, plain)), plain.filter(message))
   }
-  const tell = (leftOut: readonly LeftOut<LogLevel>[]) => {
+  const tell = (leftOut: readonly LeftOut[]) => {
     for (const { level: one, message, count } of leftOut) write(one, 'messages left out', { message, count })
   }
   const logAt = (one: LogLevel) => {
     return (message: string, extra: object = {}) => {
       if (!shown(one)) return
       tell(repeats.ended())
-      if (repeats.admit(one, message) === 'write') write(one, message, extra)
+      if (repeats.admits(one, message)) write(one, message, extra)
     }
   }
   return {
@@ -99,19 +99,10 @@ function rememberFilter(secrets: () => readonly string[]): () => SecretFilter {
 }
 
 /** Messages that were left out within one window. */
-interface LeftOut<Level> {
-  readonly level: Level
+interface LeftOut {
+  readonly level: LogLevel
   readonly message: string
   readonly count: number
-}
-
-interface LogDeduplication<Level> {
-  /** Whether one more of this message may be written. */
-  readonly admit: (level: Level, message: string) => 'write' | 'leave_out'
-  /** What was left out in windows that have ended; each is told once. */
-  readonly ended: () => readonly LeftOut<Level>[]
-  /** What was left out so far, in windows that go on as well. */
-  readonly all: () => readonly LeftOut<Level>[]
 }
 
 const window = 60_000
@@ -119,46 +110,41 @@ const window = 60_000
 /** Messages are constants of the program, so more than this many would be a mistake somewhere. */
 const mostMessages = 1_000
 
-interface Count<Level> {
-  readonly level: Level
-  readonly message: string
+/** How often a message came since its window began; beyond the limit it is left out. */
+interface Count extends LeftOut {
   readonly since: number
-  readonly written: number
-  readonly leftOut: number
 }
 
 /** Lets at most `limit` equal messages a minute through and counts the others. Starts no timer. */
-function createLogDeduplication<Level extends string>(clock: Clock, limit: number): LogDeduplication<Level> {
-  const counts = new Map<string, Count<Level>>()
+function createLogDeduplication(clock: Clock, limit: number) {
+  const counts = new Map<string, Count>()
   let nextSweep = clock.monotonic() + window
 
-  const take = (which: (count: Count<Level>) => boolean): readonly LeftOut<Level>[] => {
+  const take = (which: (count: Count) => boolean): readonly LeftOut[] => {
     const taken = [...counts].filter(([, count]) => which(count))
     for (const [key] of taken) counts.delete(key)
-    return taken.flatMap(([, { level, message, leftOut }]) => {
-      return leftOut > 0 ? [{ level, message, count: leftOut }] : []
+    return taken.flatMap(([, { level, message, count }]) => {
+      return count > limit ? [{ level, message, count: count - limit }] : []
     })
   }
 
   return {
-    admit(level, message) {
+    /** Whether one more of this message may be written. */
+    admits(level: LogLevel, message: string): boolean {
       const key = `${level} ${message}`
-      const count = counts.get(key) ?? { level, message, since: clock.monotonic(), written: 0, leftOut: 0 }
-      const write = count.written < limit
-      counts.set(key, {
-        ...count,
-        written: count.written + (write ? 1 : 0),
-        leftOut: count.leftOut + (write ? 0 : 1),
-      })
-      return write ? 'write' : 'leave_out'
+      const before = counts.get(key) ?? { level, message, since: clock.monotonic(), count: 0 }
+      counts.set(key, { ...before, count: before.count + 1 })
+      return before.count < limit
     },
-    ended() {
+    /** What was left out in windows that have ended; each is told once. */
+    ended(): readonly LeftOut[] {
       const now = clock.monotonic()
       if (now < nextSweep && counts.size < mostMessages) return []
       const ended = take(({ since }) => now - since >= window || counts.size >= mostMessages)
       nextSweep = Math.min(now + window, ...[...counts.values()].map(({ since }) => since + window))
       return ended
     },
+    /** What was left out so far, in windows that go on as well. */
     all: () => take(() => true),
   }
 }

@@ -80,7 +80,7 @@ export async function watchVerdict({ clock, log, status, told, signal }: Verdict
   }
 }
 
-/** Indented JSON for people and programs; an integer above 2^53 becomes a string, which every reader keeps whole. */
-export function toJson(value: object): string {
-  return JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? String(one) : one), 2)
+/** Indented JSON for people, or one line; an integer above 2^53 becomes a string, which every reader keeps whole. */
+export function toJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? String(one) : one), indent)
 }

@@ -196,7 +196,10 @@ function failingStreams(facts: Facts): readonly Delay[] {
 function expiringStreams(facts: Facts): readonly Delay[] {
   const isAccepted = acceptedBy(facts.process)
   return waiting(facts)
-    .filter(each => each.left < expiry(each.stream) && each.unmoved >= expiryPatience(each.stream) && !isAccepted(each))
+    .filter(
+      each =>
+        each.left < expiry(each.stream) && each.unmoved >= expiryPatience(each.stream) && !isAccepted(each),
+    )
     .map(each => ({
       app: each.app,
       weight: expiry(each.stream) / Math.max(1, each.left),

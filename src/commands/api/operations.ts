@@ -16,7 +16,7 @@ import {
   playerRates,
 } from '../../provider/players/index.ts'
 import { CommandError, exitUsage } from '../cli/exit.ts'
-import { textTable } from '../cli/output.ts'
+import { textTable, windowText } from '../cli/output.ts'
 import { exitCodeOfKind } from './print.ts'
 
 /** The operations by family, one line each. */
@@ -97,10 +97,8 @@ function formatLimit({ limitGroup }: Operation): string {
   return 'the documents name none; as limits of the configuration says'
 }
 
-const windows: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 86400: 'day' }
-
 function formatRates(rates: readonly Rate[]): string {
-  return rates.map(({ requests, window }) => `${requests} a ${windows[window]}`).join(' and ')
+  return rates.map(({ requests, window }) => `${requests} ${windowText(window)}`).join(' and ')
 }
 
 function errorLines({ errors, method }: Operation): readonly string[] {

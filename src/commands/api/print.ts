@@ -2,6 +2,7 @@ import { CallError, type CallErrorKind, formatTrace } from '../../client/errors.
 import { isObject } from '../../provider/fits.ts'
 import { ParameterError } from '../../provider/operation.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
+import { toJson } from '../../telemetry/status.ts'
 import {
   CommandError,
   type ExitCode,
@@ -35,10 +36,8 @@ function withoutSecrets(value: unknown): unknown {
 /** What a terminal would take for a command, or show backwards. Inside JSON it stands in strings only. */
 const unprintable = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 
-/** An integer above 2^53 becomes a string, which every reader keeps whole. */
 function jsonText(value: unknown, format: Format): string {
-  const plain = (_key: string, one: unknown) => (typeof one === 'bigint' ? String(one) : one)
-  const text = JSON.stringify(value, plain, format === 'json' ? undefined : 2)
+  const text = toJson(value, format === 'json' ? 0 : 2)
   return text.replace(unprintable, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 

@@ -68,6 +68,12 @@ export const repeatedOption = (text: string, before: readonly string[]): readonl
   text,
 ]
 
+/** What commands are given that report on a configuration: to people, or as JSON. */
+export interface ReportOptions {
+  readonly config: string
+  readonly json?: boolean
+}
+
 /** Flags that several commands have. */
 export const configOption = () =>
   new Option('--config <file>', 'configuration file (YAML)').default('penstock.yaml')

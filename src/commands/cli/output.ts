@@ -50,6 +50,18 @@ export function countText(count: number): string {
   return numberFormat.format(count)
 }
 
+const windows: Readonly<Record<number, string>> = {
+  1: 'a second',
+  60: 'a minute',
+  3600: 'an hour',
+  86400: 'a day',
+}
+
+/** The window of a rate, seconds, behind the number of requests. */
+export function windowText(window: number): string {
+  return windows[window] ?? `${countText(window)} s`
+}
+
 /** Lines of a table with aligned columns; numbers stand to the right, what is not known is a dash. */
 export function textTable(header: readonly string[], rows: readonly (readonly Cell[])[]): readonly string[] {
   const texts = [header, ...rows.map(row => row.map(textOf))]

@@ -4,7 +4,7 @@ import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
 import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
 import { type Rate, strictest } from '../../provider/limits.ts'
-import { countText } from '../cli/output.ts'
+import { countText, windowText } from '../cli/output.ts'
 
 /** The apps that draw on one counter of call analytics, with what the plan of each allows. */
 interface Counter {
@@ -87,12 +87,7 @@ function findCounters(config: Config): ReadonlyMap<string, Counter> {
 }
 
 function inWords(rates: readonly Rate[]): string {
-  const units = new Map([
-    [1, 'second'],
-    [60, 'minute'],
-    [86_400, 'day'],
-  ])
   return strictest(rates)
-    .map(({ requests, window }) => `${countText(requests)} a ${units.get(window) ?? `${window} s`}`)
+    .map(({ requests, window }) => `${countText(requests)} ${windowText(window)}`)
     .join(', ')
 }

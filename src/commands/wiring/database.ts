@@ -155,7 +155,8 @@ export async function missingMigrations(pool: pg.Pool): Promise<readonly string[
   return (await migrationStates(pool)).filter(state => !state.appliedAt).map(state => state.name)
 }
 
-async function withPool<T>(options: ConnectOptions, use: (pool: pg.Pool) => Promise<T>): Promise<T> {
+/** Lets `use` ask over connections that are closed afterwards. */
+export async function withPool<T>(options: ConnectOptions, use: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const pool = connect(options)
   try {
     return await use(pool)
