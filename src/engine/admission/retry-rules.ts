@@ -20,62 +20,20 @@ const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 
-const passing: RetryRule = {
-  scope: 'group',
-  tolerated: 2,
-  first: second,
-  cap: minute,
-  level: 'warn',
-  unread: true,
-  limitViolation: false,
-}
-const unusable: RetryRule = {
-  scope: 'series',
-  tolerated: 0,
-  first: 5 * second,
-  cap: 5 * minute,
-  level: 'error',
-  unread: true,
-  limitViolation: false,
-}
 const refused: RetryRule = {
-  scope: 'series',
-  tolerated: 0,
-  first: minute,
-  cap: 30 * minute,
-  level: 'error',
-  unread: false,
-  limitViolation: false,
+  ...{ scope: 'series', tolerated: 0, first: minute, cap: 30 * minute },
+  ...{ level: 'error', unread: false, limitViolation: false },
 }
-const closedDoor: RetryRule = {
-  scope: 'group',
-  tolerated: 0,
-  first: minute,
-  cap: minute,
-  level: 'error',
-  unread: false,
-  limitViolation: true,
+const unusable: RetryRule = { ...refused, first: 5 * second, cap: 5 * minute, unread: true }
+const passing: RetryRule = {
+  ...{ ...refused, scope: 'group', tolerated: 2, first: second, cap: minute },
+  ...{ level: 'warn', unread: true },
 }
+const closedDoor: RetryRule = { ...refused, scope: 'group', cap: minute, limitViolation: true }
 /** The question was beyond a limit of the plan: it is asked anew within a narrower one. */
-const overstepped: RetryRule = {
-  scope: 'series',
-  tolerated: 0,
-  first: second,
-  cap: 5 * minute,
-  level: 'error',
-  unread: false,
-  limitViolation: true,
-}
+const overstepped: RetryRule = { ...refused, first: second, cap: 5 * minute, limitViolation: true }
 /** Asked too often, although nobody else was known to ask. */
-const tooMany: RetryRule = {
-  scope: 'group',
-  tolerated: 0,
-  first: minute,
-  cap: 10 * minute,
-  level: 'warn',
-  unread: false,
-  limitViolation: true,
-}
+const tooMany: RetryRule = { ...closedDoor, cap: 10 * minute, level: 'warn' }
 
 export const retryRules: Readonly<Record<FailureKind, RetryRule>> = {
   network: passing,
