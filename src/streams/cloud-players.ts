@@ -15,6 +15,7 @@ import {
   cloudPlayer,
   cloudPlayerChange,
 } from '../tables/players.ts'
+import { blank } from '../tables/table.ts'
 import type { Hint, Page } from './page.ts'
 import { appCadence } from './parts/cadence.ts'
 import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
@@ -177,19 +178,7 @@ function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
 
 /** All else stays as it was last listed. */
 function unsaid(player_id: string): CloudPlayerRow {
-  return {
-    player_id,
-    name: null,
-    uid: null,
-    account: null,
-    channel_name: null,
-    stream_url: null,
-    status: null,
-    created_at: null,
-    last_seen_at: null,
-    destroyed_at: null,
-    extra: null,
-  }
+  return { ...blank(cloudPlayer), player_id }
 }
 
 function changeRow({ id, from, to, at }: Change): CloudPlayerChangeRow {

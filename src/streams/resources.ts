@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { resources as operation, ResourceItem } from '../provider/classroom/index.ts'
 import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
+import { blank } from '../tables/table.ts'
 import { answerTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/states.ts'
 import type { Page, RoomScope } from './page.ts'
@@ -92,16 +93,9 @@ function resourceRow({ value, raw }: Read<ResourceItem>, page: Page): ResourceRo
 /** All else stays as it was last listed. */
 function removedRow(resource_uuid: string, page: Page): ResourceRow {
   return {
+    ...blank(resource),
     room_uuid: page.series,
     resource_uuid,
-    resource_name: null,
-    ext: null,
-    size: null,
-    url: null,
-    task_uuid: null,
-    task_progress: null,
-    updated_at: null,
     removed_at: answerTime(page).at,
-    extra: null,
   }
 }

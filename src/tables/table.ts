@@ -151,6 +151,13 @@ export function ownTable<Name extends string, Own extends Columns>(
   return { name, comment, columns }
 }
 
+/** Null in every column of a table that may be: a row of it that says nothing beside its key. */
+export function blank<Row extends object>({ columns }: Table<string, Row>): Nulls<Row> {
+  const nullable = Object.keys(columns).filter(name => columns[name]!.isNullable)
+  return Object.fromEntries(nullable.map(name => [name, null])) as Nulls<Row>
+}
+type Nulls<Row> = { readonly [Name in keyof Row as null extends Row[Name] ? Name : never]: null }
+
 /** A row of such a table, as the driver reads it: times are dates, and a bigint is a text. */
 export type ReadRowOf<T> =
   T extends OwnTable<string, infer Own>

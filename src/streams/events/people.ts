@@ -8,6 +8,7 @@ import {
   StageChange,
 } from '../../provider/classroom/index.ts'
 import type { AttendanceRow, MembershipAction } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import type { Reject } from '../page.ts'
 import {
@@ -20,7 +21,7 @@ import {
   unreadFields,
 } from '../parts/items.ts'
 import { timestampIfAny } from '../parts/values.ts'
-import { readerOf } from './event.ts'
+import { type EventKey, type EventReader, readerOf } from './event.ts'
 
 /* What events say of people in a room. Their lists are judged one by one, so that a bad entry spoils no other. */
 
@@ -168,53 +169,46 @@ function readMembers<T extends { readonly userUuid?: string | null | undefined }
   }
 }
 
-const StageLists = StageChange.extend({
-  acceptedUsers: users,
-  addAcceptedUsers: users,
-  removeAcceptedUsers: users,
-})
-const OnStage = StageChange.shape.acceptedUsers.unwrap().unwrap().element
+/** Reads an event that lists members in these three ways, each entry judged by itself. */
+function memberReader<T extends { readonly userUuid?: string | null | undefined }>(
+  lists: Parameters<typeof readMembers>[2],
+  schema: z.ZodType<T>,
+  rows: (event: EventKey, members: Members<T>['members']) => RowSet,
+): EventReader {
+  const Lists = z.looseObject(Object.fromEntries(lists.map(name => [name, users])))
+  return readerOf(Lists, (_, raw) => {
+    const { members, rejects } = readMembers(schema, raw, lists)
+    return { rejects, rows: event => rows(event, members) }
+  })
+}
 
 const stageColumns = new Set(['userUuid'])
 
 /** cmd 1501. */
-export const stage = readerOf(StageLists, (_, raw) => {
-  const lists = ['acceptedUsers', 'addAcceptedUsers', 'removeAcceptedUsers'] as const
-  const { members, rejects } = readMembers(OnStage, raw, lists)
-  return {
-    rejects,
-    rows: event => ({
-      'classroom.stage_change': members.map(({ value, raw, ordinal, action, is_listed }) => ({
-        ...event,
-        ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
-        extra: fieldsWithout(stageColumns, raw, value),
-      })),
-    }),
-  }
-})
-
-const HandsLists = HandsChange.extend({
-  progressUsers: users,
-  addProgressUsers: users,
-  removeProgressUsers: users,
-})
-const Waving = HandsChange.shape.progressUsers.unwrap().unwrap().element
+export const stage = memberReader(
+  ['acceptedUsers', 'addAcceptedUsers', 'removeAcceptedUsers'],
+  StageChange.shape.acceptedUsers.unwrap().unwrap().element,
+  (event, members) => ({
+    'classroom.stage_change': members.map(({ value, raw, ordinal, action, is_listed }) => ({
+      ...event,
+      ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
+      extra: fieldsWithout(stageColumns, raw, value),
+    })),
+  }),
+)
 
 const handsColumns = new Set(['userUuid', 'payload'])
 
 /** cmd 1502. */
-export const hands = readerOf(HandsLists, (_, raw) => {
-  const lists = ['progressUsers', 'addProgressUsers', 'removeProgressUsers'] as const
-  const { members, rejects } = readMembers(Waving, raw, lists)
-  return {
-    rejects,
-    rows: event => ({
-      'classroom.hand_wave': members.map(({ value, raw, ordinal, action, is_listed }) => ({
-        ...event,
-        ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
-        payload: raw.payload ?? null,
-        extra: fieldsWithout(handsColumns, raw, value),
-      })),
-    }),
-  }
-})
+export const hands = memberReader(
+  ['progressUsers', 'addProgressUsers', 'removeProgressUsers'],
+  HandsChange.shape.progressUsers.unwrap().unwrap().element,
+  (event, members) => ({
+    'classroom.hand_wave': members.map(({ value, raw, ordinal, action, is_listed }) => ({
+      ...event,
+      ...{ ordinal, user_uuid: value.userUuid ?? null, action, is_listed },
+      payload: raw.payload ?? null,
+      extra: fieldsWithout(handsColumns, raw, value),
+    })),
+  }),
+)
