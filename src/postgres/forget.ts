@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
 import { type Table, tables } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
+import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
 import { sqlState, storeError } from './errors.ts'
 import { type Identity, type Keeping, Mask, markOf, shortest } from './mask.ts'
@@ -256,12 +257,8 @@ export class Forgetting {
     }
   }
 
-  async #query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<readonly Row[]> {
-    try {
-      return (await this.#pool.query<Row>(text, values)).rows
-    } catch (error) {
-      throw storeError(error)
-    }
+  #query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<readonly Row[]> {
+    return query<Row>(this.#pool, { text, values })
   }
 }
 

@@ -36,11 +36,9 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     ...windowStore(pool, series.closeSeries),
     ...itemStore(pool),
     commit: page => commits.page(page),
-    dryRun: page => commits.dryRunPage(page),
+    dryRun: page => commits.dryRun(page),
     commitWindow: page => commits.window(page),
-    dryRunWindow: page => commits.dryRunWindow(page),
     commitItem: page => commits.item(page),
-    dryRunItem: page => commits.dryRunItem(page),
     deadLetter: letter =>
       masks.run(letter.app, mask => {
         const body = mask.letter(letter.body, letter.series, inClass.has(letter.stream))

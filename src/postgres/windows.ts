@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Store } from '../engine/ports.ts'
+import type { Store, WindowProgress } from '../engine/ports.ts'
 import { query } from './connect.ts'
 import { decodeText, encodeText } from './encode.ts'
 import { owned } from './gaps.ts'
@@ -8,7 +8,7 @@ import { bind, statement } from './statement.ts'
 /** Series of the streams whose progress is time. */
 
 const pairs = (column: string, ranges = `p.${column}`) => `(
-     select coalesce(json_agg(json_build_array(extract(epoch from lower(r))::bigint, extract(epoch from upper(r))::bigint)
+     select coalesce(json_agg(json_build_object('from', extract(epoch from lower(r))::bigint, 'to', extract(epoch from upper(r))::bigint)
                               order by r), '[]')
      from unnest(${ranges}) r) as ${column}`
 
@@ -17,7 +17,7 @@ const settled = 'p.lost + p.unasked * tstzmultirange(tstzrange(p.backlog_from, n
 
 const list = statement(
   'windows',
-  `select p.series, p.version::int, extract(epoch from p.backlog_from)::double precision as backlog_from,
+  `select p.series, p.version::int, extract(epoch from p.backlog_from)::double precision as "backlogFrom",
           ${['covered', 'seen', 'missing', 'wanted'].map(column => pairs(column)).join(', ')}, ${pairs('lost', settled)}
    from ingest.progress p
    where p.app_id = :app and p.stream = :stream and p.backlog_from is not null and p.closed_at is null
@@ -118,16 +118,8 @@ const expire = statement(
    from (select state from extended union all select state from recorded) told`,
 )
 
-type Pairs = readonly (readonly [from: number, to: number])[]
-
-type Row = { series: string; version: number; backlog_from: number } & Record<
-  'covered' | 'seen' | 'lost' | 'missing' | 'wanted',
-  Pairs
->
-
 /** How far series have come whose progress is time. */
 export function windowStore(pool: pg.Pool, closeSeries: Store['closeSeries']) {
-  const ranges = (all: Pairs) => all.map(([from, to]) => ({ from, to }))
   const expireWindows: Store['expireWindows'] = async (fence, app, stream, series, lowerBound) => {
     const values = { ...fence, app, stream, series: encodeText(series), edge: lowerBound }
     const [row] = await query<{ lost: number; absent: number }>(pool, bind(expire, values))
@@ -136,17 +128,8 @@ export function windowStore(pool: pg.Pool, closeSeries: Store['closeSeries']) {
   return {
     expireWindows,
     windows: async (app, stream) => {
-      const rows = await query<Row>(pool, bind(list, { app, stream }))
-      return rows.map(row => ({
-        series: decodeText(row.series),
-        version: row.version,
-        backlogFrom: row.backlog_from,
-        covered: ranges(row.covered),
-        seen: ranges(row.seen),
-        lost: ranges(row.lost),
-        missing: ranges(row.missing),
-        wanted: ranges(row.wanted),
-      }))
+      const rows = await query<WindowProgress & pg.QueryResultRow>(pool, bind(list, { app, stream }))
+      return rows.map(row => ({ ...row, series: decodeText(row.series) }))
     },
     beginWindows: async (fence, app, stream, series, backlogFrom, step, passing = false) => {
       const asked = { stream, series: series.map(encodeText), step: step ?? null, passing }

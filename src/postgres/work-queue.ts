@@ -4,10 +4,8 @@ import type { Json } from '../tables/json.ts'
 import { worked, workValues } from './commit/ctes.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeText } from './encode.ts'
+import { owned } from './gaps.ts'
 import { bind, statement } from './statement.ts'
-
-const owned = `exists (select from ingest.ownership o
-  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`
 
 /** The item as it was read. */
 const same = `w.app_id = :app and w.stream = :stream and w.item = :item and w.part = :part and w.version = :version
@@ -16,10 +14,10 @@ const same = `w.app_id = :app and w.stream = :stream and w.item = :item and w.pa
 const listed = (name: string, order: 'asc' | 'desc') =>
   statement(
     name,
-    `select w.item, w.part, extract(epoch from w.range_from)::double precision as range_from,
-          extract(epoch from w.range_to)::double precision as range_to, w.ask::text as ask, w.version::int, w.page,
-          w.stream_state::text as stream_state, w.origin, w.failures,
-          case when w.in_hand_version = w.version then w.in_hand_of end as in_hand_of
+    `select w.stream, w.item as key, w.part, extract(epoch from w.range_from)::double precision as "from",
+          extract(epoch from w.range_to)::double precision as "to", w.ask::text as ask, w.version::int, w.page,
+          w.stream_state::text as "streamState", w.origin, w.failures,
+          case when w.in_hand_version = w.version then w.in_hand_of end as "inHandOf"
    from ingest.work_item w
    where w.app_id = :app and w.stream = :stream and w.state = 'pending'
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
@@ -147,18 +145,9 @@ const demand = statement(
    from known k`,
 )
 
-interface Row extends pg.QueryResultRow {
-  readonly item: string
-  readonly part: string
-  readonly range_from: number
-  readonly range_to: number
+type Row = Omit<OpenItem, 'ask' | 'streamState'> & {
   readonly ask: string | null
-  readonly version: number
-  readonly page: number
-  readonly stream_state: string | null
-  readonly origin: OpenItem['origin']
-  readonly failures: number
-  readonly in_hand_of: string | null
+  readonly streamState: string | null
 }
 
 interface Demand extends pg.QueryResultRow {
@@ -190,18 +179,9 @@ export function itemStore(pool: pg.Pool) {
       const values = { app, stream, after, latest: upTo, before, limit }
       const rows = await query<Row>(pool, bind(lists[first], values))
       return rows.map(row => ({
-        stream,
-        key: decodeText(row.item),
-        part: decodeText(row.part),
-        from: row.range_from,
-        to: row.range_to,
-        ask: json(row.ask),
-        version: row.version,
-        page: row.page,
-        streamState: json(row.stream_state),
-        origin: row.origin,
-        failures: row.failures,
-        inHandOf: row.in_hand_of,
+        ...row,
+        ...{ key: decodeText(row.key), part: decodeText(row.part) },
+        ...{ ask: json(row.ask), streamState: json(row.streamState) },
       }))
     },
     itemDueIn: async (app, stream, { after, before }, ago) => {

@@ -29,7 +29,7 @@ export interface LostLine {
 }
 
 /** Progress over ranges and a worklist, in memory. */
-export class FakeRangeStore implements RangeStore {
+export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
   readonly windowCommits: WindowCommit[] = []
   readonly itemCommits: ItemCommit[] = []
   readonly gaps: LostLine[] = []
@@ -116,10 +116,6 @@ export class FakeRangeStore implements RangeStore {
     }
     for (const item of page.work) if (!this.#items.has(keyOf(item))) this.putItem(item)
     return { outcome: 'committed', version: known.version + 1, stored: {}, diverged: 0, deadLetters: {} }
-  }
-
-  async dryRunWindow(): Promise<boolean> {
-    return true
   }
 
   async expireWindows(
@@ -218,10 +214,6 @@ export class FakeRangeStore implements RangeStore {
     }
     for (const work of page.work) if (!this.#items.has(keyOf(work))) this.putItem(work)
     return { outcome: 'committed', version, stored: {}, diverged: 0, deadLetters: {} }
-  }
-
-  async dryRunItem(): Promise<boolean> {
-    return true
   }
 
   async deferItem(

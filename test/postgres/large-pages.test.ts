@@ -85,10 +85,10 @@ describe('a page that is larger than one statement takes', () => {
   it('is refused with a value that no column takes, wherever that stands, and a rehearsal says so', async () => {
     const refused = { ...samples('large', 's', 20_001, [[0, 1]]), sid: 'odd', mid: 2 ** 31 }
     const bad = { ...(await owe()), rows: page(refused) }
-    expect(await db.store.dryRunItem(bad)).toBe(false)
+    expect(await db.store.dryRun(bad)).toBe(false)
     expect(await count()).toBe(0)
     await expect(db.store.commitItem(bad)).rejects.toBeInstanceOf(RefusedRows)
     expect(await state()).toBe('pending')
-    expect(await db.store.dryRunItem({ ...bad, rows: page() })).toBe(true)
+    expect(await db.store.dryRun({ ...bad, rows: page() })).toBe(true)
   })
 })

@@ -144,8 +144,8 @@ describe('a page of a window', () => {
     await expect(commitNext(db, 'calls', 'whole', bad)).rejects.toEqual(
       new RefusedRows('22007', 'commit_calls'),
     )
-    expect(await db.store.dryRunWindow(windowPage('whole', 0, bad))).toBe(false)
-    expect(await db.store.dryRunWindow(windowPage('whole', 0, page))).toBe(true)
+    expect(await db.store.dryRun(windowPage('whole', 0, bad))).toBe(false)
+    expect(await db.store.dryRun(windowPage('whole', 0, page))).toBe(true)
     const traces = `select (select count(*) from analytics.call where call_id = 'w1')::int as calls,
       (select count(*) from ingest.work_item where item = 'w1')::int as items,
       (select count(*) from ingest.dead_letter where series = 'whole')::int as letters,

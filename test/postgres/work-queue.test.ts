@@ -156,8 +156,8 @@ describe('an item', () => {
     await add(work('a'))
     const item = await only()
     const bad = rowSet({ 'analytics.call_session': [session('a', 's', { joined_at: 'never' })] })
-    expect(await db.store.dryRunItem(itemPage(item, { rows: bad }))).toBe(false)
-    expect(await db.store.dryRunItem(itemPage(item))).toBe(true)
+    expect(await db.store.dryRun(itemPage(item, { rows: bad }))).toBe(false)
+    expect(await db.store.dryRun(itemPage(item))).toBe(true)
     expect(await only()).toEqual(item)
     const rejects = [{ reason: 'wrong_type', detail: 'sid is no text', item: { sid: 1 } }] as const
     await db.store.commitItem(itemPage(item, { rejects }))

@@ -6,7 +6,7 @@ import type { StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'
-import type { CommitResult } from './store.ts'
+import type { CommitResult, PageCommit } from './store.ts'
 
 /** Progress over ranges of time, and the work queue. Every method throws StoreUnavailable. */
 export interface RangeStore {
@@ -34,7 +34,6 @@ export interface RangeStore {
   /** Channels in which a room or call goes on, or went on since a moment (Unix seconds): the newest first. */
   readonly liveChannels: (app: string, since: number) => Promise<readonly LiveChannel[]>
   readonly commitWindow: (page: WindowCommit) => Promise<CommitResult>
-  readonly dryRunWindow: (page: WindowCommit) => Promise<boolean>
   /**
    * The backlog of a series before `lowerBound` (Unix seconds) has expired: it becomes rows of the gap
    * ledger. Answers how many there are of what is lost, and of what the provider was asked for and never served.
@@ -69,7 +68,8 @@ export interface RangeStore {
   /** All items that are pending, also those that must wait: the seconds that they ask for, and the begin of the oldest. */
   readonly backlogItems: (app: string, stream: StreamName) => Promise<BacklogItems>
   readonly commitItem: (page: ItemCommit) => Promise<CommitResult>
-  readonly dryRunItem: (page: ItemCommit) => Promise<boolean>
+  /** Tries the statement of any page and rolls it back: true when Postgres would take it. */
+  readonly dryRun: (page: PageCommit | WindowCommit | ItemCommit) => Promise<boolean>
   /** The item is not tried again for `wait` ms. `loss`: what it is lost as, should it expire before it is fetched. */
   readonly deferItem: (
     fence: Fence,

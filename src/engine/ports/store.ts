@@ -139,8 +139,6 @@ export interface SeriesStore {
   readonly progress: (app: string, stream: StreamName, series: string) => Promise<Progress | undefined>
   /** Writes one page in one statement. Throws RefusedRows when Postgres refuses a value. */
   readonly commit: (page: PageCommit) => Promise<CommitResult>
-  /** Tries the same statement and rolls it back: true when Postgres would take it. */
-  readonly dryRun: (page: PageCommit) => Promise<boolean>
   /** Keeps bytes that could not be used as a page; the same letter again only raises a count. */
   readonly deadLetter: (letter: DeadLetter) => Promise<'new' | 'again'>
   /** The series needs no more syncs until a hint comes. */

@@ -195,7 +195,7 @@ function itemTask(
     commit: (_, pageResult, grant) =>
       store.commitItem({ ...itemCommit(context, item, pageResult, grant), again }),
     dryRun: (_, pageResult, grant) =>
-      store.dryRunItem({ ...itemCommit(context, item, pageResult, grant), again }),
+      store.dryRun({ ...itemCommit(context, item, pageResult, grant), again }),
   }
 }
 

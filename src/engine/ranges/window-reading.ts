@@ -153,7 +153,7 @@ function windowTask(
     },
     toRows: page => followedBy(stream.toRows(page), reading, page),
     commit: (_, pageResult, grant) => store.commitWindow(windowCommit(context, reading, pageResult, grant)),
-    dryRun: (_, pageResult, grant) => store.dryRunWindow(windowCommit(context, reading, pageResult, grant)),
+    dryRun: (_, pageResult, grant) => store.dryRun(windowCommit(context, reading, pageResult, grant)),
   }
 }
 

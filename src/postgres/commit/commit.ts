@@ -135,24 +135,19 @@ export class Commits {
     return { ...result, stored: before }
   }
 
-  /** The dry runs roll the same statements back: true when Postgres would take every value. */
-  dryRunPage(page: PageCommit): Promise<boolean> {
-    const { writes } = this.#statements(page.stream, 'with a cursor')
-    return this.#masks.run(page.app, async mask =>
-      dryRunCommit(this.#pool, this.#boundPage(mask.page(page, writes), mask)),
-    )
-  }
-
-  dryRunWindow(page: WindowCommit): Promise<boolean> {
-    return this.#masks.run(page.app, async mask => dryRunCommit(this.#pool, this.#boundWindow(page, mask)))
-  }
-
-  dryRunItem(page: ItemCommit): Promise<boolean> {
+  /** Rolls the same statements back: true when Postgres would take every value. */
+  dryRun(page: PageCommit | WindowCommit | ItemCommit): Promise<boolean> {
     return this.#masks.run(page.app, async mask => {
-      for (const bound of this.#boundItem(page, mask))
-        if (!(await dryRunCommit(this.#pool, bound))) return false
+      for (const bound of this.#bound(page, mask)) if (!(await dryRunCommit(this.#pool, bound))) return false
       return true
     })
+  }
+
+  #bound(page: PageCommit | WindowCommit | ItemCommit, mask: Mask): Iterable<BoundStatement> {
+    if ('item' in page) return this.#boundItem(page, mask)
+    if ('covers' in page) return [this.#boundWindow(page, mask)]
+    const { writes } = this.#statements(page.stream, 'with a cursor')
+    return [this.#boundPage(mask.page(page, writes), mask)]
   }
 
   /** Of a page that is masked already. */

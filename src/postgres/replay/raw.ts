@@ -33,49 +33,34 @@ const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double p
 
 const listEvents = statement(
   'replay_events',
-  `select e.sequence::text, e.cmd, e.version, e.data::text, e.extra::text, e.source, ${ms('e.event_time')} as own_time,
-          ${ms('e.at')} as at, ${ms('e.received_at')} as received_at
+  `select e.sequence::text, e.cmd, e.version, e.data::text, e.extra::text, e.source, ${ms('e.event_time')} as "ownTime",
+          ${ms('e.at')} as at, ${ms('e.received_at')} as "receivedAt"
    from classroom.room_event e where ${atPlace('e')} and e.sequence > :after::bigint order by e.sequence limit ${batch}`,
 )
 
 const listItems = statement(
   'replay_items',
-  `select i.position::text, i.data::text, ${ms('i.received_at')} as received_at
+  `select i.position::text, i.data::text, ${ms('i.received_at')} as "receivedAt"
    from classroom.widget_event i where ${atPlace('i')} and i.widget = :widget and i.position > :after::bigint
    order by i.position limit ${batch}`,
 )
 
-interface EventRow {
-  readonly sequence: string
-  readonly cmd: number
-  readonly version: number | null
-  readonly data: string | null
-  readonly extra: string | null
-  readonly source: 'feed' | 'log'
-  readonly own_time: number | null
-  readonly at: number
-  readonly received_at: number
-}
-
-interface ItemRow {
-  readonly position: string
-  readonly data: string
-  readonly received_at: number
-}
+/** As the driver reads it: long numbers and JSON are texts. */
+type Text<T, Names extends keyof T> = Omit<T, Names> & { readonly [N in Names]: string | null }
+type EventRow = Text<StoredEvent, 'sequence' | 'data' | 'extra'>
+type ItemRow = Text<StoredItem, 'position' | 'data'>
 
 /** The events of one incarnation of a room in the order of its log, some hundred at a time. */
 export async function* readEvents(ask: Ask, place: Incarnation): AsyncGenerator<readonly StoredEvent[]> {
-  for await (const rows of pages<EventRow>(ask, listEvents, { ...placeValues(place) }, row => row.sequence)) {
-    yield rows.map(row => ({
-      sequence: decodeJson(row.sequence) as number | bigint,
-      cmd: row.cmd,
-      version: row.version,
-      data: decode(row.data),
-      extra: decode(row.extra),
-      source: row.source,
-      ownTime: row.own_time,
-      at: row.at,
-      receivedAt: row.received_at,
+  for await (const rows of pages<EventRow>(
+    ask,
+    listEvents,
+    { ...placeValues(place) },
+    row => row.sequence!,
+  )) {
+    yield rows.map(({ sequence, data, extra, ...row }) => ({
+      ...row,
+      ...{ sequence: decode(sequence) as number | bigint, data: decode(data), extra: decode(extra) },
     }))
   }
 }
@@ -87,11 +72,10 @@ export async function* readItems(
   widget: string,
 ): AsyncGenerator<readonly StoredItem[]> {
   const values = { ...placeValues(place), widget }
-  for await (const rows of pages<ItemRow>(ask, listItems, values, row => row.position)) {
-    yield rows.map(row => ({
-      position: decodeJson(row.position) as number | bigint,
-      data: decode(row.data),
-      receivedAt: row.received_at,
+  for await (const rows of pages<ItemRow>(ask, listItems, values, row => row.position!)) {
+    yield rows.map(({ position, data, ...row }) => ({
+      ...row,
+      ...{ position: decode(position) as number | bigint, data: decode(data) },
     }))
   }
 }

@@ -110,8 +110,8 @@ export const ownership: readonly Plant[] = [
     group: 'ownership',
     from: 'code',
     file: 'src/postgres/work-queue.ts',
-    find: '  where o.shard = :shard and o.owner = :owner and o.epoch = :epoch for share)`',
-    put: '  where o.shard = :shard for share)`',
+    find: `and w.state = 'pending' and \${owned}\``,
+    put: `and w.state = 'pending' and exists (select from ingest.ownership o where o.shard = :shard for share)\``,
   },
   {
     name: 'void-grant-is-used',
