@@ -620,12 +620,16 @@ comment on column classroom.attention.until is 'End of the class, or its last ev
 comment on column classroom.attention.students_first_half is 'Students who were there on average over the time of that half';
 comment on column classroom.attention.acts_first_half is 'Messages of students and hands that were raised';
 
+-- A quiz or poll that nobody ended is over with its class.
 -- Each answer of those who are told without an ID counts.
 create view classroom.quiz_result as
-  select q.app_id, q.room_uuid, q.incarnation, q.quiz_id, q.started_at, q.state, q.total_count as asked,
+  select q.app_id, q.room_uuid, q.incarnation, q.quiz_id, q.started_at,
+         case when coalesce(r.ended_at, r.forgotten_at, r.valid_to) is null then q.state when q.state is not null then 'ended' end as state,
+         q.total_count as asked,
          s.answered, s.correct, s.correct::double precision / nullif(s.answered, 0) as accuracy,
          q.average_accuracy as reported_accuracy
   from classroom.quiz q
+  left join classroom.room r using (app_id, room_uuid, incarnation)
   cross join lateral (
     select count(*)::int as answered, (count(*) filter (where a.is_correct))::int as correct
     from (
@@ -653,10 +657,13 @@ comment on column classroom.quiz_accuracy.accuracy is 'Share of the answers that
 
 create view classroom.poll_result as
   select p.app_id, p.room_uuid, p.incarnation, p.poll_id,
-         case p.mode when 1 then 'single choice' when 2 then 'multiple choice' end as mode, p.state, t.option_index,
+         case p.mode when 1 then 'single choice' when 2 then 'multiple choice' end as mode,
+         case when coalesce(r.ended_at, r.forgotten_at, r.valid_to) is null then p.state when p.state is not null then 'ended' end as state,
+         t.option_index,
          case jsonb_typeof(p.items) when 'array' then p.items ->> t.option_index else p.items ->> t.option_index::text end as option,
          t.num as votes, t.percentage as share
   from classroom.poll p
+  left join classroom.room r using (app_id, room_uuid, incarnation)
   join classroom.poll_tally t using (app_id, room_uuid, incarnation, poll_id);
 comment on view classroom.poll_result is 'Every option of every poll with its votes';
 comment on column classroom.poll_result.option is 'What the option says; null where the poll''s start was never seen';

@@ -26,15 +26,28 @@ function convert(value: unknown): number | undefined {
 /** Schemas that take a text of digits for the number that it writes. */
 const ofWritten = new WeakSet<z.core.$ZodType>()
 
-/** A number that may be written in a text. What is none is left to the schema to refuse. */
+/** A number that may be written in a text, or beyond 2^53. What is none is left to the schema to refuse. */
 export function written<T extends z.ZodType>(schema: T) {
   const made = z.preprocess(
-    value => (typeof value === 'string' ? (readNumber(value) ?? value) : value),
+    value => (typeof value === 'number' ? value : (readNumber(value) ?? value)),
     schema,
   )
   ofWritten.add(made)
   return made
 }
+
+/** An ID of text that may come as a number. */
+export function orNumber(id: z.ZodType<string, string>): z.ZodType<string> {
+  return z.union([id, z.union([z.number(), z.bigint()]).transform(String).pipe(id)])
+}
+
+/** The last of the year 9999, Unix seconds. */
+export const lastSecond = 253_402_300_799
+
+/** A time of an answer, Unix seconds. What is less than a second is left out. */
+export const second = written(
+  z.number().min(0).max(lastSecond, 'must be seconds, not milliseconds').overwrite(Math.trunc),
+)
 
 /** Whether a value is what it should be. */
 type Rule = (value: unknown) => boolean

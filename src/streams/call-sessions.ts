@@ -16,9 +16,18 @@ import { furtherWork, halveTime, metricWork, type Session } from './calls/call-w
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
-import { asText, fieldsWithout, judgeEach, lackOf, lastByKey, type Read, redact } from './parts/items.ts'
+import {
+  asText,
+  fieldsWithout,
+  judgeEach,
+  lackOf,
+  lastByKey,
+  lastOfEach,
+  type Read,
+  redact,
+} from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
-import { second, secondsTimestamp } from './parts/values.ts'
+import { secondsTimestamp } from './parts/values.ts'
 import type { Substream } from './stream.ts'
 
 const settings = section(
@@ -85,8 +94,7 @@ function read(answer: unknown): Pick<SubstreamPage, 'items' | 'isFull' | 'total'
   return { items, isFull: isFullPage(items, counts) || countsMore(items, counts), total }
 }
 
-const Item = SessionItem.extend({ join_ts: second.nullish(), leave_ts: second.nullish() })
-type Item = z.infer<typeof Item>
+type Item = z.infer<typeof SessionItem>
 
 const time = z.number().nullable()
 /** sid, join and leave of a session; null where a time is not known. */
@@ -105,8 +113,8 @@ export function rowsOfSessions(selectionOf: (app: string) => CallSelection): Sub
 }
 
 function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): SubstreamResult {
-  const { good, rejects } = judgeEach(Item, page.items.map(redact))
-  const listed = lastByKey(good, ({ value }) => value.sid)
+  const { good, rejects } = judgeEach(SessionItem, page.items.map(redact))
+  const listed = lastOfEach(good, ({ value }) => value.sid)
   const { sessions: before, users: known } = readState(State, stored)
   const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
@@ -167,6 +175,6 @@ function sessionRow({ value, raw }: Read<Item>, { item }: SubstreamPage): CallSe
     joined_at: secondsTimestamp(value.join_ts),
     left_at: secondsTimestamp(value.leave_ts),
     finished: value.finished ?? null,
-    extra: fieldsWithout(columns, raw),
+    extra: fieldsWithout(columns, raw, value),
   }
 }

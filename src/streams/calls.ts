@@ -1,20 +1,19 @@
 import type { z } from 'zod'
 import type { RangeLimits } from '../planning/windows.ts'
 import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../provider/analytics/index.ts'
-import { readNumber } from '../provider/fits.ts'
+import { readNumber, second } from '../provider/fits.ts'
 import { section } from '../settings/leaf.ts'
 import { duration, formatDuration, formatSeconds } from '../settings/values.ts'
 import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
 import type { Reject, WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { cronKey, orCron, paceOf, pauseMistakes } from './parts/cadence.ts'
-import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
 import {
   believedAhead,
   fieldsBeside,
   latestBelieved,
   notAfter,
-  second,
   secondsTimestamp,
   timestamp,
 } from './parts/values.ts'
@@ -93,12 +92,10 @@ function mistakes(
   ]
 }
 
-const Item = CallItem.extend({ created_ts: second, destroyed_ts: second.nullish() })
-
 /** Without a beginning that can be believed a call has no place among the others. */
 function believedBy(now: number) {
   const near = second.refine(at => at <= now + believedAhead / 1_000, 'more than a day ahead')
-  return Item.extend({ created_ts: near })
+  return CallItem.extend({ created_ts: near })
 }
 
 const columns = new Set(['call_id', 'cname', 'created_ts', 'destroyed_ts', 'finished'])
@@ -112,7 +109,7 @@ function read(answer: unknown): Pick<WindowPage, 'items' | 'hasMore' | 'isFull' 
 function toRows(page: WindowPage): WindowResult {
   const { range, now, details } = page
   const { good, rejects } = judgeEach(believedBy(now), page.items.map(redact))
-  const listed = lastByKey(good, ({ value }) => value.call_id)
+  const listed = lastOfEach(good, ({ value }) => value.call_id)
   const found = listed.map(({ value }) => value)
   const open = found.filter(call => isOngoing(call) || endsAhead(call, now))
   const unfinished = [...open.map(call => call.created_ts), ...rejects.flatMap(startOf)]
@@ -147,7 +144,8 @@ function startOf({ item }: Reject): readonly number[] {
   return data === undefined ? [] : [data]
 }
 
-function callRow({ value, raw }: Read<Call>, { now, receivedAt }: WindowPage): CallRow {
+function callRow(item: Read<Call>, { now, receivedAt }: WindowPage): CallRow {
+  const { value } = item
   const latest = latestBelieved({ answeredAt: now * 1_000, receivedAt })
   const destroyed_ts = notAfter(latest, secondsTimestamp(value.destroyed_ts))
   return {
@@ -156,6 +154,6 @@ function callRow({ value, raw }: Read<Call>, { now, receivedAt }: WindowPage): C
     created_at: timestamp(value.created_ts * 1_000)!,
     destroyed_at: destroyed_ts,
     finished: value.finished ?? null,
-    extra: fieldsBeside(columns, raw, { destroyed_ts }),
+    extra: fieldsBeside(columns, item, { destroyed_ts }),
   }
 }

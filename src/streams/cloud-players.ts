@@ -8,7 +8,7 @@ import {
   playerGroupOf,
 } from '../provider/players/index.ts'
 import { duration } from '../settings/values.ts'
-import type { Json, Timestamp } from '../tables/json.ts'
+import type { Timestamp } from '../tables/json.ts'
 import {
   type CloudPlayerChangeRow,
   type CloudPlayerRow,
@@ -18,7 +18,7 @@ import {
 import { blank } from '../tables/table.ts'
 import type { Hint, Page } from './page.ts'
 import { appCadence } from './parts/cadence.ts'
-import { asText, isObject, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
+import { asText, isSaid, judgeEach, type Read, redactPlayer } from './parts/items.ts'
 import { type Change, destroyed, KnownPlayers, miss, readOn, type Seen, see } from './parts/known-players.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import {
@@ -78,25 +78,19 @@ function toRows(page: Page, knownPlayers: KnownPlayers): ToRowsWith<KnownPlayers
   const items = page.items.map(redactPlayer)
   const { good, rejects } = judgeEach(Item, items)
   const listed = oneEach(good)
-  const ids = items.flatMap(idOf)
-  const spoilt = namesOnly(ids, listed, knownPlayers)
+  const ids = listed.map(({ value }) => value.id)
   const moment = {
     now: Math.floor((page.answeredAt ?? page.receivedAt) / 1_000),
     receivedAt: Math.trunc(page.receivedAt),
   }
-  const seen = see(
-    knownPlayers.players,
-    [...listed.map(item => sighting(item, page)), ...spoilt.map(bareSighting)],
-    moment,
-  )
+  const sightings = listed.map(item => sighting(item, page))
+  const seen = see(knownPlayers.players, sightings, moment)
   const progress = readOn(knownPlayers.listing, page, ids)
   const { players, losses } = miss(seen.players, progress, moment)
-  const seenAt = arrivalTime(page)
   return {
     rows: {
       'players.cloud_player': [
         ...listed.map(item => playerRow(item, page)),
-        ...spoilt.map(id => ({ ...unsaid(id), last_seen_at: seenAt })),
         ...losses.map(({ id, at }) => ({ ...unsaid(id), status: destroyed, destroyed_at: timestamp(at) })),
       ],
       'players.cloud_player_change': [...[...seen.changes, ...losses].map(changeRow)],
@@ -117,7 +111,7 @@ function oneEach(entries: readonly Item[]): readonly Item[] {
     const before = byId.get(value.id)
     byId.set(value.id, {
       value: { ...before?.value, ...said(value) },
-      raw: before ? { ...before.raw, ...said(raw) } : raw,
+      raw: { ...before?.raw, ...said(raw) },
       ordinal,
     })
   }
@@ -129,23 +123,6 @@ function said<T extends object>(entry: T): T {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => isSaid(value) && value !== '')) as T
 }
 
-/** Also of an entry that cannot be read otherwise: its player is there all the same. */
-function idOf(item: Json): readonly string[] {
-  const { success, data } = Item.shape.id.safeParse(isObject(item) ? item.id : undefined)
-  return success ? [data] : []
-}
-
-/** Players that are known and stand in the list with something that cannot be read. */
-function namesOnly(
-  ids: readonly string[],
-  listed: readonly Item[],
-  { players }: KnownPlayers,
-): readonly string[] {
-  const readable = new Set(listed.map(({ value }) => value.id))
-  const known = new Set(players.map(({ id }) => id))
-  return [...new Set(ids)].filter(id => known.has(id) && !readable.has(id))
-}
-
 function sighting({ value }: Item, page: Page) {
   const since = createdAt(value, page) === null ? undefined : (value.createTs ?? undefined)
   return { id: value.id, status: value.status ?? undefined, since }
@@ -155,11 +132,8 @@ function createdAt({ createTs }: Item['value'], page: Page): Timestamp | null {
   return notAfter(latestBelieved(page), secondsTimestamp(createTs))
 }
 
-function bareSighting(id: string) {
-  return { id, status: undefined, since: undefined }
-}
-
-function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
+function playerRow(item: Item, page: Page): CloudPlayerRow {
+  const { value } = item
   const createTs = createdAt(value, page)
   return {
     player_id: value.id,
@@ -172,7 +146,7 @@ function playerRow({ value, raw }: Item, page: Page): CloudPlayerRow {
     created_at: createTs,
     last_seen_at: arrivalTime(page),
     destroyed_at: null,
-    extra: fieldsBeside(columns, raw, { createTs }),
+    extra: fieldsBeside(columns, item, { createTs }),
   }
 }
 

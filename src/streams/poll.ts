@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import {
   poll as operation,
   PollChange,
@@ -14,14 +14,20 @@ import {
   poll as pollTable,
   pollTally,
 } from '../tables/classroom.ts'
+import { blank } from '../tables/table.ts'
 import type { Reject } from './page.ts'
-import { fieldsWithout, isObject, isSaid, judge } from './parts/items.ts'
+import { fieldsWithout, isSaid, judge } from './parts/items.ts'
 import type { Change } from './widgets/read-items.ts'
-import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
+import {
+  leftBehind,
+  overlay,
+  unnamed,
+  type WidgetContext,
+  type WidgetReading,
+  widgetStream,
+} from './widgets/widget-stream.ts'
 
-/** Options are judged one by one, so that a bad one spoils no other. */
-const Lenient = PollChange.extend({ pollDetails: z.looseObject({}).nullish() })
-type Poll = Change<z.infer<typeof Lenient>>
+type Poll = Change<z.infer<typeof PollChange>>
 
 /**
  * The polls of a room (operation 18): each is started, answered and ended; between, summaries tell how many
@@ -34,7 +40,7 @@ export const poll = widgetStream(
     operation,
     writes: [pollTable, pollSubmission, pollTally],
   },
-  { widget: 'poll', schema: Lenient, read },
+  { widget: 'poll', schema: PollChange, read },
 )
 
 const fields = Object.keys(PollChange.shape)
@@ -48,11 +54,17 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
   const rejects: Reject[] = []
   let { question } = context
   for (const change of changes) {
+    const over = leftBehind(change, starts(change), question)
+    if (over !== null) {
+      const ended = { ...blank(pollTable), room_uuid: context.room, poll_id: over, state: 'ended' } as const
+      polls.set(over, overlay(polls.get(over), ended))
+    }
     if (starts(change)) question = change.value.pollId ?? question
     const pollId = change.value.pollId ?? question
-    if (pollId === null) continue
-    if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
-    else if (!change.isKnown && fields.some(field => isSaid(change.raw[field]))) {
+    if (!fields.some(field => isSaid(change.raw[field]))) continue
+    if (pollId === null) rejects.push(unnamed('pollId', change))
+    else if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
+    else if (!change.isKnown) {
       polls.set(pollId, overlay(polls.get(pollId), pollRow(change, pollId, context)))
       const tally = readTally(change, pollId, context)
       for (const row of tally.rows) tallies.set(`${row.option_index} ${pollId}`, row)
@@ -107,7 +119,7 @@ function pollRow(change: Poll, pollId: string, { room }: WidgetContext): PollRow
     started_at: hasStarted ? at : null,
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
-    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw),
+    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw, value),
   }
 }
 
@@ -117,16 +129,19 @@ function stateOf(change: Poll): PollRow['state'] {
   return state === questionStates.inProgress || starts(change) ? 'running' : null
 }
 
+/** Options are judged one by one, so that a bad one spoils no other. */
 function readTally(
-  { raw }: Poll,
+  { raw, value }: Poll,
   pollId: string,
   { room }: WidgetContext,
 ): { readonly rows: readonly PollTallyRow[]; readonly rejects: readonly Reject[] } {
   const details = raw.pollDetails
   const rows: PollTallyRow[] = []
   const rejects: Reject[] = []
-  for (const [key, detail] of isObject(details) ? Object.entries(details) : []) {
-    const path = 'changeProperties.extra.pollDetails'
+  const path = 'changeProperties.extra.pollDetails'
+  if (isSaid(details) && !isSaid(value.pollDetails))
+    rejects.push({ reason: 'wrong_type', detail: `${path}: must be an object or a list`, item: raw })
+  for (const [key, detail] of Object.entries(value.pollDetails ?? {})) {
     const item = Object.fromEntries([[key, detail]])
     if (!optionIndex.test(key)) {
       rejects.push({ reason: 'out_of_range', detail: `${path}: a key is no index of an option`, item })

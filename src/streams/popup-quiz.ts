@@ -5,10 +5,19 @@ import {
   widgetStates,
 } from '../provider/classroom/index.ts'
 import { type QuizRow, type QuizSubmissionRow, quiz, quizSubmission } from '../tables/classroom.ts'
+import { blank } from '../tables/table.ts'
+import type { Reject } from './page.ts'
 import { fieldsWithout, isSaid } from './parts/items.ts'
 import { notAfter, timestampIfAny } from './parts/values.ts'
 import type { Change } from './widgets/read-items.ts'
-import { overlay, type WidgetContext, type WidgetReading, widgetStream } from './widgets/widget-stream.ts'
+import {
+  leftBehind,
+  overlay,
+  unnamed,
+  type WidgetContext,
+  type WidgetReading,
+  widgetStream,
+} from './widgets/widget-stream.ts'
 
 type Quiz = Change<QuizChange>
 
@@ -32,21 +41,28 @@ const columns = new Set(fields)
 function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
   const quizzes = new Map<string, QuizRow>()
   const submissions: QuizSubmissionRow[] = []
+  const rejects: Reject[] = []
   let { question } = context
   for (const change of changes) {
+    const over = leftBehind(change, starts(change), question)
+    if (over !== null) {
+      const ended = { ...blank(quiz), room_uuid: context.room, quiz_id: over, state: 'ended' } as const
+      quizzes.set(over, overlay(quizzes.get(over), ended))
+    }
     if (starts(change)) question = change.value.popupQuizId ?? question
     const quizId = change.value.popupQuizId ?? question
-    if (quizId === null) continue
-    if (isSubmission(change)) submissions.push(submissionRow(change, quizId, context))
-    else if (!change.isKnown && isSummary(change))
+    if (!isSubmission(change) && !isSummary(change)) continue
+    if (quizId === null) rejects.push(unnamed('popupQuizId', change))
+    else if (isSubmission(change)) submissions.push(submissionRow(change, quizId, context))
+    else if (!change.isKnown)
       quizzes.set(quizId, overlay(quizzes.get(quizId), quizRow(change, quizId, context)))
   }
   const rows = { 'classroom.quiz': [...quizzes.values()], 'classroom.quiz_submission': submissions }
-  return { rows, rejects: [], question }
+  return { rows, rejects, question }
 }
 
-function isSubmission({ value }: Quiz): boolean {
-  return isSaid(value.selectedItems) || isSaid(value.lastCommitTime)
+function isSubmission({ raw }: Quiz): boolean {
+  return isSaid(raw.selectedItems) || isSaid(raw.lastCommitTime)
 }
 
 function isSummary({ raw }: Quiz): boolean {
@@ -54,8 +70,9 @@ function isSummary({ raw }: Quiz): boolean {
 }
 
 /** The first summary of a quiz names it and says that it runs; the others may leave the name out. */
-function starts({ value, state, raw }: Quiz): boolean {
-  if (!isSaid(value.popupQuizId) || isSaid(value.selectedItems) || isSaid(value.lastCommitTime)) return false
+function starts(change: Quiz): boolean {
+  const { value, state, raw } = change
+  if (!isSaid(value.popupQuizId) || isSubmission(change)) return false
   if (isSaid(value.answerState)) return value.answerState === questionStates.inProgress
   return state === widgetStates.active || isSaid(raw.items)
 }
@@ -97,7 +114,7 @@ function quizRow(change: Quiz, quizId: string, { room, latest }: WidgetContext):
     started_at: notAfter(latest, timestampIfAny(value.receiveQuestionTime)) ?? (hasStarted ? at : null),
     ended_at: state === 'ended' ? at : null,
     started_by: hasStarted ? (item.operator?.userUuid ?? null) : null,
-    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw),
+    extra: fieldsWithout(columns, hasStarted ? { ...raw, ...unread } : raw, value),
   }
 }
 

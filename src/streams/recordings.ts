@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { recordings as operation, RecordingItem, recordingStatuses } from '../provider/classroom/index.ts'
+import {
+  recordings as operation,
+  RecordingFile,
+  RecordingItem,
+  recordingStatuses,
+} from '../provider/classroom/index.ts'
 import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
 import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
-import { fieldsWithout, isSaid, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { fieldsWithout, isSaid, judgeEach, judgeList, lastOfEach, type Read, redact } from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
@@ -28,10 +33,7 @@ export const recordings: SnapshotStream = {
   toRows: withState(z.object({ incarnation: z.int().min(1).default(1) }), toRows),
 }
 
-/** Files are judged one by one, so that a bad one spoils neither its recording nor the others. */
-const Item = RecordingItem.extend({ recordDetails: z.array(z.unknown()).nullish() })
-type Item = Read<z.infer<typeof Item>>
-const FileItem = RecordingItem.shape.recordDetails.unwrap().unwrap().element
+type Item = Read<z.infer<typeof RecordingItem>>
 
 const columns = new Set([
   'recordId',
@@ -47,8 +49,8 @@ const columns = new Set([
 const fileColumns = new Set(['url'])
 
 function toRows(page: Page, streamState: { readonly incarnation: number }): ToRowsWith<typeof streamState> {
-  const listed = judgeEach(Item, page.items.map(redact))
-  const items = lastByKey(listed.good, ({ value }) => value.recordId)
+  const listed = judgeEach(RecordingItem, page.items.map(redact))
+  const items = lastOfEach(listed.good, ({ value }) => value.recordId)
   const files = items.map(item => readFiles(item, page))
   const rows = {
     'classroom.recording': items.map(item => recordingRow(item, page)),
@@ -67,7 +69,8 @@ function toRows(page: Page, streamState: { readonly incarnation: number }): ToRo
   }
 }
 
-function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
+function recordingRow(item: Item, page: Page): RecordingRow {
+  const { value } = item
   const latest = latestBelieved(page)
   const startTime = notAfter(latest, timestampIfAny(value.startTime))
   const endTime = notAfter(latest, timestampIfAny(value.endTime))
@@ -81,15 +84,16 @@ function recordingRow({ value, raw }: Item, page: Page): RecordingRow {
     started_at: startTime,
     ended_at: endTime,
     url: value.url ?? null,
-    extra: fieldsBeside(columns, raw, { startTime, endTime }),
+    extra: fieldsBeside(columns, item, { startTime, endTime }),
   }
 }
 
-function readFiles({ value }: Item, page: Page) {
-  const { good, rejects } = judgeEach(FileItem, value.recordDetails ?? [], 'recordDetails')
+/** They are judged one by one, so that a bad one spoils no other. */
+function readFiles({ value, raw }: Item, page: Page) {
+  const { good, rejects } = judgeList(RecordingFile, raw.recordDetails, 'recordDetails', raw)
   const rows = good.flatMap(({ value: file, raw, ordinal }): RecordingFileRow[] => {
     if (!file.url) return []
-    const extra = fieldsWithout(fileColumns, raw)
+    const extra = fieldsWithout(fileColumns, raw, file)
     return [{ room_uuid: page.series, record_id: value.recordId, ordinal, url: file.url, extra }]
   })
   return { rows, rejects }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { resources as operation, ResourceItem } from '../provider/classroom/index.ts'
+import { itemId, resources as operation, ResourceItem } from '../provider/classroom/index.ts'
+import { readNumber } from '../provider/fits.ts'
 import { type ResourceRow, resource } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
 import { blank } from '../tables/table.ts'
@@ -7,7 +8,7 @@ import { answerTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/states.ts'
 import type { Page, RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
-import { isObject, judgeEach, lastByKey, type Read, redact } from './parts/items.ts'
+import { isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
 import { readState, type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
@@ -46,7 +47,7 @@ const converted = 100
 function toRows(page: Page, streamState: State): ToRowsWith<State> {
   const items = page.items.map(redact)
   const { good, rejects } = judgeEach(ResourceItem, items)
-  const listed = lastByKey(good, ({ value }) => value.resourceUuid)
+  const listed = lastOfEach(good, ({ value }) => value.resourceUuid)
   const named = new Set(items.map(nameOf))
   const isComplete = page.nextId === undefined && !named.has(undefined)
   const gone = isComplete ? streamState.known.filter(id => !named.has(id)) : []
@@ -63,10 +64,13 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
     follow: 'next',
     rejects,
     hints: [],
-    unfinished: listed.some(
-      ({ value }) => (value.taskProgress?.convertedPercentage ?? converted) < converted,
-    ),
+    unfinished: listed.some(isBeingConverted),
   }
+}
+
+function isBeingConverted({ value: { taskProgress } }: Read<ResourceItem>): boolean {
+  const percentage = readNumber(isObject(taskProgress) ? taskProgress.convertedPercentage : undefined)
+  return percentage !== undefined && percentage < converted
 }
 
 function roomOf({ incarnation }: State): RoomScope {
@@ -75,18 +79,19 @@ function roomOf({ incarnation }: State): RoomScope {
 
 /** Also of an item that cannot be read otherwise: it is there all the same. */
 function nameOf(item: Json): string | undefined {
-  const id = isObject(item) ? item.resourceUuid : undefined
-  return typeof id === 'string' ? id : undefined
+  const { data } = itemId.safeParse(isObject(item) ? item.resourceUuid : undefined)
+  return data
 }
 
-function resourceRow({ value, raw }: Read<ResourceItem>, page: Page): ResourceRow {
+function resourceRow(item: Read<ResourceItem>, page: Page): ResourceRow {
+  const { value } = item
   const updateTime = notAfter(latestBelieved(page), timestampIfAny(value.updateTime))
   return {
     room_uuid: page.series,
-    ...resourceFields(value, raw),
+    ...resourceFields(value),
     updated_at: updateTime,
     removed_at: null,
-    extra: fieldsBeside(columns, raw, { updateTime }),
+    extra: fieldsBeside(columns, item, { updateTime }),
   }
 }
 

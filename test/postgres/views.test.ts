@@ -125,6 +125,35 @@ it('every answer to a quiz of one without an ID counts, of others the last', asy
   expect(found).toEqual([{ answered: 3, correct: 2 }])
 })
 
+it('a quiz or poll that nobody ended is over with its class', async () => {
+  const states = async (room: string, room_ends: string | null) => {
+    await db.rows(
+      'insert into classroom.room (app_id, room_uuid, incarnation, ended_at) values ($1, $2, 1, $3)',
+      [app, room, room_ends],
+    )
+    await db.rows(
+      `insert into classroom.quiz (app_id, room_uuid, incarnation, quiz_id, state)
+       values ($1, $2, 1, 'left', 'running'), ($1, $2, 1, 'over', 'ended'), ($1, $2, 1, 'unknown', null)`,
+      [app, room],
+    )
+    await db.rows(
+      `with p as (insert into classroom.poll (app_id, room_uuid, incarnation, poll_id, state)
+                  values ($1, $2, 1, 'left', 'running') returning *)
+       insert into classroom.poll_tally (app_id, room_uuid, incarnation, poll_id, option_index)
+       select app_id, room_uuid, incarnation, poll_id, 0 from p`,
+      [app, room],
+    )
+    const found = await db.rows(
+      `select state from (select quiz_id as id, state from classroom.quiz_result where room_uuid = $1 union all
+                          select poll_id || ' poll', state from classroom.poll_result where room_uuid = $1) a order by id`,
+      [room],
+    )
+    return found.map(({ state }) => state)
+  }
+  expect(await states('goes on', null)).toEqual(['running', 'running', 'ended', null])
+  expect(await states('is over', '2026-01-01')).toEqual(['ended', 'ended', 'ended', null])
+})
+
 describe('whether a log is whole', () => {
   const log = async (room: string) =>
     (

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { calls } from '../../src/streams/calls.ts'
 import { streams } from '../../src/streams/index.ts'
-import { pageOf, windowPageOf } from './pages.ts'
+import { detailPageOf, pageOf, windowPageOf } from './pages.ts'
 
 /** Times beside the answer of the turn of the year 2026: a day and a minute ahead of it, and a minute less than a day. */
 const far = 1_767_312_060_000
@@ -57,6 +57,35 @@ it.each([
   expect(streams.recordings.toRows(pageOf({ items: list }), null).rows['classroom.recording']).toMatchObject([
     { started_at: at, ended_at: '2025-12-31T23:51:00.000Z' },
   ])
+})
+
+it('a time in seconds with a fraction is that second', () => {
+  const call = { call_id: 'c1', created_ts: 1_767_225_660.9, destroyed_ts: 1_767_225_720.5, finished: true }
+  const found = calls.toRows(windowPageOf({ items: [call] }))
+  expect(found).toMatchObject({
+    rows: {
+      'analytics.call': [
+        { created_at: '2026-01-01T00:01:00.000Z', destroyed_at: '2026-01-01T00:02:00.000Z', extra: null },
+      ],
+    },
+    rejects: [],
+    work: [{ from: 1_767_225_660, to: 1_767_225_720 }],
+  })
+  const session = { sid: 's1', join_ts: 1_767_225_660.9, leave_ts: '1767225720.5' }
+  expect(streams['call-sessions'].toRows(detailPageOf({ items: [session] }), null)).toMatchObject({
+    rows: {
+      'analytics.call_session': [
+        { joined_at: '2026-01-01T00:01:00.000Z', left_at: '2026-01-01T00:02:00.000Z' },
+      ],
+    },
+    rejects: [],
+  })
+  const player = { id: 'p1', createTs: 1_767_225_600.5 }
+  const list = streams['cloud-players'].toRows(pageOf({ series: '', items: [player], total: 1 }), null)
+  expect(list.rows['players.cloud_player']).toMatchObject([
+    { created_at: '2026-01-01T00:00:00.000Z', extra: null },
+  ])
+  expect(list.rejects).toEqual([])
 })
 
 it('a recording is stored whoever recorded it', () => {

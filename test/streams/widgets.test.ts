@@ -89,7 +89,10 @@ it('a log that is read again from its beginning takes nothing back that a later 
   expect(again.rows['classroom.quiz_submission']).toHaveLength(1)
   const grown = { ...first, items: [...first.items, start('q2')] }
   const quizzes = read(grown, streams['popup-quiz'].rewind(read(first).streamState)).rows['classroom.quiz']
-  expect(quizzes).toMatchObject([{ quiz_id: 'q2', state: 'running' }])
+  expect(quizzes).toMatchObject([
+    { quiz_id: 'q1', state: 'ended' },
+    { quiz_id: 'q2', state: 'running' },
+  ])
 })
 
 it('the shares of a poll that are read again stay as they were said last', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { orNumber, second } from '../fits.ts'
 import { allows, days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { Envelope, list, listOfPage, notEmpty, ofAnalytics, uncounted } from './answers.ts'
@@ -53,7 +54,7 @@ const user = z.union([z.number(), z.bigint(), z.string()])
 
 /** Item of `call_info`. */
 export const SessionItem = z.looseObject({
-  sid: z.string().min(1),
+  sid: orNumber(z.string().min(1)),
   cname: z.string().nullish(),
   uid: user.nullish(),
   network: z.string().nullish(),
@@ -61,8 +62,8 @@ export const SessionItem = z.looseObject({
   speaker: z.boolean().nullish(),
   sdk_version: z.string().nullish(),
   device_type: z.string().nullish(),
-  join_ts: z.int().nullish(),
-  leave_ts: z.int().nullish(),
+  join_ts: second.nullish(),
+  leave_ts: second.nullish(),
   finished: z.boolean().nullish(),
 })
 
@@ -98,7 +99,7 @@ export const callSessions = {
 
 /** Item of `metrics`. Pairs of `kvs` are arrays of Unix seconds and a value; objects are read too. */
 export const MetricsItem = z.looseObject({
-  sid: z.string().min(1),
+  sid: orNumber(z.string().min(1)),
   data: uncounted,
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { orNumber, second } from '../fits.ts'
 import { allows, days, hours, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 import { Envelope, list, listOfPage, notEmpty, ofAnalytics } from './answers.ts'
@@ -17,10 +18,10 @@ export const CallListAnswer = Envelope.extend({
 
 /** Item of `call_lists`. */
 export const CallItem = z.looseObject({
-  call_id: z.string().min(1),
+  call_id: orNumber(z.string().min(1)),
   cname: z.string().nullish(),
-  created_ts: z.int(),
-  destroyed_ts: z.int().nullish(),
+  created_ts: second,
+  destroyed_ts: second.nullish(),
   finished: z.boolean().nullish(),
 })
 export type CallItem = z.infer<typeof CallItem>

@@ -1,13 +1,14 @@
 import { z } from 'zod'
+import { lastSecond } from '../fits.ts'
 
 /** Largest values of the document's table of parameters. */
 export const maxima = { pageSize: 100, uids: 10, sids: 20 } as const
 
 /** Unix time in whole seconds, UTC. */
-export const unixSeconds = z
+const unixSeconds = z
   .int('must be whole seconds')
   .min(0, 'must not be before 1970')
-  .max(253_402_300_799, 'must be seconds, not milliseconds')
+  .max(lastSecond, 'must be seconds, not milliseconds')
 
 export const appid = z.string().min(1, 'must not be empty').describe('App ID of the project')
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { fits, isObject, readNumber, written } from '../fits.ts'
+import { fits, isObject, readNumber } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
-import { open } from './fields.ts'
+import { number, open } from './fields.ts'
 
 /** Most items in one batch of recordings, room events or (by default) widget data. */
 export const batchSize = 100
 
 /** Fields of every answer. */
-const envelope = { code: z.int(), msg: z.string().nullish(), ts: open(written(z.number())) }
+const envelope = { code: z.int(), msg: z.string().nullish(), ts: open(number) }
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
 const Envelope = z.looseObject(envelope)
@@ -180,6 +180,7 @@ function isSaid<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null
 }
 
+/** Empty and null ask for the first batch, so neither can be where the next one begins, null written out no more than null. */
 function readNextId(nextId: NextId): string | undefined {
-  return isSaid(nextId) && nextId !== '' ? String(nextId) : undefined
+  return isSaid(nextId) && nextId !== '' && nextId !== 'null' ? String(nextId) : undefined
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { orNumber, written } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
 import {
@@ -6,6 +7,8 @@ import {
   appId,
   identifier,
   instant,
+  int32,
+  itemId,
   nextId,
   open,
   Person,
@@ -29,10 +32,10 @@ export const cmds = {
 } as const
 
 export const EventRecord = z.looseObject({
-  roomUuid: identifier,
-  cmd: z.int32(),
+  roomUuid: orNumber(identifier),
+  cmd: int32,
   sequence,
-  version: z.int().nullish(),
+  version: open(z.int()),
   data: anyObject.nullish(),
 })
 
@@ -73,34 +76,36 @@ export const appEvents = {
 
 export const eventOperations = [roomEvents, appEvents] as const
 
-export const RoomStateChange = z.looseObject({ state: z.int32(), startTime: instant.nullish() })
+export const RoomStateChange = z.looseObject({ state: int32, startTime: open(instant) })
 
 export const ChatMessage = z.looseObject({
   fromUser: open(Person),
   message: z.string(),
-  type: z.int32().nullish(),
+  type: open(int32),
 })
 
 export const Attendance = z.looseObject({
-  total: open(z.int32()),
+  total: open(int32),
   onlineUsers: z.array(Person).nullish(),
   offlineUsers: z.array(Person).nullish(),
 })
 
 /** The IDs come only with the start; which number ends a recording differs between deployments (0 or 2). */
 export const RecordingStateChange = z.looseObject({
-  state: z.int32(),
-  recordId: z.string().nullish(),
-  sid: z.string().nullish(),
-  resourceId: z.string().nullish(),
-  startTime: instant.nullish(),
+  state: int32,
+  recordId: itemId.nullish(),
+  sid: open(z.string()),
+  resourceId: open(z.string()),
+  startTime: open(instant),
 })
 
 export const ResourceChange = z.looseObject({
   resources: z.array(ResourceItem).nullish(),
   operator: open(Person),
-  action: z.int32().nullish(),
+  action: open(int32),
 })
+
+const int = written(z.int())
 
 /** The sum is called `total` in the document and `totalReward` in some deployments. */
 export const RewardChange = z.looseObject({
@@ -108,13 +113,13 @@ export const RewardChange = z.looseObject({
     .array(
       z.looseObject({
         userUuid: personId,
-        changedReward: z.int().nullish(),
-        total: z.int().nullish(),
-        totalReward: z.int().nullish(),
+        changedReward: open(int),
+        total: open(int),
+        totalReward: open(int),
       }),
     )
     .nullish(),
-  updateTime: instant.nullish(),
+  updateTime: open(instant),
 })
 
 const onStage = z.array(z.looseObject({ userUuid: personId })).nullish()

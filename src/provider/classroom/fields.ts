@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { written } from '../fits.ts'
+import { orNumber, written } from '../fits.ts'
 
 /** Regions of the service: mainland China, Asia Pacific, Europe, North America. */
 export const regions = ['cn', 'ap', 'eu', 'na'] as const
@@ -19,6 +19,9 @@ export const identifier = z
   .string()
   .min(1, 'must not be empty')
   .refine(text => Buffer.byteLength(text) < identifierLimitBytes, 'must be under 64 bytes in UTF-8')
+
+/** The ID of what an answer lists; nothing is told of its length. */
+export const itemId = orNumber(z.string().min(1))
 
 /** A text of any length that says something. */
 export const someText = z.string('must be a text').min(1, 'must not be empty')
@@ -45,6 +48,10 @@ export const instant = written(
     .overwrite(time => Math.trunc(time >= seconds.from && time < seconds.to ? time * 1_000 : time)),
 )
 
+/** A number of any kind, and one of people or of a closed list. */
+export const number = written(z.number())
+export const int32 = written(z.int32())
+
 /** A position in a log. Above 2^53 our JSON reader hands over a bigint, so that no digit is lost. */
 export const sequence = z.union([
   z.int().min(0),
@@ -57,7 +64,10 @@ export const sequence = z.union([
 /** An integer in some answers, a word in others. */
 const role = z.union([z.int(), z.string()])
 
-/** What may be absent, and is taken for absent where it is of another kind: less is lost than without all around it. */
+/**
+ * What may be absent, and is taken for absent where it is of another kind: less is lost than without all around it. What
+ * names something or decides what others mean is not taken so: there it is better to know nothing.
+ */
 export function open<T extends z.ZodType>(schema: T) {
   return schema.nullish().catch(undefined)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
-import { anyObject, instant, nextId, room, someText } from './fields.ts'
+import { anyObject, instant, int32, itemId, nextId, open, room, someText } from './fields.ts'
 
 export const recordingStates = { stopped: 0, started: 1 } as const
 
@@ -62,22 +62,25 @@ export const updateRecordingConfig = {
 
 /** The document does not show the item; these fields are known from services of this kind. */
 export const RecordingItem = z.looseObject({
-  recordId: z.string().min(1),
-  startTime: instant.nullish(),
-  endTime: instant.nullish(),
-  resourceId: z.string().nullish(),
-  sid: z.string().nullish(),
+  recordId: itemId,
+  startTime: open(instant),
+  endTime: open(instant),
+  resourceId: open(z.string()),
+  sid: open(z.string()),
   recordUid: z.unknown().optional(),
-  boardId: z.string().nullish(),
+  boardId: z.unknown().optional(),
   /** Secret. */
-  boardToken: z.string().nullish(),
+  boardToken: z.unknown().optional(),
   /** 1 individual, 2 composite, 3 web. */
-  type: z.int32().nullish(),
+  type: open(int32),
   /** 1 recording, 2 ended. */
-  status: z.int32().nullish(),
-  url: z.string().nullish(),
-  recordDetails: z.array(z.looseObject({ url: z.string().nullish() })).nullish(),
+  status: open(int32),
+  url: open(z.string()),
+  /** Each a RecordingFile. */
+  recordDetails: open(z.array(z.unknown())),
 })
+
+export const RecordingFile = z.looseObject({ url: open(z.string()) })
 
 export const recordings = {
   ...ofClassroom,

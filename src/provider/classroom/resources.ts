@@ -1,32 +1,25 @@
 import { z } from 'zod'
+import { orNumber } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
-import { anyObject, identifier, instant, room, someText } from './fields.ts'
+import { anyObject, identifier, instant, number, open, room, someText } from './fields.ts'
 
 export const resourceActions = { changed: 1, deleted: 2 } as const
 
-/** Progress of a document's conversion, as services of this kind show it. */
-const TaskProgress = z.looseObject({
-  totalPageSize: z.number().nullish(),
-  convertedPageSize: z.number().nullish(),
-  convertedPercentage: z.number().nullish(),
-  convertedFileList: z.array(z.unknown()).nullish(),
-  currentStep: z.unknown().optional(),
-})
-
 /** In the list and inside events (cmd 1003); a deletion may carry nothing but the ID. */
 export const ResourceItem = z.looseObject({
-  resourceUuid: identifier,
-  resourceName: z.string().nullish(),
-  ext: z.string().nullish(),
+  resourceUuid: orNumber(identifier),
+  resourceName: open(z.string()),
+  ext: open(z.string()),
   /** Bytes. */
-  size: z.number().nullish(),
-  url: z.string().nullish(),
-  updateTime: instant.nullish(),
-  taskUuid: z.string().nullish(),
+  size: open(number),
+  url: open(z.string()),
+  updateTime: open(instant),
+  taskUuid: open(z.string()),
   /** Secret. */
-  taskToken: z.string().nullish(),
-  taskProgress: TaskProgress.nullish(),
+  taskToken: open(z.string()),
+  /** Services of this kind tell totalPageSize, convertedPageSize, convertedPercentage, convertedFileList and currentStep. */
+  taskProgress: z.unknown().optional(),
 })
 export type ResourceItem = z.infer<typeof ResourceItem>
 

@@ -2,7 +2,20 @@ import { z } from 'zod'
 import { isObject } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { listOf, ofClassroom } from './answers.ts'
-import { anyObject, appId, instant, nextId, open, Person, region, roomUuid, sequence } from './fields.ts'
+import {
+  anyObject,
+  appId,
+  instant,
+  int32,
+  itemId,
+  nextId,
+  number,
+  open,
+  Person,
+  region,
+  roomUuid,
+  sequence,
+} from './fields.ts'
 
 /** State of the quiz and poll widgets themselves. */
 export const widgetStates = { inactive: 0, active: 1 } as const
@@ -16,9 +29,9 @@ export const pollModes = { singleChoice: 1, multipleChoice: 2 } as const
 export const WidgetItem = z.looseObject({
   sequence: sequence.nullish(),
   /** 1 set, 2 delete, as far as is known; the document does not show the numbers. */
-  action: z.int32().nullish(),
+  action: open(int32),
   changeProperties: anyObject.nullish(),
-  cause: z.union([z.string(), anyObject]).nullish(),
+  cause: z.unknown().optional(),
   operator: open(Person),
   fromUser: open(Person),
 })
@@ -69,18 +82,18 @@ export function withRegion(operation: Operation): Operation {
 
 /** Fields of `extra` over the life of a quiz: start, submission, summaries and end each carry some of them. */
 export const QuizChange = z.looseObject({
-  popupQuizId: z.string().min(1).nullish(),
-  items: z.array(z.unknown()).nullish(),
-  correctItems: z.array(z.unknown()).nullish(),
-  correctCount: z.int32().nullish(),
-  selectedCount: z.int32().nullish(),
-  totalCount: z.int32().nullish(),
-  averageAccuracy: z.number().nullish(),
-  answerState: z.int32().nullish(),
-  receiveQuestionTime: instant.nullish(),
-  lastCommitTime: instant.nullish(),
-  selectedItems: z.array(z.unknown()).nullish(),
-  isCorrect: z.boolean().nullish(),
+  popupQuizId: itemId.nullish(),
+  items: z.unknown().optional(),
+  correctItems: z.unknown().optional(),
+  correctCount: open(int32),
+  selectedCount: open(int32),
+  totalCount: open(int32),
+  averageAccuracy: open(number),
+  answerState: int32.nullish(),
+  receiveQuestionTime: open(instant),
+  lastCommitTime: open(instant),
+  selectedItems: z.unknown().optional(),
+  isCorrect: open(z.boolean()),
 })
 export type QuizChange = z.infer<typeof QuizChange>
 
@@ -105,16 +118,16 @@ const optionIndex = z.union([
 ])
 
 /** Students who chose an option, and their share among those who submitted. */
-export const PollDetail = z.looseObject({ num: z.int32().nullish(), percentage: z.number().nullish() })
+export const PollDetail = z.looseObject({ num: int32.nullish(), percentage: number.nullish() })
 
 /** Fields of `extra` over the life of a poll. The state is called `pollState` in some deployments. */
 export const PollChange = z.looseObject({
-  pollId: z.string().min(1).nullish(),
-  mode: z.int32().nullish(),
-  pollingState: z.int32().nullish(),
-  pollState: z.int32().nullish(),
-  /** Key: index of the option, from 0. */
-  pollDetails: z.record(z.string().regex(/^\d{1,9}$/), PollDetail).nullish(),
+  pollId: itemId.nullish(),
+  mode: open(int32),
+  pollingState: int32.nullish(),
+  pollState: int32.nullish(),
+  /** Each a PollDetail, by the index of its option from 0, or in their order. */
+  pollDetails: open(z.union([anyObject, z.array(z.unknown())])),
   pollItems: z.unknown().optional(),
   selectIndex: open(z.array(optionIndex)),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { appId, instant } from '../classroom/fields.ts'
-import { written } from '../fits.ts'
+import { appId, instant, open } from '../classroom/fields.ts'
+import { second } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { channelName, id, user } from './create.ts'
 import { playerErrors } from './errors.ts'
@@ -17,14 +17,14 @@ export type PlayerStatus = (typeof playerStatuses)[number]
 /** An entry of a list. It may hold the ID, the name and the time of creation alone. */
 export const PlayerItem = z.looseObject({
   id,
-  name: z.string().nullish(),
-  streamUrl: z.string().nullish(),
-  channelName: z.string().nullish(),
-  uid: user.nullish(),
-  account: z.string().nullish(),
+  name: open(z.string()),
+  streamUrl: open(z.string()),
+  channelName: open(z.string()),
+  uid: open(user),
+  account: open(z.string()),
   /** Unix seconds. */
-  createTs: written(z.int().min(0).max(253_402_300_799)).nullish(),
-  status: z.string().nullish(),
+  createTs: open(second),
+  status: open(z.string()),
 })
 export type PlayerItem = z.infer<typeof PlayerItem>
 

@@ -32,12 +32,12 @@ export function readMetrics(
   const rejects: Reject[] = entries.rejects.map(reject => ({ ...reject, item: redact(reject.item) }))
   for (const { value: entry, raw, ordinal } of entries.good) {
     const path = `metrics.${ordinal}.data`
-    const beside = fieldsWithout(entryFields, raw)
+    const beside = fieldsWithout(entryFields, raw, entry)
     const series = judgeEach(Series, entry.data, path)
     for (const reject of series.rejects) rejects.push({ ...reject, item: entryOf(entry.sid, reject.item) })
     for (const { value: one, raw, ordinal } of series.good) {
       if (wanted.size > 0 && !wanted.has(one.mid)) continue
-      const told = { series: fieldsWithout(seriesFields, raw), entry: beside }
+      const told = { series: fieldsWithout(seriesFields, raw, one), entry: beside }
       const bad = add(rows, { call_id, sid: entry.sid, told }, one, `${path}.${ordinal}.kvs`)
       if (bad) rejects.push(bad)
     }

@@ -9,7 +9,8 @@ import {
   roomStates,
 } from '../../provider/classroom/index.ts'
 import type { RecordingStateChangeRow, ResourceChangeRow } from '../../tables/classroom.ts'
-import { asText, fieldsWithout, type JsonObject, judgeEach, unreadFields } from '../parts/items.ts'
+import type { Json } from '../../tables/json.ts'
+import { asText, fieldsWithout, judgeEach, unreadFields } from '../parts/items.ts'
 import { notAfter, timestampIfAny } from '../parts/values.ts'
 import { readerOf } from './event.ts'
 
@@ -29,7 +30,7 @@ export const roomState = readerOf(RoomStateChange, (value, raw) => {
           ...event,
           state,
           started_at: notAfter(latest, startedAt),
-          extra: fieldsWithout(stateColumns, raw),
+          extra: fieldsWithout(stateColumns, raw, value),
         },
       ],
     }),
@@ -53,7 +54,7 @@ export const recordingState = readerOf(RecordingStateChange, (value, raw) => {
           sid: sid ?? null,
           resource_id: resourceId ?? null,
           started_at: notAfter(latest, startedAt),
-          extra: fieldsWithout(recordingColumns, raw),
+          extra: fieldsWithout(recordingColumns, raw, value),
         },
       ],
     }),
@@ -82,7 +83,7 @@ function isStop(state: number): boolean {
 }
 
 /** The resourceEventColumns that a resource fills in the list and in events alike. */
-export function resourceFields(value: ResourceItem, raw: JsonObject) {
+export function resourceFields(value: ResourceItem) {
   return {
     resource_uuid: value.resourceUuid,
     resource_name: value.resourceName ?? null,
@@ -90,7 +91,7 @@ export function resourceFields(value: ResourceItem, raw: JsonObject) {
     size: value.size ?? null,
     url: value.url ?? null,
     task_uuid: value.taskUuid ?? null,
-    task_progress: raw.taskProgress ?? null,
+    task_progress: (value.taskProgress ?? null) as Json,
   }
 }
 
@@ -111,7 +112,7 @@ const resourceEventColumns = new Set<string>(resourceColumns)
 /** cmd 1003. */
 export const resourceChange = readerOf(Lists, (value, raw) => {
   const { resources, operator, action } = value
-  const unreadOperator = unreadFields(['operator'], raw, value)
+  const unread = unreadFields(['operator', 'action'], raw, value)
   const { good, rejects } = judgeEach(ResourceItem, resources ?? [], 'data.resources')
   return {
     rejects,
@@ -119,12 +120,12 @@ export const resourceChange = readerOf(Lists, (value, raw) => {
       'classroom.resource_change': good.map(({ value, raw, ordinal }) => ({
         ...event,
         ordinal,
-        ...resourceFields(value, raw),
+        ...resourceFields(value),
         action: actionOf(action),
         operator_uuid: operator?.userUuid ?? null,
         operator_name: operator?.userName ?? null,
         operator_role: asText(operator?.role),
-        extra: fieldsWithout(resourceEventColumns, { ...raw, ...unreadOperator }),
+        extra: fieldsWithout(resourceEventColumns, { ...raw, ...unread }, value),
       })),
     }),
   }

@@ -59,6 +59,13 @@ export function judgeEach<T>(
   return { good, rejects }
 }
 
+/** The same of a field that may be left out; where it is no list, that is set aside with the `item` that has it. */
+export function judgeList<T>(schema: z.ZodType<T>, list: unknown, field: string, item: unknown): Sorted<T> {
+  if (!isSaid(list)) return { good: [], rejects: [] }
+  if (Array.isArray(list)) return judgeEach(schema, list, field)
+  return { good: [], rejects: [{ reason: 'wrong_type', detail: `${field}: must be a list`, item }] }
+}
+
 /**
  * The fields of an object that have no column of their own, or that did not fit it: those are said and not in what was
  * `read`. Null where there are none.
@@ -151,6 +158,26 @@ export function mergeRows(sets: readonly RowSet[]): RowSet {
 /** One item a key; the last one wins, at the place of the first. */
 export function lastByKey<T>(items: readonly T[], key: (item: T) => unknown): readonly T[] {
   return [...new Map(items.map(item => [key(item), item])).values()]
+}
+
+/** One item a key, the last one at the place of the first; those before it that say something else stand beside it, as `others`. */
+export function lastOfEach<T>(
+  items: readonly Read<T>[],
+  key: (item: Read<T>) => unknown,
+): readonly Read<T>[] {
+  const last = lastByKey(items, key)
+  if (last.length === items.length) return last
+  const byKey = Map.groupBy(items, key)
+  return last.map(item => {
+    const others = othersThan(
+      item.raw,
+      byKey
+        .get(key(item))!
+        .slice(0, -1)
+        .map(({ raw }) => raw),
+    )
+    return others.length === 0 ? item : { ...item, raw: { ...item.raw, others } }
+  })
 }
 
 /** Those that say something else than the last word on the same, each once. */

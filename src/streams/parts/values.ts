@@ -1,18 +1,12 @@
 import { z } from 'zod'
-import { unixSeconds } from '../../provider/analytics/index.ts'
-import { written } from '../../provider/fits.ts'
+import { lastSecond, written } from '../../provider/fits.ts'
 import { isoTime, type Json, type Timestamp } from '../../tables/json.ts'
-import { fieldsWithout, isSaid, type JsonObject } from './items.ts'
+import { fieldsWithout, isSaid, type Read } from './items.ts'
 
-/** Whether a number is a time of the provider: whole Unix seconds up to the year 9999. */
+/** Whether a number is a time of a value: whole Unix seconds up to the year 9999. */
 export function isUnixSecond(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= lastSecond
 }
-
-const lastSecond = 253_402_300_799
-
-/** A time of the provider as an item tells it. */
-export const second = written(unixSeconds)
 
 /** IDs of metrics are stored in integers of 32 bits. */
 export const metricId = written(z.int().min(0).max(2_147_483_647))
@@ -62,9 +56,9 @@ export function notAfter(latest: Timestamp, time: Timestamp | null): Timestamp |
 /** Fields without a column; of those that name times also the ones that say something and whose time is not believed. */
 export function fieldsBeside(
   columns: ReadonlySet<string>,
-  object: JsonObject,
+  { value, raw }: Pick<Read<object>, 'value' | 'raw'>,
   times: Readonly<Record<string, Timestamp | null>>,
 ): Json {
-  const isKept = (field: string) => times[field] === null && isSaid(object[field]) && object[field] !== 0
-  return fieldsWithout(new Set([...columns].filter(field => !isKept(field))), object)
+  const isKept = (field: string) => times[field] === null && isSaid(raw[field]) && raw[field] !== 0
+  return fieldsWithout(new Set([...columns].filter(field => !isKept(field))), raw, value)
 }

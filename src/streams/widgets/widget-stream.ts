@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Listing, withRegion } from '../../provider/classroom/index.ts'
+import { type Listing, widgetStates, withRegion } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
 import { type Widget, type WidgetEventRow, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
@@ -98,6 +98,31 @@ function rowsOfWidget<T>(
     hints: [],
     unfinished: false,
   }
+}
+
+/**
+ * The quiz or poll last started, where a change shows that it is over though nobody ended it: a widget shows one at a
+ * time, and none while it is inactive. Nothing tells when it ended.
+ */
+export function leftBehind<T extends Question>(
+  { value, state, isKnown }: Change<T>,
+  isStart: boolean,
+  question: string | null,
+): string | null {
+  if (isKnown) return null
+  const isOver = isStart ? (value.popupQuizId ?? value.pollId) !== question : state === widgetStates.inactive
+  return isOver ? question : null
+}
+
+interface Question {
+  readonly popupQuizId?: string | null | undefined
+  readonly pollId?: string | null | undefined
+}
+
+/** Sets aside what is told of a quiz or poll that has no name and that no item before it began. */
+export function unnamed(of: string, { item }: Change<unknown>): Reject {
+  const detail = `changeProperties.extra.${of}: must be there, for none was begun before`
+  return { reason: 'missing_key', detail, item }
 }
 
 /** Takes what a newer statement says over an older one; what it leaves open stays. */

@@ -163,7 +163,15 @@ function voteIn(rows: Expected, { place, ordinal, item, at }: Kept): void {
 function summary(rows: Expected, kept: Kept, cells: (kept: Kept, change: Fields) => Row): void {
   const key = `${kept.place} ${kept.item.id}`
   const told = Object.entries(cells(kept, changed(kept.item))).filter(([, value]) => value !== undefined)
+  if (kept.item.step === 'start') putAway(rows, kept.place)
   rows.set(key, { isDue: true, cells: { ...rows.get(key)?.cells, ...Object.fromEntries(told) } })
+}
+
+/** What nobody ended is over when a room shows the next. */
+function putAway(rows: Expected, place: string): void {
+  for (const [key, row] of rows)
+    if (key.startsWith(`${place} `) && row.cells.state === 'running')
+      rows.set(key, { ...row, cells: { ...row.cells, state: 'ended' } })
 }
 
 function quizCells({ item, at }: Kept, change: Fields): Row {

@@ -47,7 +47,7 @@ function quizRows(log: readonly Entry[]): readonly ExpectedRow[] {
         total_count: last(told, 'totalCount'),
         average_accuracy: last(told, 'averageAccuracy'),
         started_at: timeOf(last(told, 'receiveQuestionTime')),
-        ...lifeOf(entries),
+        ...lifeOf(entries, log),
       },
     })
     for (const { entry, user_uuid, user_name, ordinal } of submissions(entries)) {
@@ -71,7 +71,10 @@ function pollRows(log: readonly Entry[]): readonly ExpectedRow[] {
   for (const [poll_id, entries] of readable(log)) {
     const told = entries.filter(({ step }) => step !== 'submission')
     const items = last(told, 'pollItems')
-    rows.push({ table: 'poll', columns: { poll_id, mode: last(told, 'mode'), items, ...lifeOf(entries) } })
+    rows.push({
+      table: 'poll',
+      columns: { poll_id, mode: last(told, 'mode'), items, ...lifeOf(entries, log) },
+    })
     const details = last(told, 'pollDetails')
     for (const [option, detail] of Object.entries(isFields(details) ? details : {})) {
       const { num, percentage } = detail as Fields
@@ -100,9 +103,12 @@ function last(entries: readonly Entry[], name: string): unknown {
   return entries.map(entry => field(entry, name)).findLast(value => value !== undefined) ?? null
 }
 
-function lifeOf(entries: readonly Entry[]): Fields {
+/** What nobody ended is over when another one starts. */
+function lifeOf(entries: readonly Entry[], log: readonly Entry[]): Fields {
   const start = entries.find(({ step }) => step === 'start')
-  const hasEnded = entries.some(({ step }) => step === 'end')
+  const lastStart = log.findLast(({ step, malformed }) => step === 'start' && !malformed)
+  const isLeft = start !== undefined && lastStart?.id !== start.id
+  const hasEnded = isLeft || entries.some(({ step }) => step === 'end')
   return { state: hasEnded ? 'ended' : 'running', started_by: start?.userUuid ?? null, extra: null }
 }
 
