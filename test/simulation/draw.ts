@@ -2,7 +2,7 @@ import type { AppOptions, Quirks, SchoolProfile, Switches } from '../../sandbox/
 import { type Aim, type CallFault, callFaults } from './faults.ts'
 import { type Allowance, type AnalyticsGroup, analyticsLimits, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
-import { drawQuirks, drawSwitches, isDrawn, pick, share } from './world.ts'
+import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -26,6 +26,8 @@ export const monday = Date.UTC(2026, 0, 5, 8)
 
 /** What a run must be like whatever its seed says. */
 export interface Demands {
+  /** Whose chances it has: what is left open of two worlds must not be alike in both. */
+  readonly world?: string
   /** In place of `monday`. */
   readonly start?: number
   readonly switches?: Partial<Switches>
@@ -155,7 +157,8 @@ function paceOf(length: number): Pace {
 }
 
 /** Each draw has chance of its own, so that a new one changes nothing in the others. `length` of the faulty phase, ms. */
-export function draw(seed: number, length: number, demands: Demands): Drawn {
+export function draw(number: number, length: number, demands: Demands): Drawn {
+  const seed: Seed = demands.world === undefined ? number : `${number} ${demands.world}`
   const pace = paceOf(length)
   const switches = drawAll(seed, pace, demands)
   const classes = faultClasses.filter(
@@ -233,13 +236,9 @@ function secretOf(app: string): string {
   return `notifications of ${app}`
 }
 
-function drawAll(seed: number, { providerMemory, metricSeconds }: Pace, demands: Demands): Switches {
-  const drawn: Switches = {
-    ...drawSwitches(seed),
-    roomMemorySeconds: providerMemory / second,
-    metricSeconds,
-    ...demands.switches,
-  }
+function drawAll(seed: Seed, { providerMemory, metricSeconds }: Pace, demands: Demands): Switches {
+  const own = { roomMemorySeconds: providerMemory / second, metricSeconds, ...demands.switches }
+  const drawn: Switches = { ...drawSwitches(seed), ...own }
   // What the feed tells of a room whose log nobody ever reads could be of any room that had its name.
   const isTold = drawn.roomReuse === 'off' || drawn.mutedRooms !== 'for-good'
   return isTold ? drawn : { ...drawn, mutedRooms: 'none' }
@@ -249,13 +248,13 @@ function drawAll(seed: number, { providerMemory, metricSeconds }: Pace, demands:
 const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 
 function configOf(
-  seed: number,
+  seed: Seed,
   { roomMemory, streams, realtime }: Pace,
-  switches: Switches,
+  { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
   { callLateness }: Demands,
 ): string {
-  const region = pick(seed, 'configured regions', regions[switches.regions])
+  const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
     app => `
   - id: ${app.id}
@@ -271,7 +270,7 @@ function configOf(
   return `
 database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
 provider:
-  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m }
+  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter} }
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }

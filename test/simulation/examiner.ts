@@ -8,6 +8,7 @@ import { examineAskers } from './oracle/askers.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
+import { examineManners } from './oracle/manners.ts'
 import { examineMetrics, oldestExported, readGaps, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import type { Processes, Running } from './processes.ts'
@@ -18,7 +19,9 @@ const minute = 60 * second
 /** The housekeeping comes by every ten minutes, and is done soon after. */
 const longestRound = 12 * minute
 
-const oracles = [examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers]
+const oracles = [
+  ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
+]
 
 /** What is looked at, and what somebody must know of it to judge. */
 interface World {

@@ -1,5 +1,5 @@
 import type { FaultRule } from '../../sandbox/src/index.ts'
-import { pick, share } from './world.ts'
+import { pick, type Seed, share } from './world.ts'
 
 /** Rules of faults that are in force between two moments, ms from the beginning. */
 export interface Spell {
@@ -82,12 +82,18 @@ export const spellKinds: readonly Kind[] = [
   { name: 'lost response', rule: { kind: 'lost-response' }, of: all },
 ]
 
+/** What no seed draws. Whoever hears of it must wait for longer than anybody would by himself. */
+const aimed: readonly Kind[] = [
+  { name: '429 with Retry-After 150', rule: { kind: 'status', status: 429, retryAfter: '150' } },
+]
+const known = [...spellKinds, ...aimed]
+
 /** A room is remembered for twelve minutes, and read to its end after at most five. */
 const longest = 3 * minute
 const meanEvery = 12 * minute
 
 /** Spells of a faulty phase of `length`, ms: one at a time, each of one kind and of one operation. */
-export function drawSpells(seed: number, length: number, apps: readonly string[]): readonly Spell[] {
+export function drawSpells(seed: Seed, length: number, apps: readonly string[]): readonly Spell[] {
   const spells: Spell[] = []
   for (let n = 0, at = 0; ; n++) {
     const chance = (what: string) => share(seed, `spell ${n}/${what}`)
@@ -114,13 +120,13 @@ export interface Cast extends Pick<Spell, 'from' | 'to'> {
 
 /** The spell of that kind, which strikes each request that it concerns. */
 export function spellOf(kind: string, { from, to, ...concerned }: Cast): Spell {
-  const known = spellKinds.find(({ name }) => name === kind)
-  if (!known) throw new TypeError(`no spell is called ${kind}`)
-  return { from, to, rules: [{ ...known.rule, ...concerned, rate: 1 }] }
+  const one = known.find(({ name }) => name === kind)
+  if (!one) throw new TypeError(`no spell is called ${kind}`)
+  return { from, to, rules: [{ ...one.rule, ...concerned, rate: 1 }] }
 }
 
 export function nameOfSpell({ rules: [rule] }: Spell): string {
   const { operation: _, app: __, rate: ___, ...said } = rule!
-  const known = spellKinds.find(kind => JSON.stringify(kind.rule) === JSON.stringify(said))
-  return known?.name ?? rule!.kind
+  const one = known.find(kind => JSON.stringify(kind.rule) === JSON.stringify(said))
+  return one?.name ?? rule!.kind
 }

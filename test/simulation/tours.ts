@@ -57,6 +57,7 @@ const answers: Tour = {
           ['wrong types', 'listPlayers'],
           ['looping nextId', 'listPlayers'],
           ['malformed', 'roomEvents'],
+          ['429 with Retry-After 150', 'callSearch', 70 * second],
         ],
       }),
     ],
@@ -154,11 +155,12 @@ const pages: Tour = {
         feedShape: 'array',
         listShape: 'list',
         batchItems: 3,
-        logEnd: 'same',
+        // What is new of a log stands on the page that was its last.
+        logEnd: 'null',
         sequence: 'holes',
       },
       ...{ roomReuse: 'off', appFeed: 'consuming', missingLogs: 'none', voteOptions: 'index' },
-      ...{ widgetItemSequence: 'present', playersPerPage: 2, listBlindSeconds: 10, playerList: 'thin' },
+      ...{ widgetItemSequence: 'absent', playersPerPage: 2, listBlindSeconds: 10, playerList: 'thin' },
     },
   },
 }
@@ -174,6 +176,7 @@ const calls: Tour = {
     switches: {
       ...{ ...plain, roomReuse: 'off' },
       ...{ callSearch: 'overlap', hasMore: 'forced', hasMoreAbove: 10, mostPerPage: 10, kvs: 'objects' },
+      ...{ totalSize: 'page', callEnd: 'absent', valueEntries: 'twice' },
       ...{ serverFilter: 'after-paging', emptyLists: 'null', ownPeer: 'absent', unknownFields: 'present' },
     },
   },
@@ -190,6 +193,7 @@ const long: Tour = {
     switches: {
       ...{ ...plain, roomReuse: 'off', callSearch: 'overlap', hasMore: 'real', mostPerPage: 100 },
       ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },
+      ...{ feedShape: 'object-with-next-id', listShape: 'item', callEnd: 'present' },
       ...{ realtimeEnd: 'inclusive', realtimeUid: 'string', usersOutsideChannels: 'refused' },
     },
   },
@@ -207,7 +211,13 @@ const budgets: Tour = {
     quirks: {},
     switches: {
       ...{ ...plain, roomReuse: 'off', missingValues: 0.05, lateValueSeconds: 600, tightHours: 0 },
-      ...{ realtimeUid: 'string', day: 'rolling', limiter: 'sliding' },
+      ...{
+        realtimeUid: 'string',
+        day: 'rolling',
+        limiter: 'sliding',
+        limitStatus: '429',
+        feedShape: 'object',
+      },
     },
   },
 }
@@ -266,22 +276,20 @@ const crowd: Tour = {
 }
 
 /** Every kind of trouble that a gate wants, the longest first. */
-export const troubles: Readonly<Record<string, Tour>> = { outages, answers, machines }
+export const troubles = named({ outages, answers, machines })
 
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
-  lives,
-  silence,
-  pages,
-  calls,
-  long,
-  budgets,
-  hands,
-  ages,
-  late,
-  reuse,
-  commits,
-  pauses,
-  spending,
-  crowd,
+  ...named({ lives, silence, pages, calls, long, budgets, hands, ages }),
+  ...named({ late, reuse, commits, pauses, spending, crowd }),
+}
+
+/** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */
+function named(all: Readonly<Record<string, Tour>>): Readonly<Record<string, Tour>> {
+  return Object.fromEntries(
+    Object.entries(all).map(([world, { length, demands }]) => [
+      world,
+      { length, demands: { world, ...demands } },
+    ]),
+  )
 }

@@ -1,6 +1,8 @@
 import { type Quirks, type Switches, switchTable } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
 
+/** What the chances of a world follow from. */
+export type Seed = number | string
 type SwitchName = keyof Switches
 /** Of a quantity some values; of a choice some, or each way that the sandbox knows. */
 type Choices = {
@@ -9,9 +11,8 @@ type Choices = {
 
 /**
  * The world of a run: what the provider's documents leave open and what it may do amiss all along, by the
- * sandbox's own names, each with the values that the seed picks from. One value is always that: because the daemon must
- * be told of it by a setting, or because it says how much there is and not of what kind. A switch without a line here
- * does not compile.
+ * sandbox's own names, each with the values that the seed picks from. One value is always that: because it says how much
+ * there is and not of what kind. A switch without a line here does not compile.
  */
 const choices: Choices = {
   // Classrooms
@@ -33,10 +34,10 @@ const choices: Choices = {
   mutedRooms: 'all',
   roomReuse: 'all',
   roomMemorySeconds: [3600],
-  widgetPath: ['without-region'],
+  widgetPath: 'all',
   widgetKeys: 'all',
   widgetItemSequence: 'all',
-  submitter: ['operator'],
+  submitter: 'all',
   classRestart: 'all',
   eventTimes: 'all',
   emptyRoomLists: 'all',
@@ -54,8 +55,7 @@ const choices: Choices = {
   hasMoreRate: [0],
   hasMoreFloorSeconds: [60],
   callLatenessSeconds: [5],
-  // Without it nobody knows of a call how long it was.
-  callEnd: ['present'],
+  callEnd: 'all',
   callListPages: [100],
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],
@@ -79,8 +79,7 @@ const choices: Choices = {
   restatement: ['on'],
   restatementHours: [48],
   missingValues: [0, 0.05],
-  // Of each time with two values the stored one has the other beside it, which is not looked at here.
-  valueEntries: ['once', 'around'],
+  valueEntries: 'all',
   lateValueSeconds: [0, 600],
   tightHours: [0, 0.2],
   realtimeEnd: 'all',
@@ -103,7 +102,7 @@ const choices: Choices = {
 }
 
 /** The switches of a seed's world. Each is drawn by chance of its own, so that a new one changes nothing in the others. */
-export function drawSwitches(seed: number): Switches {
+export function drawSwitches(seed: Seed): Switches {
   const names = Object.keys(choices) as SwitchName[]
   const drawn = names.map(name => [name, pick<string | number>(seed, name, valuesOf(name))])
   return Object.fromEntries(drawn) as Switches
@@ -118,7 +117,7 @@ const quirks: Readonly<Partial<Quirks>> = {
 }
 
 /** The strange content of a seed's world, each kind by chance of its own. */
-export function drawQuirks(seed: number): Partial<Quirks> {
+export function drawQuirks(seed: Seed): Partial<Quirks> {
   return Object.fromEntries(Object.entries(quirks).filter(([name]) => isDrawn(seed, name)))
 }
 
@@ -130,15 +129,15 @@ function valuesOf(name: SwitchName): readonly (string | number)[] {
 }
 
 /** Something of a seed's world that is there in half of them. */
-export function isDrawn(seed: number, name: string): boolean {
+export function isDrawn(seed: Seed, name: string): boolean {
   return share(seed, `${name}/is there`) < 0.5
 }
 
-export function pick<Value>(seed: number, name: string, values: readonly Value[]): Value {
+export function pick<Value>(seed: Seed, name: string, values: readonly Value[]): Value {
   return values[Math.floor(share(seed, name) * values.length)]!
 }
 
 /** Of a seed's world, from 0 to 1. */
-export function share(seed: number, name: string): number {
+export function share(seed: Seed, name: string): number {
   return seededRandom(`${seed}/world/${name}`).next()
 }

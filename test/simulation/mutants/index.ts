@@ -8,6 +8,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { together } from './together.ts'
+import { told } from './told.ts'
 
 /** All planted bugs. */
 export const plants: readonly Plant[] = [
@@ -20,4 +21,5 @@ export const plants: readonly Plant[] = [
   ...decoding,
   ...together,
   ...keeping,
+  ...told,
 ]

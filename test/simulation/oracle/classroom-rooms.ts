@@ -38,7 +38,7 @@ export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
         ...spanOf(events.get(place) ?? [], room, context),
         region: regionOf(room, regions(room.app)),
         valid_to: next
-          ? time(`after ${next.openedAt}`, value => value >= next.openedAt && value <= end)
+          ? endBefore(next, events.get(`${room.app} ${room.roomUuid} ${next.stored}`) ?? [], end)
           : null,
         first_seen_at: time('while it was there', value => value >= room.openedAt && value <= end),
         verified_at: time('no time to come', value => value <= end),
@@ -112,6 +112,13 @@ function spanOf(events: readonly Row[], room: TrueRoom, { answered, clocks, end 
       value => value >= last && value <= latest && isTime(value),
     ),
   }
+}
+
+/** A room ends with the first thing that is known of the next one of its name. */
+function endBefore({ openedAt }: TrueRoom, events: readonly Row[], end: number): Rule {
+  const own = events.filter(({ at_source }) => at_source === 'event').map(({ at }) => Number(at))
+  const first = Math.min(...own, end)
+  return time(`from ${openedAt} to ${first}`, value => value >= openedAt && value <= first)
 }
 
 /** Each room is in one region, or known in all of them. */

@@ -10,6 +10,7 @@ export interface WidgetContext {
   readonly stored: StoredSchema
   /** Whether the items that numbered from 1 have their number on them; else their place counts, from 0. */
   readonly areNumbered: boolean
+  readonly submitter: Kept['submitter']
   /** Moments at which an answer about the widget of the room was given. */
   readonly answered: (room: TrueRoom, widget: TrueItem['widget']) => ReadonlySet<number>
   readonly isDue: (room: TrueRoom, item: TrueItem) => boolean
@@ -24,7 +25,7 @@ interface Made {
 
 /** Each item of the quiz and poll logs once, and what those that are stored make of quizzes, polls, answers and votes. */
 export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContext): readonly Finding[] {
-  const { stored, areNumbered, isDue } = context
+  const { stored, areNumbered, submitter, isDue } = context
   const items = stored.get('widget_event')!
   const kept = new Set(items.rows.map(row => keyOf(items.key, row)))
   const made = {
@@ -53,7 +54,7 @@ export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContex
             value => typeof value === 'number' && value >= item.at && answers.has(value),
           ),
         )
-        if (!item.malformed) derive(made, { place, ordinal, item, at })
+        if (!item.malformed) derive(made, { place, ordinal, item, at, submitter })
       }
     }
   }
@@ -98,6 +99,8 @@ interface Kept {
   readonly place: string
   readonly ordinal: string
   readonly item: TrueItem
+  /** The field of an answer that names its student. */
+  readonly submitter: 'operator' | 'fromUser'
   /** When a change happened that tells no time. */
   readonly at: Rule
 }
@@ -121,14 +124,20 @@ function changed({ item }: TrueItem): Fields {
   return { ...fieldsOf(extra), ...Object.fromEntries(flat) }
 }
 
-/** Who did it, as it is told: the student of an answer, the teacher of all else. */
+/** The teacher, of all but answers. */
 function doer({ item }: TrueItem): Fields {
   return fieldsOf(fieldsOf(item).operator)
 }
 
-function answerTo(rows: Expected, { place, ordinal, item }: Kept): void {
+/** The student of an answer, where the deployment names them. */
+function studentOf({ item, submitter }: Kept): Fields {
+  return fieldsOf(fieldsOf(item.item)[submitter])
+}
+
+function answerTo(rows: Expected, kept: Kept): void {
+  const { place, ordinal, item } = kept
   const change = changed(item)
-  const { userUuid, userName } = doer(item)
+  const { userUuid, userName } = studentOf(kept)
   rows.set(`${place} ${item.id} ${userUuid ?? ''} ${ordinal}`, {
     isDue: true,
     cells: {
@@ -141,9 +150,10 @@ function answerTo(rows: Expected, { place, ordinal, item }: Kept): void {
   })
 }
 
-function voteIn(rows: Expected, { place, ordinal, item, at }: Kept): void {
+function voteIn(rows: Expected, kept: Kept): void {
+  const { place, ordinal, item, at } = kept
   const change = changed(item)
-  const { userUuid, userName } = doer(item)
+  const { userUuid, userName } = studentOf(kept)
   const options = (change.selectIndex as readonly unknown[]).map(option =>
     typeof option === 'number' ? option : fieldsOf(option).index,
   )

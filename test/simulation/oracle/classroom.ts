@@ -62,6 +62,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...examineWidgets(rooms, {
       ...{ stored, clocks, end },
       areNumbered: sandbox.settings.switches.widgetItemSequence === 'present',
+      submitter: sandbox.settings.switches.submitter,
       answered: (room, widget) => told(`${room.app} ${widget} ${room.roomUuid}`),
       isDue: (room, { widget, at }) => isRead(room, streamOf[widget], at),
     }),

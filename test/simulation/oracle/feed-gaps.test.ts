@@ -33,6 +33,7 @@ const exact: StoredGap = {
   ...{
     from: BigInt(sentAt(1)),
     to: BigInt(sentAt(2) + deadline),
+    recoverable: sentAt(2) + deadline + 3_000 * second,
     reason: 'unread_answer',
     state: 'repaired',
   },
@@ -57,6 +58,11 @@ describe('the oracle of gaps in the feed', () => {
     ['one for another reason', { reason: 'pause' }],
     ['one that nobody promised', { state: 'absent' }],
     ['one that is lost though no room is gone', { state: 'lost' }],
+    [
+      'one that can be had for longer than the provider remembers',
+      { recoverable: sentAt(2) + 2 * 3_600 * second },
+    ],
+    ['one that could be had for much longer than is told', { recoverable: sentAt(2) + 1_200 * second }],
   ] as const)('finds %s', async (_, change) => {
     expect(await found({ ...exact, ...change })).toContainEqual(expect.objectContaining({ kind: 'gap' }))
   })

@@ -6,6 +6,8 @@ import type { StoredGap } from './gaps.ts'
 const onItsWay = 12_000
 /** That a room is gone is noticed when it is asked about: an idle one every five minutes, three times until it is believed, ms. */
 const noticed = 20 * 60_000
+/** Of the time for which the provider knows a room, so much is the daemon told of at least: a log of then may still be read. */
+const leastTold = 0.7
 /** After this a request can no longer arrive: its total deadline and ten seconds. */
 const canArrive = 40_000
 
@@ -108,6 +110,9 @@ function faultOf(
   if (from > to) return 'ends before it begins'
   if (to > examination.end + canArrive) return 'reaches into what is to come'
   if (gap.state === 'absent') return 'absent, and nobody promised it'
+  const memory = examination.sandbox.settings.switches.roomMemorySeconds * 1_000
+  const left = (gap.recoverable ?? to) - to
+  if (left < leastTold * memory || left > memory + 1) return `said to be had for ${left} ms after its end`
   // Without the logs of rooms nothing repairs it.
   const areLogsRead = examination.streams?.includes('room-events') ?? true
   if (

@@ -10,6 +10,8 @@ export interface StoredGap {
   /** Sequences, or ms since the epoch; both ends included. */
   readonly from: bigint
   readonly to: bigint
+  /** Until when it may still be had, ms since the epoch; null where nobody knows. */
+  readonly recoverable: number | null
   readonly reason: string
   readonly state: 'open' | 'repaired' | 'absent' | 'lost'
 }
@@ -33,7 +35,8 @@ export async function readGaps({ rows }: Pick<Examination, 'rows'>): Promise<Sto
   const gaps = await rows<Gap>(
     `select app_id as app, stream, series, incarnation, unit, reason, state,
             coalesce(sequence_from, floor(extract(epoch from range_from) * 1000))::text as lower,
-            coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper
+            coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper,
+            round(extract(epoch from recoverable_until) * 1000)::float8 as recoverable
      from ingest.gap`,
   )
   type Divergence = Pick<Waiting, 'app' | 'room'> & {

@@ -2,7 +2,7 @@ import { type Asked, Findings, say } from './asked.ts'
 import { insightLateness, insightRound } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 import { isServed, promisedSeries, type Series, timesIn, trueValue } from './promised.ts'
-import { noted, sameJson } from './samples.ts'
+import { besideValue, sameJson } from './samples.ts'
 
 interface StoredInsight {
   readonly app: string
@@ -96,7 +96,7 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   const isSurely = !isInterrupted && settled === served.length - 1
   if (isSurely ? row.revision !== changes + 1 : row.revision < 1 || row.revision > changes + 1)
     wrong('revision', row.revision, changes + 1)
-  const extra = sandbox.settings.switches.unknownFields === 'present' ? noted : null
+  const extra = besideValue(sandbox.settings.switches)
   if (!sameJson(row.extra, extra)) wrong('extra', JSON.stringify(row.extra), JSON.stringify(extra))
   const final = trueValue(truth, series, row.at)
   if (isFinal(examination, series, row.at) && row.value !== final)

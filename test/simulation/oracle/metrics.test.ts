@@ -15,6 +15,11 @@ penstock_rows_total{table="classroom.room_event"} 12
 penstock_rows_total{table="analytics.session_series"} 400
 penstock_gaps{stream="room-events",state="open"} 3
 penstock_gaps{stream="room-events",state="lost"} 0
+penstock_recent_losses{stream="calls",window="hour"} 0
+penstock_recent_losses{stream="calls",window="day"} 1
+penstock_verdict{state="well"} 0
+penstock_verdict{state="losing"} 1
+penstock_players{app="a",status="running"} 2
 penstock_budget_used_ratio{group="realtime",window="day"} 0.4
 penstock_lag_seconds{stream="room-events"} 12
 penstock_lag_seconds{stream="call-metrics"} 9000
@@ -28,6 +33,8 @@ const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'r
 
 async function judge(text: string, requests = 7, before = 3): Promise<readonly string[]> {
   const rows = async (query: string) => {
+    if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }]
+    if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
     if (query.includes('ingest.gap')) return [{ key: 'room-events open', count: 3 }]
     if (query.includes('simulated.written')) return [{ key: 'slot0.1 classroom.room_event', count: 12 }]
     return [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
@@ -70,6 +77,16 @@ describe('what a daemon exports', () => {
     ['a figure that is none', 'room_event"} 12', 'room_event"} NaN', /rows_total.* is NaN/],
     ['a gap that nobody sees', 'state="open"} 3', 'state="open"} 2', /gaps.* is 2, and the ledger has 3/],
     ['a loss that is none', 'state="lost"} 0', 'state="lost"} 1', /gaps.* is 1, and the ledger has 0/],
+    ['a loss of two hours ago', 'window="hour"} 0', 'window="hour"} 1', /recent_losses.* is 1, .* 0 to 0/],
+    ['a loss that is forgotten', 'window="day"} 1', 'window="day"} 0', /recent_losses.* is 0, .* 1 to 1/],
+    [
+      'a verdict that knows of no loss',
+      /well"} 0(.*\n.*)losing"} 1/,
+      'well"} 1$1losing"} 0',
+      /verdict.* well, and data was/,
+    ],
+    ['a verdict that is none', 'losing"} 1', 'losing"} 0', /verdict.* 0 states hold/],
+    ['a player that is none', 'running"} 2', 'running"} 3', /players.* is 3, and 2 are stored/],
     ['a budget above its limit', '"day"} 0.4', '"day"} 1.1', /budget_used_ratio.* is 1.1/],
     ['a log that lags', 'room-events"} 12', 'room-events"} 200', /lag_seconds.* 200 s late/],
     [

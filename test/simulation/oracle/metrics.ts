@@ -41,6 +41,7 @@ export async function examineMetrics(
   const gaps = [before, await readGaps(examination)]
   const quality = await readQuality(examination)
   const written = await readWritten(examination)
+  const stored = { losses: await readLosses(examination), players: await readPlayers(examination) }
   for (const scrape of scrapes) {
     const samples = read(scrape.text)
     const judge: Judge = {
@@ -52,6 +53,8 @@ export async function examineMetrics(
     judgeCounts(judge, scrape, gaps)
     judgeRefusals(judge, scrape, examination)
     if (written) judgeRows(judge, scrape, written)
+    judgeLosses(judge, scrape, stored.losses)
+    judgePlayers(judge, stored.players)
     judgeBounds(judge)
     judgeQuality(judge, scrape, quality)
   }
@@ -100,6 +103,46 @@ function judgeRows({ of, wrong }: Judge, { process }: Scrape, written: ReadonlyM
   }
 }
 
+/** What was given up, by stream and moment, ms since the epoch. */
+type Losses = readonly { readonly stream: string; readonly at: number }[]
+const lossWindows: Readonly<Record<string, number>> = { hour: 3_600_000, day: 86_400_000 }
+/** A clock may be wrong by so much, and what is exported is some seconds old. */
+const aboutThen = 150_000
+
+/** Losses of late, and what is said of the whole because of them. */
+function judgeLosses({ of, wrong }: Judge, { now }: Scrape, losses: Losses): void {
+  for (const { labels, value } of of('recent_losses')) {
+    const age = lossWindows[labels.window!] ?? 0
+    const since = (moment: number) =>
+      losses.filter(({ stream, at }) => stream === labels.stream && at > moment).length
+    const [fewest, most] = [since(now - age + aboutThen), since(now - age - aboutThen)]
+    if (value < fewest || value > most)
+      wrong('recent_losses', `${say(labels)} is ${value}, and the ledger has ${fewest} to ${most}`)
+  }
+  const states = of('verdict').filter(({ value }) => value === 1)
+  if (of('verdict').length > 0 && states.length !== 1) wrong('verdict', `${states.length} states hold`)
+  const state = states[0]?.labels.state
+  const isLost = losses.some(({ at }) => at > now - lossWindows.day! + aboutThen)
+  const isAtRisk =
+    of('expected_loss_ratio').some(({ value }) => value > 0) ||
+    of('backlog_expires_seconds').some(({ value }) => value < soon)
+  if (state === 'losing' && !isLost && !isAtRisk)
+    wrong('verdict', 'losing, and nothing was lost or is about to be')
+  if (isLost && (state === 'well' || state === 'behind' || state === 'starting'))
+    wrong('verdict', `${state}, and data was lost within a day`)
+}
+
+/** Seconds in which what waits may be gone. */
+const soon = 3_600
+
+/** Players that live, by app and status, as many as were listed. */
+function judgePlayers({ of, wrong }: Judge, stored: ReadonlyMap<string, number>): void {
+  for (const { labels, value } of of('players')) {
+    const known = stored.get(`${labels.app} ${labels.status}`) ?? 0
+    if (value !== known) wrong('players', `${say(labels)} is ${value}, and ${known} are stored`)
+  }
+}
+
 function judgeBounds({ of, wrong }: Judge): void {
   for (const { labels, value } of of('budget_used_ratio'))
     if (value < 0 || value > 1) wrong('budget_used_ratio', `${say(labels)} is ${value}`)
@@ -126,6 +169,20 @@ export type CountedGaps = ReadonlyMap<string, number>
 export async function readGaps({ rows }: Examination): Promise<CountedGaps> {
   const counts = await rows<{ key: string; count: number }>(
     `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1`,
+  )
+  return new Map(counts.map(({ key, count }) => [key, count]))
+}
+
+async function readLosses({ rows }: Examination): Promise<Losses> {
+  return rows(
+    `select stream, extract(epoch from updated_at)::float8 * 1000 as at from ingest.gap where state = 'lost'`,
+  )
+}
+
+async function readPlayers({ rows }: Examination): Promise<ReadonlyMap<string, number>> {
+  const counts = await rows<{ key: string; count: number }>(
+    `select app_id || ' ' || coalesce(status, 'unknown') as key, count(*)::float8 as count
+     from players.cloud_player where destroyed_at is null group by 1`,
   )
   return new Map(counts.map(({ key, count }) => [key, count]))
 }

@@ -6,6 +6,8 @@ import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type Stored
 
 /** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
 const longestUnseen = 90_000
+/** Whoever makes players by hand may have spent the lists of a minute, ms. */
+const minute = 60_000
 /** Half of the entries of a thin list are thin: what so many lists named is told by one of them. */
 const manyLists = 16
 /** An answer may be on its way, and its commit after it, for as long as this, ms; longer where a process stood still. */
@@ -22,6 +24,8 @@ interface Context {
   readonly late: number
   /** Since when what happens is seen soon. */
   readonly calm: number
+  /** What happens takes so long to be seen, ms. */
+  readonly unseen: number
   /** What was so by then and goes on must be stored. */
   readonly seen: number
 }
@@ -30,13 +34,15 @@ interface Context {
 export async function examinePlayers(examination: Examination): Promise<readonly Finding[]> {
   const { healed, end, isEnd, isInterrupted, apps, sandbox, streams } = examination
   if (!(streams?.includes('cloud-players') ?? true)) return []
+  const unseen = longestUnseen + (examination.hands ? minute : 0)
   const context: Context = {
     examination,
     stored: await readSchema(examination, 'players'),
     clocks: ourClocks(examination),
     late: isInterrupted ? longestStall : onItsWay,
     calm: isEnd ? healed : Number.POSITIVE_INFINITY,
-    seen: isEnd ? end - longestUnseen : Number.NEGATIVE_INFINITY,
+    unseen,
+    seen: isEnd ? end - unseen : Number.NEGATIVE_INFINITY,
   }
   const { stored } = context
   const players = new Map<string, ExpectedRow>()
@@ -75,7 +81,7 @@ function playerRow(
   app: string,
   player: TruePlayer,
   history: readonly Row[],
-  { examination, clocks, late, calm, seen }: Context,
+  { examination, clocks, late, calm, unseen, seen }: Context,
 ): ExpectedRow {
   const { sandbox, end } = examination
   const { createdAt, destroyedAt, region } = player
@@ -95,7 +101,7 @@ function playerRow(
   const [first] = history
   const last = history.at(-2)
   return {
-    isDue: Math.max(listed, calm) + longestUnseen <= (isOver ? untilGone : end),
+    isDue: Math.max(listed, calm) + unseen <= (isOver ? untilGone : end),
     cells: {
       region: nullOr(region),
       name: player.name,
@@ -107,7 +113,7 @@ function playerRow(
       created_at: Math.floor(createdAt / 1_000) * 1_000,
       first_seen_at: new Rule(`from ${listed}, soon`, value => {
         const moments = heard(clocks.momentsOf(value), listed, untilGone)
-        const isSoon = moments.some(({ from }) => !isCalm || from <= listed + longestUnseen)
+        const isSoon = moments.some(({ from }) => !isCalm || from <= listed + unseen)
         return isSoon && (isThin || first === undefined || first.changed_at === value)
       }),
       last_seen_at: new Rule(`up to ${untilGone}, lately`, (value, row) => {
@@ -121,7 +127,7 @@ function playerRow(
         if (value === null) return !isOver || destroyedAt > seen
         if (!isOver) return false
         const moments = heard(clocks.momentsAfter(value, last?.changed_at), destroyedAt, end)
-        return moments.some(({ from }) => destroyedAt < calm || from <= destroyedAt + longestUnseen)
+        return moments.some(({ from }) => destroyedAt < calm || from <= destroyedAt + unseen)
       }),
       extra: null,
     },
@@ -179,7 +185,7 @@ function historyFaults(
   player: TruePlayer,
   history: readonly Row[],
   row: Row | undefined,
-  { examination, clocks, late, calm, seen }: Context,
+  { examination, clocks, late, calm, unseen, seen }: Context,
 ): readonly string[] {
   const { createdAt, destroyedAt, changes } = player
   const faults: string[] = []
@@ -208,7 +214,7 @@ function historyFaults(
   const since = Math.max(calm, createdAt + listBlindSeconds * 1_000)
   for (const [n, { status, at }] of changes.entries()) {
     const until = changes[n + 1]?.at ?? destroyedAt ?? examination.end
-    const isShown = until - Math.max(at, since) > longestUnseen && Math.max(at, since) < seen
+    const isShown = until - Math.max(at, since) > unseen && Math.max(at, since) < seen
     if (isShown && !history.some(({ to_status }) => to_status === status))
       faults.push(`${status} since ${at} was never seen`)
   }

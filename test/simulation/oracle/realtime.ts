@@ -1,7 +1,7 @@
 import { Findings, say } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 import { isServed, promisedSeries, type QualityMetric, type Series, timesIn, trueValue } from './promised.ts'
-import { noted, sameJson } from './samples.ts'
+import { besideValue, noted, sameJson } from './samples.ts'
 
 interface StoredValue {
   readonly app: string
@@ -87,7 +87,7 @@ function compare(
   const isNoted = settings.switches.unknownFields === 'present'
   // What is said of a user stands beside the first of the values.
   const ofUser = isNoted ? [null, { entry: noted }] : [null]
-  const extras = row.uid === '' ? [isNoted ? noted : null] : ofUser
+  const extras = row.uid === '' ? [besideValue(settings.switches)] : ofUser
   if (!extras.some(each => sameJson(row.extra, each)))
     found.add('different', `${name} extra`, `${say(row.at)}: ${JSON.stringify(row.extra)}`)
 }

@@ -193,12 +193,22 @@ function compareExtras(
 /** What a deployment says that says more than the documents do. */
 export const noted = { note: { revision: 3, of: 'the provider' } }
 
+/** What stands beside a value of insights or real time: what nobody knows, and what the same answer gave for its time before. */
+export function besideValue({ unknownFields, valueEntries }: Switches): object | null {
+  const beside = unknownFields === 'present' ? noted : null
+  return valueEntries === 'twice' ? { ...beside, others: [{ ...beside, value: otherValue }] } : beside
+}
+
+/** What the provider tells before the truth, where it tells two values. */
+const otherValue = -7
+
 export function sameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
 }
 
 function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
   return Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, each]) => [name, sorted(each)])

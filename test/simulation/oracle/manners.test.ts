@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import type { Arrival } from '../../../sandbox/src/index.ts'
+import { spellOf } from '../spells.ts'
+import type { Examination } from './examination.ts'
+import { examineManners } from './manners.ts'
+
+const second = 1_000
+
+function answer(seconds: number, amiss: Partial<Arrival> = {}): Partial<Arrival> {
+  const asked = { app: 'alpha', operation: 'recordings', target: '/eu/edu/apps/alpha/v2/rooms/a/records' }
+  return { ...asked, time: seconds * second, status: 200, ...amiss }
+}
+
+const refused = { status: 429, fault: 'status' }
+
+/** What one process asked, and what it was answered; others may have asked the same. */
+function judge(
+  own: readonly Partial<Arrival>[],
+  others: readonly Partial<Arrival>[] = [],
+): readonly string[] {
+  const all = [...own, ...others]
+  const about = { app: 'alpha', operation: 'recordings' }
+  const examination = {
+    sandbox: { arrivals: { list: (after: number, most: number) => all.slice(after, after + most) } },
+    askers: [
+      { name: 'slot0.1', arrived: own.map((_, n) => n + 1) },
+      { name: 'slot1.1', arrived: others.map((_, n) => own.length + n + 1) },
+    ],
+    ...{ start: 0, isCalm: true },
+    faults: [spellOf('429 with Retry-After 30', { from: 0, to: 5 * second, ...about })],
+  } as unknown as Examination
+  return examineManners(examination).map(({ kind, text }) => `${kind}: ${text}`)
+}
+
+const each = (length: number, say: (n: number) => Partial<Arrival>) =>
+  Array.from({ length }, (_, n) => say(n))
+
+describe('how a provider in trouble is asked', () => {
+  it('is well where it is left alone for as long as it says', () => {
+    expect(judge([answer(1, refused), answer(2), answer(31.5, refused), answer(70)])).toEqual([])
+  })
+
+  it('is amiss where it is asked before that, by whoever heard of it alone', () => {
+    const early = [/slot0.1 alpha recordings eu: asked at .*00:20.* to stay away/]
+    expect(judge([answer(1, refused), answer(20)])).toEqual([expect.stringMatching(early[0]!)])
+    expect(judge([answer(1, refused)], [answer(20)])).toEqual([])
+  })
+
+  it.each([
+    ['turned away more than 12 times', 13, { status: 401 }],
+    ['turned away more than 12 times', 13, { refusal: 'qps limit error' }],
+    ['turned away more than 40 times', 41, { status: 502, fault: 'html' }],
+  ] as const)('is amiss where it is %s within a minute', (said, many, amiss) => {
+    expect(judge(each(many, n => answer(n, amiss)))).toEqual([expect.stringContaining(said)])
+    expect(judge(each(many - 1, n => answer(n, amiss)))).toEqual([])
+    expect(judge(each(many, n => answer(6 * n, amiss)))).toEqual([])
+  })
+})

@@ -1,0 +1,91 @@
+import type { Arrival } from '../../../sandbox/src/index.ts'
+import type { Spell } from '../spells.ts'
+import type { Examination, Finding } from './examination.ts'
+
+const second = 1_000
+const minute = 60 * second
+/** Requests that were on their way when the answer was heard: a network delays by ten seconds at most. */
+const onTheirWay = 12 * second
+/** Longer than this nobody is kept away by one answer: a run is over by then. */
+const longestAsked = 3_600
+/**
+ * How often a process may be turned away from one operation within a minute: as many as are under way at one time, and a few
+ * that look whether it is over. Each room has a log of its own, so that many may be unknown at one time.
+ */
+const mostRefused = 12
+const mostFailed = 40
+
+/** Rules that keep a provider in trouble from being asked all the more. */
+export function examineManners(examination: Examination): readonly Finding[] {
+  const { sandbox, askers = [], isCalm = false, faults, start } = examination
+  return askers.flatMap(({ name, arrived }) => {
+    const arrivals = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
+    const groups = Map.groupBy(arrivals, ({ app, operation, target }) => {
+      // The feeds of several regions have nothing to do with each other.
+      return `${app} ${operation} ${target.split('/')[1]}`
+    })
+    return [...groups].flatMap(([about, own]) => {
+      const said = `${name} ${about}`
+      return [
+        ...tooMany(said, own.filter(isRefused), mostRefused),
+        ...tooMany(said, own.filter(isFailed), mostFailed),
+        // Where processes stand still or are killed, nobody knows what they heard.
+        ...(isCalm ? tooSoon(said, own, { faults, start }) : []),
+      ]
+    })
+  })
+}
+
+/** Asked too often, or without being allowed to. */
+function isRefused({ status, fault, refusal }: Arrival): boolean {
+  const isTurnedAway = status === 429 || status === 401 || status === 403
+  return isTurnedAway || (fault === 'status' && status === 200) || refusal !== undefined
+}
+
+function isFailed(arrival: Arrival): boolean {
+  return arrival.fault !== undefined && harmful.has(arrival.fault) && !isRefused(arrival)
+}
+
+const harmful: ReadonlySet<string> = new Set([
+  ...['status', 'html', 'malformed', 'truncated', 'redirect', 'reset', 'lost-response', 'wrong-types'],
+])
+
+function tooMany(said: string, arrivals: readonly Arrival[], most: number): readonly Finding[] {
+  const times = arrivals.map(({ time }) => time).sort((a, b) => a - b)
+  const last = times.find((time, n) => time - (times[n - most] ?? Number.NEGATIVE_INFINITY) < minute)
+  if (last === undefined) return []
+  const text = `${said}: turned away more than ${most} times within a minute, until ${new Date(last).toISOString()}`
+  return [{ kind: 'limit', text }]
+}
+
+/** Whoever is told how long to stay away stays away so long. */
+function tooSoon(
+  said: string,
+  arrivals: readonly Arrival[],
+  { faults, start }: { readonly faults: readonly Spell[]; readonly start: number },
+): readonly Finding[] {
+  const early = arrivals.flatMap(told => {
+    const asked = askedToWait(told, faults, start) * second
+    const [from, until] = [told.time + onTheirWay, told.time + asked]
+    return arrivals.filter(({ time }) => from < time && time < until).slice(0, 1)
+  })
+  const [first] = early
+  if (!first) return []
+  const at = new Date(first.time).toISOString()
+  return [{ kind: 'limit', text: `${said}: asked at ${at}, while the provider had said to stay away` }]
+}
+
+/** Seconds that the answer named; 0 where it named none, or what is no number of seconds. */
+function askedToWait(
+  { fault, time, app, operation }: Arrival,
+  faults: readonly Spell[],
+  start: number,
+): number {
+  if (fault !== 'status') return 0
+  const spell = faults.find(({ from, to, rules: [rule] }) => {
+    const isOf = (rule?.operation ?? operation) === operation && (rule?.app ?? app) === app
+    return rule?.kind === 'status' && isOf && start + from <= time && time < start + to
+  })
+  const asked = Number(spell?.rules[0]?.retryAfter ?? 0)
+  return asked > 0 && asked <= longestAsked ? asked : 0
+}
