@@ -265,6 +265,8 @@ export class Rescheduler {
     if (stream.isParent) {
       const room = this.#placed(name)
       const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
+      // What failed before says nothing of the room: it is asked again as soon as after any first denial.
+      if (!this.#absences.get(region)!.isDenied(name)) schedule.succeed(name)
       if (isNameOnly || this.#isMissing(name, 'room', region)) return this.#afterEnd(name, region)
       this.#rooms.distrust(name)
       const row = schedule.fail(name)

@@ -80,6 +80,19 @@ describe('a room whose log answers 404', () => {
     await stop()
   })
 
+  it('with a code ends as soon after an outage of all logs', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    const [from, to] = [5 * minute, 35 * minute]
+    transport.answers = ({ room, at }) => {
+      if (!room || at < from) return { items: [] }
+      return at < to ? { kind: 'server_error', text: 'broken', status: 500 } : coded
+    }
+    await clock.advance(to)
+    await clock.advance(16 * minute)
+    expect(store.forgotten).toEqual(['algebra'])
+    await stop()
+  })
+
   it('with a code, and then cannot be read, keeps no other stream waiting', async () => {
     const { clock, transport, stop } = startApp(['algebra'])
     transport.answers = ({ operation, at }) => {
