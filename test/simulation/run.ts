@@ -53,6 +53,8 @@ const second = 1_000
 const minute = 60 * second
 const healingStep = 5 * minute
 const longestStill = 60 * minute
+/** Shares of the faulty phase after which it is looked whether all that is said is true. */
+const looks = [0.25, 0.5, 0.75] as const
 /** The oracle gives details of a call an hour after its end, which is longer than it gives anything else. */
 const longestOwed = 65 * minute
 
@@ -214,9 +216,11 @@ class Run {
   async #toTheEnd(): Promise<readonly string[]> {
     const { kernel } = this
     const length = this.#length
-    await kernel.runUntil(length / 2)
-    const untrue = await this.#examiner.examine(false)
-    if (untrue.length > 0) return untrue
+    for (const share of looks) {
+      await kernel.runUntil(length * share)
+      const untrue = await this.#examiner.examine(false)
+      if (untrue.length > 0) return untrue
+    }
     await kernel.runUntil(length)
     this.#heal()
     let findings: readonly string[] = []

@@ -122,7 +122,8 @@ function faultOf(
     !rooms.some(room => room.app === gap.app && room.muted)
   )
     return owed
-  if (areLogsRead && gap.state === 'lost' && gap.reason !== 'pause') {
+  // What became too old before logs were read is lost until they have been.
+  if (areLogsRead && examination.isEnd && gap.state === 'lost' && gap.reason !== 'pause') {
     const isGone = rooms.some(
       room => room.app === gap.app && (room.muted || Number(room.destroyedAt) > from - noticed),
     )
