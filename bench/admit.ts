@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
 import { systemClock } from '../src/clock/system.ts'
 import type { ClockBounds, Debit } from '../src/engine/ports.ts'
-import { connect, defaultConnection } from '../src/postgres/connect.ts'
+import { connect } from '../src/postgres/connect.ts'
 import { createLedger } from '../src/postgres/ledger.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
+import { defaultConnection } from '../test/support/connection.ts'
 
 export interface AdmitOptions {
   /** Admissions that are measured. */

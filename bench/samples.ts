@@ -9,11 +9,12 @@ import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.t
 import { seededRandom } from '../sandbox/src/seeded.ts'
 import { systemClock } from '../src/clock/system.ts'
 import type { Fence, Store } from '../src/engine/ports.ts'
-import { connect, defaultConnection } from '../src/postgres/connect.ts'
+import { connect } from '../src/postgres/connect.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
 import { createStore } from '../src/postgres/store.ts'
 import { streams } from '../src/streams/index.ts'
 import type { SessionSeriesRow } from '../src/tables/analytics.ts'
+import { defaultConnection } from '../test/support/connection.ts'
 
 export interface SamplesOptions {
   /** Values in all, more or less. */

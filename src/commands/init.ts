@@ -5,12 +5,13 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '../config/load.ts'
 import { ConfigError, formatProblem, type Problem } from '../config/problem.ts'
+import { writeYaml } from '../config/syntax.ts'
 import { plans } from '../provider/limits.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
 import { contents } from './validate.ts'
 
-export interface InitOptions {
+interface InitOptions {
   readonly config: string
   readonly force?: boolean
   readonly app?: string
@@ -198,29 +199,25 @@ function schemaFrom(folder: string): string {
 function yamlOf(answers: Answers, schema: string): string {
   const { app, region, plan, database, classroomUrl, uid, tokenFile } = answers
   const { analyticsUrl, playersUrl, key, secretFile } = answers
-  // JSON is YAML, and leaves no question of what is a number; ${ is left to the environment.
-  const lines = (text: string, condition: unknown) => (condition ? text : '')
-  const services = [
-    lines(`  classroom:\n    url: ${quoted(classroomUrl)}\n`, classroomUrl),
-    lines(`  analytics:\n    url: ${quoted(analyticsUrl)}\n`, analyticsUrl),
-    lines(`  players:\n    url: ${quoted(playersUrl)}\n`, playersUrl),
-  ]
+  const service = (url: string | undefined) => (url ? { url } : undefined)
+  const settings = {
+    database: { url: database },
+    provider: {
+      classroom: service(classroomUrl),
+      analytics: service(analyticsUrl),
+      players: service(playersUrl),
+    },
+    apps: [
+      {
+        ...{ id: app, region, plan },
+        classroom: classroomUrl ? { uid, tokenFile } : undefined,
+        rest: analyticsUrl || playersUrl ? { key, secretFile } : undefined,
+      },
+    ],
+  }
   return `# yaml-language-server: $schema=${schema}
 #
 # Written by penstock init. Every key with its default: config/penstock.example.yaml beside the schema.
 
-database:
-  url: ${quoted(database)}
-
-provider:
-${services.join('')}
-apps:
-  - id: ${quoted(app)}
-    region: ${quoted(region)}
-    plan: ${quoted(plan)}
-${lines(`    classroom:\n      uid: ${quoted(uid)}\n      tokenFile: ${quoted(tokenFile)}\n`, classroomUrl)}${lines(`    rest:\n      key: ${quoted(key)}\n      secretFile: ${quoted(secretFile)}\n`, analyticsUrl || playersUrl)}`
-}
-
-function quoted(text: string | undefined): string {
-  return JSON.stringify(text ?? '')
+${writeYaml(settings)}`
 }

@@ -1,4 +1,12 @@
-import { type Document, type ErrorCode, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
+import {
+  type Document,
+  type ErrorCode,
+  LineCounter,
+  type Node,
+  parseDocument,
+  stringify,
+  type YAMLError,
+} from 'yaml'
 import { ConfigError, type Position } from './problem.ts'
 
 export interface Source {
@@ -66,10 +74,15 @@ export function parseSyntax(text: string, file: string): Source {
   return { document, position }
 }
 
+/** Writes settings as YAML, each text in quotes, so that none is taken for a number; what is undefined is left out. */
+export function writeYaml(settings: object): string {
+  return stringify(settings, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 })
+}
+
 /** Variables by name, as in process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export type Substituted =
+type Substituted =
   | { readonly ok: true; readonly text: string; readonly variables: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 

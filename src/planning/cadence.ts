@@ -48,7 +48,7 @@ export interface Finding {
   readonly unfinished: boolean
 }
 
-export type NextSync =
+type NextSync =
   | { readonly kind: 'sync'; readonly after: number; readonly quiet: number }
   | { readonly kind: 'close' }
 

@@ -1,5 +1,5 @@
 /** Shards that the same replicas know best, and how many of them one replica should hold. */
-export interface FairShare {
+interface FairShare {
   readonly shards: readonly number[]
   readonly share: number
 }

@@ -21,7 +21,7 @@ export interface GroupLimits extends RangeLimits {
 }
 
 /** Requests in any `window` seconds. */
-export interface ForecastRate {
+interface ForecastRate {
   readonly requests: number
   readonly window: number
 }

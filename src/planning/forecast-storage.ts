@@ -7,7 +7,7 @@ export interface StorageFacts {
   readonly keptDays: Readonly<Record<string, number>>
 }
 
-export interface MeasuredCalls {
+interface MeasuredCalls {
   readonly perDay: number
   readonly users: number
   readonly minutes: number

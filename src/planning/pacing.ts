@@ -11,7 +11,7 @@ export interface PacedBudget {
 }
 
 /** What the ledger says of a budget. */
-export interface Spending {
+interface Spending {
   /** Requests that still count. */
   readonly used: number
   /** In how many ms the oldest of them stops counting; null when there is none. */
@@ -36,7 +36,7 @@ export interface Pace {
 }
 
 /** What may be sent in one go after a quiet time, but for repairs: what anyone may have of it, and what is kept for new data. */
-export interface Buckets {
+interface Buckets {
   readonly common: number
   readonly forNew: number
 }

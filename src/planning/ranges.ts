@@ -80,11 +80,6 @@ export function lengthOf(ranges: Ranges): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0)
 }
 
-/** Whether every second of `range` is in them. */
-export function includes(ranges: Ranges, range: Range): boolean {
-  return ranges.some(({ from, to }) => from <= range.from && range.to <= to)
-}
-
 /** The set of the one range, or of nothing where it is empty. */
 export function between(from: number, to: number): Ranges {
   return from < to ? [{ from, to }] : []

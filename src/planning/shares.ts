@@ -62,7 +62,7 @@ function isBefore(a: Work, b: Work): boolean {
 }
 
 /** What details of calls ask of a budget, and what it gives. */
-export interface DetailLoad {
+interface DetailLoad {
   /** Requests a second that new calls ask for, and that the budget allows. */
   readonly inflow: number
   readonly capacity: number

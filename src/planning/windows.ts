@@ -28,7 +28,7 @@ export interface WindowRules extends RangeLimits {
 }
 
 /** Start and end of a request as they are sent, Unix seconds. */
-export interface WindowBounds {
+export interface Bounds {
   readonly start: number
   readonly end: number
 }
@@ -49,14 +49,14 @@ export function longestWindow({ timeFrame, step }: Pick<WindowRules, 'timeFrame'
 }
 
 /** A range as it is sent: a question for values of a minute and more names the beginning of the last one. */
-export function boundsOf({ step }: Pick<WindowRules, 'step'>, { from, to }: Range): WindowBounds {
+export function boundsOf({ step }: Pick<WindowRules, 'step'>, { from, to }: Range): Bounds {
   return { start: from, end: to - lastValue(step) }
 }
 
 /** Whether the provider takes these bounds at `now`; no margin is kept. */
 export function isAllowed(
   { availableData, timeFrame, dataDelay }: RangeLimits,
-  bounds: WindowBounds,
+  bounds: Bounds,
   now: number,
 ): boolean {
   const { start, end } = bounds
@@ -69,7 +69,7 @@ export function isAllowed(
  */
 export function validFor(
   { availableData }: Pick<RangeLimits, 'availableData'>,
-  { start }: WindowBounds,
+  { start }: Bounds,
   now: number,
 ): number {
   return Math.ceil(start + availableData - now) - 1

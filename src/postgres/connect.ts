@@ -31,13 +31,6 @@ export interface Driver {
   readonly session: Readonly<Record<string, string | number>>
 }
 
-export const defaultConnection = {
-  poolSize: 8,
-  statementTimeout: 30_000,
-  lockTimeout: 5_000,
-  role: 'penstock_runtime',
-}
-
 const CONNECT_TIMEOUT_MS = 10_000
 
 /** How long a session may hold a transaction open between two statements. */
@@ -138,7 +131,7 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-export interface ConnectionProblem {
+interface ConnectionProblem {
   /** One sentence with what to do. */
   readonly text: string
   /** Whether it may pass by itself; what the configuration says wrongly does not. */

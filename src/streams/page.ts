@@ -18,12 +18,6 @@ export interface WindowSeries {
   readonly expects?: 'each'
 }
 
-/** Start and end of a request as they are sent, Unix seconds. */
-export interface Bounds {
-  readonly start: number
-  readonly end: number
-}
-
 /** One answer about a range of time. */
 export interface WindowPage {
   readonly series: WindowSeries

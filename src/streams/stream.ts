@@ -1,14 +1,13 @@
 import type { z } from 'zod'
 import type { Cadence, Pace } from '../planning/cadence.ts'
 import type { DetailFacts } from '../planning/forecast-facts.ts'
-import type { RangeLimits } from '../planning/windows.ts'
+import type { Bounds, RangeLimits } from '../planning/windows.ts'
 import type { AnalyticsLimitReading, ParameterNames } from '../provider/analytics/index.ts'
 import type { Operation, Parameters } from '../provider/operation.ts'
 import type { PlayerLimitReading } from '../provider/players/index.ts'
 import type { Table } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 import type {
-  Bounds,
   Page,
   PageResult,
   SubstreamPage,
@@ -181,7 +180,7 @@ export interface WindowSettings extends Pace {
   readonly frame: 'needed' | 'full'
 }
 
-export interface LiveSettings {
+interface LiveSettings {
   /** Channels at a time. */
   readonly most: number
   /** The questions about a channel. */

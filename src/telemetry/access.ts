@@ -1,4 +1,5 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
 
 /** Whether whoever asks may see page, status and metrics, by the header `authorization`. */
 export type Access = (authorization: string | undefined) => Promise<boolean>
@@ -6,9 +7,7 @@ export type Access = (authorization: string | undefined) => Promise<boolean>
 const shape = /^([^:\s]{1,64}):scrypt:([0-9a-f]{32}):([0-9a-f]{64})$/
 
 function hashed(password: string, salt: Buffer): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    scrypt(password, salt, 32, (error, key) => (error ? reject(error) : resolve(key)))
-  })
+  return promisify<string, Buffer, number, Buffer>(scrypt)(password, salt, 32)
 }
 
 /** The line of a file that lets one user in. */

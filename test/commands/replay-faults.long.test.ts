@@ -4,10 +4,11 @@ import { engineSettings } from '../../src/commands/engine-settings.ts'
 import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
 import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import { readConfig } from '../../src/config/load.ts'
-import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { connect } from '../../src/postgres/connect.ts'
 import { openReplay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
 import { runSimulation } from '../simulation/run.ts'
+import { defaultConnection } from '../support/connection.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 
 /** Rooms used again and a consuming feed; a sliding one with refused tails, whose rooms rest on estimates. */

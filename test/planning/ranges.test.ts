@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   between,
-  includes,
   intersect,
   lengthOf,
   normalise,
@@ -86,16 +85,6 @@ describe('sets of seconds', () => {
 
   it('the length counts every second once', () => {
     fc.assert(fc.property(sets, set => lengthOf(set) === secondsOf(set).size))
-  })
-
-  it('a range is included when every second of it is', () => {
-    fc.assert(
-      fc.property(sets, fc.nat(most - 1), fc.integer({ min: 1, max: 9 }), (set, from, length) => {
-        const inSet = secondsOf(set)
-        const all = Array.from({ length }, (_, i) => from + i).every(s => inSet.has(s))
-        expect(includes(set, { from, to: from + length })).toBe(all)
-      }),
-    )
   })
 
   it('what would end before it begins is nothing', () => {

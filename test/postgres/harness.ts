@@ -1,11 +1,12 @@
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Fence, Ledger, PageCommit, Store } from '../../src/engine/ports.ts'
-import { type ConnectOptions, connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { type ConnectOptions, connect } from '../../src/postgres/connect.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createStore, type StoreSettings } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
 import type { RowSet } from '../../src/tables/index.ts'
+import { defaultConnection } from '../support/connection.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 
 export const app = 'school'

@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { connect } from '../../src/postgres/connect.ts'
 import { createIntentStore, pruneIntents } from '../../src/postgres/players.ts'
+import { defaultConnection } from '../support/connection.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 const intent = { app: 'a', name: 'math', channel: 'room', region: 'ap', requestHash: 'h1' }

@@ -10,10 +10,11 @@ import { parseArgs } from 'node:util'
 import { systemClock, systemRandom } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
 import { appsOfShards, type Fence, type ItemCommit, type OpenItem } from '../../src/engine/ports.ts'
-import { connect, defaultConnection } from '../../src/postgres/connect.ts'
+import { connect } from '../../src/postgres/connect.ts'
 import { createOwnership, isAnyShardOwned } from '../../src/postgres/ownership.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
+import { defaultConnection } from '../support/connection.ts'
 import { startTestServer } from '../support/postgres.ts'
 
 const { values } = parseArgs({

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { destroyEmbedded, startEmbedded } from '../../embedded-postgres/src/start.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { connect, connectionProblem, defaultConnection } from '../../src/postgres/connect.ts'
+import { connect, connectionProblem } from '../../src/postgres/connect.ts'
+import { defaultConnection } from '../support/connection.ts'
 import { ask } from '../support/embedded.ts'
 
 /** What docs/postgres.md says of TLS, tried with a server that has a certificate of an authority of its own. */

@@ -1,12 +1,11 @@
 import type { Clock } from '../../clock/clock.ts'
 import { ceilTo } from '../../planning/ranges.ts'
-import type { RangeLimits, WindowRules } from '../../planning/windows.ts'
+import type { Bounds, RangeLimits, WindowRules } from '../../planning/windows.ts'
 import type { FailureKind } from '../../provider/errors.ts'
-import type { Bounds } from '../../streams/page.ts'
 import type { ClockOffset, ItemBounds } from '../ports.ts'
 
 /** How the windows of a series are cut; the bounds of the plan come to it. */
-export type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
+type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
 
 /** The strict bounds that a limit group sets to questions about ranges of time, by the provider's own clock. */
 export interface RangeRules {

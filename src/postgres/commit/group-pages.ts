@@ -75,27 +75,19 @@ function rowsOf<Row extends object>({ page }: GroupPage, table: Table<string, Ro
 /** What is asked of a page before it is committed. */
 export function questionOf(one: GroupPage, n: number): object {
   const { page } = one
-  const sequences = rowsOf(one, roomEvent).map(({ sequence }) => sequence)
+  const sequences = inOrder(rowsOf(one, roomEvent).map(({ sequence }) => sequence))
   const items = rowsOf(one, widgetEvent)
-  const positions = items.map(({ position }) => position)
+  const positions = inOrder(items.map(({ position }) => position))
   return {
     ...{ n, stream: page.stream, series: page.series, incarnation: incarnationOf(page), listed: !isLog(one) },
-    ...{ first_event: least(sequences), last_event: most(sequences), widget: items[0]?.widget ?? null },
-    ...{ first_item: least(positions), last_item: most(positions) },
+    ...{ first_event: sequences[0] ?? null, last_event: sequences.at(-1) ?? null },
+    ...{ first_item: positions[0] ?? null, last_item: positions.at(-1) ?? null },
+    widget: items[0]?.widget ?? null,
   }
 }
 
-type Count = number | bigint
-
-function least(counts: readonly Count[]): Count | null {
-  return counts.reduce<Count | null>(
-    (least, count) => (least === null || count < least ? count : least),
-    null,
-  )
-}
-
-function most(counts: readonly Count[]): Count | null {
-  return counts.reduce<Count | null>((most, count) => (most === null || count > most ? count : most), null)
+function inOrder(counts: readonly (number | bigint)[]): readonly (number | bigint)[] {
+  return counts.toSorted((a, b) => (a < b ? -1 : 1))
 }
 
 /** Tells new rows from those that are there; undefined of a page that must go the careful way. */
