@@ -18,7 +18,7 @@ export type { FailureKind, Trace } from './provider/errors.ts'
 export type { Operations } from './provider/index.ts'
 export { ParameterError } from './provider/operation.ts'
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Path of the configuration, or what would stand in it as an object. */
   readonly config: string | ConfigInput
   /** Hears what happens on the way to an answer, such as an attempt whose answer was lost. */

@@ -19,7 +19,7 @@ import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
 type Limits = AppSettings['limits']
 
 /** How a window stream is followed as an app has it set. */
-export type Following = (app: AppConfig, stream: WindowStream) => WindowSettings
+type Following = (app: AppConfig, stream: WindowStream) => WindowSettings
 
 /** Ten thousand apps that are set alike ask the same questions: they have them in common. */
 export function createFollowing(): Following {

@@ -22,7 +22,7 @@ import { countText, leftLine, printLines } from './cli/output.ts'
 import { openScreen } from './demo/screen.ts'
 import { withDatabase } from './wiring/database.ts'
 
-export interface BackfillOptions {
+interface BackfillOptions {
   readonly config: string
   readonly app: string
   /** The whole room; a range of a stream where it is absent. */
@@ -196,13 +196,13 @@ async function mark(
 }
 
 /** What was marked of series whose values stand for `step` seconds each. */
-export interface Marked {
+interface Marked {
   readonly step: number
   readonly range: Range
   readonly count: number
 }
 
-export function tellDetails(subject: string, [marked]: readonly Marked[]): void {
+function tellDetails(subject: string, [marked]: readonly Marked[]): void {
   if (!marked?.count) {
     printLines([
       `nothing to mark: ${subject}: no call that began then has been fetched, or all of it is in the backlog already`,
@@ -213,7 +213,7 @@ export function tellDetails(subject: string, [marked]: readonly Marked[]): void 
   printLines([next])
 }
 
-export function tellWindows(subject: string, marked: readonly Marked[], limits: PlanLimits): void {
+function tellWindows(subject: string, marked: readonly Marked[], limits: PlanLimits): void {
   const some = marked.filter(({ count }) => count > 0)
   if (some.length === 0) {
     throw new CommandError(
@@ -235,7 +235,7 @@ export function tellWindows(subject: string, marked: readonly Marked[], limits: 
 const next =
   'the running daemon sees it within a minute and fetches it within the share of its budget for such work; `penstock status` tells what of it is still to be fetched'
 
-export function formatOutside(
+function formatOutside(
   { range, why }: Outside,
   { step }: { readonly step: number },
   { plan }: { readonly plan: string },
@@ -251,7 +251,7 @@ export function formatOutside(
   return `${formatRange(range)} ${reasons[why]}`
 }
 
-export function formatRange({ from, to }: Range): string {
+function formatRange({ from, to }: Range): string {
   return `${formatTime(from)} to ${formatTime(to)}`
 }
 

@@ -54,7 +54,7 @@ function tell(findings: readonly Finding[], format: 'json' | 'text'): void {
 const oldestVersion = 15
 
 /** Whether the database can be reached, is new enough, is migrated, and gives the daemon the rights it needs. */
-export async function checkDatabase(config: Config, url: string): Promise<readonly Finding[]> {
+async function checkDatabase(config: Config, url: string): Promise<readonly Finding[]> {
   const options = { ...connectOptions(config, url), role: '', poolSize: 1 }
   return await withPool(options, async login => {
     const problem = await problemOf(login, options, config.database.directUrl && 'database.directUrl')

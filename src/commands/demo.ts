@@ -22,7 +22,7 @@ import { demoConfig, freshDatabase, type Service, services, type World } from '.
 import { type Daemon, startDaemon } from './run.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'
 
-export interface DemoOptions {
+interface DemoOptions {
   /** ms after which it ends by itself. */
   readonly for?: number
   readonly json?: boolean

@@ -19,7 +19,7 @@ import { rebuildWith, type Volume } from './replay/rebuild.ts'
 import { type LoopResult, replayRooms } from './replay/rooms.ts'
 import { withDatabase } from './wiring/database.ts'
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly config: string
   readonly app?: string
   readonly room?: string | undefined
@@ -139,7 +139,7 @@ function refuseBusy({ busy }: ReplayReport): void {
   )
 }
 
-export interface ReplayReport extends Volume {
+interface ReplayReport extends Volume {
   readonly rooms: number
   /** Rooms that differ and could not be changed; of many the first. */
   readonly busy: { readonly rooms: number; readonly keys: LoopResult['busy'] }
@@ -150,7 +150,7 @@ export interface ReplayReport extends Volume {
 }
 
 /** The report for people. */
-export function replayLines(report: ReplayReport): readonly string[] {
+function replayLines(report: ReplayReport): readonly string[] {
   const { rooms, events, items, tables, differences, mode } = report
   const read = `${countText(rooms)} rooms were rebuilt from ${countText(events)} events and ${countText(items)} items of quizzes and polls`
   if (differences === 0) return [read, mode === 'write' ? 'nothing had to be changed' : 'nothing differs']
@@ -174,7 +174,7 @@ function rowsText(rows: number): string {
 }
 
 /** What became of dead letters, for people. */
-export function deadLetterLines({ stored, read, asked, unread, gone }: DeadLetterReport): readonly string[] {
+function deadLetterLines({ stored, read, asked, unread, gone }: DeadLetterReport): readonly string[] {
   const lines = [
     [stored, 'read now, stored and closed'],
     [read, 'closed: what they are about has been read otherwise'],

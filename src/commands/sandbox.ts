@@ -7,7 +7,7 @@ import { loadSandbox } from './wiring/installation.ts'
 
 type SandboxModule = Awaited<ReturnType<typeof loadSandbox>>
 
-export interface SandboxCommandOptions {
+interface SandboxCommandOptions {
   readonly port: number
   readonly seed: number
   readonly speed: number

@@ -27,7 +27,7 @@ export interface Config
 
 type AddressKey = 'url' | 'directUrl' | 'readUrl'
 
-export interface DatabaseConfig extends Omit<Settings['database'], AddressKey | `${AddressKey}File`> {
+interface DatabaseConfig extends Omit<Settings['database'], AddressKey | `${AddressKey}File`> {
   /** The word `embedded`, or an address that may hold a password. */
   readonly url: Secret
   /** Address of Postgres itself, where `url` is that of a pooler. */
@@ -36,7 +36,7 @@ export interface DatabaseConfig extends Omit<Settings['database'], AddressKey | 
   readonly readUrl: Secret | undefined
 }
 
-export interface ProviderConfig {
+interface ProviderConfig {
   readonly classroom: Settings['provider']['classroom']
   readonly analytics: Settings['provider']['analytics']
   readonly players: Settings['provider']['players']

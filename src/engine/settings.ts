@@ -24,7 +24,7 @@ export interface AppSettings {
   readonly limits: Readonly<Record<string, GroupLimit>>
 }
 
-export interface RegionSettings {
+interface RegionSettings {
   readonly name: string
   readonly limits: AppSettings['limits']
 }

@@ -14,7 +14,7 @@ import { createPacers, type Pacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
 import { createTurns, createWakeup, runOnSchedule, type Wakeup, within } from './waiting.ts'
 
-export interface EngineContext extends Ports {
+interface EngineContext extends Ports {
   readonly settings: EngineSettings
   readonly streams: readonly Stream[]
   readonly clock: Clock

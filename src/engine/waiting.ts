@@ -79,7 +79,7 @@ export async function within<T>(
   }
 }
 
-export interface Schedule {
+interface Schedule {
   readonly moments: Moments
   readonly clock: Clock
   readonly log: Log

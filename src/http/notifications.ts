@@ -52,7 +52,7 @@ export interface Delivery {
 }
 
 /** Takes a notification and answers the HTTP status and a word for whoever sent it. Never throws. */
-export type NotificationHandler = (
+type NotificationHandler = (
   delivery: Delivery,
 ) => Promise<{ readonly status: 200 | 400 | 401 | 503; readonly text: string }>
 

@@ -38,7 +38,7 @@ export interface GroupEvidence {
   readonly verdict: 'kept' | 'broken' | 'incomplete' | 'unlimited'
 }
 
-export interface WindowEvidence {
+interface WindowEvidence {
   /** Length in seconds. */
   readonly window: number
   readonly limit: number

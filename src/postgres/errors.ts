@@ -8,7 +8,7 @@ import { RefusedRows, StoreUnavailable, type TimeLimit } from '../engine/ports.t
 const refusingClasses = new Set(['21', '22', '23', '54'])
 
 /** Where an error comes from. */
-export interface Origin {
+interface Origin {
   readonly name?: string | undefined
   readonly text?: string
   /** The session, where what ended it may have come before the statement. */

@@ -60,7 +60,7 @@ async function run(pool: pg.Pool, text: string, now: Date): Promise<void> {
 }
 
 /** Rows that wait in the default partition of a table, as far as they are counted. */
-export interface LeftBehind {
+interface LeftBehind {
   readonly table: string
   readonly rows: number
 }

@@ -29,7 +29,7 @@ export interface MigrateOptions {
   readonly Client?: typeof pg.Client
 }
 
-export interface MigrationState {
+interface MigrationState {
   readonly name: string
   readonly appliedAt: Date | undefined
 }

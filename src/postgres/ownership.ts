@@ -6,7 +6,7 @@ import { type ConnectOptions, connectOnce } from './connect.ts'
 import { storeError } from './errors.ts'
 import { createShardJobs, HEARTBEAT_MS, type ShardJobs, type Turn } from './shard-jobs.ts'
 
-export interface OwnershipOptions extends ConnectOptions {
+interface OwnershipOptions extends ConnectOptions {
   /** Name of this process: unique each time it starts. */
   readonly owner: string
   /** Of how many apps of each shard it knows now. */

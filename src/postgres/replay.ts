@@ -27,7 +27,7 @@ export { beforeAll, type RoomColumn, type StoredRoom } from './replay/rooms.ts'
 export type { Incarnation } from './replay/session.ts'
 
 /** What is kept raw of one incarnation of a room, and what is stored of the room. */
-export interface RawRoom {
+interface RawRoom {
   readonly events: AsyncIterable<readonly StoredEvent[]>
   /** By the name of their operation. */
   readonly items: (widget: string) => AsyncIterable<readonly StoredItem[]>
@@ -58,7 +58,7 @@ export interface Comparison {
  * `moved`: what was compared is no longer what is stored; `busy`: someone else is writing, or it took too long. Neither
  * changed anything.
  */
-export type Mended =
+type Mended =
   | { readonly outcome: 'mended'; readonly differences: readonly Difference[] }
   | { readonly outcome: 'moved' | 'busy' }
 
@@ -73,7 +73,7 @@ export interface Replay {
   readonly close: () => void
 }
 
-export interface ReplaySettings {
+interface ReplaySettings {
   /** Streams whose rows are rebuilt, as far as what they read is kept raw. */
   readonly streams: readonly Stream[]
   readonly clock: Pick<Clock, 'monotonic'>
@@ -81,7 +81,7 @@ export interface ReplaySettings {
 }
 
 /** How long a change may wait for a lock and take in all, ms. */
-export interface ChangeLimits {
+interface ChangeLimits {
   readonly lock: number
   readonly total: number
 }

@@ -158,7 +158,7 @@ export const attendance = table(
 )
 export type AttendanceRow = RowOf<typeof attendance>
 
-export const recordingStateChange = table(
+const recordingStateChange = table(
   'classroom.recording_state_change',
   'A recording started (state 1) or stopped (another state)',
   {

@@ -14,7 +14,7 @@ interface Values {
   readonly bytea: Uint8Array
   readonly tstzmultirange: string
 }
-export type ColumnType = keyof Values
+type ColumnType = keyof Values
 
 /** One column: its type in Postgres, whether it may be null, and what it says to people, without a full stop. */
 export interface Column<Value = unknown, Type extends ColumnType = ColumnType> {
@@ -79,10 +79,10 @@ export function telling<C extends Column>(tells: Tells, column: C): C {
 }
 
 /** What a row does to a stored one with the same key. */
-export type OnConflict = 'keep' | 'replace' | 'merge' | 'revise'
+type OnConflict = 'keep' | 'replace' | 'merge' | 'revise'
 
 /** Rules of single columns that escape that of their table. */
-export type ColumnRule = 'keep' | 'replace' | 'merge' | 'latch' | 'final' | 'alive'
+type ColumnRule = 'keep' | 'replace' | 'merge' | 'latch' | 'final' | 'alive'
 
 interface Parts<Key extends Columns, Own extends Columns, Given extends Columns> {
   /** What the key begins with: app_id, room_uuid and incarnation of what is in a room; else app_id alone. */

@@ -11,7 +11,7 @@ import {
 } from '../../postgres/replay.ts'
 import { CommandError } from '../cli/exit.ts'
 
-export interface LoopOptions {
+interface LoopOptions {
   readonly apps: readonly string[]
   /** One room, or every one. */
   readonly room: string | undefined
@@ -88,10 +88,10 @@ function refuse(error: unknown, { app, room }: Incarnation): never {
 }
 
 /** Where a row differs: the key of its table, never what it holds. */
-export type DifferingKey = Incarnation & Readonly<Record<string, string | number | bigint>>
+type DifferingKey = Incarnation & Readonly<Record<string, string | number | bigint>>
 
 /** What was found in one table, over all rooms. */
-export interface TableTally {
+interface TableTally {
   readonly table: string
   readonly missing: number
   readonly extra: number

@@ -42,7 +42,7 @@ export interface DaemonOptions {
 }
 
 /** What a daemon is given by the machine that it runs on: time, chance, and its ways to the provider and the database. */
-export interface Machine {
+interface Machine {
   readonly clock: Clock
   readonly random: Random
   readonly queue: Queue

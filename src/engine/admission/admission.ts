@@ -44,7 +44,7 @@ export type Sent =
   | { readonly outcome: 'stopped' | 'fenced' }
   | { readonly outcome: 'late'; readonly freesIn?: number }
 
-export interface AdmissionPorts {
+interface AdmissionPorts {
   readonly clock: Clock
   readonly random: Random
   readonly ledger: Ledger

@@ -5,7 +5,7 @@ import { groupPause, incomprehensiblePause, isIncomprehensible, retryRules } fro
 /** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
-export interface Permit {
+interface Permit {
   readonly kind: 'free' | 'probe'
   readonly leave: () => void
 }

@@ -3,7 +3,7 @@ import { classroomCodes } from '../../provider/classroom/index.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 
 /** How one kind of failure is met. The kind alone decides. */
-export interface RetryRule extends Backoff {
+interface RetryRule extends Backoff {
   /** Who waits: only the series that failed, or every request of the limit group. */
   readonly scope: 'series' | 'group'
   /** From how many failures in a row on the whole group waits; one of a passing kind may be chance. */

@@ -55,7 +55,7 @@ export interface GapStatus {
   readonly lostToday: number
 }
 
-export interface DeadLetterStatus {
+interface DeadLetterStatus {
   readonly app: string
   readonly stream: string
   readonly reason: string

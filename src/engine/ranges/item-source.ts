@@ -6,7 +6,7 @@ import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './gr
 import { type ItemContext, ItemReader } from './item-reading.ts'
 import type { Shortage } from './shortage.ts'
 
-export interface ItemSourceContext extends ItemContext {
+interface ItemSourceContext extends ItemContext {
   readonly context: GroupContext
   readonly settings: SubstreamSettings
   readonly shortage: Shortage

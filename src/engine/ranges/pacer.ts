@@ -27,7 +27,7 @@ export interface Pacer {
 
 export type Pacers = ReturnType<typeof createPacers>
 
-export interface PacerPorts {
+interface PacerPorts {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly meter: Meter

@@ -6,7 +6,7 @@ import type { SubstreamDemand } from '../ports.ts'
 /** Whether the details of an app's calls are more than the budget can bring before they expire. */
 export type Shortage = ReturnType<typeof createShortage>
 
-export interface ShortageContext {
+interface ShortageContext {
   /** Limit group that the budget is of. */
   readonly group: string
   readonly context: Pick<AppContext, 'app' | 'clock' | 'store' | 'log' | 'meter'>

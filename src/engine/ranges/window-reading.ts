@@ -38,7 +38,7 @@ export interface ReadingResult {
  * `endless`: it has more pages than can be read while it may be asked for; `busy`: someone else moved the series;
  * `late`: planned too long before it could be sent.
  */
-export type WindowEnd =
+type WindowEnd =
   | 'whole'
   | 'narrow'
   | 'overflow'

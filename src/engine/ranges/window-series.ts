@@ -177,7 +177,7 @@ export interface Offer {
   readonly expiresAt: number
 }
 
-export interface OfferContext {
+interface OfferContext {
   readonly progress: WindowProgress
   readonly state: SeriesState
   readonly rules: WindowRules

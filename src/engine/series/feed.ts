@@ -4,7 +4,7 @@ import type { Fence, Store } from '../ports.ts'
 /** What one feed of an app may have handed out and nobody stored, from one reading to the next. */
 export type FeedGaps = ReturnType<typeof createFeedGaps>
 
-export interface FeedGapsContext {
+interface FeedGapsContext {
   readonly app: string
   readonly series: string
   readonly store: Store

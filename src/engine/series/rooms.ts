@@ -21,7 +21,7 @@ const MEET_EVERY_MS = 2 * 3_600_000
 const MOST_MET = 10_000
 
 /** What this process remembers of one series between syncs. */
-export interface SeriesMemory {
+interface SeriesMemory {
   /** Visits in a row that found nothing new. */
   quiet: number
   /** No more syncs until a hint comes. */
@@ -46,7 +46,7 @@ export interface RoomMemory {
 }
 
 /** A sync that a hint asks for. */
-export interface ScheduledSync {
+interface ScheduledSync {
   readonly stream: StreamName
   /** At the latest in this many ms. */
   readonly within: number

@@ -47,7 +47,7 @@ export interface SyncResult {
  * someone else moved the series; `late`: planned too long before it could be sent; `looped`: nextId came round
  * again; the others as their names say.
  */
-export type SyncOutcome =
+type SyncOutcome =
   | 'done'
   | 'more'
   | 'gone'

@@ -7,7 +7,7 @@ import { bind, type Statement, statement } from '../statement.ts'
 import { type Ask, placeColumns } from './session.ts'
 
 /** What can be rebuilt of a room: whatever its logs write besides what they keep raw. */
-export interface Rebuildable {
+interface Rebuildable {
   /** Streams whose commits write it. */
   readonly logs: readonly string[]
   readonly tables: readonly Table[]

@@ -88,7 +88,7 @@ export const ofAnalytics = {
 } as const
 
 /** Messages beside code 300 as the document writes them, and what each stands for. */
-export const limitMessages = {
+const limitMessages = {
   'qps limit error': 'qps_limit',
   'qpd limit error': 'qpd_limit',
   'query latency limit error': 'latency_limit',

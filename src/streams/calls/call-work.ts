@@ -19,7 +19,7 @@ const REACH_SHARE = 0.5
 const MOST_SLICES = 1_000
 
 /** What is to be fetched of a call, or why nothing can be. */
-export interface SessionWork {
+interface SessionWork {
   readonly items: readonly WorkItem[]
   readonly rejects: readonly Reject[]
 }

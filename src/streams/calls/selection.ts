@@ -46,7 +46,7 @@ export const measured = {
 export type MeasuredSettings = z.output<typeof measured.settings>
 
 /** What is known of a call, or of a slice of a long one, when its sessions are listed. */
-export interface ListedCall {
+interface ListedCall {
   readonly callId: string
   /** Null where no session tells it. */
   readonly cname: string | null

@@ -134,7 +134,7 @@ function besideLast({ value, extra }: Found, indexes: readonly number[]): Json {
 }
 
 /** The pairs of one metric: as many seconds as values, in the order they came. */
-export interface Pairs {
+interface Pairs {
   readonly at: number[]
   readonly value: number[]
   /** What else stood in each pair, null in most; undefined where it is null in all. */

@@ -71,7 +71,7 @@ export interface EventKey {
 }
 
 /** What the data of one event says, before it is known when the event happened. */
-export interface EventReading {
+interface EventReading {
   /** The provider's own time of the event inside its data, believed or not; null where it has none. */
   readonly ownTime: Timestamp | null
   readonly rejects: readonly Reject[]

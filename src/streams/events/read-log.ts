@@ -149,7 +149,7 @@ const LogFold = z.object({
   recordId: z.string().nullable(),
   holes: z.array(z.tuple([SequenceNumber, SequenceNumber]).readonly()).readonly(),
 })
-export type LogFold = z.infer<typeof LogFold>
+type LogFold = z.infer<typeof LogFold>
 
 export const LogState = z.object({
   incarnation: z.int().min(1).default(1),

@@ -132,7 +132,7 @@ export function see(before: readonly Player[], sightings: readonly Sighting[], m
   return { players, changes, fresh }
 }
 
-export interface Missed {
+interface Missed {
   readonly players: readonly Player[]
   readonly losses: readonly Change[]
 }

@@ -97,7 +97,7 @@ function sayingOf({ value, extra }: Value): JsonObject {
 }
 
 /** Unix seconds and the value that is true from then on. */
-export interface Point {
+interface Point {
   readonly second: number
   readonly value: number
   /** What else is said of it; null where nothing is. */

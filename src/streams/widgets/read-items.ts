@@ -24,7 +24,7 @@ const WidgetFold = z.object({
   /** The quiz or poll last started: later summaries may name none. */
   question: z.string().nullable(),
 })
-export type WidgetFold = z.infer<typeof WidgetFold>
+type WidgetFold = z.infer<typeof WidgetFold>
 
 export const WidgetState = z.object({
   incarnation: z.int().min(1).default(1),
@@ -59,7 +59,7 @@ export interface Change<T> {
   readonly at: Timestamp | null
 }
 
-export interface WidgetPage<T> {
+interface WidgetPage<T> {
   readonly events: readonly WidgetEventRow[]
   readonly changes: readonly Change<T>[]
   readonly rejects: readonly Reject[]

@@ -55,7 +55,7 @@ export interface WidgetContext {
   readonly latest: Timestamp
 }
 
-export interface WidgetLog<T> {
+interface WidgetLog<T> {
   readonly widget: Widget
   readonly schema: z.ZodType<T>
   readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading

@@ -22,7 +22,7 @@ import {
 } from './parts.ts'
 import { streamPart } from './streams.ts'
 
-export interface PageOptions {
+interface PageOptions {
   readonly clock: Clock
   readonly log: Log
   readonly status: () => Promise<Status>

@@ -1,7 +1,7 @@
 import type { Span, Timeline } from '../../engine/ports.ts'
 
 /** What became of a stretch of time, from the best to the worst; the worst that it holds stands for it. */
-export const cellStates = ['absent', 'complete', 'reading', 'waiting', 'lost'] as const
+const cellStates = ['absent', 'complete', 'reading', 'waiting', 'lost'] as const
 export type CellState = (typeof cellStates)[number]
 
 export const cellTexts: Readonly<Record<CellState, string>> = {
