@@ -4,6 +4,7 @@ import { mapValues } from '../settings/leaf.ts'
 import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
 import { tables } from '../tables/index.ts'
+import { shortName } from '../tables/table.ts'
 import { defaultLimits, type GroupLimit, type GroupLimits } from './limits.ts'
 import type { Path } from './problem.ts'
 import type { Settings } from './schema.ts'
@@ -102,8 +103,8 @@ export function resolveConfig(
 }
 
 function byTable({ classroom, calls, players, notifications, deadLetters, ...kept }: Settings['retention']) {
-  const partitioned = tables.flatMap(({ name, partitioned }) =>
-    partitioned ? [[name.slice(name.indexOf('.') + 1), kept[partitioned.keptAs]] as const] : [],
+  const partitioned = tables.flatMap(table =>
+    table.partitioned ? [[shortName(table), kept[table.partitioned.keptAs]] as const] : [],
   )
   const aging = { dead_letter: deadLetters, notification: notifications, cloud_player_change: players }
   return { ...Object.fromEntries(partitioned), ...aging, classroom, calls }

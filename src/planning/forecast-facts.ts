@@ -66,6 +66,10 @@ export interface ExpectedCalls {
   readonly callMinutes: number
 }
 
+export function windowsOf({ streams }: GroupFacts): readonly WindowFacts[] {
+  return streams.filter(stream => stream.kind === 'windows')
+}
+
 /** Requests a day that are left to one app. */
 export function allowedPerDay({ limits, sharers }: GroupFacts): number {
   const perDay = limits.rates.map(({ requests, window }) => (requests * 86_400) / window)

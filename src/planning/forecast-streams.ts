@@ -149,7 +149,7 @@ function smallestFactor(isEnough: (factor: number) => boolean): number {
   return high
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((a, b) => a + b, 0)
 }
 

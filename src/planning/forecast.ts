@@ -1,4 +1,4 @@
-import { allowedPerDay, type GroupFacts, type StreamFacts, type WindowFacts } from './forecast-facts.ts'
+import { allowedPerDay, type GroupFacts, type StreamFacts, windowsOf } from './forecast-facts.ts'
 import {
   type DetailForecast,
   forecastDetails,
@@ -49,7 +49,7 @@ function isComplete({ lost, unconfirmed }: Pick<GroupForecast, 'lost' | 'unconfi
 
 function reckon(facts: GroupFacts): Omit<GroupForecast, 'changes'> {
   const { group, limits, sharers } = facts
-  const windows = facts.streams.filter(stream => stream.kind === 'windows')
+  const windows = windowsOf(facts)
   const details = facts.streams.filter(stream => stream.kind === 'details')
   const calls = details.length > 0 ? forecastDetails(facts, details) : undefined
   const live = forecastLive(facts)
@@ -140,10 +140,6 @@ function higherPlans(facts: GroupFacts): readonly Candidate[] {
     givesUp: 1_000_000 + i,
     facts: { ...facts, limits },
   }))
-}
-
-function windowsOf({ streams }: GroupFacts): readonly WindowFacts[] {
-  return streams.filter(stream => stream.kind === 'windows')
 }
 
 /** Questions that are asked again and again; a stream that asks for each call counts as one. */

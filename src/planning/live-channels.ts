@@ -1,5 +1,5 @@
-import { allowedPerDay, type GroupFacts, type WindowFacts } from './forecast-facts.ts'
-import { forecastWindows } from './forecast-streams.ts'
+import { allowedPerDay, type GroupFacts, windowsOf } from './forecast-facts.ts'
+import { forecastWindows, sum } from './forecast-streams.ts'
 
 /** Channels whose real time is asked for while a room or call goes on in them: how many the budget has room for. */
 export interface LiveForecast {
@@ -67,12 +67,4 @@ export function chooseLive(
   const kept = listed.filter(({ channel }) => isAsked(channel))
   const others = listed.filter(each => each.endedAt === null && !isAsked(each.channel))
   return [...kept, ...others].slice(0, most)
-}
-
-function windowsOf({ streams }: GroupFacts): readonly WindowFacts[] {
-  return streams.filter(stream => stream.kind === 'windows')
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((a, b) => a + b, 0)
 }

@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import { tables } from '../tables/index.ts'
+import { shortName } from '../tables/table.ts'
 import { query } from './connect.ts'
 
 /** Tables of schema analytics that are partitioned by time. */
-export const partitionedTables = tables
-  .filter(({ partitioned }) => partitioned)
-  .map(({ name }) => name.slice(name.indexOf('.') + 1))
+export const partitionedTables = tables.filter(({ partitioned }) => partitioned).map(shortName)
 
 /** How long rows of a table are kept, ms; one that is not named is kept forever. */
 export type Retention = Readonly<Record<string, number | 'forever' | undefined>>

@@ -136,6 +136,11 @@ export interface Table<Name extends string = string, Row extends object = object
   readonly row?: Row
 }
 
+/** The name of a table without that of its schema. */
+export function shortName({ name }: Pick<Table, 'name'>): string {
+  return name.slice(name.indexOf('.') + 1)
+}
+
 /** A table of the daemon's own, which no stream fills: what it says to people, and the types of its columns. */
 export interface OwnTable<Name extends string = string, Own extends Columns = Columns> {
   readonly name: Name

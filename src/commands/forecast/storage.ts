@@ -6,6 +6,7 @@ import { ofCalls } from '../../postgres/prune.ts'
 import { sessionMetrics } from '../../provider/analytics/call-details.ts'
 import { type MeasuredSettings, measured } from '../../streams/calls/selection.ts'
 import { streams } from '../../streams/index.ts'
+import { shortName } from '../../tables/table.ts'
 import { countText } from '../cli/output.ts'
 
 const day = 86_400
@@ -43,8 +44,7 @@ function callsOf(app: AppConfig, groups: readonly GroupForecast[]): StorageFacts
 }
 
 function tableOf(stream: string): string {
-  const { name } = Object.values(streams).find(each => each.name === stream)!.writes[0]!
-  return name.slice(name.indexOf('.') + 1)
+  return shortName(Object.values(streams).find(each => each.name === stream)!.writes[0]!)
 }
 
 function keptDays(retention: Config['retention']): Readonly<Record<string, number>> {

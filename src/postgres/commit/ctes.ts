@@ -1,5 +1,6 @@
 import type { Grant, PageCommit, WindowCommit } from '../../engine/ports.ts'
 import type { Table } from '../../tables/index.ts'
+import { shortName } from '../../tables/table.ts'
 import { encodeJson, writeJson } from '../encode.ts'
 import type { Values } from '../statement.ts'
 import { resolution } from './conflict.ts'
@@ -106,15 +107,11 @@ export function rejectedValues(rejects: PageCommit['rejects']): Values {
 
 /** Name of the expression that writes a table, and of the parameter that brings its rows. */
 export function cteName(table: Table): string {
-  return `stored_${withoutSchema(table)}`
+  return `stored_${shortName(table)}`
 }
 
 export function parameterName(table: Table): string {
-  return `rows_${withoutSchema(table)}`
-}
-
-function withoutSchema({ name }: Table): string {
-  return name.slice(name.indexOf('.') + 1)
+  return `rows_${shortName(table)}`
 }
 
 /** Rows as the parameter takes them. */

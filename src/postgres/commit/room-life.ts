@@ -1,5 +1,6 @@
 import { room, roomStateChange } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
+import { shortName } from '../../tables/table.ts'
 import { incoming } from './ctes.ts'
 
 /**
@@ -33,7 +34,7 @@ export const isOfOther = `t.sequence = any (${others})`
 function removed(table: Table): string {
   const same = ['room_uuid', ...table.key].map(column => `d.${column} = t.${column}`).join(' and ')
   return `
-  removed_${table.name.slice(table.name.indexOf('.') + 1)} as (
+  removed_${shortName(table)} as (
     delete from ${table.name} t
     where ${ofRoom('t')} and t.sequence = any (${sequences('')})
       and not exists (select from ${incoming(table)} where ${same})

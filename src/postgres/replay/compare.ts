@@ -1,5 +1,6 @@
 import type { Table } from '../../tables/index.ts'
 import { isoTime } from '../../tables/json.ts'
+import { shortName } from '../../tables/table.ts'
 import { type Statement, statement } from '../statement.ts'
 import { derived } from './rebuilt.ts'
 import { atPlace, placeColumns } from './session.ts'
@@ -83,7 +84,7 @@ export function mendRows(table: Table): Statement {
     ),
   ]
   return statement(
-    `replay_mend_${table.name.slice(table.name.indexOf('.') + 1)}`,
+    `replay_mend_${shortName(table)}`,
     `with gone as (
        delete from ${table.name} t where ${atPlace('t')} and not exists (select from ${rebuilt} r where ${same})
      ), changed as (

@@ -1,6 +1,7 @@
 import type { Stream } from '../../streams/stream.ts'
 import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet, Table } from '../../tables/index.ts'
+import { shortName } from '../../tables/table.ts'
 import { resolution } from '../commit/conflict.ts'
 import { encodeRows, incoming, parameterName } from '../commit/ctes.ts'
 import { bind, type Statement, statement } from '../statement.ts'
@@ -36,7 +37,7 @@ export function derived(table: Table): Derived {
   const values = Object.entries(table.columns)
     .filter(([column]) => column !== 'room_uuid' && !key.includes(column))
     .map(([column, { type }]) => [column, type] as const)
-  return { table, rebuilt: `pg_temp.replay_${table.name.slice(table.name.indexOf('.') + 1)}`, key, values }
+  return { table, rebuilt: `pg_temp.replay_${shortName(table)}`, key, values }
 }
 
 /**
