@@ -116,6 +116,7 @@ export class Examiner {
       ...(series && { series }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
+      isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),
       isPaused: classes.includes('stall'),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }

@@ -44,6 +44,8 @@ export interface Examination {
   readonly isInterrupted: boolean
   /** Nothing broke but what the provider answered: each answer that can be read was stored. */
   readonly isCalm?: boolean
+  /** The network delays nothing. */
+  readonly isPrompt?: boolean
   /** Processes stood still, with what they knew of the time. */
   readonly isPaused?: boolean
   /** Healing is over: whatever could be had must be there. */

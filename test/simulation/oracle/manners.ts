@@ -4,8 +4,8 @@ import type { Examination, Finding } from './examination.ts'
 
 const second = 1_000
 const minute = 60 * second
-/** Requests that were on their way when the answer was heard: a network delays by ten seconds at most. */
-const onTheirWay = 12 * second
+/** Requests that were on their way when the answer was heard: a network delays by ten seconds at most, if it delays. */
+const onTheirWay = { slow: 12 * second, prompt: second } as const
 /** Longer than this nobody is kept away by one answer: a run is over by then. */
 const longestAsked = 3_600
 /**
@@ -17,7 +17,8 @@ const mostFailed = 40
 
 /** Rules that keep a provider in trouble from being asked all the more. */
 export function examineManners(examination: Examination): readonly Finding[] {
-  const { sandbox, askers = [], isCalm = false, faults, start } = examination
+  const { sandbox, askers = [], isCalm = false, isPrompt = false, faults, start } = examination
+  const slack = onTheirWay[isPrompt ? 'prompt' : 'slow']
   return askers.flatMap(({ name, arrived }) => {
     const arrivals = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
     const groups = Map.groupBy(arrivals, ({ app, operation, target }) => {
@@ -30,7 +31,7 @@ export function examineManners(examination: Examination): readonly Finding[] {
         ...tooMany(said, own.filter(isRefused), mostRefused),
         ...tooMany(said, own.filter(isFailed), mostFailed),
         // Where processes stand still or are killed, nobody knows what they heard.
-        ...(isCalm ? tooSoon(said, own, { faults, start }) : []),
+        ...(isCalm ? tooSoon(said, own, { faults, start, slack }) : []),
       ]
     })
   })
@@ -62,11 +63,15 @@ function tooMany(said: string, arrivals: readonly Arrival[], most: number): read
 function tooSoon(
   said: string,
   arrivals: readonly Arrival[],
-  { faults, start }: { readonly faults: readonly Spell[]; readonly start: number },
+  {
+    faults,
+    start,
+    slack,
+  }: { readonly faults: readonly Spell[]; readonly start: number; readonly slack: number },
 ): readonly Finding[] {
   const early = arrivals.flatMap(told => {
     const asked = askedToWait(told, faults, start) * second
-    const [from, until] = [told.time + onTheirWay, told.time + asked]
+    const [from, until] = [told.time + slack, told.time + asked]
     return arrivals.filter(({ time }) => from < time && time < until).slice(0, 1)
   })
   const [first] = early
