@@ -45,12 +45,17 @@ export function scheduleTrouble(options: TroubleOptions): void {
   nowAndThen(options, 'restart of the database', 90 * minute, random =>
     server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
   )
+  let isStandingBy = false
   nowAndThen(options, 'failover', 4 * 60 * minute, async random => {
+    // There is one standby, and its turn comes first.
+    if (isStandingBy) return
+    isStandingBy = true
     await server.replicate()
     const from = start + kernel.now
-    kernel.after(random.next() ** 2 * 20 * second, undefined, () => {
+    kernel.after(random.next() ** 2 * 20 * second, undefined, async () => {
       rewound.push({ from, to: start + kernel.now })
-      return server.failOver(Math.ceil(random.next() * 20 * second))
+      await server.failOver(Math.ceil(random.next() * 20 * second))
+      isStandingBy = false
     })
   })
   nowAndThen(options, 'hand-over', 60 * minute, async random => {
