@@ -49,7 +49,8 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
   const { good, rejects } = judgeEach(ResourceItem, items)
   const listed = lastOfEach(good, ({ value }) => value.resourceUuid)
   const named = new Set(items.map(nameOf))
-  const isComplete = page.nextId === undefined && !named.has(undefined)
+  const isCut = (page.total ?? 0) > page.items.length
+  const isComplete = page.nextId === undefined && !isCut && !named.has(undefined)
   const gone = isComplete ? streamState.known.filter(id => !named.has(id)) : []
   const known = new Set([...streamState.known, ...listed.map(({ value }) => value.resourceUuid)])
   return {

@@ -35,6 +35,14 @@ it('what a list no longer names was removed', () => {
   expect(reading(one, { data: [] })).toMatchObject({ removed: ['doc'], follow: 'next', unfinished: false })
 })
 
+it('a list that counts more than it names proves nothing of the others', () => {
+  const cut = { data: { total: 2, list: [{ resourceUuid: 'sheet' }] } }
+  expect(reading(one, cut)).toMatchObject({ removed: [], streamState: { known: ['doc', 'sheet'] } })
+  expect(reading(one, cut, { data: { total: 1, list: [{ resourceUuid: 'sheet' }] } }).removed).toEqual([
+    'doc',
+  ])
+})
+
 it('knows that there was something', () => {
   expect([null, { known: [] }, { known: ['doc'] }].map(state => hasListed?.(state))).toEqual([
     false,
