@@ -453,30 +453,35 @@ $$;
 comment on function analytics.detail_streams is 'Streams that bring what is known of a call';
 
 -- A call is summed up when nothing of it is left that was not tried: what was read later, or at last, has it done again.
--- Of two items that end at one moment the second waits for the first, and then sees what it brought.
-create function analytics.summarize_read() returns trigger language plpgsql as $$
+-- Whoever comes to a call at the same moment waits for who came first, and then sees what that brought.
+create function analytics.summarize_tried(p_app text, p_calls text[]) returns void language plpgsql as $$
 declare
-  v_app text;
   v_calls text[];
 begin
-  for v_app, v_calls in
-    select n.app_id, array_agg(distinct n.item)
+  insert into analytics.call_summary (app_id, call_id)
+  select p_app, c.call_id from analytics.call c where c.app_id = p_app and c.call_id = any (p_calls) order by 2
+  on conflict do nothing;
+  perform from analytics.call_summary t where t.app_id = p_app and t.call_id = any (p_calls) order by t.call_id for update;
+  select array_agg(c) into v_calls from unnest(p_calls) c
+  where not exists (select from ingest.work_item w
+                    where w.app_id = p_app and w.item = c and w.state = 'pending' and w.failures = 0
+                      and w.stream in (select analytics.detail_streams()));
+  if v_calls is not null then
+    perform analytics.summarize(p_app, v_calls);
+  end if;
+end
+$$;
+comment on function analytics.summarize_tried is 'Sums up those of some calls of which all was tried';
+
+create function analytics.summarize_read() returns trigger language plpgsql as $$
+begin
+  perform analytics.summarize_tried(r.app_id, r.calls)
+  from (
+    select n.app_id, array_agg(distinct n.item) as calls
     from came n join went o using (app_id, stream, item, part)
     where o.state = 'pending' and n.state in ('done', 'lost') or n.failures > o.failures and (o.failures = 0 or n.set_aside > 0)
     group by 1
-  loop
-    insert into analytics.call_summary (app_id, call_id)
-    select v_app, c.call_id from analytics.call c where c.app_id = v_app and c.call_id = any (v_calls) order by 2
-    on conflict do nothing;
-    perform from analytics.call_summary t where t.app_id = v_app and t.call_id = any (v_calls) order by t.call_id for update;
-    select array_agg(c) into v_calls from unnest(v_calls) c
-    where not exists (select from ingest.work_item w
-                      where w.app_id = v_app and w.item = c and w.state = 'pending' and w.failures = 0
-                        and w.stream in (select analytics.detail_streams()));
-    if v_calls is not null then
-      perform analytics.summarize(v_app, v_calls);
-    end if;
-  end loop;
+  ) r;
   return null;
 end
 $$;
@@ -484,9 +489,28 @@ comment on function analytics.summarize_read is 'Sums up calls of which the last
 create trigger summarize after update on ingest.work_item referencing old table as went new table as came
   for each statement execute function analytics.summarize_read();
 
+-- A call that went on may have been read as far as it turns out to have gone: then nothing is left to be read.
+create function analytics.summarize_ended() returns trigger language plpgsql as $$
+begin
+  perform analytics.summarize_tried(r.app_id, r.calls)
+  from (
+    select n.app_id, array_agg(n.call_id) as calls
+    from came n join went o using (app_id, call_id)
+    where (n.finished, n.destroyed_at) is distinct from (o.finished, o.destroyed_at)
+      and exists (select from ingest.work_item w
+                  where w.app_id = n.app_id and w.item = n.call_id and w.stream in (select analytics.detail_streams()))
+    group by 1
+  ) r;
+  return null;
+end
+$$;
+comment on function analytics.summarize_ended is 'Sums up calls of which all was read before they were said to be over';
+create trigger summarize after update on analytics.call referencing old table as went new table as came
+  for each statement execute function analytics.summarize_ended();
+
 -- Readers change nothing.
-revoke execute on function analytics.summarize, analytics.summarize_read from public;
-grant execute on function analytics.summarize, analytics.summarize_read to penstock_runtime;
+revoke execute on function analytics.summarize, analytics.summarize_tried, analytics.summarize_read, analytics.summarize_ended from public;
+grant execute on function analytics.summarize, analytics.summarize_tried, analytics.summarize_read, analytics.summarize_ended to penstock_runtime;
 
 create view analytics.metric_summary as
   select d.app_id, d.call_id, d.sid, m.mid, m.samples, m.least as min, m.most as max, m.average as avg, m.p50, m.p95,

@@ -33,6 +33,12 @@ async function begin(finished = true): Promise<readonly [OpenItem, OpenItem]> {
   return [first!, second!]
 }
 
+/** The call is listed again, and is over. */
+const end = () => {
+  const rows = { 'analytics.call': [call('c', { destroyed_at: iso(600), finished: true })] }
+  return commitNext(db, 'calls', '', { rows: rowSet(rows) })
+}
+
 const audioFreeze = 20_005
 const roundTrip = 20_022
 const cpu = 20_001
@@ -144,6 +150,27 @@ describe('the summary of a call', () => {
     await commit(first, [freezes('s1', 0)])
     await commit(second, [])
     expect(await summary()).toMatchObject({ samples: 10, partial: true })
+  })
+
+  it('is whole once a call is told to be over that had been read to its end by then', async () => {
+    const [first, second] = await begin(false)
+    await commit(first, [freezes('s1', 0)])
+    await commit(second, [freezes('s2', 200)])
+    expect(await summary()).toMatchObject({ samples: 20, partial: true })
+    await end()
+    expect(await summary()).toMatchObject({ samples: 20, partial: false })
+  })
+
+  it('knows of an end that is told at the moment of its last item', async () => {
+    for (let round = 0; round < 5; round++) {
+      const [first, second] = await begin(false)
+      await commit(first, [freezes('s1', 0)])
+      await Promise.all([commit(second, [freezes('s2', 200)]), end()])
+      expect(await summary()).toMatchObject({ samples: 20, partial: false })
+      await db.rows(
+        'truncate ingest.work_item, analytics.call, analytics.session_series, analytics.call_session, analytics.call_summary',
+      )
+    }
   })
 
   it('tells of a call without a value that it was read', async () => {
