@@ -58,7 +58,6 @@ export async function examineSamples(examination: Examination): Promise<readonly
       const stored = await seriesIn(examination, app, call.callId)
       const world = {
         switches: sandbox.settings.switches,
-        isSpoilt: (sandbox.settings.quirks.malformedValue ?? 0) > 0,
         starts: starts.get(key) ?? [],
         extent: extentOf(call),
       }
@@ -99,8 +98,6 @@ function seriesIn({ rows }: Examination, app: string, callId: string): Promise<r
 
 interface World {
   readonly switches: Switches
-  /** Single values cannot be read, and another one is the first of an answer. */
-  readonly isSpoilt: boolean
   readonly starts: readonly number[]
   readonly extent: Extent
   /** All values must be there. */
@@ -164,12 +161,7 @@ function compareValues(
 }
 
 /** Beside each value what came behind it; beside the first of an answer what its series and its entry say, too. */
-function compareExtras(
-  found: Findings,
-  name: string,
-  row: StoredSeries,
-  { switches, starts, isSpoilt }: World,
-): void {
+function compareExtras(found: Findings, name: string, row: StoredSeries, { switches, starts }: World): void {
   const isThird = switches.kvs === 'triples'
   const isNoted = switches.unknownFields === 'present'
   if (row.extras === null) {
@@ -177,12 +169,13 @@ function compareExtras(
     return
   }
   const times = row.pairs.split(',').map(pair => Number(pair.split('=')[0]))
-  const step = Math.max(1, Math.floor(switches.metricSeconds))
   row.extras.split('\n').forEach((extra, n) => {
     const at = times[n]!
     const plain = isThird ? `[${at % 7}]` : ''
-    const mayBeFirst = starts.some(start => start <= at && at < start + (isSpoilt ? 10 : 1) * step) || n === 0
+    // Whoever was asked about may have been away at the beginning, and values may be missing or be no numbers.
+    const before = times[n - 1] ?? Number.NEGATIVE_INFINITY
     const mustBeFirst = n === 0
+    const mayBeFirst = mustBeFirst || starts.some(start => before < start && start <= at)
     const said = { ...(isThird && { pair: [at % 7] }), series: noted, entry: noted }
     const isFirst = isNoted && extra !== '' && extra !== plain && sameJson(JSON.parse(extra), said)
     const isRight = isNoted && mustBeFirst ? isFirst : extra === plain || (isFirst && mayBeFirst)
