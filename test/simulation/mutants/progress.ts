@@ -341,9 +341,9 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'migrations/0004-analytics.sql',
-    find: 'perform analytics.summarize(v_app, v_calls);',
-    put: `perform analytics.summarize(v_app, v_calls)
-      where not exists (select from analytics.call_summary t where t.app_id = v_app and t.call_id = any (v_calls) and t.samples > 0);`,
+    find: 'perform analytics.summarize(p_app, v_calls);',
+    put: `perform analytics.summarize(p_app, v_calls)
+      where not exists (select from analytics.call_summary t where t.app_id = p_app and t.call_id = any (v_calls) and t.samples > 0);`,
   },
   {
     name: 'summary-whole-without-what-was-given-up',
