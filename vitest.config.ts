@@ -1,6 +1,26 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const everywhere = '{test,sandbox/test,embedded-postgres/test}/**'
+
+/** The first fills the school that others read, all take minutes: begun late, one worker would end alone. */
+const first = ['dashboards/sql', 'e2e/classroom', 'e2e/analytics'].map(asPath)
+/** They read the school, and while it is being filled a worker would only wait with them. */
+const last = ['sql-cookbook/rights', 'sql-cookbook/sql'].map(asPath)
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const isOf = (path: string) => moduleId.endsWith(path)
+      return first.some(isOf) ? first.findIndex(isOf) : first.length + Number(last.some(isOf))
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
+function asPath(name: string): string {
+  return `/test/${name}.long.test.ts`
+}
 
 export default defineConfig({
   test: {
@@ -21,6 +41,7 @@ export default defineConfig({
     // A list that should be empty says what is in it.
     chaiConfig: { truncateThreshold: 1_500 },
     watch: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
