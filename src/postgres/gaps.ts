@@ -178,9 +178,8 @@ const forget = statement(
      from (select min(d.key::bigint) as first, max(d.key::bigint) as last from ingest.divergence d
            where d.app_id = :app and d.stream = 'app-events' and d.series = :room and d.resolved_at is null and ${owned}) w
      where w.first is not null
-   ), grown as (
-     update ingest.gap g set sequence_from = least(g.sequence_from, w.first), sequence_to = greatest(g.sequence_to, w.last),
-       state = 'lost', updated_at = ingest.clock()
+   ), known as (
+     update ingest.gap g set sequence_from = w.first, sequence_to = w.last, state = 'lost', updated_at = ingest.clock()
      from waiting w where ${waitingGap}
      returning 1
    )

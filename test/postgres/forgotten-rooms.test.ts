@@ -100,6 +100,33 @@ describe('a room that the provider forgot', () => {
     expect(await holes()).toMatchObject([{ state: 'repaired' }, { state: 'repaired' }])
   })
 
+  it('lacks no more than what still waits, once its log has told the rest', async () => {
+    await feed(1)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(5, 6, 9)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toMatchObject([{ a: 2, b: 9, state: 'lost' }])
+    // What the feed told as 6 was of another room.
+    const log = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(n => event('r', n, n === 6 ? { cmd: 20 } : {}))
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { rows: eventRows(log), holes: [] }))
+    expect(await holes()).toMatchObject([{ a: 6, b: 6, state: 'lost' }])
+  })
+
+  it('lacks anew what waits then, and nothing that was read meanwhile', async () => {
+    await feed(1)
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(5, 9)
+    await db.store.forgetRoom(me, app, 'r')
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { rows: told(1, 2, 3, 4, 5, 6, 7, 8, 9), holes: [] }))
+    expect(await holes()).toMatchObject([{ state: 'repaired' }])
+    await db.store.forgetRoom(me, app, 'r')
+    await feed(12)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await holes()).toMatchObject([{ a: 10, b: 12, state: 'lost' }])
+  })
+
   it('is followed again by a configuration that lists it', async () => {
     await feed(1)
     await db.store.forgetRoom(me, app, 'r')

@@ -166,9 +166,14 @@ const confirmed = `
                    and e.sequence = p.sequence and e.source = 'log' and e.cmd = p.cmd
                    and coalesce(to_jsonb(e.event_time), 'null') = p.event_time))
     returning d.id
+  ), unconfirmed as (
+    select p.sequence from pending p where not exists (select from confirmed c where c.id = p.id)
   )`
 
-/** What was lost with a room that the provider did not know is had after all when its log is served again. */
+/**
+ * What was lost with a room that the provider did not know is had after all when its log is served again, but for what waits
+ * and is not of it.
+ */
 const holes = `
   hole as (
     select h."from" as sequence_from, h."to" as sequence_to, h.state
@@ -184,10 +189,22 @@ const holes = `
   ), closed as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     where g.app_id = :app and g.stream = :stream and g.series = :series
-      and (g.incarnation = :incarnation::int or g.incarnation is null and not exists (
-        select from pending p where not exists (select from confirmed c where c.id = p.id)))
-      and g.unit = 'sequence' and g.state in ('open', 'lost') and :complete::boolean and exists (select from moved)
+      and (g.incarnation = :incarnation::int and :complete::boolean
+           or g.incarnation is null and (:complete::boolean or exists (select from confirmed)) and not exists (
+             select from unconfirmed u where u.sequence between g.sequence_from and g.sequence_to))
+      and g.unit = 'sequence' and g.state in ('open', 'lost') and exists (select from moved)
       and not exists (select from hole h where h.sequence_from = g.sequence_from and h.sequence_to = g.sequence_to)
+    returning 1
+  ), narrowed as (
+    update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()
+    from (
+      select o.id, min(u.sequence) as first, max(u.sequence) as last
+      from unconfirmed u join ingest.gap o on u.sequence between o.sequence_from and o.sequence_to
+      where o.app_id = :app and o.stream = :stream and o.series = :series and o.incarnation is null
+        and o.unit = 'sequence' and o.state = 'lost' and (:complete::boolean or exists (select from confirmed))
+      group by 1
+    ) w
+    where g.id = w.id and (g.sequence_from, g.sequence_to) <> (w.first, w.last)
     returning 1
   )`
 
