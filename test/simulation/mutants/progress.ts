@@ -215,8 +215,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/postgres/commit/events.ts',
-    find: `and g.state in ('open', 'lost') and :complete::boolean and exists (select from moved)`,
-    put: `and g.state in ('open', 'lost') and exists (select from moved)`,
+    find: `and (g.incarnation = :incarnation::int and :complete::boolean`,
+    put: `and (g.incarnation = :incarnation::int`,
   },
   {
     name: 'recording-forgotten-between-pages',
