@@ -19,6 +19,8 @@ export interface Quirks {
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
+  /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
+  readonly brokenRecording: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
   /** Calls that are said to end before they start. */
@@ -45,6 +47,7 @@ export const noQuirks: Quirks = {
   malformedData: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
+  brokenRecording: 0,
   bigSequence: 0,
   backwardCall: 0,
   unknownMid: 0,

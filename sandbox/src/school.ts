@@ -8,7 +8,7 @@ import { discard, upload } from './lesson/materials.ts'
 import { currentCall, dropOut, enter, roster } from './lesson/people.ts'
 import { openPoll } from './lesson/poll.ts'
 import { askQuiz } from './lesson/quiz.ts'
-import { startRecording } from './lesson/recording.ts'
+import { runningRecording, startRecording, stopRecording } from './lesson/recording.ts'
 import { dismiss, drawMemory, startClass } from './lesson/state.ts'
 import { callSomeoneToStage, chat, raiseHand, reward, tryMicrophone } from './lesson/talk.ts'
 import { subjects } from './names.ts'
@@ -201,8 +201,19 @@ export function begin(room: Classroom, eventsPerMinute: number, now: number): vo
   for (const student of room.students) {
     room.later(now + draw.wait(minutes), later => enter(room, student, later))
   }
-  if (draw.chance(0.7)) room.later(now + draw.wait(minutes), later => startRecording(room, later))
+  if (draw.chance(0.7)) room.later(now + draw.wait(minutes), later => record(room, later))
   carryOn(room, eventsPerMinute, now)
+}
+
+function record(room: Classroom, now: number): void {
+  startRecording(room, now)
+  const { brokenRecording } = room.rules.quirks
+  if (brokenRecording === 0 || !room.draw.chance(brokenRecording)) return
+  room.later(now + room.draw.between(10 * seconds, minutes), later => {
+    if (!runningRecording(room)) return
+    stopRecording(room, later)
+    record(room, later)
+  })
 }
 
 function carryOn(room: Classroom, eventsPerMinute: number, now: number): void {

@@ -51,6 +51,14 @@ describe('an oddity', () => {
     }
   })
 
+  it('brokenRecording has a class recorded in many pieces, each whole', () => {
+    const { linesOf } = play({ quirks: { brokenRecording: 1 } })
+    const pieces = Map.groupBy(linesOf('recording'), ({ roomUuid }) => roomUuid)
+    const [most = []] = [...pieces.values()].toSorted((a, b) => b.length - a.length)
+    expect(most.length).toBeGreaterThan(20)
+    expect(most.slice(0, -1).every(({ item }, n) => item.endTime === most[n + 1]!.item.startTime)).toBe(true)
+  })
+
   it('bigSequence numbers a room above 2^53 without losing a digit', async () => {
     const { get, path, events } = odd({ bigSequence: 1 })
     const { text } = await get(path)

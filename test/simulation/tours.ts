@@ -148,7 +148,10 @@ const pages: Tour = {
     faults: ['cut', 'lost answer', 'kill'],
     without: faultClasses.filter(one => one !== 'cut' && one !== 'lost answer' && one !== 'kill'),
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
-    quirks: { malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.5, unknownCmd: 0.05 },
+    quirks: {
+      ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.5, unknownCmd: 0.05 },
+      brokenRecording: 0.8,
+    },
     switches: {
       ...{
         ...plain,

@@ -12,6 +12,7 @@ import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
 import { ourClocks } from './our-clocks.ts'
 import { readSchema } from './rows.ts'
+import { examineStays } from './stays.ts'
 
 /**
  * Compares every cell of the schema classroom with the world. Which events, items and entries must be there, the provider
@@ -81,6 +82,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       isOld,
       wasCutOff: room => wasCutOff(examination, room),
     }),
+    ...(await examineStays(examination, stored)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),

@@ -1,0 +1,158 @@
+import type { Examination, Finding } from './examination.ts'
+import type { Row, StoredSchema } from './rows.ts'
+
+/** Somebody comes or goes, as an event says; `isOn` afterwards. */
+interface Step {
+  readonly user: string
+  readonly at: number
+  readonly sequence: bigint
+  readonly ordinal: number
+  readonly isOn: boolean
+  /** What else the view says of whoever came. */
+  readonly beside: string
+}
+
+interface View {
+  readonly name: string
+  readonly begin: string
+  readonly end: string
+  readonly lasted: string
+  readonly beside: readonly string[]
+  readonly steps: (tables: StoredSchema) => readonly (readonly [room: string, step: Step])[]
+}
+
+/** Whoever leaves the room is on no stage any more, and waves no hand. */
+const changesOf = (table: string) => (tables: StoredSchema) => [
+  ...stepsOf(tables, table, ({ action }) => action !== 'remove'),
+  ...stepsOf(
+    tables,
+    'attendance',
+    () => false,
+    ({ action }) => action === 'leave',
+  ),
+]
+
+const views: readonly View[] = [
+  {
+    ...{ name: 'attendance_interval', begin: 'entered_at', end: 'left_at', lasted: 'stayed' },
+    beside: ['user_name', 'role'],
+    steps: tables => stepsOf(tables, 'attendance', ({ action }) => action === 'enter'),
+  },
+  {
+    ...{ name: 'stage_interval', begin: 'began_at', end: 'ended_at', lasted: 'lasted', beside: [] },
+    steps: changesOf('stage_change'),
+  },
+  {
+    ...{ name: 'hand_interval', begin: 'began_at', end: 'ended_at', lasted: 'lasted', beside: [] },
+    steps: changesOf('hand_wave'),
+  },
+]
+
+/** Who was in a room, on its stage and waving, from when to when, follows from the comings and goings that are stored. */
+export async function examineStays(
+  { rows }: Pick<Examination, 'rows'>,
+  stored: StoredSchema,
+): Promise<readonly Finding[]> {
+  const rooms = new Map(stored.get('room')!.rows.map(room => [roomOf(room), room]))
+  const found = await Promise.all(
+    views.map(async view => {
+      const told = await rows<{ said: string }>(sayAll(view))
+      const expected = expectedOf(view, stored, rooms)
+      return [
+        ...beyond(
+          told.map(({ said }) => said),
+          expected,
+        ).map(text => ({ kind: 'duplicate' as const, text })),
+        ...beyond(
+          expected,
+          told.map(({ said }) => said),
+        ).map(text => ({ kind: 'lost' as const, text })),
+      ].map(({ kind, text }) => ({ kind, text: `classroom.${view.name}: ${text}` }))
+    }),
+  )
+  return found.flat()
+}
+
+/** A row as one text: room, user, begin, end, how long it lasted, seconds, and what else it says. */
+function sayAll({ name, begin, end, lasted, beside }: View): string {
+  const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)::int8`
+  const told = ['app_id', 'room_uuid', 'incarnation', 'user_uuid', ms(begin), ms(end)]
+  const columns = [...told, `round(extract(epoch from ${lasted}))::int8`, ...beside]
+  return `select ${columns.map(column => `coalesce((${column})::text, '-')`).join(` || ' ' || `)} as said from classroom.${name}`
+}
+
+function expectedOf(view: View, stored: StoredSchema, rooms: ReadonlyMap<string, Row>): readonly string[] {
+  const steps = Map.groupBy(view.steps(stored), ([room, { user }]) => `${room} ${user}`)
+  return [...steps.values()].flatMap(own => {
+    const room = own[0]![0]
+    const standing = rooms.get(room)
+    if (!standing) return []
+    const inOrder = own
+      .map(([, step]) => step)
+      .sort((a, b) => Number(a.sequence - b.sequence) || a.ordinal - b.ordinal)
+    return stays(inOrder).map(({ from, to }) => {
+      const until = to ?? lastSign(standing, from.at)
+      const lasted = until === undefined ? '-' : Math.round((until - from.at) / 1_000)
+      const said = [
+        room,
+        from.user,
+        from.at,
+        to ?? '-',
+        lasted,
+        ...(view.beside.length > 0 ? [from.beside] : []),
+      ]
+      return said.join(' ')
+    })
+  })
+}
+
+/** Who comes twice has stayed, and who goes twice has gone the first time. */
+function stays(steps: readonly Step[]) {
+  const found: { readonly from: Step; to: number | undefined }[] = []
+  let isOn = false
+  for (const step of steps) {
+    if (step.isOn === isOn) continue
+    isOn = step.isOn
+    if (isOn) found.push({ from: step, to: undefined })
+    else found.at(-1)!.to = step.at
+  }
+  return found
+}
+
+/** Until when somebody stayed whom nobody saw leaving; undefined while the room is there. */
+function lastSign(room: Row, from: number): number | undefined {
+  if (room.ended_at !== null && Number(room.ended_at) > from) return Number(room.ended_at)
+  const isGone = room.forgotten_at !== null || room.valid_to !== null
+  return isGone ? Math.max(Number(room.last_event_at), from) : undefined
+}
+
+function stepsOf(
+  tables: StoredSchema,
+  table: string,
+  isOn: (row: Row) => boolean,
+  isOf: (row: Row) => boolean = () => true,
+): readonly (readonly [string, Step])[] {
+  return tables.get(table)!.rows.flatMap(row => {
+    if (row.user_uuid === null || !isOf(row)) return []
+    const place = { sequence: BigInt(String(row.sequence)), ordinal: Number(row.ordinal) }
+    const beside = `${row.user_name ?? '-'} ${row.role ?? '-'}`
+    return [
+      [roomOf(row), { user: String(row.user_uuid), at: Number(row.at), ...place, isOn: isOn(row), beside }],
+    ]
+  })
+}
+
+function roomOf({ app_id, room_uuid, incarnation }: Row): string {
+  return `${app_id} ${room_uuid} ${incarnation}`
+}
+
+/** What the first holds more often than the second. */
+function beyond(some: readonly string[], others: readonly string[]): readonly string[] {
+  const left = new Map<string, number>()
+  for (const one of others) left.set(one, (left.get(one) ?? 0) + 1)
+  return some.filter(one => {
+    const count = left.get(one) ?? 0
+    left.set(one, count - 1)
+    return count <= 0
+  })
+}
