@@ -113,6 +113,49 @@ export const classrooms: readonly Plant[] = [
               d.sent_at, (select c.sent_at from ingest.debit c`,
   },
   {
+    name: 'feed-gap-from-the-last-try',
+    says: 'the gap of a lost answer of the feed begins with the request before it, whatever came of that',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/postgres/gaps.ts',
+    find: `c.n < d.n and c.outcome = 'committed'
+                 and c.told_all is not false`,
+    put: `c.n < d.n`,
+  },
+  {
+    name: 'unknown-room-of-the-feed-unread',
+    says: 'the log of a room that the feed names is not read where the room was not known before',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/engine/series/rescheduler.ts',
+    find: `    for (const hint of hints) {
+`,
+    put: `    for (const hint of hints) {
+      if (from.kind === 'feed' && !this.#rooms.find(hint.room)) continue
+`,
+  },
+  {
+    name: 'room-complete-beside-a-letter',
+    says: 'a room is complete though an item of it was set aside',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'migrations/0006-classes-and-completeness.sql',
+    find: `                when ingest.unreadable_items(p.app_id, p.stream, p.series, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
+`,
+    put: '',
+  },
+  {
+    name: 'first-stay-alone',
+    says: 'who leaves and comes back was there once',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'migrations/0003-classroom.sql',
+    find: `  where action = 'enter';
+comment on view classroom.attendance_interval`,
+    put: `  where action = 'enter' and action_before is null;
+comment on view classroom.attendance_interval`,
+  },
+  {
     name: 'feed-gap-closed-at-once',
     says: 'the gap of a lost answer of the feed is repaired before the logs were read',
     group: 'classrooms',

@@ -38,6 +38,18 @@ export const ownership: readonly Plant[] = [
     put: 'forget(mine.flatMap(({ shard }) => (kept.size >= 0 ? [] : [shard])))',
   },
   {
+    name: 'slots-of-a-former-owner-free',
+    says: 'requests of a former owner that were not answered take no place in a second or a minute',
+    group: 'ownership',
+    from: 'contract',
+    file: 'migrations/0002-ingest.sql',
+    find: `where d.scope = p_scope and d.limit_group = p_group and least(d.settled_at, d.dead_at) > v_now - v_window
+`,
+    put: `where d.scope = p_scope and d.limit_group = p_group and least(d.settled_at, d.dead_at) > v_now - v_window
+          and (d.epoch = p_epoch or d.settled_at is not null)
+`,
+  },
+  {
     name: 'unsettled-debits-forgotten',
     says: 'answers of the feed that a former owner asked for and never stored are no gaps',
     group: 'ownership',

@@ -89,6 +89,19 @@ export const players: readonly Plant[] = [
     ],
   },
   {
+    name: 'late-notice-dropped',
+    says: 'a notice that comes after a later one of its player is dropped',
+    group: 'players',
+    from: 'contract',
+    file: 'src/postgres/players.ts',
+    find: `   where ingest.hold_forgotten(:app, :forgotten::bigint)
+   on conflict`,
+    put: `   where ingest.hold_forgotten(:app, :forgotten::bigint)
+     and not exists (select from players.notification n where n.app_id = :app and n.player_id = :player
+       and n.notified_at > to_timestamp(:notified::double precision / 1000))
+   on conflict`,
+  },
+  {
     name: 'second-page-of-players',
     says: 'of the list of players the first page alone is read',
     group: 'players',

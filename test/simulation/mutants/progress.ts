@@ -163,6 +163,21 @@ export const progress: readonly Plant[] = [
     put: '    select_index: value.selectIndex?.filter(Boolean) ?? null,',
   },
   {
+    name: 'second-vote-left-out',
+    says: 'of a student who votes again in a poll the first vote alone is stored',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/streams/poll.ts',
+    find: `    else if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
+`,
+    put: `    else if (isSaid(change.raw.selectIndex)) {
+      const row = submissionRow(change, pollId, context)
+      const isVoted = submissions.some(one => one.user_uuid === row.user_uuid && one.poll_id === pollId)
+      if (!isVoted) submissions.push(row)
+    }
+`,
+  },
+  {
     name: 'milliseconds-as-seconds',
     says: 'the time of a reward is read in the wrong unit',
     group: 'progress',

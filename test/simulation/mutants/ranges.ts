@@ -111,6 +111,17 @@ export const ranges: readonly Plant[] = [
     put: 'for (let start = 0; start < sids.length - (start > 0 ? 1 : 0); start += maxima.sids) {',
   },
   {
+    name: 'unknown-metric-dropped',
+    says: 'values of a metric that no document names are dropped',
+    group: 'ranges',
+    from: 'contract',
+    file: 'src/streams/calls/session-metrics.ts',
+    find: `      if (wanted.size > 0 && !wanted.has(one.mid)) continue
+`,
+    put: `      if (one.mid > 20_028 || (wanted.size > 0 && !wanted.has(one.mid))) continue
+`,
+  },
+  {
     name: 'peer-forgotten',
     says: 'metrics of all remote users of a session are taken for one',
     group: 'ranges',
