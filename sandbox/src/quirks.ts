@@ -15,6 +15,8 @@ export interface Quirks {
   readonly malformedRecord: number
   /** A record in order whose message is no string. */
   readonly malformedData: number
+  /** A message that whoever plays with the sandbox may have his own store refuse. */
+  readonly unstorable: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
@@ -45,6 +47,7 @@ export const noQuirks: Quirks = {
   loneSurrogate: 0,
   malformedRecord: 0,
   malformedData: 0,
+  unstorable: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
   brokenRecording: 0,
@@ -59,7 +62,16 @@ export const noQuirks: Quirks = {
 }
 
 /** What may befall a chat message. */
-export type Oddity = 'unknownCmd' | 'nul' | 'loneSurrogate' | 'malformedRecord' | 'malformedData'
+export type Oddity =
+  | 'unknownCmd'
+  | 'nul'
+  | 'loneSurrogate'
+  | 'malformedRecord'
+  | 'malformedData'
+  | 'unstorable'
+
+/** What such a message says. */
+export const unstorable = 'no store takes this'
 
 export interface Content {
   readonly cmd: number
@@ -83,6 +95,7 @@ const spoilers: Readonly<Record<Oddity, (content: Content) => Content>> = {
   loneSurrogate: content => withMessage(content, 'half of a pair: \ud83d'),
   malformedRecord: content => ({ ...content, spoilt: { cmd: 'chat' } }),
   malformedData: content => withMessage(content, 42),
+  unstorable: content => withMessage(content, unstorable),
 }
 
 const kinds = Object.keys(spoilers) as Oddity[]
@@ -91,7 +104,7 @@ function withMessage(content: Content, message: unknown): Content {
   return { ...content, data: { ...content.data, message } }
 }
 
-/** Whether a client cannot read the record, and must set it aside. */
+/** Whether a client cannot read or store the record, and must set it aside. */
 export function isMalformed(oddity: Oddity | undefined): boolean {
-  return oddity === 'malformedRecord' || oddity === 'malformedData'
+  return oddity === 'malformedRecord' || oddity === 'malformedData' || oddity === 'unstorable'
 }

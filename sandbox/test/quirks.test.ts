@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Quirks } from '../src/index.ts'
+import { type Quirks, unstorable } from '../src/index.ts'
 import { at, play } from './play.ts'
 
 function odd(quirks: Partial<Quirks>) {
@@ -39,6 +39,13 @@ describe('an oddity', () => {
     const malformed = events.filter(event => event.malformed)
     expect(malformed.length).toBeGreaterThan(0)
     for (const { data } of malformed) expect(data).toMatchObject({ message: 42 })
+  })
+
+  it('unstorable is a message that is known again, and that the truth says nobody has to store', () => {
+    const { events } = odd({ unstorable: 0.1 })
+    const marked = events.filter(({ data }) => 'message' in data && data.message === unstorable)
+    expect(marked.length).toBeGreaterThan(0)
+    expect(marked).toEqual(events.filter(event => event.malformed))
   })
 
   it('malformedWidgetItem is a submission without properties that can be read', () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databaseUrl, execute, type TestDatabase } from '../support/databases.ts'
 import type { Kernel } from './kernel.ts'
-import { replaceClock, waitForLocks, watchWriters } from './watch.ts'
+import { refuseMarked, replaceClock, waitForLocks, watchWriters } from './watch.ts'
 
 /** A real Postgres whose clock is the simulation's, and which may stop, or go back to an older history. */
 export interface Server {
@@ -69,6 +69,7 @@ export class SimulatedServer implements Server {
     await server.#control.connect()
     await server.#control.query(replaceClock)
     await server.#control.query(waitForLocks)
+    await server.#control.query(refuseMarked)
     await server.#control.query(watchWriters)
     await server.#control.query(markOf(server.#history))
     await server.#control.query(`update ingest.migration set applied_at = '2026-01-01T00:00:00.000Z'`)

@@ -69,7 +69,7 @@ export const commits: Tour = {
       },
     },
     profile: { ...small, classes: 6, eventsPerMinute: 16 },
-    quirks: { malformedRecord: 0.03, sharedReward: 0.3, burstOfCalls: 40 },
+    quirks: { malformedRecord: 0.03, sharedReward: 0.3, unstorable: 0.03, burstOfCalls: 33 },
     switches: {
       ...{ ...plain, roomReuse: 'off', batchItems: 5, appFeed: 'consuming', sequence: 'contiguous' },
       // That a page is full is all that tells of the next one.

@@ -1,3 +1,5 @@
+import { unstorable } from '../../sandbox/src/index.ts'
+
 /** A sequence stands outside of all transactions, so every snapshot sees the same time. */
 export const replaceClock = `
   create sequence ingest.virtual_time;
@@ -14,6 +16,10 @@ export const waitForLocks = `
       execute format('alter function %s set lock_timeout = 0', f);
     end loop;
   end $$;`
+
+/** A value that Postgres refuses and nobody else: whatever holds it is found, and set aside. */
+export const refuseMarked = `
+  alter table classroom.room_event add constraint is_storable check (data ->> 'message' is distinct from '${unstorable}');`
 
 /**
  * Whoever moves a place must own its app at that moment, under the epoch that it names, and moves it by one version;
