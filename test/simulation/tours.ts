@@ -26,7 +26,7 @@ const answers: Tour = {
           ['404', 'appEvents', 2 * minute],
           ['truncated', 'roomEvents'],
           ['redirect', 'appEvents'],
-          ['no data', 'resources', 2 * minute],
+          ['no data', 'resources', 80 * second],
           ['reset', 'roomEvents'],
           ['lost response', 'appEvents'],
           ['maintenance', undefined],
@@ -41,12 +41,13 @@ const answers: Tour = {
           ['400', 'callSearch', 3 * minute],
         ],
       }),
+      // Insights are asked for in the first minutes, and then not for hours.
       ...spellsOn({
-        ...{ app: 'alpha', from: minute, length: 2 * minute, pause: minute },
+        ...{ app: 'alpha', from: 0, length: 30 * second, pause: 0 },
         stops: [
           ['empty', 'usageInsight'],
-          ['query time length limit error', 'usageInsight'],
-          ['qpd limit error', 'usageInsight'],
+          ['query time length limit error', 'usageInsight', minute],
+          ['qpd limit error', 'usageInsight', 2 * minute],
         ],
       }),
       spellOf('no access', { from: minute, to: 5 * minute, app: 'alpha', operation: 'qualityInsight' }),

@@ -79,6 +79,15 @@ export const limits: readonly Plant[] = [
     put: 'return !ownLimitGroup ? operation',
   },
   {
+    name: 'spent-day-is-a-spent-second',
+    says: 'after a refusal because the requests of a day are spent the same is asked again within a minute',
+    group: 'limits',
+    from: 'contract',
+    file: 'src/engine/admission/retry-rules.ts',
+    find: 'qpd_limit: { ...tooMany, first: 15 * minute, cap: hour }',
+    put: 'qpd_limit: { ...tooMany, first: 2 * second, cap: minute }',
+  },
+  {
     name: 'retry-after-ignored',
     says: 'a provider that says how long to stay away is not heard',
     group: 'limits',

@@ -115,6 +115,16 @@ export const progress: readonly Plant[] = [
     put: 'if (items.length > 1) refused.push({',
   },
   {
+    name: 'broken-trial-is-a-refusal',
+    says: 'whatever ends the trial of an item without storing it counts as a refusal of the item',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/postgres/commit/run.ts',
+    find: `    if (named instanceof RefusedRows) return false
+    throw named`,
+    put: '    return !named',
+  },
+  {
     name: 'one-room-an-answer',
     says: 'of an answer of the feed the events of the first room alone are stored',
     group: 'progress',

@@ -17,6 +17,7 @@ const refused = { status: 429, fault: 'status' }
 function judge(
   own: readonly Partial<Arrival>[],
   others: readonly Partial<Arrival>[] = [],
+  spell = '429 with Retry-After 30',
 ): readonly string[] {
   const all = [...own, ...others]
   const about = { app: 'alpha', operation: 'recordings' }
@@ -27,7 +28,7 @@ function judge(
       { name: 'slot1.1', arrived: others.map((_, n) => own.length + n + 1) },
     ],
     ...{ start: 0, isCalm: true },
-    faults: [spellOf('429 with Retry-After 30', { from: 0, to: 5 * second, ...about })],
+    faults: [spellOf(spell, { from: 0, to: 5 * second, ...about })],
   } as unknown as Examination
   return examineManners(examination).map(({ kind, text }) => `${kind}: ${text}`)
 }
@@ -44,6 +45,13 @@ describe('how a provider in trouble is asked', () => {
     const early = [/slot0.1 alpha recordings eu: asked at .*00:20.* to stay away/]
     expect(judge([answer(1, refused), answer(20)])).toEqual([expect.stringMatching(early[0]!)])
     expect(judge([answer(1, refused)], [answer(20)])).toEqual([])
+  })
+
+  it.each(['qpd limit error', 'no access'])('is amiss where it is asked soon after "%s"', spell => {
+    const [spent, soon, later] = [answer(1, { fault: 'status' }), answer(720), answer(722)]
+    expect(judge([spent, soon], [], spell)).toEqual([expect.stringContaining('to stay away')])
+    expect(judge([spent, later], [], spell)).toEqual([])
+    expect(judge([spent, soon], [], 'qps limit error')).toEqual([])
   })
 
   it.each([

@@ -8,6 +8,9 @@ const minute = 60 * second
 const onTheirWay = { slow: 12 * second, prompt: second } as const
 /** Longer than this nobody is kept away by one answer: a run is over by then. */
 const longestAsked = 3_600
+/** A day's requests that are spent, and a service that was not bought: neither is otherwise within this, seconds. */
+const lasting = /^(qpd limit error$|you have no auth)/
+const shortestLasting = 12 * 60
 /**
  * How often a process may be turned away from one operation within a minute: as many as are under way at one time, and a few
  * that look whether it is over. Each room has a log of its own, so that many may be unknown at one time.
@@ -80,7 +83,7 @@ function tooSoon(
   return [{ kind: 'limit', text: `${said}: asked at ${at}, while the provider had said to stay away` }]
 }
 
-/** Seconds that the answer named; 0 where it named none, or what is no number of seconds. */
+/** Seconds that the answer named, or that what it says lasts; 0 where it named none, or what is no number of seconds. */
 function askedToWait(
   { fault, time, app, operation }: Arrival,
   faults: readonly Spell[],
@@ -91,6 +94,8 @@ function askedToWait(
     const isOf = (rule?.operation ?? operation) === operation && (rule?.app ?? app) === app
     return rule?.kind === 'status' && isOf && start + from <= time && time < start + to
   })
-  const asked = Number(spell?.rules[0]?.retryAfter ?? 0)
+  const [rule] = spell?.rules ?? []
+  if (rule?.kind === 'status' && lasting.test(rule.message ?? '')) return shortestLasting
+  const asked = Number(rule?.retryAfter ?? 0)
   return asked > 0 && asked <= longestAsked ? asked : 0
 }
