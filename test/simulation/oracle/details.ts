@@ -9,6 +9,8 @@ const day = 86_400_000
 const spent = 0.9
 /** After a call has ended its details are read within this, where there is room for them, ms. */
 const longestUnread = 3_600_000
+/** After this a request can no longer arrive: its total deadline and ten seconds, ms. */
+const canArrive = 40_000
 
 /** The part of a call that is asked about, both ends included; Unix seconds. */
 export interface Extent {
@@ -35,18 +37,45 @@ export function hasRoom(examination: Examination, app: string, operation: string
   const group = groupOf[operation]!
   const keyOf = (id: string) => sandbox.settings.apps.find(one => one.id === id)?.rest?.key ?? id
   const sharing = apps.filter(({ id }) => keyOf(id) === keyOf(app))
-  const perDay = Math.min(
-    ...sharing.flatMap(({ plan }) =>
-      (allowanceOf(group, plan)?.rates ?? [])
-        .filter(({ window }) => window === 86_400)
-        .map(({ requests }) => requests),
-    ),
-  )
+  const perDay = Math.min(...sharing.flatMap(({ plan }) => rateOf(allowanceOf(group, plan), 86_400)))
   const ids = new Set(sharing.map(({ id }) => id))
   const isCounted = (asked: Asked) =>
     counters === 'split' ? asked.operation === operation : asked.group === group
-  const made = askedOf(examination).filter(asked => isCounted(asked) && ids.has(asked.app)).length
-  return made < (spent * perDay * (end - start)) / day
+  const made = askedOf(examination).filter(asked => isCounted(asked) && ids.has(asked.app))
+  const perSecond = Math.min(
+    ...sharing.flatMap(({ plan }) => rateOf(allowanceOf(group, plan), 1)),
+    Number.POSITIVE_INFINITY,
+  )
+  const all = made.length + countedAsSpent(examination, made, perSecond)
+  return all < (spent * perDay * (end - start)) / day
+}
+
+function rateOf(allowance: Allowance | undefined, window: number): readonly number[] {
+  return (allowance?.rates ?? []).filter(rate => rate.window === window).map(({ requests }) => requests)
+}
+
+/**
+ * Where history went back, nobody knows what was asked for in the one that is lost: the documents of the program say that
+ * the time since the last request of it counts as spent to the full, until something is asked for again and what was on its
+ * way has arrived.
+ */
+function countedAsSpent(
+  { sandbox, rewound = [], end }: Examination,
+  made: readonly Asked[],
+  perSecond: number,
+): number {
+  if (!Number.isFinite(perSecond) || rewound.length === 0) return 0
+  const all = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  let [count, countedUntil] = [0, 0]
+  for (const { from, to } of rewound) {
+    const last = made.findLast(({ time }) => time < from)
+    if (!last) continue
+    const next = all.find(({ time }) => time >= to)?.time ?? end
+    const since = Math.max(last.time, countedUntil)
+    count += perSecond * (Math.floor((next - since + canArrive) / 1_000) + 1)
+    countedUntil = next
+  }
+  return count
 }
 
 /** Calls of which the ledger says that details are lost, by app and stream. */
