@@ -12,7 +12,7 @@ const LOCK_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_BESIDE_MS = 3_000
 
 /**
- * The last file of what the first release begins with. What comes after it only expands, and is applied statement by
+ * The last file of what the first release began with. What comes after it only expands, and is applied statement by
  * statement, so that a daemon of the former release goes on beside it.
  */
 export const baseline = '0007-jobs'

@@ -5,8 +5,8 @@
  *
  *   npm run upgrade-soak -- --rows 5000000 --minutes 3 [--previous REF]
  *
- * The former release is packed from a commit (HEAD unless told) as it would be published and kept in .penstock/previous;
- * the next one is HEAD with one migration more. Prints one JSON object. Ends with 1 where anything was lost, drained
+ * The former release is packed from a commit (that of the last release in test/postgres/released.json unless told) as it
+ * would be published and kept in .penstock/previous; the next one is HEAD with one migration more. Prints one JSON object. Ends with 1 where anything was lost, drained
  * twice or beyond a limit, a shard found no owner, or the migration did not come to its end.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -18,6 +18,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { systemClock } from '../../src/clock/system.ts'
 import { shards } from '../../src/commands/engine-settings.ts'
+import released from '../postgres/released.json' with { type: 'json' }
 import { databaseUrl, execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { chooseServer } from '../support/servers.ts'
@@ -28,7 +29,7 @@ const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '1000000' },
     minutes: { type: 'string', default: '3' },
-    previous: { type: 'string', default: 'HEAD' },
+    previous: { type: 'string', default: Object.values(released).at(-1)!.commit },
   },
 })
 const [rows, minutes] = [Number(values.rows), Number(values.minutes)]

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import type { TestDatabase } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { event, eventRows, logPage, openStore, session, type TestStore } from './harness.ts'
+import released from './released.json' with { type: 'json' }
 
 /**
  * What a file after the baseline may hold, so that the release before goes on beside it: what is new, and what that
@@ -68,6 +70,31 @@ describe('a migration after the baseline', () => {
 
   it('may hold what the tests of its application hold', () => {
     expect(refused(expanding)).toEqual([])
+  })
+})
+
+/** Each release: the commit that it was made of, and the SHA-256 of every migration that it brought. */
+const releases: Readonly<Record<string, { readonly migrations: Readonly<Record<string, string>> }>> = released
+
+describe('a migration that was released', () => {
+  it.each(Object.keys(releases))(
+    'stays as it was in %s: what is to change comes in a file after it',
+    async release => {
+      const { migrations } = releases[release]!
+      const texts = Object.keys(migrations).map(
+        async file => [file, await readFile(new URL(file, ownFolder))] as const,
+      )
+      const now = (await Promise.all(texts)).map(
+        ([file, text]) => [file, createHash('sha256').update(text).digest('hex')] as const,
+      )
+      expect(Object.fromEntries(now)).toEqual(migrations)
+    },
+  )
+
+  it('is named: every file of the baseline belongs to a release', async () => {
+    const files = (await readdir(ownFolder)).filter(file => file <= `${baseline}.sql`)
+    const named = Object.values(releases).flatMap(({ migrations }) => Object.keys(migrations))
+    expect(files.filter(file => !named.includes(file))).toEqual([])
   })
 })
 
