@@ -12,7 +12,7 @@ export function createTrace(): Trace {
   return {
     entries,
     add: (time, process, call, outcome) => {
-      entries.push(`${time} ${process} ${call} ${describe(outcome)}`)
+      entries.push(copyOf(`${time} ${process} ${call} ${describe(outcome)}`))
     },
     hash: () => digest(entries.join('\n')),
   }
@@ -26,6 +26,11 @@ export function firstDifference(one: Trace, other: Trace): readonly [string, str
     if (pair[0] !== pair[1]) return pair
   }
   return undefined
+}
+
+/** The same words in memory of their own: V8 keeps a long answer as a whole for as long as a piece of it is kept. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 const longestOutcome = 120
