@@ -107,11 +107,23 @@ with
     returning (xmax = 0) as fresh
   ),
   seen_room as materialized (
-    select d.*, p.incarnation from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, last_event_at timestamptz, first_event_at timestamptz)
+    select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.first_event_at, d.last_event_at, p.incarnation
+    from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, last_event_at timestamptz, first_event_at timestamptz)
     join place p using (room_uuid)
-    where 
-      exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
+    where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
       and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)
+    union all
+    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, j.first_event_at, j.last_event_at, j.incarnation
+    from (
+      select j.room_uuid, j.incarnation, min(j.at) filter (where j.fresh) as first_event_at,
+             max(j.at) filter (where j.fresh) as last_event_at
+      from judged j group by j.room_uuid, j.incarnation having bool_or(j.fresh) and bool_or(j.contradicts)
+    ) j
+    left join lateral (
+      select (array_agg(c.state order by c.sequence desc))[1] as state, max(c.sequence) as state_sequence,
+             min(coalesce(c.started_at, c.at)) filter (where c.state = 1) as started_at
+      from state_change c where c.room_uuid = j.room_uuid and c.fresh
+    ) s on true
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
                                      valid_from, last_event_at, first_seen_at, verified_at)

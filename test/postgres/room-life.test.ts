@@ -101,6 +101,59 @@ it('a room showed life last when its last event was heard first, also where its 
   expect((await roomOf(db, room)).last_event_at).toEqual(new Date(time(10)))
 })
 
+describe('a room of which the feed tells something that must wait', () => {
+  const changed = (sequence: number, at: number, state: number) => ({
+    event: (room: string) => event(room, sequence, { cmd: 1, own: at }),
+    change: (room: string) => ({ ...change(room, sequence, state), at: time(at) }),
+  })
+  const silent = (room: string, at: number) => event(room, 8, { own: null, at })
+
+  /** The second room of its name, which is started. */
+  async function startedAgain() {
+    const room = await freshRoom(db)
+    await db.store.follow(me, app, 'app-events', '')
+    const former = rowSet({ 'classroom.room_event': [event(room, 1), silent(room, 50)] })
+    await db.store.commit(logPage(room, 0, { rows: former }))
+    const start = changed(1, 90, 1)
+    const rows = rowSet({
+      'classroom.room': [
+        roomRow(room, { state: 1, stateSequence: 1, started: 90, first: 90, last: 90 }),
+      ],
+      'classroom.room_event': [start.event(room)],
+      'classroom.room_state_change': [start.change(room)],
+    })
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    await db.store.commit(logPage(room, 1, { room: opens, rows }))
+    return room
+  }
+
+  it('becomes what the rest says that is stored', async () => {
+    const room = await startedAgain()
+    const end = changed(9, 95, 2)
+    const rows = rowSet({
+      'classroom.room': [roomRow(room, { state: 2, stateSequence: 9, ended: 95, first: 95, last: 97 })],
+      'classroom.room_event': [silent(room, 97), end.event(room), event(room, 10, { own: 96 })],
+      'classroom.room_state_change': [end.change(room)],
+    })
+    expect(await feed(db, { rows })).toMatchObject({ diverged: 1, stored: { 'classroom.room_event': 2 } })
+    const ended = { state: 2, ended_at: new Date(time(95)), last_event_at: new Date(time(96)) }
+    expect(await roomOf(db, room, 2)).toMatchObject({ ...ended, valid_from: new Date(time(90)) })
+  })
+
+  it('becomes nothing of what waits', async () => {
+    const room = await startedAgain()
+    const late = changed(7, 50, 3)
+    const rows = rowSet({
+      'classroom.room': [roomRow(room, { state: 3, stateSequence: 7, ended: 50, first: 50, last: 95 })],
+      'classroom.room_event': [late.event(room), event(room, 9, { own: 95 })],
+      'classroom.room_state_change': [late.change(room)],
+    })
+    expect(await feed(db, { rows })).toMatchObject({ diverged: 1, stored: { 'classroom.room_event': 1 } })
+    const going = { state: 1, ended_at: null, valid_from: new Date(time(90)) }
+    expect(await roomOf(db, room, 2)).toMatchObject({ ...going, last_event_at: new Date(time(95)) })
+  })
+})
+
 describe('a class whose visits have ended', () => {
   const changed = (room: string, sequence: number, state: number) => ({
     rows: rowSet({

@@ -121,10 +121,27 @@ export function toldChanges(source: Source): readonly string[] {
   ]
 }
 
-/** A feed proves that a room is alive only by events that are new and contradict nothing; a log always does. */
-const provenByFeed = `
-      exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
-      and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)`
+/**
+ * A feed proves that a room is alive only by events that are new; a log always does. Where others beside them must wait,
+ * the room becomes what those say that are stored, and nothing of what waits.
+ */
+const provenByFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.first_event_at, d.last_event_at, p.incarnation
+    from ${incoming(room)}
+    join place p using (room_uuid)
+    where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
+      and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)
+    union all
+    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, j.first_event_at, j.last_event_at, j.incarnation
+    from (
+      select j.room_uuid, j.incarnation, min(j.at) filter (where j.fresh) as first_event_at,
+             max(j.at) filter (where j.fresh) as last_event_at
+      from judged j group by j.room_uuid, j.incarnation having bool_or(j.fresh) and bool_or(j.contradicts)
+    ) j
+    left join lateral (
+      select (array_agg(c.state order by c.sequence desc))[1] as state, max(c.sequence) as state_sequence,
+             min(coalesce(c.started_at, c.at)) filter (where c.state = 1) as started_at
+      from state_change c where c.room_uuid = j.room_uuid and c.fresh
+    ) s on true`
 
 /**
  * A log that was read to its end and goes on proves that its room lives for as long as the provider remembers an
@@ -173,9 +190,7 @@ const lastHeard: Readonly<Record<Source, string>> = {
 
 /** The rooms that a statement speaks of, by what proves that they are there. */
 const seenRooms: Readonly<Record<Source, string>> = {
-  feed: `select d.*, p.incarnation from ${incoming(room)}
-    join place p using (room_uuid)
-    where ${provenByFeed}`,
+  feed: provenByFeed,
   log: `select d.*, p.incarnation from ${incoming(room)}
     join place p using (room_uuid)
     where true`,
