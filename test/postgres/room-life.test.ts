@@ -116,9 +116,7 @@ describe('a room of which the feed tells something that must wait', () => {
     await db.store.commit(logPage(room, 0, { rows: former }))
     const start = changed(1, 90, 1)
     const rows = rowSet({
-      'classroom.room': [
-        roomRow(room, { state: 1, stateSequence: 1, started: 90, first: 90, last: 90 }),
-      ],
+      'classroom.room': [roomRow(room, { state: 1, stateSequence: 1, started: 90, first: 90, last: 90 })],
       'classroom.room_event': [start.event(room)],
       'classroom.room_state_change': [start.change(room)],
     })
