@@ -1,7 +1,7 @@
 import { storableOnce } from './canonical.ts'
 import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
 import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
-import type { Finding } from './examination.ts'
+import type { Finding, Moments } from './examination.ts'
 import type { OurClocks } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, type StoredSchema } from './rows.ts'
 
@@ -20,7 +20,7 @@ const derived = [
 export interface EventContext {
   readonly stored: StoredSchema
   /** Moments at which an answer that tells of the room's events was given. */
-  readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  readonly answered: (room: TrueRoom) => Moments
   /** The provider could not be asked for it any more, and the ledger says so; or it is too young. */
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log had been read to its end before it happened: it was seen live. */

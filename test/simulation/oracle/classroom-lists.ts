@@ -1,6 +1,6 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import { type Fields, fieldsOf, listOf, resourceCells, resourceFields, without } from './event-rows.ts'
-import type { Finding } from './examination.ts'
+import type { Finding, Moments } from './examination.ts'
 import { compareTable, type ExpectedRow, keyOf, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
 
 export interface ListContext {
@@ -8,7 +8,7 @@ export interface ListContext {
   /** What a list says of the room now must be stored as it is. */
   readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
   /** Moments at which a list of the room's resources was answered. */
-  readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  readonly answered: (room: TrueRoom) => Moments
 }
 
 /** Recordings and resources as they were listed last: a row is one of the states that they were in, the last one in the end. */

@@ -1,5 +1,5 @@
 import type { TrueRoom } from './classroom-truth.ts'
-import type { Finding } from './examination.ts'
+import type { Finding, Moments } from './examination.ts'
 import type { OurClocks } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
 
@@ -8,7 +8,7 @@ export interface RoomContext {
   /** Regions in which rooms of the app are looked for. */
   readonly regions: (app: string) => readonly string[]
   /** Moments at which an answer that tells of the room's events was given. */
-  readonly answered: (room: TrueRoom) => ReadonlySet<number>
+  readonly answered: (room: TrueRoom) => Moments
   readonly clocks: OurClocks
   readonly end: number
 }

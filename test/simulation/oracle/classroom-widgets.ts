@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonical, storable } from './canonical.ts'
 import type { TrueItem, TrueRoom } from './classroom-truth.ts'
 import { type Fields, fieldsOf, without } from './event-rows.ts'
-import type { Finding } from './examination.ts'
+import type { Finding, Moments } from './examination.ts'
 import type { OurClocks } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, keyOf, orNull, type Row, Rule, type StoredSchema } from './rows.ts'
 
@@ -12,7 +12,7 @@ export interface WidgetContext {
   readonly areNumbered: boolean
   readonly submitter: Kept['submitter']
   /** Moments at which an answer about the widget of the room was given. */
-  readonly answered: (room: TrueRoom, widget: TrueItem['widget']) => ReadonlySet<number>
+  readonly answered: (room: TrueRoom, widget: TrueItem['widget']) => Moments
   readonly isDue: (room: TrueRoom, item: TrueItem) => boolean
   readonly clocks: OurClocks
   readonly end: number

@@ -6,7 +6,7 @@ import { examineRooms } from './classroom-rooms.ts'
 import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
 import { examineWidgets } from './classroom-widgets.ts'
 import { examineComplete } from './complete.ts'
-import type { Examination, Finding } from './examination.ts'
+import type { Examination, Finding, Moments } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
@@ -149,7 +149,7 @@ function owedEvents(
 }
 
 /** Moments at which the provider answered, by what was asked of it. */
-function answers({ sandbox }: Examination): (...about: readonly string[]) => ReadonlySet<number> {
+function answers({ sandbox }: Examination): (...about: readonly string[]) => Moments {
   const times = new Map<string, Set<number>>()
   for (const { app, operation, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     const room = /\/rooms\/([^/]+)\//.exec(target)?.[1]
@@ -158,8 +158,8 @@ function answers({ sandbox }: Examination): (...about: readonly string[]) => Rea
     times.set(key, (times.get(key) ?? new Set()).add(time))
   }
   return (...about) => {
-    const [one = new Set<number>(), ...others] = about.map(key => times.get(key) ?? new Set<number>())
-    return others.reduce((all, more) => all.union(more), one)
+    const own = about.flatMap(key => times.get(key) ?? [])
+    return { has: time => own.some(one => one.has(time)) }
   }
 }
 

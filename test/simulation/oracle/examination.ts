@@ -24,6 +24,9 @@ export interface Finding {
   readonly text: string
 }
 
+/** Moments, ms since the epoch: a day has so many answers that each event cannot have a list of them. */
+export type Moments = Pick<ReadonlySet<number>, 'has'>
+
 /** What an oracle is given: the world, the rows, and what was done to both. Times are ms since the epoch, virtual. */
 export interface Examination {
   readonly sandbox: Sandbox
