@@ -37,30 +37,46 @@ interface World {
   readonly rewound: NonNullable<Examination['rewound']>
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
+  /** What was found when this was played before: where all goes the same way, so would the oracles. */
+  readonly before: readonly Findings[] | undefined
 }
 
-/** Asks the oracles about a run; each finding is one sentence. */
+/** Of one examination, a sentence each. */
+export type Findings = readonly string[]
+
+/** Asks the oracles about a run. */
 export class Examiner {
   readonly #world: World
+  /** Of all examinations so far. */
+  readonly found: Findings[] = []
 
   constructor(world: World) {
     this.#world = world
   }
 
+  async #find(examine: () => Promise<readonly Finding[]>): Promise<Findings> {
+    const { before } = this.#world
+    // A repetition that needs more examinations has gone another way already, and its trace says so.
+    const findings = before ? (before[this.found.length] ?? []) : told(await examine())
+    this.found.push(findings)
+    return findings
+  }
+
   /** At the end nothing may be missing; before it all that is said must be true. */
-  async examine(isEnd = true): Promise<readonly string[]> {
+  async examine(isEnd = true): Promise<Findings> {
     const { server } = this.#world
-    const examination = this.examination(isEnd)
     await server.setTime()
-    const findings: Finding[] = []
-    for (const examine of oracles) findings.push(...(await examine(examination)))
-    const breaches = await server.rows<{ said: string }>('select said from simulated.breach limit 20')
-    findings.push(...breaches.map(({ said }) => ({ kind: 'fence', text: said }) as const))
-    return told(findings)
+    return this.#find(async () => {
+      const examination = this.examination(isEnd)
+      const findings: Finding[] = []
+      for (const examine of oracles) findings.push(...(await examine(examination)))
+      const breaches = await server.rows<{ said: string }>('select said from simulated.breach limit 20')
+      return [...findings, ...breaches.map(({ said }) => ({ kind: 'fence', text: said }) as const)]
+    })
   }
 
   /** Everybody sleeps until half of what happened is older than it is kept, and the housekeeping comes by. */
-  async age(): Promise<readonly string[]> {
+  async age(): Promise<Findings> {
     const { kernel, server, processes, drawn, start, length } = this.#world
     const before = await readKept(this.examination())
     const ended = processes.sleep()
@@ -73,11 +89,11 @@ export class Examiner {
     await kernel.runUntil(waking + longestRound)
     await server.setTime()
     const moments = { from: start + waking, to: start + kernel.now }
-    return told(await examineAges(this.examination(), before, moments))
+    return this.#find(() => examineAges(this.examination(), before, moments))
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */
-  async examineMetrics(): Promise<readonly string[]> {
+  async examineMetrics(): Promise<Findings> {
     const { kernel, processes } = this.#world
     const before = await readGaps(this.examination())
     await kernel.runUntil(kernel.now + oldestExported)
@@ -90,7 +106,7 @@ export class Examiner {
     const scraped = Promise.all(processes.living().map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)
     await scraped
-    return told(await examineMetrics(this.examination(), scrapes, before))
+    return this.#find(() => examineMetrics(this.examination(), scrapes, before))
   }
 
   examination(isEnd = true): Examination {
@@ -123,6 +139,6 @@ export class Examiner {
   }
 }
 
-function told(findings: readonly Finding[]): readonly string[] {
+function told(findings: readonly Finding[]): Findings {
   return findings.map(({ kind, text }) => `${kind}: ${text}`)
 }

@@ -51,7 +51,9 @@ function recorded(file: string | undefined): readonly Told[] {
 /** A gate in which something has not happened by then has missed it. */
 const mostRuns = 400
 /** So many crowded worlds come before all others. */
-const crowds = 12
+const crowds = 16
+/** One that was drawn whole takes as long as three of them. */
+const crowdsBetween = 8
 /** So many seeds are looked at for which to play first. */
 const candidates = 60
 
@@ -87,7 +89,7 @@ function* lengthsFrom({ seed: first, days, plan }: GateOptions): Generator<Lengt
   // Worth as much as many each, and between them what was drawn whole.
   for (let n = 0; n < crowds; n++) {
     yield { seed: first + n, days, tour: 'crowd' }
-    if (n % 3 === 2) yield { seed: quick.shift()!, days }
+    if (n % crowdsBetween === crowdsBetween - 1) yield { seed: quick.shift()!, days }
   }
   for (const tour of Object.keys(tours))
     if (!(tour in troubles) && tour !== 'crowd') yield { seed: first, days, tour }

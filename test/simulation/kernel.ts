@@ -34,6 +34,8 @@ export interface Call<T> {
 
 interface Operation {
   readonly process: Process
+  /** Of the process and what it asks, for the trace. */
+  readonly name: string
   /** A request that has left the process is in the world's hands: it arrives whatever becomes of who sent it. */
   readonly isOnItsWay: boolean
   readonly run: () => Promise<void>
@@ -117,7 +119,8 @@ export class Kernel {
       if (!process.isAlive) return
       const run = () => this.#run(process, call, resolve, reject)
       const isOnItsWay = call.kind === 'provider'
-      const arrive = () => void this.#ready.push({ process, isOnItsWay, run })
+      const name = `${process.name} ${call.name}`
+      const arrive = () => void this.#ready.push({ process, name, isOnItsWay, run })
       const latency = faults.latency(call.kind)
       if (latency === 0) arrive()
       else this.after(latency, isOnItsWay ? undefined : process, arrive)
@@ -222,6 +225,11 @@ export class Kernel {
       ({ process, isOnItsWay }) => isOnItsWay || process.frozenUntil <= this.#now,
     )
     if (able.length === 0) return undefined
+    if (able.length > 1)
+      this.#options.trace.choose(
+        this.#now,
+        able.map(({ name }) => name),
+      )
     const chosen = able[Math.floor(this.#options.random.next() * able.length)]!
     this.#ready.splice(this.#ready.indexOf(chosen), 1)
     return chosen

@@ -4,7 +4,7 @@ import { type FaultClass, faultClasses } from './draw.ts'
 import type { Plan } from './oracle/contract.ts'
 import { type RunResult, runSimulation } from './run.ts'
 import { tours } from './tours.ts'
-import { firstDifference } from './trace.ts'
+import { firstDifferences } from './trace.ts'
 
 const day = 86_400_000
 const longestList = 12
@@ -57,24 +57,25 @@ export async function play(server: TestServer, wish: Wish): Promise<Told> {
   const began = systemClock.monotonic()
   const result = await run(server, wish)
   const seconds = (systemClock.monotonic() - began) / 1_000
-  const again = once ? undefined : await run(server, wish)
-  const difference = again && firstDifference(result.trace, again.trace)
+  const again = once ? undefined : await run(server, wish, result.found)
+  const differences = again ? firstDifferences(result.trace, again.trace) : []
   const { events, calls, requests, boots, happened } = result
   const told: Told = {
     ...{ seed, days, tour, events, calls, requests, boots, seconds },
     findings: result.findings.length,
-    repeated: difference === undefined,
+    repeated: differences.length === 0,
     steps: result.trace.entries.length,
     hash: result.trace.hash(),
     happened: [...happened],
   }
   say(line(told))
   if (result.findings.length > 0) await explain(server, wish, result)
-  if (difference) say(`  the second run went another way:\n    ${difference[0]}\n    ${difference[1]}`)
+  if (differences.length > 0)
+    say(['  the second run went another way:', ...differences.flat()].join('\n    '))
   return told
 }
 
-function run(server: TestServer, wish: Wish): Promise<RunResult> {
+function run(server: TestServer, wish: Wish, before?: RunResult['found']): Promise<RunResult> {
   const { seed, days, tour, plan, without, patience, calm, classes } = wish
   let told = systemClock.monotonic()
   const { length, demands } = tours[tour ?? ''] ?? {
@@ -82,7 +83,13 @@ function run(server: TestServer, wish: Wish): Promise<RunResult> {
     demands: { classes, ...(plan && { plan }) },
   }
   return runSimulation({
-    ...{ seed, length, patience: patience * 60_000, ...(calm !== undefined && { calm: calm * 60_000 }) },
+    ...{
+      seed,
+      length,
+      before,
+      patience: patience * 60_000,
+      ...(calm !== undefined && { calm: calm * 60_000 }),
+    },
     demands: { ...demands, without: [...(demands.without ?? []), ...without] },
     cloneDatabase: () => server.clone(),
     progress: share => {

@@ -3,7 +3,7 @@ import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { happenedIn } from './coverage.ts'
 import { type Demands, type Drawn, draw, healingTime, monday } from './draw.ts'
-import { Examiner } from './examiner.ts'
+import { Examiner, type Findings } from './examiner.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
 import { createHands, type Hands } from './hands.ts'
 import { EndlessError, Kernel } from './kernel.ts'
@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly calm?: number
   /** Hears now and then how much of the run is played at most, 0 to 1. */
   readonly progress?: (share: number) => void
+  /** This was played before, and this was found in each examination: it is played for its trace alone. */
+  readonly before?: readonly Findings[] | undefined
   /** Looks at what there is in the end. */
   readonly inspect?: (examination: Examination) => Promise<void>
 }
@@ -35,6 +37,8 @@ export interface RunOptions {
 export interface RunResult {
   /** What is not as it must be, one sentence each. */
   readonly findings: readonly string[]
+  /** In each examination, as a repetition wants it. */
+  readonly found: readonly Findings[]
   readonly trace: Trace
   readonly drawn: Drawn
   /** How often each kind of fault struck. */
@@ -82,6 +86,7 @@ class Run {
   readonly #callLateness: number | undefined
   readonly #handAsks: number | undefined
   readonly #inspect: RunOptions['inspect']
+  readonly #before: RunOptions['before']
   readonly #progress: (share: number) => void
   readonly #drawn: Drawn
   readonly #faults: Faults
@@ -105,6 +110,7 @@ class Run {
     demands = {},
     patience = longestStill,
     calm,
+    before,
     inspect,
     progress = () => {},
   }: RunOptions) {
@@ -112,6 +118,7 @@ class Run {
     this.#length = length
     this.#patience = patience
     this.#inspect = inspect
+    this.#before = before
     this.#progress = progress
     this.#drawn = draw(seed, length, demands)
     const { switches, quirks, profile, apps, classes } = this.#drawn
@@ -167,7 +174,7 @@ class Run {
     this.#examiner = new Examiner({
       ...{ kernel, server, sandbox: this.#sandbox, processes: this.#processes, drawn: this.#drawn },
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
-      callLateness: this.#callLateness,
+      ...{ callLateness: this.#callLateness, before: this.#before },
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
@@ -201,6 +208,7 @@ class Run {
     for (const { process } of this.#processes.living()) await kernel.kill(process)
     return {
       findings: [...this.#breaches, ...findings],
+      found: this.#examiner.found,
       trace: this.#trace,
       drawn: this.#drawn,
       struck: this.#struck,

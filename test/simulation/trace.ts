@@ -3,14 +3,22 @@ import { hash } from 'node:crypto'
 /** What happened, in order: time, process, call, outcome. Equal seeds must give equal traces. */
 export interface Trace {
   readonly add: (time: number, process: string, call: string, outcome: unknown) => void
+  /** What was ready where one of several was chosen: who came too early or too late is seen here first. */
+  readonly choose: (time: number, ready: readonly string[]) => void
   readonly entries: readonly string[]
+  readonly choices: readonly string[]
   readonly hash: () => string
 }
 
 export function createTrace(): Trace {
   const entries: string[] = []
+  const choices: string[] = []
   return {
     entries,
+    choices,
+    choose: (time, ready) => {
+      choices.push(`${time} ready: ${ready.join(', ')}`)
+    },
     add: (time, process, call, outcome) => {
       entries.push(copyOf(`${time} ${process} ${call} ${describe(outcome)}`))
     },
@@ -18,11 +26,19 @@ export function createTrace(): Trace {
   }
 }
 
-/** The first entry in which two traces differ, as both tell it; undefined when they are equal. */
-export function firstDifference(one: Trace, other: Trace): readonly [string, string] | undefined {
-  const length = Math.max(one.entries.length, other.entries.length)
+type Pair = readonly [one: string, other: string]
+
+/** Where two traces differ first, as both tell it: what was done, and from what it was chosen; empty when they are equal. */
+export function firstDifferences(one: Trace, other: Trace): readonly Pair[] {
+  const done = firstPair(one.entries, other.entries)
+  const chosen = done && firstPair(one.choices, other.choices)
+  return [done, chosen].filter(pair => pair !== undefined)
+}
+
+function firstPair(one: readonly string[], other: readonly string[]): Pair | undefined {
+  const length = Math.max(one.length, other.length)
   for (let index = 0; index < length; index++) {
-    const pair = [one.entries[index] ?? '(end)', other.entries[index] ?? '(end)'] as const
+    const pair = [one[index] ?? '(end)', other[index] ?? '(end)'] as const
     if (pair[0] !== pair[1]) return pair
   }
   return undefined

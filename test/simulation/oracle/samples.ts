@@ -1,5 +1,6 @@
 import type { TrueCall, TrueSeries } from '../../../sandbox/src/index.ts'
 import { askedOf, Findings, say } from './asked.ts'
+import { areOf, byCall, inGroups } from './by-call.ts'
 import { allowanceOf } from './contract.ts'
 import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
@@ -41,6 +42,7 @@ export async function examineSamples(examination: Examination): Promise<readonly
     const isRoomy = ['callSessions', 'callMetrics'].every(
       each => allowance && hasRoom(examination, app, each),
     )
+    const judged: { readonly call: TrueCall; readonly mustHave: boolean }[] = []
     for (const call of sandbox.analytics(app).calls()) {
       const key = `${app} ${call.callId}`
       const hasValues = measured.delete(key)
@@ -54,14 +56,24 @@ export async function examineSamples(examination: Examination): Promise<readonly
         isDue &&
         !lost.has(`${app} call-metrics ${call.callId}`) &&
         !lost.has(`${app} call-sessions ${call.callId}`)
-      if (!hasValues && !mustHave) continue
-      const stored = await seriesIn(examination, app, call.callId)
-      const world = {
-        switches: sandbox.settings.switches,
-        starts: starts.get(key) ?? [],
-        extent: extentOf(call),
+      if (hasValues || mustHave) judged.push({ call, mustHave })
+    }
+    for (const group of inGroups(judged)) {
+      const series = await seriesOf(
+        examination,
+        app,
+        group.map(({ call }) => call.callId),
+      )
+      for (const { call, mustHave } of group) {
+        const key = `${app} ${call.callId}`
+        const world = {
+          switches: sandbox.settings.switches,
+          starts: starts.get(key) ?? [],
+          extent: extentOf(call),
+        }
+        const truth = sandbox.analytics(app).series(call.callId)
+        compareSeries(found, key, truth, series(call.callId), { ...world, mustHave })
       }
-      compareSeries(found, key, sandbox.analytics(app).series(call.callId), stored, { ...world, mustHave })
     }
   }
   for (const key of measured) found.add('different', 'call-metrics', `of nobody: ${key}`)
@@ -87,12 +99,13 @@ function startsOf(examination: Examination): ReadonlyMap<string, readonly number
   return starts
 }
 
-function seriesIn({ rows }: Examination, app: string, callId: string): Promise<readonly StoredSeries[]> {
-  return rows<StoredSeries>(
-    `select sid, peer_uid as peer, mid,
+function seriesOf(examination: Examination, app: string, calls: readonly string[]) {
+  return byCall<StoredSeries>(
+    examination,
+    `select call_id, sid, peer_uid as peer, mid,
             string_agg(extract(epoch from at)::float8::text || '=' || value::text, ',' order by at) as pairs,
             case when bool_or(extra is not null) then string_agg(coalesce(extra::text, ''), chr(10) order by at) end as extras
-     from analytics.session_metric where app_id = '${app}' and call_id = '${callId}' group by 1, 2, 3`,
+     from analytics.session_metric ${areOf(app, calls)} group by 1, 2, 3, 4`,
   )
 }
 

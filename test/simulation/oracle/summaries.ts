@@ -1,5 +1,6 @@
 import type { TrueSeries } from '../../../sandbox/src/index.ts'
 import { Findings } from './asked.ts'
+import { areOf, byCall, inGroups } from './by-call.ts'
 import type { Examination, Finding } from './examination.ts'
 
 /** From here on a value is bad, as the documents of the project say of the metrics that tell of quality. */
@@ -43,39 +44,80 @@ export async function examineSummaries(examination: Examination): Promise<readon
     ).map(({ key, ...state }) => [key, state]),
   )
   for (const { id: app } of apps) {
-    for (const { callId } of sandbox.analytics(app).calls()) {
-      const key = `${app} ${callId}`
-      const state = standing.get(key)
-      if (!state || state.pending) continue
-      const where = `where app_id = '${app}' and call_id = '${callId}'`
-      const values = await valuesIn(examination, where, sandbox.analytics(app).series(callId))
-      const [call] = await rows<Row>(`select *, samples::int as samples from analytics.call_quality ${where}`)
-      if (!call) continue
-      same(found, `${key} partial`, call.partial, state.lost || call.finished !== true)
-      compareQuality(found, key, call, values)
-      await comparePersons(found, key, examination, where)
-      compareMetrics(found, key, await rows<Row>(`select * from analytics.metric_summary ${where}`), values)
-      const stays = await rows<Row>(
-        `select sid, samples::int, bad_samples::int, freeze_samples::int, freezes::int, audio_loss_samples::int, rtt_samples::int,
-                ${Object.values(told).map(([mean]) => mean)}, t.volume_samples, t.talk_samples
-         from analytics.session_quality
-         left join (select sid, volume_samples, talk_samples from analytics.session_summary ${where}) t using (sid) ${where}`,
-      )
-      for (const stay of stays)
-        compareStay(
-          found,
-          `${key} ${stay.sid}`,
-          stay,
-          values.filter(({ sid }) => sid === stay.sid),
-        )
-      const minutes = await rows<Row>(
-        `select *, samples::int as samples, extract(epoch from minute)::float8 as at from analytics.call_quality_by_minute ${where}`,
-      )
-      compareMinutes(found, key, minutes, values)
-      for (const row of await countsOf(examination, where)) compareCounts(found, key, row, values)
+    const all = [...sandbox.analytics(app).calls()].map(({ callId }) => callId)
+    const settled = all.filter(callId => standing.get(`${app} ${callId}`)?.pending === false)
+    for (const calls of inGroups(settled)) {
+      const stored = await readStored(examination, areOf(app, calls))
+      for (const callId of calls) {
+        const isLost = standing.get(`${app} ${callId}`)!.lost
+        const call = { callId, isLost, series: sandbox.analytics(app).series(callId) }
+        compareCall(found, `${app} ${callId}`, call, stored)
+      }
     }
   }
   return found.list()
+}
+
+type Stored = Awaited<ReturnType<typeof readStored>>
+
+/** What the tables and views say of calls, each by its call. */
+async function readStored(examination: Examination, where: string) {
+  const read = <Told = Row>(sql: string) => byCall<Told>(examination, sql)
+  const seconds = (column: string) => `extract(epoch from ${column})::float8`
+  return {
+    keys: await read<{ key: string }>(
+      `select distinct call_id, sid || ' ' || mid || ' ' || coalesce(nullif(peer_uid, ''), '0') || ' ' || extract(epoch from at)::bigint as key
+       from analytics.session_metric ${where}`,
+    ),
+    quality: await read(`select *, samples::int as samples from analytics.call_quality ${where}`),
+    summaries: await read(
+      `select call_id, array_to_string(persons, ' ') as persons, stays, user_minutes from analytics.call_summary ${where}`,
+    ),
+    ends: await read<{ to: number | null }>(
+      `select call_id, ${seconds('destroyed_at')} as to from analytics.call ${where}`,
+    ),
+    persons: await read<{ person: string; from: number | null; to: number | null }>(
+      `select call_id, coalesce(uid, sid) as person, ${seconds('joined_at')} as from, ${seconds('left_at')} as to
+       from analytics.call_session ${where}`,
+    ),
+    metrics: await read(`select * from analytics.metric_summary ${where}`),
+    stays: await read(
+      `select call_id, sid, samples::int, bad_samples::int, freeze_samples::int, freezes::int, audio_loss_samples::int, rtt_samples::int,
+              ${Object.values(told).map(([mean]) => mean)}, t.volume_samples, t.talk_samples
+       from analytics.session_quality
+       left join (select call_id, sid, volume_samples, talk_samples from analytics.session_summary ${where}) t using (call_id, sid) ${where}`,
+    ),
+    minutes: await read(
+      `select *, samples::int as samples, ${seconds('minute')} as at from analytics.call_quality_by_minute ${where}`,
+    ),
+    counts: await read<Counts>(countsOf(examination, where)),
+  }
+}
+
+interface Judged {
+  readonly callId: string
+  /** Something of it was given up. */
+  readonly isLost: boolean
+  readonly series: Iterable<TrueSeries>
+}
+
+function compareCall(found: Findings, key: string, { callId, isLost, series }: Judged, stored: Stored): void {
+  const [call] = stored.quality(callId)
+  if (!call) return
+  const values = valuesIn(stored.keys(callId), series)
+  same(found, `${key} partial`, call.partial, isLost || call.finished !== true)
+  compareQuality(found, key, call, values)
+  comparePersons(found, key, callId, stored)
+  compareMetrics(found, key, stored.metrics(callId), values)
+  for (const stay of stored.stays(callId))
+    compareStay(
+      found,
+      `${key} ${stay.sid}`,
+      stay,
+      values.filter(({ sid }) => sid === stay.sid),
+    )
+  compareMinutes(found, key, stored.minutes(callId), values)
+  for (const row of stored.counts(callId)) compareCounts(found, key, row, values)
 }
 
 /** How many values of each metric stand behind a row, of a whole call or of a minute of it. */
@@ -88,15 +130,13 @@ interface Counts {
   readonly timely: boolean
 }
 
-function countsOf({ rows, start, end }: Examination, where: string): Promise<readonly Counts[]> {
+function countsOf({ start, end }: Examination, where: string): string {
   const names = Object.values(told).map(([mean]) => mean.replace(/avg_.*/, 'samples'))
   const each = `array[${Object.keys(told).join(', ')}] as mids, array[${names.map(name => `coalesce(${name}, 0)`).join(', ')}] as samples`
-  return rows<Counts>(
-    `select null::float8 as minute, ${each},
+  return `select call_id, null::float8 as minute, ${each},
             updated_at between to_timestamp(${start / 1_000}) and to_timestamp(${end / 1_000}) as timely
-     from analytics.call_summary ${where}
-     union all select extract(epoch from minute)::float8, ${each}, true from analytics.call_minute ${where}`,
-  )
+          from analytics.call_summary ${where}
+          union all select call_id, extract(epoch from minute)::float8, ${each}, true from analytics.call_minute ${where}`
 }
 
 function compareCounts(found: Findings, name: string, row: Counts, values: readonly Value[]): void {
@@ -113,19 +153,8 @@ function compareCounts(found: Findings, name: string, row: Counts, values: reado
 }
 
 /** What the world says of the moments that are stored. */
-async function valuesIn(
-  { rows }: Examination,
-  where: string,
-  truth: Iterable<TrueSeries>,
-): Promise<readonly Value[]> {
-  const stored = new Set(
-    (
-      await rows<{ key: string }>(
-        `select distinct sid || ' ' || mid || ' ' || coalesce(nullif(peer_uid, ''), '0') || ' ' || extract(epoch from at)::bigint as key
-         from analytics.session_metric ${where}`,
-      )
-    ).map(({ key }) => key),
-  )
+function valuesIn(keys: readonly { readonly key: string }[], truth: Iterable<TrueSeries>): readonly Value[] {
+  const stored = new Set(keys.map(({ key }) => key))
   const values: Value[] = []
   for (const { sid, mid, peer, moments, values: all } of truth) {
     moments.forEach((at, n) => {
@@ -150,22 +179,10 @@ function compareQuality(found: Findings, name: string, row: Row, values: readonl
 }
 
 /** Who was there, and for how long, by the stays; those are judged elsewhere. */
-async function comparePersons(
-  found: Findings,
-  name: string,
-  { rows }: Examination,
-  where: string,
-): Promise<void> {
-  const seconds = (column: string) => `extract(epoch from ${column})::float8`
-  const [summary] = await rows<Row>(
-    `select array_to_string(persons, ' ') as persons, stays, user_minutes from analytics.call_summary ${where}`,
-  )
-  const [call] = await rows<{ to: number | null }>(
-    `select ${seconds('destroyed_at')} as to from analytics.call ${where}`,
-  )
-  const stays = await rows<{ person: string; from: number | null; to: number | null }>(
-    `select coalesce(uid, sid) as person, ${seconds('joined_at')} as from, ${seconds('left_at')} as to from analytics.call_session ${where}`,
-  )
+function comparePersons(found: Findings, name: string, callId: string, stored: Stored): void {
+  const [summary] = stored.summaries(callId)
+  const [call] = stored.ends(callId)
+  const stays = stored.persons(callId)
   const lengths = stays.map(({ from, to }) => {
     const end = to ?? call?.to ?? null
     return from === null || end === null ? 0 : Math.max(0, end - from)
