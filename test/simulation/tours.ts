@@ -267,14 +267,14 @@ const ages: Tour = {
 }
 
 /**
- * A loud school with 150 calls that begin in one second: what a run costs grows with its requests, and many events and
+ * A loud school with 180 calls that begin in one second: what a run costs grows with its requests, and many events and
  * calls come with each. What troubles it the seed says.
  */
 const crowd: Tour = {
   length: 16 * minute,
   demands: {
-    ...{ plan: 'enterprise', apps: ['alpha'], profile: { classes: 28, eventsPerMinute: 200 } },
-    quirks: { burstOfCalls: 150, unknownCmd: 0.01, malformedRecord: 0.01, sharedReward: 0.1 },
+    ...{ plan: 'enterprise', apps: ['alpha'], profile: { classes: 14, eventsPerMinute: 420 } },
+    quirks: { burstOfCalls: 180, unknownCmd: 0.01, malformedRecord: 0.01, sharedReward: 0.1 },
     switches: { feedShape: 'list', listShape: 'list', tail: 'valid', roomReuse: 'on' },
   },
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { createTrace } from './trace.ts'
+import { createTrace, firstDifferences } from './trace.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -17,4 +17,21 @@ it('a trace keeps of a long answer no more than it tells', () => {
   for (let n = 0; n < 100; n++) trace.add(n, 'slot0', 'select', { rows: [`${n} `.repeat(50_000)] })
   expect(heapUsed() - before).toBeLessThan(2_000_000)
   expect(trace.entries[7]).toMatch(/^7 slot0 select \["7 7 7 .{100,} [0-9a-f]{8}$/)
+})
+
+it('two traces that differ tell what was done first and what each could choose', () => {
+  const [one, other] = [createTrace(), createTrace()]
+  for (const trace of [one, other]) {
+    trace.choose(1, ['slot0 begin', 'slot0 commit'])
+    trace.add(1, 'slot0', 'begin', { rows: [] })
+  }
+  expect(firstDifferences(one, other)).toEqual([])
+  one.choose(2, ['slot0 take', 'slot0 commit'])
+  one.add(2, 'slot0', 'take', { rows: [] })
+  other.choose(2, ['slot0 commit', 'slot1 begin'])
+  other.add(2, 'slot0', 'commit', { rows: [] })
+  expect(firstDifferences(one, other)).toEqual([
+    ['2 slot0 take []', '2 slot0 commit []'],
+    ['2 2 ready: slot0 take, slot0 commit', '2 2 ready: slot0 commit, slot1 begin'],
+  ])
 })

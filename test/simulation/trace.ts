@@ -17,7 +17,7 @@ export function createTrace(): Trace {
     entries,
     choices,
     choose: (time, ready) => {
-      choices.push(`${time} ready: ${ready.join(', ')}`)
+      choices.push(copyOf(`${time} ${ready.length} ready: ${ready.slice(0, mostTold).join(', ')}`))
     },
     add: (time, process, call, outcome) => {
       entries.push(copyOf(`${time} ${process} ${call} ${describe(outcome)}`))
@@ -50,6 +50,8 @@ function copyOf(text: string): string {
 }
 
 const longestOutcome = 120
+/** Of what was ready at one time. */
+const mostTold = 4
 
 function describe(outcome: unknown): string {
   if (typeof outcome === 'string') return outcome
