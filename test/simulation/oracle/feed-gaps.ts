@@ -45,9 +45,10 @@ export async function examineFeedGaps(
   const own = gaps.filter(({ stream }) => stream === 'app-events')
   const debits = await readDebits(examination)
   const asked = readAsked(examination)
+  const toldAll = answersThatToldAll(debits, asked)
   const findings: Finding[] = []
   for (const gap of own) {
-    const fault = faultOf(gap, { examination, debits, asked, rooms })
+    const fault = faultOf(gap, { examination, debits, asked, rooms, toldAll })
     const kind = fault === owed ? 'owed' : 'gap'
     if (fault)
       findings.push({
@@ -102,6 +103,7 @@ function faultOf(
     readonly debits: readonly Debit[]
     readonly asked: readonly Asked[]
     readonly rooms: readonly TrueRoom[]
+    readonly toldAll: ToldAll
   },
 ): string | undefined {
   const { examination, rooms } = context
@@ -133,17 +135,44 @@ function faultOf(
 }
 
 type Context = Parameters<typeof faultOf>[1]
+type ToldAll = (gap: Pick<StoredGap, 'app' | 'series'>) => readonly Debit[]
 
-/** An answer that told all, as the ledger has it and as it arrived. */
-function toldAll({ app, series }: StoredGap, { debits, asked }: Context): readonly Debit[] {
-  return debits.filter(
-    debit =>
-      debit.app === app &&
-      isOfRegion(debit, series) &&
-      debit.outcome === 'committed' &&
-      debit.toldAll !== false &&
-      asked.some(one => one.app === app && one.isAnswered && mayBeOf(debit, one.time)),
+/** Answers that told all, as the ledger has them and as they arrived, by app and region. A day has many, and many gaps. */
+function answersThatToldAll(debits: readonly Debit[], asked: readonly Asked[]): ToldAll {
+  const answered = Map.groupBy(
+    asked.filter(({ isAnswered }) => isAnswered),
+    ({ app }) => app,
   )
+  const times = new Map(
+    [...answered].map(([app, own]) => [app, own.map(({ time }) => time).sort((a, b) => a - b)]),
+  )
+  const known = new Map<string, readonly Debit[]>()
+  return ({ app, series }) => {
+    const key = `${app}/${series}`
+    const told =
+      known.get(key) ??
+      debits.filter(
+        debit =>
+          debit.app === app &&
+          isOfRegion(debit, series) &&
+          debit.outcome === 'committed' &&
+          debit.toldAll !== false &&
+          mayBeOf(debit, firstFrom(times.get(app) ?? [], debit.sent + debit.behind)),
+      )
+    known.set(key, told)
+    return told
+  }
+}
+
+/** The first of these times, which rise, that is not before a moment; never where there is none. */
+function firstFrom(times: readonly number[], moment: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle]! < moment) low = middle + 1
+    else high = middle
+  }
+  return times[low] ?? Number.POSITIVE_INFINITY
 }
 
 /** The feed of an app that is in one region has no name of its own. */
@@ -170,7 +199,7 @@ function faultOfUnread(gap: StoredGap, context: Context): string | undefined {
   if (!unread.some(({ settled, dead }) => isAt(to, Math.min(settled ?? dead, dead))))
     return 'does not end when the missing answer could no longer arrive'
   if (to > last.sent + canArrive) return 'ends later than its answer could arrive'
-  const known = toldAll(gap, context)
+  const known = context.toldAll(gap)
   const before = known.filter(({ sent }) => sent < last.sent).at(-1)
   const first = asked.find(({ app }) => app === gap.app)
   if (!before) {
@@ -192,7 +221,7 @@ function faultOfPause(gap: StoredGap, context: Context): string | undefined {
   const { roomMemorySeconds } = context.examination.sandbox.settings.switches
   const [from, to] = [Number(gap.from), Number(gap.to)]
   if (to - from < roomMemorySeconds * 500) return 'shorter than the provider remembers'
-  const heard = toldAll(gap, context).filter(({ sent, dead }) => sent > from && dead < to)
+  const heard = context.toldAll(gap).filter(({ sent, dead }) => sent > from && dead < to)
   return heard.length === 0 ? undefined : `${heard.length} answers in it told all`
 }
 
