@@ -21,6 +21,8 @@ export interface Quirks {
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
+  /** Of the hands that go up and of those who come on stage: those for whom another one leaves, in the same event. */
+  readonly tradedPlace: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number
   /** Rooms whose sequences begin above 2^53. */
@@ -50,6 +52,7 @@ export const noQuirks: Quirks = {
   unstorable: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
+  tradedPlace: 0,
   brokenRecording: 0,
   bigSequence: 0,
   backwardCall: 0,

@@ -47,6 +47,8 @@ export interface Demands {
   readonly playersEvery?: number
   /** Players are made and ended with the program's own client, and not past it. */
   readonly byHand?: boolean
+  /** Beside each notification comes one that its secret has not signed. */
+  readonly forgedNotices?: boolean
   /** Somebody asks for insights of each app in turn, so often, ms. */
   readonly handAsks?: number
   /** Everything is kept for a day: when all is well it is waited until a part of it is older. */

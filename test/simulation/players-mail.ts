@@ -8,17 +8,23 @@ export interface MailOptions {
   readonly random: Random
   /** Of each daemon that runs: what takes notifications. */
   readonly desks: () => readonly Notifications['take'][]
+  /** Somebody who knows no secret sends what was signed once more, with another text. */
+  readonly isForged?: boolean | undefined
 }
 
 /** The provider waits this long for an answer. */
 const patience = 10_000
 
 /** Brings a notification to one of the daemons that run. */
-export function createPlayersMail({ kernel, random, desks }: MailOptions): Deliver {
+export function createPlayersMail({ kernel, random, desks, isForged = false }: MailOptions): Deliver {
   return async (_, { headers, body }) => {
     const open = desks()
     const desk = open[Math.floor(random.next() * open.length)]
     const late = new AbortController()
+    if (isForged) {
+      const forged = Buffer.from(JSON.stringify({ ...JSON.parse(body), noticeId: `forged ${random.next()}` }))
+      void desk?.({ app: undefined, header: name => headers[name], body: forged })
+    }
     const answer = await Promise.race([
       desk?.({ app: undefined, header: name => headers[name], body: Buffer.from(body) }),
       kernel.clock.sleep(patience, late.signal),

@@ -153,7 +153,7 @@ class Run {
       accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
     })
     const deliver = createPlayersMail({
-      ...{ kernel: this.kernel, random: this.#random('mail') },
+      ...{ kernel: this.kernel, random: this.#random('mail'), isForged: demands.forgedNotices },
       desks: () =>
         this.#processes.living().flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
     })

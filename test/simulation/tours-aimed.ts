@@ -20,7 +20,7 @@ export const late: Tour = {
         roomReuse: 'off',
         logEnd: 'null',
         callSearch: 'start',
-        callLatenessSeconds: 110,
+        callLatenessSeconds: 160,
         hasMore: 'real',
       },
       ...{ mostPerPage: 100, missingValues: 0.05, lateValueSeconds: 0, tightHours: 0, kvs: 'pairs' },

@@ -151,7 +151,7 @@ const pages: Tour = {
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
     quirks: {
       ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.5, unknownCmd: 0.05 },
-      brokenRecording: 0.8,
+      ...{ brokenRecording: 0.8, tradedPlace: 0.8 },
     },
     switches: {
       ...{
@@ -197,7 +197,7 @@ const long: Tour = {
     switches: {
       ...{ ...plain, roomReuse: 'off', callSearch: 'overlap', hasMore: 'real', mostPerPage: 100 },
       ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },
-      ...{ feedShape: 'object-with-next-id', listShape: 'item', callEnd: 'present' },
+      ...{ feedShape: 'object-with-next-id', listShape: 'item', callEnd: 'present', openStayEnd: 'absent' },
       ...{ realtimeEnd: 'inclusive', realtimeUid: 'string', usersOutsideChannels: 'refused' },
     },
   },
@@ -236,6 +236,7 @@ const hands: Tour = {
       processes: 1,
       quirks: {},
       byHand: true,
+      forgedNotices: true,
       playersEvery: 15 * second,
     },
     faults: ['spells', 'cut', 'lost answer', 'broken body', 'no answer', 'slow answer', 'latency'],

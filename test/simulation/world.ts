@@ -56,6 +56,8 @@ const choices: Choices = {
   hasMoreFloorSeconds: [60],
   callLatenessSeconds: [5],
   callEnd: 'all',
+  // A slice of a long call is what shows somebody who stays.
+  openStayEnd: ['now'],
   callListPages: [100],
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],

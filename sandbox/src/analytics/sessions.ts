@@ -30,6 +30,7 @@ export function listSessions(context: AnalyticsContext): object {
   const { pageNo, pageSize } = pageOf(context)
   const call = callInQuestion(context)
   const isWanted = (session: CallSession) => !(excludesServers && equipmentOf(session).platform === 'Linux')
+  const endsNow = settings.switches.openStayEnd === 'now'
   const filtersFirst = settings.switches.serverFilter === 'before-paging'
   const matches = (call ? sessionsIn(call, context.asked, now) : [])
     .filter(session => users?.has(session.uid) ?? true)
@@ -39,6 +40,7 @@ export function listSessions(context: AnalyticsContext): object {
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
     .map(session => servedSession(session, call!.cname, now))
+    .map(session => (session.finished || endsNow ? session : withoutEnd(session)))
   const total = settings.switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
 }
@@ -69,6 +71,10 @@ function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly Ca
     const leave = past(leftAt, now) ?? now
     return joinedAt <= now && inSeconds(joinedAt) <= end && inSeconds(leave) >= start
   })
+}
+
+function withoutEnd({ leave_ts: _, ...session }: ServedSession): object {
+  return session
 }
 
 /** The stay as it is shown at `now`; whoever is still there is said to leave now. */

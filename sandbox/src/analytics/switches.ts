@@ -21,6 +21,11 @@ export const analyticsSwitches = {
     ['present', 'absent'],
     'whether the search tells when a call that is over ended, or only that it is over',
   ),
+  openStayEnd: choice(
+    'now',
+    ['now', 'absent'],
+    'leave_ts of a session that goes on: the moment of the answer, or none',
+  ),
   callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
   mostPerPage: quantity(
     100,

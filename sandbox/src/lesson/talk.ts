@@ -26,13 +26,23 @@ const remarks = 10
 export function raiseHand(room: Classroom, now: number): void {
   const student = oneOf(room, ({ userUuid }) => !room.waving.has(userUuid))
   if (!student) return
+  const others = leftFor(room, room.waving)
   room.waving.set(student.userUuid, student)
-  tellHands(room, [student], [], now)
+  tellHands(room, [student], others, now)
   room.later(now + room.draw.wait(30_000), later => {
     if (!room.waving.delete(student.userUuid)) return
     tellHands(room, [], [student], later)
     if (room.draw.chance(0.5)) callToStage(room, student, later)
   })
+}
+
+/** Who perhaps leaves its place to one who comes, and is there no more. */
+function leftFor({ rules, draw }: Classroom, places: Map<string, Pupil>): readonly Pupil[] {
+  const { tradedPlace } = rules.quirks
+  const [first] = places.values()
+  if (!first || tradedPlace === 0 || !draw.chance(tradedPlace)) return []
+  places.delete(first.userUuid)
+  return [first]
 }
 
 export function callSomeoneToStage(room: Classroom, now: number): void {
@@ -41,8 +51,9 @@ export function callSomeoneToStage(room: Classroom, now: number): void {
 }
 
 function callToStage(room: Classroom, student: Pupil, now: number): void {
+  const others = leftFor(room, room.onStage)
   room.onStage.set(student.userUuid, student)
-  tellStage(room, [student], [], now)
+  tellStage(room, [student], others, now)
   room.later(now + room.draw.wait(120_000), later => {
     if (room.onStage.delete(student.userUuid)) tellStage(room, [], [student], later)
   })
