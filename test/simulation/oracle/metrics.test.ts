@@ -20,6 +20,11 @@ penstock_recent_losses{stream="calls",window="day"} 1
 penstock_verdict{state="well"} 0
 penstock_verdict{state="losing"} 1
 penstock_players{app="a",status="running"} 2
+penstock_rooms{state="started"} 2
+penstock_rooms{state="ended"} 1
+penstock_dead_letters_total{stream="poll",reason="wrong_type"} 3
+penstock_dead_letters_total{stream="poll",reason="store_refused"} 1
+penstock_dead_letters_total{stream="calls",reason="malformed"} 0
 penstock_budget_used_ratio{group="realtime",window="day"} 0.4
 penstock_lag_seconds{stream="room-events"} 12
 penstock_lag_seconds{stream="call-metrics"} 9000
@@ -35,15 +40,30 @@ async function judge(text: string, requests = 7, before = 3): Promise<readonly s
   const rows = async (query: string) => {
     if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }]
     if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
-    if (query.includes('ingest.gap')) return [{ key: 'room-events open', count: 3 }]
+    if (query.includes('dead_letter')) return [{ key: 'poll', count: 4 }]
+    if (query.includes('ingest.gap')) {
+      return [
+        { key: 'room-events open', count: 3 },
+        { key: 'rooms started', count: 2 },
+        { key: 'rooms ended', count: 1 },
+      ]
+    }
     if (query.includes('simulated.written')) return [{ key: 'slot0.1 classroom.room_event', count: 12 }]
     return [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
   }
   const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
-  const examination = { rows, sandbox } as unknown as Examination
+  const examination = { rows, sandbox, isCalm: true, faults: [], askers: [{}] } as unknown as Examination
   const arrived = answers.map((_, n) => n + 1)
   const scrapes = [{ process: 'slot0.1', text, requests, arrived, now }]
-  const findings = await examineMetrics(examination, scrapes, new Map([['room-events open', before]]))
+  const findings = await examineMetrics(
+    examination,
+    scrapes,
+    new Map([
+      ['room-events open', before],
+      ['rooms started', 2],
+      ['rooms ended', 1],
+    ]),
+  )
   return findings.map(finding => `${finding.kind}: ${finding.text}`)
 }
 
@@ -74,6 +94,13 @@ describe('what a daemon exports', () => {
       /rows_total.* 24 .* told, 12 were/,
     ],
     ['refusals that nobody counts', / *penstock_refusals_total.*/g, '', /refusals_total.* none told, 3/],
+    ['rooms that add up', 'state="started"} 2', 'state="started"} 4', /rooms.* is 4, and the ledger has 2/],
+    [
+      'letters that are not counted',
+      'reason="wrong_type"} 3',
+      'reason="wrong_type"} 1',
+      /dead_letters_total.* 2 of poll told, 4 are/,
+    ],
     ['a figure that is none', 'room_event"} 12', 'room_event"} NaN', /rows_total.* is NaN/],
     ['a gap that nobody sees', 'state="open"} 3', 'state="open"} 2', /gaps.* is 2, and the ledger has 3/],
     ['a loss that is none', 'state="lost"} 0', 'state="lost"} 1', /gaps.* is 1, and the ledger has 0/],

@@ -42,6 +42,7 @@ export async function examineMetrics(
   const quality = await readQuality(examination)
   const written = await readWritten(examination)
   const stored = { losses: await readLosses(examination), players: await readPlayers(examination) }
+  const letters = await readLetters(examination)
   for (const scrape of scrapes) {
     const samples = read(scrape.text)
     const judge: Judge = {
@@ -55,6 +56,7 @@ export async function examineMetrics(
     if (written) judgeRows(judge, scrape, written)
     judgeLosses(judge, scrape, stored.losses)
     judgePlayers(judge, stored.players)
+    if (letters) judgeLetters(judge, letters)
     judgeBounds(judge)
     judgeQuality(judge, scrape, quality)
   }
@@ -69,10 +71,12 @@ interface Judge {
 function judgeCounts({ of, wrong }: Judge, scrape: Scrape, ledgers: readonly CountedGaps[]): void {
   const requests = of('requests_total').reduce((all, { value }) => all + value, 0)
   if (requests !== scrape.requests) wrong('requests_total', `${requests} told, ${scrape.requests} were made`)
-  for (const { labels, value } of of('gaps')) {
-    const known = ledgers.map(gaps => gaps.get(`${labels.stream} ${labels.state}`) ?? 0)
-    if (value < Math.min(...known) || value > Math.max(...known))
-      wrong('gaps', `${say(labels)} is ${value}, and the ledger has ${[...new Set(known)].join(' to ')}`)
+  for (const name of ['gaps', 'rooms'] as const) {
+    for (const { labels, value } of of(name)) {
+      const known = ledgers.map(counts => counts.get(`${labels.stream ?? name} ${labels.state}`) ?? 0)
+      if (value < Math.min(...known) || value > Math.max(...known))
+        wrong(name, `${say(labels)} is ${value}, and the ledger has ${[...new Set(known)].join(' to ')}`)
+    }
   }
 }
 
@@ -143,6 +147,19 @@ function judgePlayers({ of, wrong }: Judge, stored: ReadonlyMap<string, number>)
   }
 }
 
+/** Of these each page tells its letters itself. */
+const ofRooms = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources']
+
+/** What was set aside, by stream: each letter once. */
+function judgeLetters({ of, wrong }: Judge, stored: ReadonlyMap<string, number>): void {
+  const told = Map.groupBy(of('dead_letters_total'), ({ labels }) => labels.stream!)
+  for (const [stream, samples] of told) {
+    if (!ofRooms.includes(stream)) continue
+    const [is, should] = [samples.reduce((all, { value }) => all + value, 0), stored.get(stream) ?? 0]
+    if (is !== should) wrong('dead_letters_total', `${is} of ${stream} told, ${should} are kept or counted`)
+  }
+}
+
 function judgeBounds({ of, wrong }: Judge): void {
   for (const { labels, value } of of('budget_used_ratio'))
     if (value < 0 || value > 1) wrong('budget_used_ratio', `${say(labels)} is ${value}`)
@@ -163,12 +180,15 @@ function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap
   }
 }
 
-/** By stream and state. */
+/** Gaps by stream and state; as `rooms` by state, what the provider knows of rooms, as far as anybody heard. */
 export type CountedGaps = ReadonlyMap<string, number>
 
 export async function readGaps({ rows }: Examination): Promise<CountedGaps> {
   const counts = await rows<{ key: string; count: number }>(
-    `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1`,
+    `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1
+     union all
+     select 'rooms ' || coalesce((array['not_started', 'started', 'ended', 'closed'])[state + 1], 'unknown'), count(*)
+     from classroom.room where valid_to is null and forgotten_at is null group by 1`,
   )
   return new Map(counts.map(({ key, count }) => [key, count]))
 }
@@ -183,6 +203,22 @@ async function readPlayers({ rows }: Examination): Promise<ReadonlyMap<string, n
   const counts = await rows<{ key: string; count: number }>(
     `select app_id || ' ' || coalesce(status, 'unknown') as key, count(*)::float8 as count
      from players.cloud_player where destroyed_at is null group by 1`,
+  )
+  return new Map(counts.map(({ key, count }) => [key, count]))
+}
+
+/** By stream; undefined where a process ended, which had counted some, or something went amiss. */
+async function readLetters({
+  rows,
+  isCalm,
+  faults,
+  askers = [],
+}: Examination): Promise<ReadonlyMap<string, number> | undefined> {
+  if (!isCalm || faults.length > 0 || askers.length !== 1) return undefined
+  const counts = await rows<{ key: string; count: number }>(
+    `select stream as key, sum(letters)::float8 as count from (
+       select stream, count(*) as letters from ingest.dead_letter group by 1
+       union all select stream, sum(letters) from ingest.unkept_letter group by 1) l group by 1`,
   )
   return new Map(counts.map(({ key, count }) => [key, count]))
 }

@@ -4,6 +4,11 @@ import { compareTable, type ExpectedRow, oneOf, Rule, type StoredTable } from '.
 
 /** Who sends one waits so long for its answer, ms. */
 const longestWait = 10_000
+/** A notification has the players listed within this, ms: other pages of the same lists may be ahead. */
+const soon = 15_000
+/** So many pages in the minute before may have been all that the provider allows, or that the daemon dares to ask. */
+const manyPages = 8
+const minute = 60_000
 
 /** Every notification that was accepted is kept once and as it was told, and none that was not sent. */
 export function examineNotices(
@@ -33,6 +38,33 @@ export function examineNotices(
   }
   return compareTable(notifications, expected)
 }
+
+/** A notification that was accepted makes the list due; who stood still or was told to stay away may be late. */
+export function examineHeed({
+  sandbox,
+  apps,
+  askers = [],
+  end,
+  faults,
+  isCalm,
+}: Examination): readonly Finding[] {
+  if (!isCalm || faults.length > 0 || askers.length !== 1) return []
+  const { arrivals } = sandbox
+  const lists = arrivals.list(0, arrivals.count).filter(({ operation }) => operation === listing)
+  return apps.flatMap(({ id }) => {
+    const times = lists.filter(({ app }) => app === id).map(({ time }) => time)
+    const isWithin = (from: number, to: number) => (time: number) => from < time && time <= to
+    const unheard = sandbox.notices(id).find(({ outcome, sentAt: [at = end] }) => {
+      const isBusy = times.filter(isWithin(at - minute, at)).length >= manyPages
+      return outcome === 'delivered' && at + soon < end && !isBusy && !times.some(isWithin(at, at + soon))
+    })
+    if (!unheard) return []
+    const text = `notification ${unheard.noticeId} of ${id}, sent at ${unheard.sentAt[0]}: no list of players was asked for after it`
+    return [{ kind: 'owed', text }]
+  })
+}
+
+const listing = 'listPlayers'
 
 /** Users, passwords and the values of a query are replaced by a mark. */
 export function withoutSecrets(address: string): string {

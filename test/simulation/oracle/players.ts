@@ -1,6 +1,6 @@
 import type { Sandbox, TruePlayer } from '../../../sandbox/src/index.ts'
 import type { Examination, Finding } from './examination.ts'
-import { examineNotices, withoutSecrets } from './notices.ts'
+import { examineHeed, examineNotices, withoutSecrets } from './notices.ts'
 import { type OurClocks, ourClocks, type Span } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 
@@ -71,6 +71,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
     ...compareTable(stored.get('cloud_player_change')!, histories),
     ...findings,
     ...examineNotices(examination, stored.get('notification')!),
+    ...examineHeed(examination),
   ]
 }
 

@@ -55,6 +55,11 @@ export async function wholenessOfCalls(
 ): Promise<readonly (readonly [stream: CallStream, whole: Whole])[]> {
   const calls = await storedCalls(examination, app)
   const searches = finalSearches(examination, app, calls)
+  // A second is searched that a search ends with.
+  const all = searchesOf(examination, app).map(asked => ({ ...asked, to: asked.to + 1 }))
+  const { callLateness = margins.callLateness } = examination
+  // What the clocks of both sides may differ by counts for whoever searched.
+  const atLeast = callLateness - 2 * margins.unknownClock
   return streams
     .filter(stream => examination.streams?.includes(stream) ?? true)
     .map(stream => [
@@ -62,10 +67,10 @@ export async function wholenessOfCalls(
       (from, to) => {
         const own = calls.filter(({ call }) => call.item.created_ts >= from && call.item.created_ts < to)
         if (own.some(each => lacks(each, stream))) return false
+        if (!isCovered(all, { from, to, callLateness: atLeast })) return false
         if (examination.isInterrupted || (stream !== 'calls' && own.some(({ isSpoilt }) => isSpoilt)))
           return undefined
         const isKnown = own.every(({ call }) => wasSeenEnded(searches, call))
-        const { callLateness = margins.callLateness } = examination
         return isKnown && isCovered(searches, { from, to, callLateness }) ? true : undefined
       },
     ])
@@ -80,14 +85,19 @@ function lacks({ isStored, isFinished, lacksSessions, lacksValues }: Stored, str
 function finalSearches(examination: Examination, app: string, calls: readonly Stored[]): readonly Asked[] {
   const { sandbox, end } = examination
   const { mostPerPage } = sandbox.settings.switches
-  return askedOf(examination).filter(asked => {
-    const { operation, answer, time, from, to } = asked
-    if (asked.app !== app || operation !== 'callSearch' || answer !== 'served') return false
+  return searchesOf(examination, app).filter(({ time, from, to }) => {
     const matches = calls.filter(
       ({ call: { item } }) => item.created_ts <= to && item.destroyed_ts >= from,
     ).length
     return matches < Math.min(mostPerPage, 100) && time < end - margins.unknownClock * 1_000
   })
+}
+
+/** All that were served. */
+function searchesOf(examination: Examination, app: string): readonly Asked[] {
+  return askedOf(examination).filter(
+    asked => asked.app === app && asked.operation === 'callSearch' && asked.answer === 'served',
+  )
 }
 
 function wasSeenEnded(searches: readonly Asked[], { item, destroyedAt }: TrueCall): boolean {
