@@ -7,6 +7,7 @@ import type { Plant } from './plant.ts'
 import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
+import { strangers } from './strangers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
 
@@ -22,4 +23,5 @@ export const plants: readonly Plant[] = [
   ...together,
   ...keeping,
   ...told,
+  ...strangers,
 ]
