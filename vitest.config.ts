@@ -26,7 +26,6 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
     // Worlds with processes of their own: more of them at once would spend their lives on starting.
     maxConcurrency: 3,
     // Only what hangs should end here: tests that start many processes take long on a busy machine. A file that plays
@@ -47,12 +46,26 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'short',
+          // Nothing in src keeps anything in a module that a test could change, and to load it anew for each file takes
+          // longer than most of the files do.
+          isolate: false,
+          // One more than there are cores: a file often waits, for Postgres or for a process.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
           include: [`${everywhere}/*.test.ts`],
           exclude: [`${everywhere}/*.long.test.ts`],
         },
       },
       // What plays days, plants bugs, kills daemons, or starts many of them.
-      { extends: true, test: { name: 'long', include: [`${everywhere}/*.long.test.ts`] } },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: [`${everywhere}/*.long.test.ts`],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })

@@ -1,12 +1,22 @@
-import { describe } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { company } from './harness.ts'
 
-describe('what holds of a page holds in a group', async () => {
-  company.isKept = true
-  describe('log', () => import('./commit-log.test.ts').then(() => {}))
-  describe('list', () => import('./commit-list.test.ts').then(() => {}))
-  describe('replaced', () => import('./commit-replaced.test.ts').then(() => {}))
-  describe('room', () => import('./room-life.test.ts').then(() => {}))
-  describe('odd texts', () => import('./encode.test.ts').then(() => {}))
-  describe('beside each other', () => import('./concurrency.test.ts').then(() => {}))
+describe('what holds of a page holds in a group', () => {
+  beforeAll(() => {
+    company.isKept = true
+  })
+  afterAll(() => {
+    company.isKept = false
+  })
+  describe('log', () => again('commit-log'))
+  describe('list', () => again('commit-list'))
+  describe('replaced', () => again('commit-replaced'))
+  describe('room', () => again('room-life'))
+  describe('odd texts', () => again('encode'))
+  describe('beside each other', () => again('concurrency'))
 })
+
+/** Registers the tests of a file once more: files share their modules, and under this name it is another one. */
+async function again(name: string): Promise<void> {
+  await import(`./${name}.test.ts?in-company`)
+}
