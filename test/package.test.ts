@@ -38,8 +38,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** What the compiler says of a file beside the package, strictly and its types included. */
-function compile(file: string, way: 'nodenext' | 'bundler') {
+/** What the compiler says of files beside the package, strictly and their types included. */
+function compile(files: readonly string[], way: 'nodenext' | 'bundler') {
   const modules =
     way === 'nodenext' ? ['--module', 'nodenext'] : ['--module', 'esnext', '--moduleResolution', way]
   const types = ['--types', 'node', '--typeRoots', join(clone, 'node_modules/@types')]
@@ -47,7 +47,8 @@ function compile(file: string, way: 'nodenext' | 'bundler') {
     process.execPath,
     [
       ...[join(clone, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2024'],
-      ...[...modules, ...types, file],
+      // Several checkers would each read the same types anew, and take the core from the tests beside this one.
+      ...['--singleThreaded', ...modules, ...types, ...files],
     ],
     { cwd: folder, encoding: 'utf8' },
   )
@@ -105,7 +106,14 @@ describe('the package', () => {
     expect(stdout).toBe('true true network\n')
   })
 
-  test('has types that a strict compiler takes', async () => {
+  async function writeSample() {
+    const page = await readFile('docs/library.md', 'utf8')
+    const [, sample] = /^```ts\n([\s\S]*?)^```$/m.exec(page)!
+    await writeFile(join(folder, 'sample.ts'), sample!)
+  }
+
+  test('has types that a strict compiler takes, as it takes the sample of its document', async () => {
+    await writeSample()
     await writeFile(
       join(folder, 'use.ts'),
       `import { type Answer, openClient, type Operations } from 'penstock'
@@ -133,18 +141,13 @@ describe('the package', () => {
       export type Listed = Answer<Operations['players']['listPlayers']>
       export const all = [code, first, adopted, id, total_size, has_more, users]`,
     )
-    expect(compile('use.ts', 'nodenext')).toEqual({ status: 0, stdout: '' })
+    expect(compile(['use.ts', 'sample.ts'], 'nodenext')).toEqual({ status: 0, stdout: '' })
   })
 
-  test.each(['nodenext', 'bundler'] as const)(
-    'lets the sample of its document be compiled for %s',
-    async way => {
-      const page = await readFile('docs/library.md', 'utf8')
-      const [, sample] = /^```ts\n([\s\S]*?)^```$/m.exec(page)!
-      await writeFile(join(folder, 'sample.ts'), sample!)
-      expect(compile('sample.ts', way)).toEqual({ status: 0, stdout: '' })
-    },
-  )
+  test('lets the sample of its document be compiled for a bundler', async () => {
+    await writeSample()
+    expect(compile(['sample.ts'], 'bundler')).toEqual({ status: 0, stdout: '' })
+  })
 
   test('tells in its document every kind of error that the contract does not', async () => {
     const page = await readFile('docs/library.md', 'utf8')

@@ -169,7 +169,6 @@ describe('a difference that was planted is told and mended', () => {
     const changed = await harness.write()
     expect([changed.tally.rows(), changed.busy]).toEqual([1, []])
     expect(await harness.dump()).toEqual(right)
-    expect((await harness.write()).tally.rows(), 'a second time nothing is changed').toBe(0)
   })
 
   it.each(roomCases)('room: %s with %s', async (column, change) => {
@@ -209,6 +208,8 @@ describe('a difference that was planted is told and mended', () => {
     expect(JSON.stringify(chat)).not.toContain('planted')
     await harness.write()
     expect(await harness.dump()).toEqual(right)
+    // What is right is left alone, so this holds of every other difference that was mended.
+    expect((await harness.write()).tally.rows(), 'a second time nothing is changed').toBe(0)
   })
 })
 

@@ -15,7 +15,7 @@ const monday = Date.UTC(2026, 0, 5, 8)
 export class VirtualClock implements Clock {
   #elapsed = 0
   #wallOffset: number
-  #sleepers: readonly Sleeper[] = []
+  readonly #sleepers: Sleeper[] = []
 
   constructor(start = monday) {
     this.#wallOffset = start
@@ -33,12 +33,13 @@ export class VirtualClock implements Clock {
     if (ms <= 0 || signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {
       const wake = () => {
-        this.#sleepers = this.#sleepers.filter(one => one !== sleeper)
+        const place = this.#sleepers.indexOf(sleeper)
+        if (place >= 0) this.#sleepers.splice(place, 1)
         signal?.removeEventListener('abort', wake)
         resolve()
       }
       const sleeper = { wakeAt: this.#elapsed + ms, wake }
-      this.#sleepers = [...this.#sleepers, sleeper].sort((a, b) => a.wakeAt - b.wakeAt)
+      this.#sleepers.splice(this.#placeOf(sleeper.wakeAt), 0, sleeper)
       signal?.addEventListener('abort', wake, { once: true })
     })
   }
@@ -67,6 +68,18 @@ export class VirtualClock implements Clock {
   /** Sets the wall clock as an operator or NTP would: waits do not notice. */
   jump(ms: number): void {
     this.#wallOffset += ms
+  }
+
+  /** Where one belongs who wakes at `wakeAt`: behind all who wake then or before. Thousands may sleep. */
+  #placeOf(wakeAt: number): number {
+    let from = 0
+    let to = this.#sleepers.length
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (this.#sleepers[middle]!.wakeAt <= wakeAt) from = middle + 1
+      else to = middle
+    }
+    return from
   }
 
   async #wakeNext(next: Sleeper): Promise<void> {
