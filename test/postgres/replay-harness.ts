@@ -38,7 +38,8 @@ const roomColumns =
 
 export async function openReplayHarness(overrides: Partial<StoreSettings> = {}): Promise<ReplayHarness> {
   const db = await openStore(overrides)
-  const limits = { lock: 300, total: 20_000 }
+  // As long as a busy machine may take; what should end before holds a lock.
+  const limits = { lock: 300, total: 300_000 }
   const replay = await openReplay(db.pool, {
     streams: Object.values(streams),
     clock: systemClock,
