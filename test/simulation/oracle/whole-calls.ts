@@ -55,11 +55,8 @@ export async function wholenessOfCalls(
 ): Promise<readonly (readonly [stream: CallStream, whole: Whole])[]> {
   const calls = await storedCalls(examination, app)
   const searches = finalSearches(examination, app, calls)
-  // A second is searched that a search ends with.
-  const all = searchesOf(examination, app).map(asked => ({ ...asked, to: asked.to + 1 }))
   const { callLateness = margins.callLateness } = examination
-  // What the clocks of both sides may differ by counts for whoever searched.
-  const atLeast = callLateness - 2 * margins.unknownClock
+  const all = searchesOf(examination, app).map(asked => ({ ...asked, to: finalUntil(asked, callLateness) }))
   return streams
     .filter(stream => examination.streams?.includes(stream) ?? true)
     .map(stream => [
@@ -67,7 +64,7 @@ export async function wholenessOfCalls(
       (from, to) => {
         const own = calls.filter(({ call }) => call.item.created_ts >= from && call.item.created_ts < to)
         if (own.some(each => lacks(each, stream))) return false
-        if (!isCovered(all, { from, to, callLateness: atLeast })) return false
+        if (!isJoined(all, { from, to })) return false
         if (examination.isInterrupted || (stream !== 'calls' && own.some(({ isSpoilt }) => isSpoilt)))
           return undefined
         const isKnown = own.every(({ call }) => wasSeenEnded(searches, call))
@@ -115,11 +112,24 @@ function isCovered(
   const late = searches.filter(({ time, to: until }) => {
     return time / 1_000 > Math.min(until, to) + callLateness + margins.unknownClock
   })
+  return isJoined(late, { from, to })
+}
+
+/** Whether the searches leave nothing out between. */
+function isJoined(
+  searches: readonly Asked[],
+  { from, to }: { readonly from: number; readonly to: number },
+): boolean {
   let at = from
   for (;;) {
-    const next = Math.max(at, ...late.filter(asked => asked.from <= at).map(asked => asked.to))
+    const next = Math.max(at, ...searches.filter(asked => asked.from <= at).map(asked => asked.to))
     if (next >= to) return true
     if (next === at) return false
     at = next
   }
+}
+
+/** Up to when no call can turn up behind a search any more; what the clocks of both sides may differ by counts for it. */
+function finalUntil({ time, to }: Asked, callLateness: number): number {
+  return Math.min(to + 1, time / 1_000 - callLateness + margins.unknownClock)
 }
