@@ -26,6 +26,16 @@ export async function penstock(args: readonly string[], env: Environment = {}): 
   return { code, stdout, stderr }
 }
 
+/** Runs commands one after the other in one process: for what depends on nothing but their words. */
+export async function penstockEach(lines: readonly (readonly string[])[]): Promise<readonly Ended[]> {
+  const script = fileURLToPath(new URL('lines.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, JSON.stringify(lines)], {
+    env: { PATH: process.env.PATH, ...compiledOnce },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return JSON.parse(await text(child.stdout)) as readonly Ended[]
+}
+
 /** Runs one command whose reader goes away before it has printed anything. */
 export async function penstockUnread(args: readonly string[]): Promise<Omit<Ended, 'stdout'>> {
   const child = start(args, {})

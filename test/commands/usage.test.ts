@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { penstock, penstockUnread } from './penstock.ts'
+import { type Ended, penstock, penstockEach, penstockUnread } from './penstock.ts'
 
 let folder: string
 
@@ -23,84 +23,93 @@ function backfillOf(stream: string, from = '2026-03-01', to = '2026-03-02'): rea
   return ['backfill', '--stream', stream, '--app', 'one', '--from', from, '--to', to]
 }
 
+const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+  [['frobnicate'], /unknown command 'frobnicate'/],
+  [['statsu'], /Did you mean status\?/],
+  [['run', '--conifg', 'x'], /Did you mean --config\?/],
+  [['demo', '--for', 'soon'], /Write a duration such as 30s, 5m or 1h\./],
+  [['demo', '--for', '0s'], /Write a duration such as 30s, 5m or 1h\./],
+  [['demo', '--speed', 'fast'], /Write a number from 0\.1 to 200\./],
+  [['demo', '--seed', '-1'], /Write a whole number/],
+  [['sandbox', '--port', '70000'], /Write a port from 0 to 65535\./],
+  [
+    ['sandbox', '--switch', 'appFeed=never'],
+    /switch appFeed must be consuming or sliding-window or redelivering/,
+  ],
+  [['sandbox', '--switch', 'mood=good'], /there is no switch mood; there are appFeed/],
+  [['sandbox', '--switch', 'appFeed'], /write name=value/],
+  [['sandbox', '--fault', 'storm'], /It must be JSON\./],
+  [['sandbox', '--fault', '{"kind": "storm", "wet": 1}'], /rule 0: /],
+  [['sandbox', '--profile', 'zoo'], /Allowed choices are school, lively, backlog, idle, calls, classes\./],
+  [['backfill', '--stream', 'calls'], /required option '--app <id>' not specified/],
+  [['backfill', '--app', 'one', '--stream', 'calls'], /give --stream, --from and --to, or --room/],
+  [[...backfillOf('calls'), '--room', 'r'], /option '--room <uuid>' cannot be used with option '--/],
+  [['backfill', '--stream', 'colls'], /Allowed choices are app-events, room-events, .* calls, /],
+  [['backfill', '--from', 'yesterday'], /Write a date and time such as 2026-02-28/],
+  [['backfill', '--from', '2026-02-30'], /argument '2026-02-30' is invalid/],
+  [['backfill', '--from', '2026-02-28T24:61'], /argument '2026-02-28T24:61' is invalid/],
+  [backfillOf('room-events'), /room-events does not go by time: .* ingest\.room_complete/],
+  [backfillOf('app-events'), /app-events does not go by time: it hands out each event once/],
+  [backfillOf('calls', '2026-03-02', '2026-03-01'), /--from must be earlier than --to/],
+  [['migrate'], /penstock migrate up --config/],
+  [['migrate', 'down'], /unknown command 'down'/],
+  [[], /penstock demo --for 30s/],
+]
+
+const helpful: readonly (readonly [args: readonly string[], snippets: readonly string[]])[] = [
+  [
+    ['--help'],
+    ['penstock run --config penstock.yaml', 'Exit codes: 0 well, 1 failed, 2 wrong command line, 78'],
+  ],
+  [
+    ['help', 'demo'],
+    ['--for <duration>', '--json', '--speed <factor>', 'penstock demo --for 30s --json'],
+  ],
+  [
+    ['run', '--help'],
+    ['--config <file>', 'penstock run --config penstock.yaml'],
+  ],
+  [
+    ['check', '--help'],
+    ['--json', 'which consumes nothing'],
+  ],
+  [['validate', '--help'], ['asks nothing of the network']],
+  [
+    ['forecast', '--help'],
+    ['--json', 'Ends with 1 when data would be lost', 'penstock forecast --config penstock.yaml'],
+  ],
+  [
+    ['backfill', '--help'],
+    ['--stream <name>', "outside the plan's available data", 'penstock backfill --stream calls --app 0a1b2c'],
+  ],
+  [['status', '--help'], ["penstock status --config penstock.yaml --json | jq '.gaps'"]],
+  [['migrate', '--help'], ['penstock migrate up --config penstock.yaml']],
+  [
+    ['sandbox', '--help'],
+    ['--allow-public', 'penstock sandbox --switch appFeed=consuming --switch roomReuse=on'],
+  ],
+]
+
+/** What became of each of these lines, by its words. */
+const ends = new Map<readonly string[], Ended>()
+
+beforeAll(async () => {
+  const lines = [...wrong, ...helpful].map(([args]) => args)
+  const ended = await penstockEach(lines)
+  for (const [index, line] of lines.entries()) ends.set(line, ended[index]!)
+})
+
 describe('a wrong command line ends with 2 and says what to do', () => {
-  test.each([
-    [['frobnicate'], /unknown command 'frobnicate'/],
-    [['statsu'], /Did you mean status\?/],
-    [['run', '--conifg', 'x'], /Did you mean --config\?/],
-    [['demo', '--for', 'soon'], /Write a duration such as 30s, 5m or 1h\./],
-    [['demo', '--for', '0s'], /Write a duration such as 30s, 5m or 1h\./],
-    [['demo', '--speed', 'fast'], /Write a number from 0\.1 to 200\./],
-    [['demo', '--seed', '-1'], /Write a whole number/],
-    [['sandbox', '--port', '70000'], /Write a port from 0 to 65535\./],
-    [
-      ['sandbox', '--switch', 'appFeed=never'],
-      /switch appFeed must be consuming or sliding-window or redelivering/,
-    ],
-    [['sandbox', '--switch', 'mood=good'], /there is no switch mood; there are appFeed/],
-    [['sandbox', '--switch', 'appFeed'], /write name=value/],
-    [['sandbox', '--fault', 'storm'], /It must be JSON\./],
-    [['sandbox', '--fault', '{"kind": "storm", "wet": 1}'], /rule 0: /],
-    [['sandbox', '--profile', 'zoo'], /Allowed choices are school, lively, backlog, idle, calls, classes\./],
-    [['backfill', '--stream', 'calls'], /required option '--app <id>' not specified/],
-    [['backfill', '--app', 'one', '--stream', 'calls'], /give --stream, --from and --to, or --room/],
-    [[...backfillOf('calls'), '--room', 'r'], /option '--room <uuid>' cannot be used with option '--/],
-    [['backfill', '--stream', 'colls'], /Allowed choices are app-events, room-events, .* calls, /],
-    [['backfill', '--from', 'yesterday'], /Write a date and time such as 2026-02-28/],
-    [['backfill', '--from', '2026-02-30'], /argument '2026-02-30' is invalid/],
-    [['backfill', '--from', '2026-02-28T24:61'], /argument '2026-02-28T24:61' is invalid/],
-    [backfillOf('room-events'), /room-events does not go by time: .* ingest\.room_complete/],
-    [backfillOf('app-events'), /app-events does not go by time: it hands out each event once/],
-    [backfillOf('calls', '2026-03-02', '2026-03-01'), /--from must be earlier than --to/],
-    [['migrate'], /penstock migrate up --config/],
-    [['migrate', 'down'], /unknown command 'down'/],
-    [[], /penstock demo --for 30s/],
-  ])('%j', async (args, message) => {
-    const { code, stdout, stderr } = await penstock(args)
+  test.each(wrong)('%j', (args, message) => {
+    const { code, stdout, stderr } = ends.get(args)!
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
   })
 })
 
 describe('help ends with 0 and shows examples', () => {
-  test.each([
-    [
-      ['--help'],
-      ['penstock run --config penstock.yaml', 'Exit codes: 0 well, 1 failed, 2 wrong command line, 78'],
-    ],
-    [
-      ['help', 'demo'],
-      ['--for <duration>', '--json', '--speed <factor>', 'penstock demo --for 30s --json'],
-    ],
-    [
-      ['run', '--help'],
-      ['--config <file>', 'penstock run --config penstock.yaml'],
-    ],
-    [
-      ['check', '--help'],
-      ['--json', 'which consumes nothing'],
-    ],
-    [['validate', '--help'], ['asks nothing of the network']],
-    [
-      ['forecast', '--help'],
-      ['--json', 'Ends with 1 when data would be lost', 'penstock forecast --config penstock.yaml'],
-    ],
-    [
-      ['backfill', '--help'],
-      [
-        '--stream <name>',
-        "outside the plan's available data",
-        'penstock backfill --stream calls --app 0a1b2c',
-      ],
-    ],
-    [['status', '--help'], ["penstock status --config penstock.yaml --json | jq '.gaps'"]],
-    [['migrate', '--help'], ['penstock migrate up --config penstock.yaml']],
-    [
-      ['sandbox', '--help'],
-      ['--allow-public', 'penstock sandbox --switch appFeed=consuming --switch roomReuse=on'],
-    ],
-  ])('%j', async (args, snippets) => {
-    const { code, stdout, stderr } = await penstock(args)
+  test.each(helpful)('%j', (args, snippets) => {
+    const { code, stdout, stderr } = ends.get(args)!
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     for (const snippet of snippets) expect(stdout).toContain(snippet)
   })
