@@ -84,10 +84,10 @@ export function makeHarness(
     // So few requests that nothing is tried sooner because there is room for it.
     ...{ details: undefined, substreams: [], pacer: { firstRound: () => 0, evenRound: () => 86_400 } },
   })
-  /** Does everything that can be done now; answers which purposes it was for. */
-  const work = async (): Promise<string[]> => {
+  /** Does everything that can be done now, or as many requests of it; answers which purposes they were for. */
+  const work = async (most = Number.POSITIVE_INFINITY): Promise<string[]> => {
     const done: string[] = []
-    for (;;) {
+    while (done.length < most) {
       const found = source.find()
       await harness.clock.advance(0)
       const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
@@ -97,6 +97,7 @@ export function makeHarness(
       await harness.clock.advance(second)
       await run
     }
+    return done
   }
   return {
     ...harness,
