@@ -95,6 +95,10 @@ export class Examiner {
   /** What the daemons export while time stands nearly still: they ask the database for it. */
   async examineMetrics(): Promise<Findings> {
     const { kernel, processes } = this.#world
+    // Figures that add up are right the first time.
+    const first = Promise.all(processes.living().map(({ daemon }) => daemon.scrape()))
+    await kernel.runUntil(kernel.now + 5 * second)
+    await first
     const before = await readGaps(this.examination())
     await kernel.runUntil(kernel.now + oldestExported)
     const scrapes: Scrape[] = []

@@ -22,7 +22,7 @@ const answers: Tour = {
           ['502', 'roomEvents'],
           ['503', 'resources', 2 * minute],
           ['504', 'roomEvents'],
-          ['401', 'appEvents'],
+          ['401', undefined],
           ['404', 'appEvents', 2 * minute],
           ['truncated', 'roomEvents'],
           ['redirect', 'appEvents'],
