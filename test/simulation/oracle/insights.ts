@@ -76,15 +76,12 @@ interface Told {
 }
 
 function compare(examination: Examination, found: Findings, { series, served, row }: Told): void {
-  const { sandbox, isInterrupted, end } = examination
+  const { sandbox, isInterrupted } = examination
   const truth = sandbox.analytics(series.app)
   const values = served.map(asked => trueValue(truth, series, row.at, asked))
   const wrong = (column: string, is: unknown, should: unknown) =>
     found.add('different', `${nameOf(series)} ${column}`, `${say(row.at)}: ${is} instead of ${should}`)
-  // Of answers that are stored already the last one counts. Where processes were killed, stood still or had wrong clocks,
-  // any may be the last that is stored.
-  const settled = served.findLastIndex(({ time }) => time < end - longestStoring * 1_000)
-  const counting = isInterrupted ? served : served.slice(Math.max(0, settled))
+  const counting = mayBeLast(examination, served)
   const told = counting.some(({ time }, n) => {
     const [early, late] = isInterrupted ? [wrongClock, longestStall] : [1, longestStoring]
     const isNear = row.fetched >= time / 1_000 - early && row.fetched <= time / 1_000 + late
@@ -93,7 +90,7 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   if (!told)
     wrong('value and fetched_at', `${row.value}, ${say(row.fetched)}`, `${values.at(-1)}, the last told`)
   const changes = values.filter((value, n) => n > 0 && value !== values[n - 1]).length
-  const isSurely = !isInterrupted && settled === served.length - 1
+  const isSurely = served.every(asked => isSurelyStored(examination, asked))
   if (isSurely ? row.revision !== changes + 1 : row.revision < 1 || row.revision > changes + 1)
     wrong('revision', row.revision, changes + 1)
   const extra = besideValue(sandbox.settings.switches)
@@ -101,6 +98,29 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   const final = trueValue(truth, series, row.at)
   if (isFinal(examination, series, row.at) && row.value !== final)
     wrong('value', row.value, `${final}, the last`)
+}
+
+type Storing = Pick<Examination, 'end' | 'isInterrupted' | 'rewound'>
+
+/**
+ * The answers of which each may be the last that is stored: from the last one on that surely is. Where processes were killed,
+ * stood still or had wrong clocks any may be.
+ */
+export function mayBeLast<Answer extends { readonly time: number }>(
+  storing: Storing,
+  served: readonly Answer[],
+): readonly Answer[] {
+  const last = served.findLastIndex(answer => isSurelyStored(storing, answer))
+  return served.slice(Math.max(0, last))
+}
+
+/** Not what came just now, and not what a database held that went back to an older history. */
+function isSurelyStored(
+  { end, isInterrupted, rewound = [] }: Storing,
+  { time }: { readonly time: number },
+): boolean {
+  const stored = time + longestStoring * 1_000
+  return !isInterrupted && stored < end && !rewound.some(({ from, to }) => from < stored && time <= to)
 }
 
 /** Whether it must have been read after the last time that it could change. */
