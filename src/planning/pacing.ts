@@ -20,6 +20,8 @@ interface Spending {
   readonly recent: number
   /** Requests that were ever debited. */
   readonly total: number
+  /** Ms since the last of them; null when there is none. */
+  readonly sinceLast: number | null
 }
 
 /**
@@ -109,7 +111,12 @@ export function measurePace(
   const kept = Math.min(filling * SPARE_SHARE, sizes.spare - pace.spare)
   const common = Math.min(sizes.common, pace.common + filling - kept)
   const spare = Math.min(sizes.spare, pace.spare + filling - (common - pace.common))
-  return { ...drain(common, spare, total - pace.total), at: now, total }
+  const left = drain(common, spare, total - pace.total)
+  // Whoever asked last had a whole request to spend, and what filled since is there. Without this the buckets of two
+  // processes would each keep their own beginning, and the one that is ahead would have every request.
+  const last = total > pace.total ? Math.min(spending.sinceLast ?? 0, now - pace.at) : 0
+  const sinceLast = Math.max(0, last) * fillRate(budget, spending) * (1 - SPARE_SHARE)
+  return { ...left, common: Math.max(left.common, Math.min(sizes.common, sinceLast)), at: now, total }
 }
 
 /** In how many ms a request for this purpose may be sent; 0 is now. Measure again after it. */

@@ -39,7 +39,11 @@ const settle = statement(
 
 const spent = statement(
   'spent',
-  `select used::int, frees_in_ms, recent::int, total::double precision
+  `select used::int, frees_in_ms, recent::int, total::double precision,
+          (select extract(epoch from ingest.budget_time(b, ingest.clock(), to_timestamp(0), '9999-12-31Z') - d.sent_at)::float8 * 1000
+           from ingest.budget b
+           join ingest.debit d on (d.scope, d.limit_group, d.n) = (b.scope, b.limit_group, b.last_n)
+           where b.scope = :scope and b.limit_group = :group) as since_last_ms
    from ingest.spent(:scope, :group, make_interval(secs => :window::double precision), :recent::interval)`,
 )
 
@@ -56,6 +60,7 @@ interface Spent extends pg.QueryResultRow {
   readonly frees_in_ms: number | null
   readonly recent: number
   readonly total: number
+  readonly since_last_ms: number | null
 }
 
 /** The budget in the database: one for all processes, and still there after a kill. */
@@ -69,7 +74,8 @@ export function createLedger(pool: pg.Pool): Ledger {
     budget: async (scope, group, window, recent) => {
       const values = { scope, group, window, recent: `${recent} milliseconds` }
       const [row] = await query<Spent>(pool, bind(spent, values))
-      return { used: row!.used, freesIn: row!.frees_in_ms, recent: row!.recent, total: row!.total }
+      const { used, frees_in_ms: freesIn, recent: lately, total, since_last_ms: sinceLast } = row!
+      return { used, freesIn, recent: lately, total, sinceLast }
     },
   }
 }

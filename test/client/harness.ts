@@ -54,7 +54,7 @@ export function createHarness() {
       }
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
-    budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0 }),
+    budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }),
   }
   const fences: Fences = {
     acquire: async () => {

@@ -91,7 +91,7 @@ export class FakeLedger implements Ledger {
   readonly answers: (TakeResult | Error)[] = []
   beforeGrant: () => Promise<void> = async () => {}
   settleError: Error | undefined
-  state: BudgetState = { used: 0, freesIn: null, recent: 0, total: 0 }
+  state: BudgetState = { used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }
 
   async take({ scope, group }: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
     const answer = this.answers.shift()

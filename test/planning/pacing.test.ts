@@ -86,7 +86,8 @@ function spend(load: Load): Run {
       while (sent.at(-1 - recent) && sent.at(-1 - recent)!.at > now - lookBack(budget)) recent += 1
     const oldest = sent[freed]
     const freesIn = oldest ? oldest.at + day + late - now : null
-    const spending = { used: sent.length - freed, freesIn, recent, total: sent.length }
+    const sinceLast = sent.length > 0 ? now - sent.at(-1)!.at : null
+    const spending = { used: sent.length - freed, freesIn, recent, total: sent.length, sinceLast }
     const pace = measurePace(budget, one.pace, spending, now)
     one.pace = pace
     const waits = work(now).map(purpose => ({
@@ -320,12 +321,17 @@ describe('a process that starts again and again', () => {
 
 it('a history that was lost and counts as spent is waited for, not fought', () => {
   const budget = { requests: 480, window: day, series: 14 }
-  const before = measurePace(budget, undefined, { used: 10, freesIn: hour, recent: 1, total: 10 }, 0)
-  const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480 }
+  const before = measurePace(
+    budget,
+    undefined,
+    { used: 10, freesIn: hour, recent: 1, total: 10, sinceLast: second },
+    0,
+  )
+  const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480, sinceLast: second }
   const after = measurePace(budget, before, spending, second)
   expect(waitFor(budget, after, spending, 'live')).toBeGreaterThanOrEqual(3 * hour)
   expect(waitFor(budget, after, spending, 'repair')).toBeGreaterThanOrEqual(3 * hour)
-  const freed = { used: 400, freesIn: second, recent: 0, total: 480 }
+  const freed = { used: 400, freesIn: second, recent: 0, total: 480, sinceLast: hour }
   const later = measurePace(budget, after, freed, 4 * hour)
   expect(waitFor(budget, later, freed, 'live')).toBe(0)
 })

@@ -16,7 +16,13 @@ const ask = (group: string) => granted(db.ledger, debit(group, 1, 1, { rates: [p
 
 describe('what is used of a budget', () => {
   it('is nothing of a group that nobody has asked for', async () => {
-    expect(await budget(freshGroup())).toEqual({ used: 0, freesIn: null, recent: 0, total: 0 })
+    expect(await budget(freshGroup())).toEqual({
+      used: 0,
+      freesIn: null,
+      recent: 0,
+      total: 0,
+      sinceLast: null,
+    })
   })
 
   it('are the requests that may have arrived within the window', async () => {
@@ -24,13 +30,25 @@ describe('what is used of a budget', () => {
     await ask(group)
     await db.advance(hour)
     await db.ledger.settle(await ask(group), 'refused', anyTime)
-    expect(await budget(group)).toEqual({ used: 2, freesIn: 23 * hour + reach, recent: 0, total: 2 })
+    expect(await budget(group)).toEqual({
+      used: 2,
+      freesIn: 23 * hour + reach,
+      recent: 0,
+      total: 2,
+      sinceLast: 0,
+    })
     await db.advance(23 * hour + reach - 1)
     expect(await budget(group)).toMatchObject({ used: 2, freesIn: 1 })
     await db.advance(1)
     expect(await budget(group)).toMatchObject({ used: 1, freesIn: hour })
     await db.advance(2 * hour)
-    expect(await budget(group)).toEqual({ used: 0, freesIn: null, recent: 0, total: 2 })
+    expect(await budget(group)).toEqual({
+      used: 0,
+      freesIn: null,
+      recent: 0,
+      total: 2,
+      sinceLast: 25 * hour + reach,
+    })
   })
 
   it('says how many of them are recent', async () => {

@@ -75,6 +75,8 @@ export interface BudgetState {
   readonly recent: number
   /** Requests that were ever debited; they are numbered without gaps. */
   readonly total: number
+  /** Ms since the last of them, by whoever; null when there is none. */
+  readonly sinceLast: number | null
 }
 
 export interface Grant {

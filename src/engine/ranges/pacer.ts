@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.ts'
+import type { Clock, Random } from '../../clock/clock.ts'
 import {
   lookBack,
   measurePace,
@@ -29,12 +29,21 @@ export type Pacers = ReturnType<typeof createPacers>
 
 interface PacerPorts {
   readonly clock: Clock
+  readonly random: Random
   readonly ledger: Ledger
   readonly meter: Meter
 }
 
 /** An app that does not come back this long after its wait was over, ms, has nothing to ask for. */
 const GRACE_MS = 5_000
+
+/**
+ * Who waits comes back so much later at most, by chance, as a share of the time between two requests. Other processes that
+ * share the budget reckon the same moment, and nobody knows who waits there: the one that hears of it first would have it
+ * each time. Nothing is lost by it, as the budget goes on filling.
+ */
+const LATER_SHARE = 0.1
+const LATEST_MS = 4_000
 
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
@@ -51,7 +60,7 @@ interface Turns {
 }
 
 /** Apps that share a credential share its pace. */
-export function createPacers({ clock, ledger, meter }: PacerPorts) {
+export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
@@ -98,7 +107,11 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
           })
           const pace = measurePace(budget, paces.get(key), spending, asked)
           paces.set(key, pace)
-          const waits = waitsOf(purpose => waitFor(budget, pace, spending, purpose))
+          const later = random.next() * Math.min(LATEST_MS, (budget.window / requests) * LATER_SHARE)
+          const waits = waitsOf(purpose => {
+            const wait = waitFor(budget, pace, spending, purpose)
+            return wait > 0 ? wait + later : 0
+          })
           const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
           return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
         },

@@ -34,7 +34,9 @@ class DayLedger extends FakeLedger {
     const counting = this.#at.filter(at => at > this.now() - day)
     const freesIn = counting.length > 0 ? counting[0]! + day - this.now() : null
     const lately = counting.filter(at => at > this.now() - recent).length
-    return { used: counting.length, freesIn, recent: lately, total: this.#at.length }
+    const last = this.#at.at(-1)
+    const sinceLast = last === undefined ? null : this.now() - last
+    return { used: counting.length, freesIn, recent: lately, total: this.#at.length, sinceLast }
   }
 }
 

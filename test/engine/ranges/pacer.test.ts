@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../sandbox/src/seeded.ts'
 import type { BudgetReading } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perMinute } from '../../../src/provider/limits.ts'
@@ -17,8 +18,9 @@ function makeHarness() {
     concurrency: 1,
     counted: 'ledger',
   } as const
-  const pacers = createPacers({ clock: harness.clock, ledger: harness.ledger, meter })
-  return { ...harness, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, limit, measured }
+  const ports = { clock: harness.clock, random: harness.random, ledger: harness.ledger, meter }
+  const pacers = createPacers(ports)
+  return { ...harness, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, ports, limit, measured }
 }
 
 describe('the pace of a budget', () => {
@@ -90,6 +92,39 @@ describe('the pace of a budget', () => {
     expect(total).toBeGreaterThan(450)
     expect(Math.abs(first! - second!)).toBeLessThan(5)
     expect(third).toBeGreaterThan(60)
+  })
+
+  it('is shared by apps of two processes, of which one always hears of what is free a little later', async () => {
+    const { ports, limit, ledger, clock } = makeHarness()
+    const random = seededRandom('two processes')
+    const apps = ['a1', 'a2'].map((id, n) => {
+      const pacer = createPacers({ ...ports, random }).of(id, 'realtime', limit, 7)
+      return { pacer, sent: 0, due: clock.monotonic() + 20 * n, later: 20 * n }
+    })
+    // Both begin in the middle of an even spending, with nothing that may go in one go.
+    const begin = clock.monotonic()
+    const debits = Array.from({ length: 470 }, (_, n) => begin - (470 - n) * 3 * minute)
+    while (clock.monotonic() < begin + 24 * hour) {
+      const now = clock.monotonic()
+      for (const app of apps.filter(({ due }) => due <= now)) {
+        const counted = debits.filter(at => at > now - 24 * hour)
+        const recent = debits.filter(at => at > now - 79.2 * minute).length
+        const used = { used: counted.length, freesIn: counted[0]! + 24 * hour - now }
+        const total = { total: debits.length, sinceLast: now - debits.at(-1)! }
+        ledger.state = { ...ledger.state, ...used, recent, ...total }
+        const { live } = await app.pacer.waits(['live'])
+        app.due = now + (live > 0 ? live + app.later : 1_000)
+        if (live > 0) continue
+        app.pacer.began()
+        app.sent += 1
+        debits.push(now)
+      }
+      await clock.advance(Math.max(1, Math.min(...apps.map(({ due }) => due)) - clock.monotonic()))
+    }
+    const [first, second] = apps.map(({ sent }) => sent)
+    expect(first! + second!).toBeGreaterThan(470)
+    // By chance, a third to two thirds of a day are more than seven deviations apart.
+    expect(Math.min(first!, second!)).toBeGreaterThan(160)
   })
 
   it('leaves windows of a minute to the ledger', async () => {
