@@ -27,8 +27,8 @@ async function judge(...said: readonly string[]): Promise<readonly string[]> {
   return found.map(({ kind, text }) => `${kind}: ${text}`)
 }
 
-const first = 'alpha algebra 1 ada 0 40000 40 Ada 2'
-const second = 'alpha algebra 1 ada 60000 - 30 Ada 2'
+const first = 'alpha algebra 1 ada 0 40000 40000 Ada 2'
+const second = 'alpha algebra 1 ada 60000 - 30000 Ada 2'
 
 it('who comes back has two stays, and whom nobody saw leaving stayed to the end of the class', async () => {
   expect(await judge(first, second)).toEqual([])
@@ -37,7 +37,7 @@ it('who comes back has two stays, and whom nobody saw leaving stayed to the end 
 it('one that is left out, and one that never was, are told', async () => {
   expect(await judge(first)).toEqual([`lost: classroom.attendance_interval: ${second}`])
   expect(await judge(first, second, second)).toEqual([`duplicate: classroom.attendance_interval: ${second}`])
-  const long = first.replace('40000 40', '40000 50')
+  const long = first.replace('40000 40000', '40000 50000')
   expect(await judge(long, second)).toEqual([
     `duplicate: classroom.attendance_interval: ${long}`,
     `lost: classroom.attendance_interval: ${first}`,

@@ -73,11 +73,11 @@ export async function examineStays(
   return found.flat()
 }
 
-/** A row as one text: room, user, begin, end, how long it lasted, seconds, and what else it says. */
+/** A row as one text: room, user, begin, end, how long it lasted, all in ms, and what else it says. */
 function sayAll({ name, begin, end, lasted, beside }: View): string {
   const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)::int8`
   const told = ['app_id', 'room_uuid', 'incarnation', 'user_uuid', ms(begin), ms(end)]
-  const columns = [...told, `round(extract(epoch from ${lasted}))::int8`, ...beside]
+  const columns = [...told, ms(lasted), ...beside]
   return `select ${columns.map(column => `coalesce((${column})::text, '-')`).join(` || ' ' || `)} as said from classroom.${name}`
 }
 
@@ -92,7 +92,7 @@ function expectedOf(view: View, stored: StoredSchema, rooms: ReadonlyMap<string,
       .sort((a, b) => Number(a.sequence - b.sequence) || a.ordinal - b.ordinal)
     return stays(inOrder).map(({ from, to }) => {
       const until = to ?? lastSign(standing, from.at)
-      const lasted = until === undefined ? '-' : Math.round((until - from.at) / 1_000)
+      const lasted = until === undefined ? '-' : until - from.at
       const said = [
         room,
         from.user,
