@@ -112,11 +112,18 @@ export function measurePace(
   const common = Math.min(sizes.common, pace.common + filling - kept)
   const spare = Math.min(sizes.spare, pace.spare + filling - (common - pace.common))
   const left = drain(common, spare, total - pace.total)
-  // Whoever asked last had a whole request to spend, and what filled since is there. Without this the buckets of two
-  // processes would each keep their own beginning, and the one that is ahead would have every request.
-  const last = total > pace.total ? Math.min(spending.sinceLast ?? 0, now - pace.at) : 0
-  const sinceLast = Math.max(0, last) * fillRate(budget, spending) * (1 - SPARE_SHARE)
-  return { ...left, common: Math.max(left.common, Math.min(sizes.common, sinceLast)), at: now, total }
+  const least = total > pace.total ? filledSinceLast(budget, spending, now - pace.at) : 0
+  return { ...left, common: Math.max(left.common, Math.min(sizes.common, least)), at: now, total }
+}
+
+/**
+ * What filled since the last request, which came within the last `within` ms: whoever asked had a whole one to spend, so
+ * that no less is there in any process. Otherwise the buckets of two processes would each keep their own beginning, and
+ * the one that is ahead would have every request.
+ */
+function filledSinceLast(budget: PacedBudget, spending: Spending, within: number): number {
+  const since = Math.max(0, Math.min(spending.sinceLast ?? 0, within))
+  return since * fillRate(budget, spending) * (1 - SPARE_SHARE)
 }
 
 /** In how many ms a request for this purpose may be sent; 0 is now. Measure again after it. */

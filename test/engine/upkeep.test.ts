@@ -43,7 +43,7 @@ it('the housekeeping runs every five minutes, but not where nothing is owned', a
 
 it('in the hours of the week in which there were classes, an app that is silent is asked as often as any', async () => {
   const { clock, store, transport, stop } = startEngine(['a1'], { idleEvery: 40 * second })
-  // The clock starts on a Monday at eight.
+  // The clock starts on a Monday at eight, which is one of them; nine is one on Tuesdays alone.
   store.hours.set('a1', new Set([8, 33]))
   const timesIn = async (ms: number) => {
     const before = transport.of('appEvents').length
