@@ -9,7 +9,7 @@ import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
 import { examineManners } from './oracle/manners.ts'
-import { examineMetrics, oldestExported, readGaps, type Scrape } from './oracle/metrics.ts'
+import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
 import { examinePlayers } from './oracle/players.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
@@ -99,7 +99,7 @@ export class Examiner {
     const first = Promise.all(processes.living().map(({ daemon }) => daemon.scrape()))
     await kernel.runUntil(kernel.now + 5 * second)
     await first
-    const before = await readGaps(this.examination())
+    const before = await readStates(this.examination())
     await kernel.runUntil(kernel.now + oldestExported)
     const scrapes: Scrape[] = []
     const scrape = async ({ process, daemon }: Running) => {

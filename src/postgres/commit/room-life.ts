@@ -125,7 +125,7 @@ export function toldChanges(source: Source): readonly string[] {
  * A feed proves that a room is alive only by events that are new; a log always does. Where others beside them must wait,
  * the room becomes what those say that are stored, and nothing of what waits.
  */
-const provenByFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.first_event_at, d.last_event_at, p.incarnation
+const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.first_event_at, d.last_event_at, p.incarnation
     from ${incoming(room)}
     join place p using (room_uuid)
     where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
@@ -190,7 +190,7 @@ const lastHeard: Readonly<Record<Source, string>> = {
 
 /** The rooms that a statement speaks of, by what proves that they are there. */
 const seenRooms: Readonly<Record<Source, string>> = {
-  feed: provenByFeed,
+  feed: roomsOfFeed,
   log: `select d.*, p.incarnation from ${incoming(room)}
     join place p using (room_uuid)
     where true`,

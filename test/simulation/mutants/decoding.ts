@@ -183,4 +183,103 @@ export const decoding: readonly Plant[] = [
     find: `if (i < length) end += bytes.write(i > 0 ? text.slice(i) : text, end)`,
     put: `if (i < length) end += bytes.write(i > 0 ? text.slice(i + 1) : text, end)`,
   },
+  {
+    name: 'unknown-shape-is-empty',
+    says: 'an answer whose shape is not understood is read as an empty page',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/provider/classroom/answers.ts',
+    find: 'Answer.refine(({ data }) => itemsOf(data, isItem) !== undefined, {',
+    put: 'Answer.refine(() => true, {',
+  },
+  {
+    name: 'one-room-an-answer',
+    says: 'of an answer of the feed the events of the first room alone are stored',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/app-events.ts',
+    find: 'const { events, places, rejects } = readEvents(page.items)',
+    put: `const [first] = page.items as { roomUuid?: unknown }[]
+  const { events, places, rejects } = readEvents(
+    page.items.filter(item => (item as { roomUuid?: unknown }).roomUuid === first?.roomUuid),
+  )`,
+  },
+  {
+    name: 'first-reward-only',
+    says: 'of the rewards of an event the first alone is stored',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/events/people.ts',
+    find: `'classroom.reward': good.map(`,
+    put: `'classroom.reward': good.slice(0, 1).map(`,
+  },
+  {
+    name: 'answer-overwritten',
+    says: 'a later submission of a student to a quiz takes the place of the first one',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/popup-quiz.ts',
+    find: '    ordinal: position,',
+    put: '    ordinal: 0,',
+  },
+  {
+    name: 'end-of-quiz-is-zero',
+    says: 'an answerState of 0 is taken for one that is not said, so that no quiz ends',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/popup-quiz.ts',
+    find: `  if (change.value.answerState === questionStates.ended) return 'ended'`,
+    put: `  if (change.value.answerState && change.value.answerState === questionStates.ended) return 'ended'`,
+  },
+  {
+    name: 'first-option-is-zero',
+    says: 'a vote for the option with the index 0 is left out',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/poll.ts',
+    find: '    select_index: value.selectIndex ?? null,',
+    put: '    select_index: value.selectIndex?.filter(Boolean) ?? null,',
+  },
+  {
+    name: 'second-vote-left-out',
+    says: 'of a student who votes again in a poll the first vote alone is stored',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/poll.ts',
+    find: `    else if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
+`,
+    put: `    else if (isSaid(change.raw.selectIndex)) {
+      const row = submissionRow(change, pollId, context)
+      const isVoted = submissions.some(one => one.user_uuid === row.user_uuid && one.poll_id === pollId)
+      if (!isVoted) submissions.push(row)
+    }
+`,
+  },
+  {
+    name: 'milliseconds-as-seconds',
+    says: 'the time of a reward is read in the wrong unit',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/events/people.ts',
+    find: 'ownTime: timestampIfAny(updateTime),',
+    put: 'ownTime: timestampIfAny(Math.trunc((updateTime ?? Number.NaN) / 1_000)),',
+  },
+  {
+    name: 'deleted-resource-stays',
+    says: 'a resource that an event says is deleted is taken for one that was changed',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/events/states.ts',
+    find: `? 'delete' : 'unknown'`,
+    put: `? 'upsert' : 'unknown'`,
+  },
+  {
+    name: 'live-event-dated-by-its-neighbour',
+    says: 'a new event without a time is dated to the event before it',
+    group: 'decoding',
+    from: 'code',
+    file: 'src/streams/events/read-log.ts',
+    find: 'if (lastTime === null || (isEnd && firm)) return',
+    put: 'if (lastTime === null) return',
+  },
 ]

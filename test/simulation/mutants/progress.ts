@@ -88,15 +88,6 @@ export const progress: readonly Plant[] = [
     put: 'as r(reason text, detail text, body text) limit 1) r',
   },
   {
-    name: 'unknown-shape-is-empty',
-    says: 'an answer whose shape is not understood is read as an empty page',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/provider/classroom/answers.ts',
-    find: 'Answer.refine(({ data }) => itemsOf(data, isItem) !== undefined, {',
-    put: 'Answer.refine(() => true, {',
-  },
-  {
     name: 'refused-value-takes-the-rest',
     says: 'when the database refuses an item, those after it on the page are dropped with it',
     group: 'progress',
@@ -123,87 +114,6 @@ export const progress: readonly Plant[] = [
     find: `    if (named instanceof RefusedRows) return false
     throw named`,
     put: '    return !named',
-  },
-  {
-    name: 'one-room-an-answer',
-    says: 'of an answer of the feed the events of the first room alone are stored',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/app-events.ts',
-    find: 'const { events, places, rejects } = readEvents(page.items)',
-    put: `const [first] = page.items as { roomUuid?: unknown }[]
-  const { events, places, rejects } = readEvents(
-    page.items.filter(item => (item as { roomUuid?: unknown }).roomUuid === first?.roomUuid),
-  )`,
-  },
-  {
-    name: 'first-reward-only',
-    says: 'of the rewards of an event the first alone is stored',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/events/people.ts',
-    find: `'classroom.reward': good.map(`,
-    put: `'classroom.reward': good.slice(0, 1).map(`,
-  },
-  {
-    name: 'answer-overwritten',
-    says: 'a later submission of a student to a quiz takes the place of the first one',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/popup-quiz.ts',
-    find: '    ordinal: position,',
-    put: '    ordinal: 0,',
-  },
-  {
-    name: 'end-of-quiz-is-zero',
-    says: 'an answerState of 0 is taken for one that is not said, so that no quiz ends',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/popup-quiz.ts',
-    find: `  if (change.value.answerState === questionStates.ended) return 'ended'`,
-    put: `  if (change.value.answerState && change.value.answerState === questionStates.ended) return 'ended'`,
-  },
-  {
-    name: 'first-option-is-zero',
-    says: 'a vote for the option with the index 0 is left out',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/poll.ts',
-    find: '    select_index: value.selectIndex ?? null,',
-    put: '    select_index: value.selectIndex?.filter(Boolean) ?? null,',
-  },
-  {
-    name: 'second-vote-left-out',
-    says: 'of a student who votes again in a poll the first vote alone is stored',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/poll.ts',
-    find: `    else if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
-`,
-    put: `    else if (isSaid(change.raw.selectIndex)) {
-      const row = submissionRow(change, pollId, context)
-      const isVoted = submissions.some(one => one.user_uuid === row.user_uuid && one.poll_id === pollId)
-      if (!isVoted) submissions.push(row)
-    }
-`,
-  },
-  {
-    name: 'milliseconds-as-seconds',
-    says: 'the time of a reward is read in the wrong unit',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/events/people.ts',
-    find: 'ownTime: timestampIfAny(updateTime),',
-    put: 'ownTime: timestampIfAny(Math.trunc((updateTime ?? Number.NaN) / 1_000)),',
-  },
-  {
-    name: 'deleted-resource-stays',
-    says: 'a resource that an event says is deleted is taken for one that was changed',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/streams/events/states.ts',
-    find: `? 'delete' : 'unknown'`,
-    put: `? 'upsert' : 'unknown'`,
   },
   {
     name: 'settled-without-commit',
@@ -278,15 +188,6 @@ export const progress: readonly Plant[] = [
     file: 'src/postgres/commit/events.ts',
     find: `\`case when \${isOfOther} then excluded.\${column} else t.\${column} end\``,
     put: `\`excluded.\${column}\``,
-  },
-  {
-    name: 'live-event-dated-by-its-neighbour',
-    says: 'a new event without a time is dated to the event before it',
-    group: 'progress',
-    from: 'code',
-    file: 'src/streams/events/read-log.ts',
-    find: 'if (lastTime === null || (isEnd && firm)) return',
-    put: 'if (lastTime === null) return',
   },
   {
     name: 'item-moves-with-its-first-slice',

@@ -35,10 +35,10 @@ export const oldestExported = 2_000
 export async function examineMetrics(
   examination: Examination,
   scrapes: readonly Scrape[],
-  before: CountedGaps,
+  before: CountedStates,
 ): Promise<readonly Finding[]> {
   const found = new Findings()
-  const gaps = [before, await readGaps(examination)]
+  const gaps = [before, await readStates(examination)]
   const quality = await readQuality(examination)
   const written = await readWritten(examination)
   const stored = { losses: await readLosses(examination), players: await readPlayers(examination) }
@@ -68,7 +68,7 @@ interface Judge {
   readonly wrong: (name: string, text: string) => void
 }
 
-function judgeCounts({ of, wrong }: Judge, scrape: Scrape, ledgers: readonly CountedGaps[]): void {
+function judgeCounts({ of, wrong }: Judge, scrape: Scrape, ledgers: readonly CountedStates[]): void {
   const requests = of('requests_total').reduce((all, { value }) => all + value, 0)
   if (requests !== scrape.requests) wrong('requests_total', `${requests} told, ${scrape.requests} were made`)
   for (const name of ['gaps', 'rooms'] as const) {
@@ -180,10 +180,10 @@ function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap
   }
 }
 
-/** Gaps by stream and state; as `rooms` by state, what the provider knows of rooms, as far as anybody heard. */
-export type CountedGaps = ReadonlyMap<string, number>
+/** Gaps by stream and state; rooms by state, as `rooms`: what the provider knows of rooms, as far as anybody heard. */
+export type CountedStates = ReadonlyMap<string, number>
 
-export async function readGaps({ rows }: Examination): Promise<CountedGaps> {
+export async function readStates({ rows }: Examination): Promise<CountedStates> {
   const counts = await rows<{ key: string; count: number }>(
     `select stream || ' ' || state as key, sum(coalesce(stands_for, 1))::float8 as count from ingest.gap group by 1
      union all
