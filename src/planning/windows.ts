@@ -107,10 +107,10 @@ function lastValue(step: number): number {
 
 /**
  * The next window of a series for a purpose, or undefined when it has no work now. Live is the newest; revisit was read
- * before and is final if it is read now; backfill is long past or wanted again; repair was not served when it was asked
- * for. `now` is the provider's, Unix
- * seconds; `longest` (seconds) asks for less than the span allows, where a longer window was too much. Applied
- * again and again with what was read, the purposes leave nothing out that can be asked for.
+ * before and is final if it is read now, or lies behind what a newest window can span and may change still; backfill is
+ * long past or wanted again; repair was not served when it was asked for. `now` is the provider's, Unix seconds;
+ * `longest` (seconds) asks for less than the span allows, where a longer window was too much. Applied again and again
+ * with what was read, the purposes leave nothing out that can be asked for.
  */
 export function planWindow(
   rules: WindowRules,
@@ -128,12 +128,14 @@ export function planWindow(
     case 'live':
       return newest && isDue(rules, coverage, frame, newest, now) ? newest : undefined
     case 'revisit': {
-      const ripe = between(frame.lowerBound, watermark(rules, now))
+      // A call that began where the newest window no longer reaches may have ended since.
+      const reached = rules.frame === 'needed' ? frame.upperBound - limit : frame.lowerBound
+      const told = between(frame.lowerBound, Math.max(watermark(rules, now), reached))
       return oldestWindow(
         rules,
         frame,
         limit,
-        intersect(intersect(provisional(coverage, frame), ripe), before),
+        intersect(intersect(provisional(coverage, frame), told), before),
       )
     }
     case 'backfill':

@@ -274,6 +274,25 @@ describe('an unfinished past', () => {
     expect(planWindow(rules, coverage, now, 'backfill')).toBeUndefined()
   })
 
+  it('what the newest window no longer reaches is looked at again while calls in it may go on', () => {
+    const short = { ...rules, availableData: 90 * 60, timeFrame: 30 * 60, allowedLateness: hour }
+    const frame = frameOf(short, now)
+    const all = [{ from: frame.lowerBound, to: frame.upperBound }]
+    const final = [{ from: frame.lowerBound, to: frame.upperBound - 70 * 60 }]
+    const coverage = { ...nothing, backlogFrom: frame.lowerBound, covered: final, seen: all }
+    const limit = longestWindow(short)
+    const newest = frame.upperBound - limit
+    expect(planWindow(short, { ...coverage, seen: subtract(all, [second(now - 70)]) }, now, 'live')).toEqual({
+      from: newest,
+      to: frame.upperBound,
+    })
+    const revisited = planWindow(short, coverage, now, 'revisit')
+    expect(revisited).toEqual({ from: final[0]!.to, to: final[0]!.to + limit })
+    const onwards = { ...coverage, lost: [{ from: frame.lowerBound, to: revisited!.to }] }
+    expect(planWindow(short, onwards, now, 'revisit')).toEqual({ from: revisited!.to, to: newest })
+    expect(planWindow(short, { ...onwards, lost: [{ from: 0, to: newest }] }, now, 'revisit')).toBeUndefined()
+  })
+
   it('what was never read goes oldest first, and ends with the last second that is owed', () => {
     const covered = [
       { from: upperBound - 29 * hour, to: upperBound - 27 * hour },
