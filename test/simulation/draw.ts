@@ -72,6 +72,8 @@ export interface Drawn {
   readonly spells: readonly Spell[]
   /** The configuration, as an operator would write it. */
   readonly config: string
+  /** How often it has players listed, ms. */
+  readonly listEvery: number
   /** Questions of real time that it leads to, where not all that is documented is asked. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
@@ -87,6 +89,8 @@ interface Pace {
   readonly roomMemory: number
   readonly metricSeconds: number
   readonly streams: string
+  /** How often players are listed, ms. */
+  readonly listEvery: number
   /** What real time is asked for; all that is documented where absent. */
   readonly realtime?: { readonly usage: string; readonly quality: string }
 }
@@ -111,8 +115,8 @@ const busy: Pace = {
   popup-quiz: { activeEvery: 3m, idleEvery: 6m }
   poll: { activeEvery: 3m, idleEvery: 6m }
   recordings: { activeEvery: 3m, idleEvery: 6m }
-  resources: { activeEvery: 3m, idleEvery: 6m }
-  cloud-players: { every: 1m }`,
+  resources: { activeEvery: 3m, idleEvery: 6m }`,
+  listEvery: minute,
   realtime: { usage: 'userCount', quality: 'networkDelay' },
 }
 
@@ -128,8 +132,8 @@ const slow: Pace = {
   popup-quiz: { activeEvery: 5m, idleEvery: 20m }
   poll: { activeEvery: 5m, idleEvery: 20m }
   recordings: { activeEvery: 5m, idleEvery: 20m }
-  resources: { activeEvery: 5m, idleEvery: 20m }
-  cloud-players: { every: 2m }`,
+  resources: { activeEvery: 5m, idleEvery: 20m }`,
+  listEvery: 2 * minute,
 }
 
 /** As many classes at a time as the daily requests of the plan can measure: what is over has to be measured, too. */
@@ -184,6 +188,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
   }))
   return {
     ...{ switches, apps, classes, quirks: demands.quirks ?? drawQuirks(seed) },
+    listEvery: pace.listEvery,
     profile: {
       ...profileOf(
         pace,
@@ -251,7 +256,7 @@ const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 
 function configOf(
   seed: Seed,
-  { roomMemory, streams, realtime }: Pace,
+  { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
   { callLateness }: Demands,
@@ -277,6 +282,7 @@ provider:
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}
+  cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
   realtime-quality: ${asks(realtime?.quality)}${
     callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`

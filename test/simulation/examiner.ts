@@ -115,10 +115,10 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound, callLateness } = this.#world
-    const { apps, spells, classes, config, series } = drawn
+    const { apps, spells, classes, config, series, listEvery } = drawn
     const hands = this.#world.hands()
     return {
-      ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells },
+      ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && { hands: hands.done, byHand: hands.arrived }),
       apps: apps.map(({ id, contract }) => ({

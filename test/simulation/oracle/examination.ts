@@ -73,6 +73,8 @@ export interface Examination {
   readonly counters?: 'joint' | 'split'
   /** For so many seconds after its end a range is searched again for late calls, where an operator said so. */
   readonly callLateness?: number
+  /** How often players are listed, ms; every minute where nobody said so. */
+  readonly listEvery?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }

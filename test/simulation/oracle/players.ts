@@ -5,7 +5,8 @@ import { type OurClocks, ourClocks, type Span } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 
 /** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
-const longestUnseen = 90_000
+/** A list is asked, answered and stored within so long after its time, ms. */
+const listing = 30_000
 /** Whoever makes players by hand may have spent the lists of a minute, ms. */
 const minute = 60_000
 /** Half of the entries of a thin list are thin: what so many lists named is told by one of them. */
@@ -32,9 +33,9 @@ interface Context {
 
 /** Holds the schema players against the players that there were, and what their notifications told. */
 export async function examinePlayers(examination: Examination): Promise<readonly Finding[]> {
-  const { healed, end, isEnd, isInterrupted, apps, sandbox, streams } = examination
+  const { healed, end, isEnd, isInterrupted, apps, sandbox, streams, listEvery = minute } = examination
   if (!(streams?.includes('cloud-players') ?? true)) return []
-  const unseen = longestUnseen + (examination.hands ? minute : 0)
+  const unseen = listEvery + listing + (examination.hands ? minute : 0)
   const context: Context = {
     examination,
     stored: await readSchema(examination, 'players'),
