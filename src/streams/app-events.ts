@@ -12,7 +12,7 @@ import {
 } from './events/event.ts'
 import { eventRows, toldState } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
-import type { Hint, Page, PageResult, Reject, ToldState } from './page.ts'
+import type { Hint, Page, PageResult, ToldState } from './page.ts'
 import { feedCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'
 import { canonicalJson } from './parts/items.ts'
@@ -39,7 +39,7 @@ export const appEvents: FeedStream = {
 }
 
 function toRows(page: Page): PageResult {
-  const { events, places, rejects } = readEvents(page.items)
+  const { events, places, placeless, rejects } = readEvents(page.items)
   const answered = answerTime(page)
   const placed = events.map(event => place(event, answered, latestBelieved(page)))
   const rows = eventRows(placed, page)
@@ -58,7 +58,7 @@ function toRows(page: Page): PageResult {
       const changes = changesByRoom.get(name) ?? []
       return hintOf(events, jumps ? 'hole' : 'news', toldState(rooms.get(name), changes, lastOf(events)))
     }),
-    told: [...places.map(({ room_uuid, sequence }) => `${sequence} ${room_uuid}`), ...rejects.map(nameOf)],
+    told: [...places.map(({ room_uuid, sequence }) => `${sequence} ${room_uuid}`), ...placeless.map(nameOf)],
     unfinished: false,
   }
 }
@@ -77,11 +77,9 @@ function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: T
   return state ? { ...hint, state } : hint
 }
 
-/** What cannot be read may have no place either. */
-function nameOf({ item }: Reject): string {
-  return createHash('sha256')
-    .update(canonicalJson(item as Json))
-    .digest('base64')
+/** Of a record that tells no place. */
+function nameOf(item: Json): string {
+  return createHash('sha256').update(canonicalJson(item)).digest('base64')
 }
 
 function hasHole(places: readonly EventPlace[]): boolean {

@@ -19,6 +19,8 @@ export interface EventPage {
   readonly events: readonly RoomEvent[]
   /** Of every record whose place is known, those that were set aside included: these are not missing. */
   readonly places: readonly EventPlace[]
+  /** The records that have none. */
+  readonly placeless: readonly Json[]
   readonly rejects: readonly Reject[]
 }
 
@@ -50,6 +52,7 @@ const columnsButVersion = new Set([...columns].filter(column => column !== 'vers
 export function readEvents(items: readonly unknown[], room?: string): EventPage {
   const events = new Map<string, RoomEvent>()
   const places: EventPlace[] = []
+  const placeless: Json[] = []
   const rejects: Reject[] = []
   for (const raw of items) {
     const item = redact(raw)
@@ -57,11 +60,14 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
     const judged = judge(Key, record)
     if (!judged.ok) {
       rejects.push({ ...judged.reject, item })
-      places.push(...placeOf(record, room))
+      const place = placeOf(record, room)
+      if (place) places.push(place)
+      else placeless.push(item)
       continue
     }
     if (room !== undefined && judged.value.roomUuid !== room) {
       rejects.push({ reason: 'out_of_range', detail: 'roomUuid: names another room', item })
+      placeless.push(item)
       continue
     }
     const event = readEvent(judged.value, item)
@@ -75,7 +81,7 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
     events.set(key, event)
   }
   for (const event of events.values()) rejects.push(...event.reading.rejects)
-  const read = { events: [...events.values()], places, rejects }
+  const read = { events: [...events.values()], places, placeless, rejects }
   return room === undefined ? read : { ...read, events: inOrder(read.events), places: inOrder(places) }
 }
 
@@ -94,10 +100,10 @@ function isSameText(a: RoomEvent, b: RoomEvent): boolean {
   return isSameEvent(a, b) && canonicalJson(a.data) === canonicalJson(b.data)
 }
 
-function placeOf(record: Json, room: string | undefined): EventPlace[] {
+function placeOf(record: Json, room: string | undefined): EventPlace | undefined {
   const { success, data } = Place.safeParse(record)
-  if (!success || (room !== undefined && data.roomUuid !== room)) return []
-  return [{ room_uuid: data.roomUuid, sequence: normalSequence(data.sequence) }]
+  if (!success || (room !== undefined && data.roomUuid !== room)) return undefined
+  return { room_uuid: data.roomUuid, sequence: normalSequence(data.sequence) }
 }
 
 function inRoom(item: Json, room: string): Json {

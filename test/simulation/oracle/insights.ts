@@ -1,6 +1,7 @@
 import { type Asked, Findings, say } from './asked.ts'
 import { insightLateness, insightRound } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
+import { ourClocks } from './our-clocks.ts'
 import { isServed, promisedSeries, type Series, timesIn, trueValue } from './promised.ts'
 import { besideValue, sameJson } from './samples.ts'
 
@@ -20,9 +21,8 @@ interface StoredInsight {
 
 /** From an answer to its row, seconds. */
 const longestStoring = 120
-/** The same where a process stood still with it, and how far its clock may be behind, seconds. */
+/** The same where a process stood still with it. */
 const longestStall = 600
-const wrongClock = 130
 
 /** Every cell of analytics.usage_insight and analytics.quality_insight. Which values are missing, `ledger.ts` says. */
 export async function examineInsights(examination: Examination): Promise<readonly Finding[]> {
@@ -82,9 +82,10 @@ function compare(examination: Examination, found: Findings, { series, served, ro
   const wrong = (column: string, is: unknown, should: unknown) =>
     found.add('different', `${nameOf(series)} ${column}`, `${say(row.at)}: ${is} instead of ${should}`)
   const counting = mayBeLast(examination, served)
+  const fetched = ourClocks(examination).momentsOf(Math.round(row.fetched * 1_000))
+  const late = (isInterrupted ? longestStall : longestStoring) * 1_000
   const told = counting.some(({ time }, n) => {
-    const [early, late] = isInterrupted ? [wrongClock, longestStall] : [1, longestStoring]
-    const isNear = row.fetched >= time / 1_000 - early && row.fetched <= time / 1_000 + late
+    const isNear = fetched.some(({ from }) => from >= time - 1_000 && from <= time + late)
     return isNear && values[served.length - counting.length + n] === row.value
   })
   if (!told)
@@ -103,8 +104,8 @@ function compare(examination: Examination, found: Findings, { series, served, ro
 type Storing = Pick<Examination, 'end' | 'isInterrupted' | 'rewound'>
 
 /**
- * The answers of which each may be the last that is stored: from the last one on that surely is. Where processes were killed,
- * stood still or had wrong clocks any may be.
+ * The answers of which each may be the last that is stored: from the last one on that surely is. Where processes were killed
+ * or stood still any may be.
  */
 export function mayBeLast<Answer extends { readonly time: number }>(
   storing: Storing,

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { appEvents } from '../../src/streams/app-events.ts'
+import { pageOf } from './pages.ts'
+
+const toldOf = (...items: readonly unknown[]) =>
+  appEvents.toRows(pageOf({ series: '', items: items as never }), null).told
+
+const placed = { roomUuid: 'algebra-7b', sequence: 3, version: 1 }
+
+it.each([
+  ['an event', { ...placed, cmd: 1, data: { state: 1, startTime: 1 } }],
+  [
+    'an event of which a person cannot be read',
+    { ...placed, cmd: 1101, data: { rewardDetails: [3, { toUser: 4 }] } },
+  ],
+  ['an event of no kind that can be read', { ...placed, cmd: 'one', data: {} }],
+  ['a record without a place', { cmd: 1, data: {} }],
+  ['what is no record', 'a text'],
+])('%s is told as one thing, whatever becomes of it', (_, item) => {
+  expect(toldOf(item)).toHaveLength(1)
+  expect(toldOf(item, { ...placed, sequence: 4, cmd: 1, data: { state: 2 } })).toHaveLength(2)
+  expect(toldOf(item)).toEqual(toldOf(item))
+})
