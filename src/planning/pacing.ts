@@ -93,7 +93,8 @@ export function lookBack(budget: PacedBudget): number {
 
 /**
  * The buckets at `now` (ms, monotonic). They only know what the ledger counted, so they are right whoever spends.
- * New ones take all of the recent debits off, so that starting again wins nothing.
+ * New ones take all of the recent debits off, so that starting again wins nothing; they are as much smaller as they fill
+ * slower where little is left, or each start would spend at once what has to last.
  */
 export function measurePace(
   budget: PacedBudget,
@@ -104,7 +105,7 @@ export function measurePace(
   const { recent, total } = spending
   const sizes = sizesOf(budget)
   if (pace === undefined) {
-    const full = Math.max(0, 1 - recent / (sizes.common + sizes.spare))
+    const full = Math.max(0, 1 - recent / (sizes.common + sizes.spare)) * slowness(budget, spending)
     return { common: sizes.common * full, spare: sizes.spare * full, at: now, total }
   }
   const filling = Math.max(0, now - pace.at) * fillRate(budget, spending)
@@ -168,6 +169,11 @@ function fillRate({ requests, window }: PacedBudget, { used, freesIn }: Spending
   if (freesIn === null) return even
   const left = requests - used - Math.floor(requests * LEFT_BY_PACE)
   return Math.min(even, (Math.max(0, left) + 1) / Math.max(1, freesIn))
+}
+
+/** The rate at which the buckets fill, as a share of the even one. */
+function slowness(budget: PacedBudget, spending: Spending): number {
+  return (fillRate(budget, spending) * budget.window) / budget.requests
 }
 
 function leftAtLast({ requests }: PacedBudget, purpose: Purpose): number {

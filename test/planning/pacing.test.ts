@@ -284,6 +284,24 @@ describe('after a quiet time', () => {
   })
 })
 
+describe('whoever starts again when little of a day is left', () => {
+  it.each(purposes)('has not spent half of it at once: %s', purpose => {
+    const budget = { requests: 1_000, window: day, series: 2 }
+    const left = 19
+    let spending = {
+      ...{ used: 1_000 - left, freesIn: 2 * hour, recent: 0, total: 1_000 - left, sinceLast: 10 * minute },
+    }
+    let pace = measurePace(budget, undefined, spending, 0)
+    let sent = 0
+    for (; waitFor(budget, pace, spending, purpose) === 0; sent++) {
+      spending = { ...spending, used: spending.used + 1, total: spending.total + 1, sinceLast: 0 }
+      pace = measurePace(budget, pace, spending, 0)
+    }
+    expect(sent).toBeLessThanOrEqual(left / 2)
+    expect(sent).toBeGreaterThan(0)
+  })
+})
+
 describe('a process that starts again and again', () => {
   it('wins nothing: no stretch of time holds more than a burst above its even part', () => {
     const restarts = fc.integer({ min: 30, max: 4 * 3_600 })
