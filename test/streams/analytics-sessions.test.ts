@@ -148,28 +148,40 @@ describe('the sessions of a call', () => {
     const { from, to } = slice
     const span = to - from
     const unknown = { end: 'unknown' } as const
-    /** What is asked for further on where somebody stayed so long; the page came well after it all. */
-    const further = (stay: object, item: Partial<WorkItem> = {}) => {
-      const page = { item: { ...slice, ask: unknown, ...item }, receivedAt: (to + 3 * span) * 1_000 }
+    /** What is asked for further on where somebody stayed so long; the page came well after it all, or so long after the slice. */
+    const further = (stay: object, item: Partial<WorkItem> = {}, after = 3 * span) => {
+      const page = { item: { ...slice, ask: unknown, ...item }, receivedAt: (to + after) * 1_000 + 500 }
       const items = [{ sid: 's1', join_ts: from, finished: true, ...stay }]
       const { work } = callSessions.toRows(detailPageOf({ ...page, items }), null)
       return work
         .filter(({ stream }) => stream === 'call-sessions')
         .map(({ from, to, part, ask }) => [from, to, part, ask])
     }
+    const by = to + 3 * span
 
     it('are asked for further on as long as somebody stayed, in slices as long as the first', () => {
-      expect(further({ leave_ts: to + 60 })).toEqual([[to, to + 60, String(to), unknown]])
-      expect(further({ leave_ts: to + span + 60 })).toEqual([[to, to + span, String(to), unknown]])
-      expect(further({ leave_ts: to + 60 }, { part: `${from}.2` })).toEqual([
-        [to, to + 60, String(to), unknown],
-      ])
+      const next = [[to, to + span, String(to), { ...unknown, by }]]
+      expect(further({ leave_ts: to + 60 })).toEqual(next)
+      expect(further({ leave_ts: to + span + 60 })).toEqual(next)
+      expect(further({ leave_ts: to + 60 }, { part: `${from}.2` })).toEqual(next)
+    })
+
+    it('are asked for up to when the first were told, since who comes and goes meanwhile is told later', () => {
+      const until = { ...unknown, by: to + 90 }
+      expect(further({ leave_ts: to + 60 }, {}, 90)).toEqual([[to, to + 90, String(to), until]])
+      const second = { from: to, to: to + 60, part: String(to), ask: until }
+      expect(further({ leave_ts: to + 61 }, second)).toEqual([[to + 60, to + 90, String(to + 60), until]])
+      expect(further({ leave_ts: to + 120 }, { ...second, to: to + 90 })).toEqual([])
+      expect(further({ leave_ts: null }, { ...second, to: to + 90 })).toEqual([])
+    })
+
+    it('are asked for further on where somebody may have stayed', () => {
+      expect(further({ leave_ts: null })).toHaveLength(1)
+      expect(further({ leave_ts: to - 60, finished: false })).toHaveLength(1)
     })
 
     it('are all there once nobody stayed longer, or at a time that has not come', () => {
       expect(further({ leave_ts: to })).toEqual([])
-      expect(further({ leave_ts: null })).toEqual([])
-      expect(further({ leave_ts: to + 60, finished: false })).toEqual([])
       expect(further({ leave_ts: to + 9e8 })).toEqual([])
     })
 

@@ -69,16 +69,21 @@ function itemOf(key: string, { from, to }: Slice, ask: WorkItem['ask']): WorkIte
 /** The last of the parts that an item was halved into; the next slice of the call follows it. */
 const lastPart = /^\d+(\.2)*$/
 
-/** The slice behind `item` of a call of which nobody says when it ended: as far as somebody stayed, by `now` (Unix seconds). */
+/**
+ * The slice behind `item` of a call of which nobody says when it ended, where somebody stayed longer or may have: what is
+ * told of a session lags behind by the delay. The call was over when its first sessions were told, and no slice goes
+ * further. `now` in Unix seconds.
+ */
 export function furtherWork(
   { key, part, from, to, ask }: WorkItem,
   sessions: readonly Session[],
   now: number,
 ): readonly WorkItem[] {
   if (!isObject(ask) || ask.end !== endUnknown.end || !lastPart.test(part)) return []
-  const stays = sessions.map(([, , leave]) => leave ?? 0).filter(leave => leave <= now)
-  const end = stays.reduce((a, b) => Math.max(a, b), to)
-  return end > to ? [itemOf(key, { from: to, to: Math.min(end, to + (to - from)) }, ask)] : []
+  const by = typeof ask.by === 'number' ? ask.by : Math.floor(now)
+  const isLonger = sessions.some(([, , leave]) => leave === null || (leave > to && leave <= now))
+  if (!isLonger || to >= by) return []
+  return [itemOf(key, { from: to, to: Math.min(by, to + (to - from)) }, { ...endUnknown, by })]
 }
 
 function refuse(item: Call, detail: string): SessionWork {
