@@ -2,6 +2,7 @@ import { Findings, say } from './asked.ts'
 import { type Book, booksOf, type Entry, entryAt } from './book.ts'
 import { insightLateness, insightRound } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
+import { isSurelyStored } from './insights.ts'
 import { evenRound, margins, owedFrom, secondsOfLessons } from './margins.ts'
 import { longestOpen, openMinutes } from './open.ts'
 
@@ -149,12 +150,13 @@ function worldOf(examination: Examination, book: Book): World {
 type Wrong = Finding | undefined
 
 function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined, isOwed: boolean): Wrong {
-  const { isInterrupted, end } = world.examination
+  const { end } = world.examination
   if (gap) return wrongGap(world, at, entry, gap)
   if (entry.isStored) return undefined
-  const isRead = entry.served.some(({ time }) => time < end - margins.unknownClock * 1_000)
-  if (isRead && !isInterrupted)
-    return { kind: 'lost', text: 'was in an answer, and there is neither a row nor a gap' }
+  const isRead = entry.served.some(
+    asked => asked.time < end - margins.unknownClock * 1_000 && isSurelyStored(world.examination, asked),
+  )
+  if (isRead) return { kind: 'lost', text: 'was in an answer, and there is neither a row nor a gap' }
   if (!isOwed) return undefined
   const hasLeft = at + world.book.series.allowance.availableData < world.noticed
   return hasLeft ? { kind: 'gap', text: `missing; ${tellEntry(entry)}` } : wrongOwed(world, at, entry)

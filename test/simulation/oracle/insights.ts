@@ -116,7 +116,7 @@ export function mayBeLast<Answer extends { readonly time: number }>(
 }
 
 /** Not what came just now, and not what a database held that went back to an older history. */
-function isSurelyStored(
+export function isSurelyStored(
   { end, isInterrupted, rewound = [] }: Storing,
   { time }: { readonly time: number },
 ): boolean {
