@@ -1,5 +1,5 @@
 import type { TrueRoom } from './classroom-truth.ts'
-import type { Finding, Moments } from './examination.ts'
+import type { Examination, Finding, Moments } from './examination.ts'
 import type { OurClocks } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
 
@@ -11,6 +11,7 @@ export interface RoomContext {
   readonly answered: (room: TrueRoom) => Moments
   readonly clocks: OurClocks
   readonly end: number
+  readonly sandbox: Examination['sandbox']
 }
 
 /**
@@ -19,6 +20,7 @@ export interface RoomContext {
  */
 export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
   const { stored, regions, end } = context
+  const denials = denialsOf(context)
   const events = Map.groupBy(stored.get('room_event')!.rows, placeOf)
   const changes = Map.groupBy(stored.get('room_state_change')!.rows, placeOf)
   const expected = new Map<string, ExpectedRow>()
@@ -42,7 +44,7 @@ export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
           : null,
         first_seen_at: time('while it was there', value => value >= room.openedAt && value <= end),
         verified_at: time('no time to come', value => value <= end),
-        forgotten_at: forgotten(room, end),
+        forgotten_at: forgotten(room, denials.get(`${room.app} ${room.roomUuid}`) ?? [], end),
         // Nothing here grows as old as it is kept.
         emptied_at: null,
         emptied: null,
@@ -128,10 +130,29 @@ function regionOf({ region }: TrueRoom, regions: readonly string[]): unknown {
   return new Rule('a region', value => typeof value === 'string' && value !== '')
 }
 
-/** The provider says so only of a room that is no more. */
-function forgotten({ destroyedAt }: TrueRoom, end: number): Rule {
+/** From an answer to its row where a process stood still with it, ms. */
+const longestStall = 600_000
+
+/** The provider says so of a room that is no more, and soon before it where it denies logs that it serves later. */
+function forgotten({ destroyedAt }: TrueRoom, denied: readonly number[], end: number): Rule {
   return new Rule(`null, or a time after ${destroyedAt}`, value => {
     if (value === null) return true
-    return destroyedAt !== undefined && destroyedAt <= Number(value) && Number(value) <= end
+    const at = Number(value)
+    const isGone = destroyedAt !== undefined && destroyedAt <= at
+    return at <= end && (isGone || denied.some(time => time <= at && at <= time + longestStall))
   })
+}
+
+/** When the provider denied to know a room whose log it served later, ms. */
+function denialsOf({ sandbox }: RoomContext): ReadonlyMap<string, readonly number[]> {
+  const denials = new Map<string, number[]>()
+  if (sandbox.settings.switches.missingLogs === 'none') return denials
+  for (const { operation, status, app, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    if (operation !== 'roomEvents' || status !== 404) continue
+    const [, room = ''] = /\/rooms\/([^/]+)\/sequences/.exec(target) ?? []
+    const place = `${app} ${decodeURIComponent(room)}`
+    denials.set(place, denials.get(place) ?? [])
+    denials.get(place)!.push(time)
+  }
+  return denials
 }

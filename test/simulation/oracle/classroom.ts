@@ -57,7 +57,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       isLive: liveEvents(examination),
     }),
     ...examineRooms(rooms, {
-      ...{ stored, clocks, end, answered: toldEvents },
+      ...{ stored, clocks, end, sandbox, answered: toldEvents },
       regions: app => apps.find(({ id }) => id === app)?.regions ?? [],
     }),
     ...examineWidgets(rooms, {
