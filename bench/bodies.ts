@@ -74,7 +74,7 @@ function page(pairs: number): Readonly<Record<string, number>> {
     data: Array.from({ length: 20 }, (_, m) => ({ mid: 20_001 + m, peer_uid: 0, kvs })),
   }))
   const item = { stream: 'call-metrics', key: 'call', part: '', from: 0, to: 1, ask: null } as const
-  const harvest = () => callMetrics.toRows({ item, number: 1, asked: {}, items, receivedAt: 0 }, null)
+  const harvest = () => callMetrics.toRows({ item, number: 1, asked: {}, items, now: 0 }, null)
   harvest()
   const began = cpu()
   const rows = harvest().rows['analytics.session_series']!

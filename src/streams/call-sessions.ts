@@ -126,7 +126,7 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
     const streamState = users.length > 0 ? { sessions, users } : { sessions }
     return { rows, rejects, streamState, reading: 'next', work: [] }
   }
-  const further = furtherWork(page.item, sessions, page.receivedAt / 1_000)
+  const further = furtherWork(page.item, sessions, page.now)
   const lacking = leavesOut(page) ? [] : lackOf(page.total, sessions.length + rejects.length)
   const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
   if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {

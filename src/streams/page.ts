@@ -100,7 +100,8 @@ export interface SubstreamPage {
   readonly isFull?: boolean
   /** How many items it counts, on this page or on all of them; undefined where it does not say. */
   readonly total?: number | undefined
-  readonly receivedAt: number
+  /** The provider's clock when the answer arrived, Unix seconds: ours may have been set. */
+  readonly now: number
 }
 
 export interface SubstreamResult {

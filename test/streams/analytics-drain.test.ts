@@ -82,7 +82,7 @@ async function fetchItem(
     const asked = request('demo', item, number)
     const answer = await ask(stage, stream.operation, asked)
     const toRows = stream.toRows(
-      { item, number, asked, receivedAt: stage.now() * 1_000, ...stream.read(answer) },
+      { item, number, asked, now: stage.now(), ...stream.read(answer) },
       streamState,
     )
     haul.take(toRows)

@@ -150,7 +150,7 @@ describe('the sessions of a call', () => {
     const unknown = { end: 'unknown' } as const
     /** What is asked for further on where somebody stayed so long; the page came well after it all, or so long after the slice. */
     const further = (stay: object, item: Partial<WorkItem> = {}, after = 3 * span) => {
-      const page = { item: { ...slice, ask: unknown, ...item }, receivedAt: (to + after) * 1_000 + 500 }
+      const page = { item: { ...slice, ask: unknown, ...item }, now: to + after + 0.5 }
       const items = [{ sid: 's1', join_ts: from, finished: true, ...stay }]
       const { work } = callSessions.toRows(detailPageOf({ ...page, items }), null)
       return work

@@ -62,7 +62,7 @@ export function detailPageOf(parts: Partial<SubstreamPage>): SubstreamPage {
     asked: {},
     items: [],
     isFull: (parts.items?.length ?? 0) >= 100,
-    receivedAt: newYear * 1_000 + 250,
+    now: newYear + 0.25,
     ...parts,
   }
 }

@@ -91,7 +91,7 @@ export class LetterReader {
     }
     if (stream.kind === 'substream') {
       const asked = { key: letter.series, part: '', ...everything, ask: null }
-      const page = { number: 1, asked: {}, items: [item], receivedAt }
+      const page = { number: 1, asked: {}, items: [item], now: receivedAt / 1_000 }
       return stream.toRows({ ...page, item: { stream: stream.name, ...asked } }, null)
     }
     const page = { series: letter.series, cursor: null, purpose: 'read', items: [item] } as const

@@ -71,7 +71,7 @@ export class ItemReader {
       const attempt = rules.begin({ start: item.from, end: item.to })
       if (!attempt) return
       const page = { ...this.#context, fence, purpose }
-      const task = itemTask(page, stream, item, { life, again })
+      const task = itemTask(page, stream, item, { life, again, now: rules.now })
       const result = await attempt.of(poll(page, task), told => {
         return told.outcome === 'failed' ? told.failure.kind : told.outcome === 'read' ? 'served' : 'unknown'
       })
@@ -165,10 +165,13 @@ export class ItemReader {
   }
 }
 
-/** For how many ms an item may still be asked for, and when it is asked for again if not all of it can be read. */
 interface ItemTimes {
+  /** For how many ms an item may still be asked for. */
   readonly life: number
+  /** In how many ms it is asked for again if not all of it can be read. */
   readonly again: number
+  /** The provider's clock, Unix seconds. */
+  readonly now: () => number
 }
 
 /** A page of an item of the work queue. */
@@ -176,7 +179,7 @@ function itemTask(
   context: PageContext,
   stream: Substream,
   item: OpenItem,
-  { life, again }: ItemTimes,
+  { life, again, now }: ItemTimes,
 ): Task<SubstreamPage, SubstreamResult> {
   const { app, store } = context
   const asked = stream.request(app.id, item, item.page)
@@ -188,9 +191,7 @@ function itemTask(
       life,
       arrived: bytes => takeInHand(context, item, bytes),
     }),
-    parse: ({ body }, { receivedAt }) => {
-      return { ...stream.read(body), item, number: item.page, asked, receivedAt }
-    },
+    parse: ({ body }) => ({ ...stream.read(body), item, number: item.page, asked, now: now() }),
     toRows: page => stream.toRows(page, item.streamState),
     commit: (_, pageResult, grant) =>
       store.commitItem({ ...itemCommit(context, item, pageResult, grant), again }),
