@@ -29,7 +29,8 @@ export function makeHarness(
   const app = appCounted('call-details', limits)
   const settings = settingsOf([app])
   const asked: Asked[] = []
-  harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
+  const offset = { ahead: 0, doubt: 0 }
+  harness.transport.clockOffset = () => offset
   const size = { now: 0 }
   harness.transport.send = async (_app, { target }, _signal, arrived) => {
     await arrived?.(size.now)
@@ -94,5 +95,5 @@ export function makeHarness(
       await run
     }
   }
-  return { ...harness, source, put, work, asked, now, size }
+  return { ...harness, source, put, work, asked, now, size, offset }
 }

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { sessions } from '../fake-windows.ts'
 import { hour, minute, second } from '../harness.ts'
 import { day, limits, makeHarness } from './item-harness.ts'
 
@@ -41,6 +42,16 @@ describe('a worklist with a pace', () => {
 })
 
 describe('a worklist', () => {
+  it('dates its pages by the clock of the provider', async () => {
+    const { put, work, now, offset } = makeHarness()
+    const read = vi.spyOn(sessions, 'toRows')
+    offset.ahead = 90 * second
+    put('of the morning', 2 * 3_600)
+    await work()
+    expect(read.mock.calls.map(([page]) => page.now)).toEqual([now + 90])
+    read.mockRestore()
+  })
+
   it('is worked through in the order in which it expires; what is long past is backfill', async () => {
     const { put, work, asked } = makeHarness()
     put('of the morning', 2 * 3_600)
