@@ -74,21 +74,23 @@ const live = statement(
 /**
  * The backlog before the lower bound is lost, in the gap ledger and in the progress alike. Its row is locked first, so
  * that a page which is committed at this moment has been counted or comes after. A loss that goes on where the last
- * one of its kind ended makes that row longer.
+ * one of its kind ended makes that row longer. What was chosen in passing and never asked for loses nothing.
  */
 const expire = statement(
   'expire_windows',
   `with past as materialized (
      select p.seen, p.wanted, p.missing,
             tstzmultirange(tstzrange(least(p.backlog_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as gone,
-            tstzmultirange(tstzrange(null, e.edge)) as before
+            tstzmultirange(tstzrange(null, e.edge)) as before,
+            not isempty(p.unasked) and isempty(p.seen) as "isUnasked"
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
      where p.app_id = :app and p.stream = :stream and p.series = :series and p.backlog_from is not null and ${owned}
      for update of p
    ), moved as (
      update ingest.progress p
-     set version = p.version + 1, lost = p.lost + past.gone, wanted = p.wanted - past.before,
-         missing = p.missing - past.before
+     set version = p.version + 1, wanted = p.wanted - past.before, missing = p.missing - past.before,
+         lost = case when past."isUnasked" then p.lost else p.lost + past.gone end,
+         unasked = case when past."isUnasked" then p.unasked + past.gone else p.unasked end
      from past
      where p.app_id = :app and p.stream = :stream and p.series = :series
        and not (isempty(past.gone) and isempty(past.wanted * past.before))
@@ -98,7 +100,7 @@ const expire = statement(
      union all
      select unnest(past.gone * past.seen - past.missing), 'unconfirmed', 'lost' from past
      union all
-     select unnest(past.gone - past.seen), 'expired', 'lost' from past
+     select unnest(past.gone - past.seen), 'expired', 'lost' from past where not past."isUnasked"
    ), extended as (
      update ingest.gap g set range_to = upper(t.range), updated_at = ingest.clock()
      from part t

@@ -74,6 +74,18 @@ describe('a series that is asked for while something goes on', () => {
     expect(await isComplete(2_000, 10_000)).toBe(true)
   })
 
+  it('loses nothing as long as it was never asked for', async () => {
+    await begin('math', 1_000)
+    expect(await db.store.expireWindows(me, app, stream, 'math', at(1_100))).toEqual({ lost: 0, absent: 0 })
+    expect(await gaps()).toEqual([])
+    expect(await isComplete(0, 1_100)).toBe(true)
+    expect(await isComplete(0, 1_120)).toBe(false)
+    await read('math', 1_100, 2_000)
+    expect(await db.store.expireWindows(me, app, stream, 'math', at(2_100))).toEqual({ lost: 1, absent: 0 })
+    expect(await isComplete(0, 2_000)).toBe(true)
+    expect(await isComplete(0, 2_020)).toBe(false)
+  })
+
   it('chosen once more is owed from then on, and not for the time between', async () => {
     await begin('math', 1_000)
     await read('math', 1_000, 2_000)
