@@ -93,7 +93,9 @@ function judgeDetails(ledger: Ledger, gaps: readonly Gap[]): void {
     }
     if (!isTimely({ ...gap, to: gap.from + 1 }, 1, allowance.availableData)) wrong('too early')
     const { from, to } = extentOf(call)
-    if (gap.from < from || gap.to > Math.max(to, from + allowance.timeFrame)) wrong('of another range')
+    // Whoever is told that a call goes on reckons with it until it is told otherwise.
+    const until = call.item.finished ? Math.max(to, from + allowance.timeFrame) : examination.end / 1_000
+    if (gap.from < from || gap.to > until) wrong('of another range')
     const questions = byCall.get(`${operation} ${gap.series}`) ?? []
     if (!isReasonRight(ledger, gap, questions, call)) wrong('for another reason')
     if (hasRoom(examination, app, operation) && isAvoidable(ledger, operation, gap)) wrong('could be had')
