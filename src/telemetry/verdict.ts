@@ -22,6 +22,11 @@ export interface Facts extends Partial<StoreStatus> {
   readonly process?: ProcessStatus | undefined
 }
 
+/** What is judged, with all apps of which anything is known. */
+interface Known extends Facts {
+  readonly known: ReadonlySet<string>
+}
+
 /** The database may be slow for so long, and the provider fail, before that is told, seconds. */
 const databasePatience = 10
 const providerPatience = 30
@@ -44,7 +49,8 @@ export type PauseOf = (app: string, stream: string) => number | undefined
 /** The state of the whole and one sentence with its cause; the worst that is found wins. */
 export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): Verdict {
   const isNamed = ({ app, stream }: StreamStatus) => pauseOf(app, stream) !== undefined
-  const facts = { ...told, ...(streams && { streams: streams.filter(isNamed) }) }
+  const judged: Facts = { ...told, ...(streams && { streams: streams.filter(isNamed) }) }
+  const facts = { ...judged, known: appsOf(judged) }
   const found: readonly (readonly [VerdictState, string | undefined])[] = [
     ['stopped', whyStopped(facts)],
     ['losing', whyLosing(facts)],
@@ -55,7 +61,7 @@ export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): 
   return { state, sentence: `${cause}.` }
 }
 
-function whyStopped(facts: Facts): string | undefined {
+function whyStopped(facts: Known): string | undefined {
   const { at, databaseAwaySince, process, owners } = facts
   if (process?.isDraining) return 'Stopping: pages in hand are finished, and nothing else is asked for'
   if (isDatabaseAway(facts))
@@ -87,7 +93,7 @@ function isDatabaseAway({ at, databaseAwaySince, process }: Facts): boolean {
 /** Streams that read the details of calls: what a budget cannot bring is lost of both. */
 const details = ['call-sessions', 'call-metrics']
 
-function whyLosing(facts: Facts): string | undefined {
+function whyLosing(facts: Known): string | undefined {
   const { at, process } = facts
   const isAccepted = acceptedBy(process)
   const lost = (facts.gaps ?? []).filter(each => each.lostToday > 0 && !isAccepted(each))
@@ -126,7 +132,7 @@ interface Delay {
   readonly text: string
 }
 
-function whyBehind(facts: Facts, pauseOf: PauseOf): string | undefined {
+function whyBehind(facts: Known, pauseOf: PauseOf): string | undefined {
   const delays = [
     ...refusedApps(facts),
     ...lateStreams(facts),
@@ -139,8 +145,8 @@ function whyBehind(facts: Facts, pauseOf: PauseOf): string | undefined {
   const [worst] = delays
   if (!worst) return undefined
   const apps = new Set(delays.map(({ app }) => app)).size
-  const known = appsOf(facts).size
-  const others = apps < known ? [`${apps} of ${countOf(known, 'app')} behind, the others drain normally`] : []
+  const all = facts.known.size
+  const others = apps < all ? [`${apps} of ${countOf(all, 'app')} behind, the others drain normally`] : []
   return sentenceOf(worst.text, [...others, ...consequences(facts)])
 }
 
@@ -150,7 +156,7 @@ function staleReplica(facts: Facts): readonly Delay[] {
 }
 
 /** Everything is stored all the same; only what is said of days is said of other ones. */
-function unknownZones(facts: Facts): readonly Delay[] {
+function unknownZones(facts: Known): readonly Delay[] {
   return (facts.unknownZones ?? []).map(({ app, zone }) => ({
     ...{ app, weight: 1 },
     text: `Postgres does not know the time zone ${zone}${ofApp(facts, app)}, so its days are those of UTC: update the time zone data of Postgres and restart Penstock, or name an older zone in apps[].timeZone`,
@@ -164,7 +170,7 @@ function replicaText({ at, replicaAt }: Facts): string | undefined {
 }
 
 /** Services that fail an app, while others answer. */
-function refusedApps(facts: Facts): readonly Delay[] {
+function refusedApps(facts: Known): readonly Delay[] {
   const { at } = facts
   return providersAway(facts).map(each => ({
     app: each.app,
@@ -173,7 +179,7 @@ function refusedApps(facts: Facts): readonly Delay[] {
   }))
 }
 
-function lateStreams(facts: Facts): readonly Delay[] {
+function lateStreams(facts: Known): readonly Delay[] {
   return (facts.process?.reading ?? []).flatMap(each => {
     const allowed = allowedLag(each.stream)
     if (each.lateSeconds <= allowed) return []
@@ -182,7 +188,7 @@ function lateStreams(facts: Facts): readonly Delay[] {
   })
 }
 
-function failingStreams(facts: Facts): readonly Delay[] {
+function failingStreams(facts: Known): readonly Delay[] {
   const { at, process } = facts
   return (process?.reading ?? []).flatMap(({ app, stream, failing }) => {
     const lasts = failing ? secondsFrom(failing.since, at) : 0
@@ -193,7 +199,7 @@ function failingStreams(facts: Facts): readonly Delay[] {
   })
 }
 
-function expiringStreams(facts: Facts): readonly Delay[] {
+function expiringStreams(facts: Known): readonly Delay[] {
   const isAccepted = acceptedBy(facts.process)
   return waiting(facts)
     .filter(
@@ -208,7 +214,7 @@ function expiringStreams(facts: Facts): readonly Delay[] {
 }
 
 /** Of apps that this process does not own, the database alone tells: of streams that always have something to ask for. */
-function silentStreams(facts: Facts, pauseOf: PauseOf): readonly Delay[] {
+function silentStreams(facts: Known, pauseOf: PauseOf): readonly Delay[] {
   const { at, process, databaseAwaySince, streams = [], owners = [] } = facts
   if (databaseAwaySince !== null || owners.length === 0) return []
   const own = new Set(process?.apps)
@@ -317,12 +323,12 @@ function acceptedBy(process: ProcessStatus | undefined) {
 }
 
 /** A stream, with its app where there are several. */
-function named(facts: Facts, { app, stream }: { readonly app: string; readonly stream: string }): string {
+function named(facts: Known, { app, stream }: { readonly app: string; readonly stream: string }): string {
   return `${stream}${ofApp(facts, app)}`
 }
 
-function ofApp(facts: Facts, app: string): string {
-  return appsOf(facts).size > 1 ? ` of app ${app}` : ''
+function ofApp(facts: Known, app: string): string {
+  return facts.known.size > 1 ? ` of app ${app}` : ''
 }
 
 function secondsFrom(from: string, to: string): number {

@@ -216,6 +216,23 @@ describe('the verdict', () => {
     expect(judge(late).sentence).toContain('1 of 2 apps behind')
   })
 
+  it('looks through the apps as often for a thousand that are late as for two', () => {
+    const looks = (count: number) => {
+      const apps = Array.from({ length: count }, (_, n) => `a${n}`)
+      const late = apps.map(app => reading({ app, lateSeconds: 720 }))
+      let times = 0
+      const process = Object.defineProperty(processOf({ reading: late }), 'apps', {
+        get: () => {
+          times += 1
+          return apps
+        },
+      })
+      expect(judge({ ...facts(), process }).state).toBe('behind')
+      return times
+    }
+    expect(looks(1_000)).toBe(looks(2))
+  })
+
   it('names the one app of many whose credentials are refused', () => {
     const failing = { since: refused.since, kind: 'unauthorized' } as const
     const providers = thousand.map(app => provider({ app, failing: app === 'a7' ? failing : null }))
