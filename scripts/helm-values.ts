@@ -180,6 +180,7 @@ function valueSchemas(config: Schema, thresholds: Schemas): Schemas {
       labels: map(text()),
       interval: text({ pattern: promDuration }),
       scrapeTimeout: text({ pattern: promDuration }),
+      basicAuth: { type: 'object' },
       relabelings: objects,
       metricRelabelings: objects,
     }),

@@ -240,6 +240,34 @@ describe.skipIf(reasonToSkip)('rendered by helm', () => {
     }
   })
 
+  test('the migration goes to one address, whichever others the daemon has', () => {
+    const file = (name: string) => `/run/secrets/penstock/${name}`
+    const database = { directUrlFile: file('direct-url'), readUrlFile: file('read-url') }
+    const values = { config: { database }, migration: { existingSecret: 'penstock-migration' } }
+    const map = objectOf(render('smallest', values), 'ConfigMap', 'migration')
+    expect(parse(map.data!['penstock.yaml']!).database).toEqual({ urlFile: file('database-url') })
+  })
+
+  test('whoever names other services alone is rid of the placeholder', () => {
+    const provider = { analytics: { url: 'https://calls.example.com:8443' } }
+    const credentials = { keyFile: '/run/secrets/penstock/key', secretFile: '/run/secrets/penstock/secret' }
+    const app = { id: 'a', region: 'ap', plan: 'premium', rest: credentials }
+    const values = { config: { provider, apps: [app] }, networkPolicy: { enabled: true } }
+    for (const classroom of [{}, { classroom: null }]) {
+      const given = { ...values, config: { ...values.config, provider: { ...provider, ...classroom } } }
+      const release = render('default', given)
+      const text = objectOf(release, 'ConfigMap', 'daemon').data!['penstock.yaml']!
+      expect(parse(text).provider).toEqual(provider)
+      const { egress } = objectOf(release, 'NetworkPolicy', 'daemon').spec as {
+        egress: readonly { ports: readonly { port: number }[] }[]
+      }
+      expect(egress).toContainEqual({ ports: [{ port: 8443 }] })
+      const { stdout } = helm(['install', 'school', chart, '--dry-run=client'], given)
+      expect(stdout).toContain('NOTES:')
+      expect(stdout).not.toContain('NOTHING')
+    }
+  })
+
   test('the migration has a role of its own where it is given one', () => {
     const { volumes } = [
       ...podsOf({

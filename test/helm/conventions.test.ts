@@ -187,6 +187,10 @@ describe.skipIf(reasonToSkip)('the values by convention', () => {
         {
           interval: '15s',
           scrapeTimeout: '12s',
+          basicAuth: {
+            username: { name: 'page-access', key: 'user' },
+            password: { name: 'page-access', key: 'password' },
+          },
           relabelings: [{ sourceLabels: ['__meta_kubernetes_pod_node_name'], targetLabel: 'node' }],
           metricRelabelings: [{ sourceLabels: ['__name__'], regex: 'nodejs_.*', action: 'drop' }],
         },

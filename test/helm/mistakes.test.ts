@@ -47,6 +47,11 @@ const mistakes: readonly Mistake[] = [
     /extraEnv: NODE_EXTRA_CA_CERTS names \/run\/secrets\/penstock\/ca\.crt, .* put "ca\.crt" into its Secret, and into migration\.files/,
   ],
   [
+    'a pooler between the migration and Postgres',
+    { config: { database: { directUrlFile: '/run/secrets/penstock/direct-url' } } },
+    /config\.database\.directUrlFile: .* name a Secret for the migration \(migration\.existingSecret\)/,
+  ],
+  [
     'a digest that is none',
     { image: { digest: 'latest' } },
     /at '\/image\/digest': 'latest' does not match pattern/,

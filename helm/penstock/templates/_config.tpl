@@ -2,19 +2,41 @@
 
 {{- define "penstock.configFile" -}}
 # Written by Helm: change "config" of the values instead.
-{{ toYaml .Values.config }}
+{{ toYaml (set (deepCopy .Values.config) "provider" (include "penstock.provider" . | fromJson)) }}
 {{- end }}
 
 {{- /*
-The migration needs the database alone. A configuration without an app is refused, so there is one that nobody asks
-anything of, and no credential of the provider is in reach.
+The services of the provider. Helm keeps the placeholder where the values name others alone, as it does every default that
+they leave out: whoever has calls or players and no classrooms asks nothing of it.
+*/}}
+{{- define "penstock.provider" -}}
+{{- $provider := .Values.config.provider }}
+{{- if eq (dig "classroom" "url" "" $provider) "https://classroom.invalid" }}
+{{- $others := omit $provider "classroom" "proxyFile" }}
+{{- toJson ($others | empty | ternary $provider (omit $provider "classroom")) }}
+{{- else }}
+{{- toJson $provider }}
+{{- end }}
+{{- end }}
+
+{{- /*
+The migration needs the database alone, and goes there by the one address that its Secret has. A configuration without an
+app is refused, so there is one that nobody asks anything of, and no credential of the provider is in reach.
 */}}
 {{- define "penstock.migrationConfigFile" -}}
-{{- $database := merge (dict "urlFile" "/run/secrets/penstock/database-url") .Values.config.database }}
+{{- $settings := omit .Values.config.database "directUrlFile" "readUrlFile" }}
+{{- $database := merge (dict "urlFile" "/run/secrets/penstock/database-url") $settings }}
 {{- $provider := dict "classroom" (dict "url" "https://none.invalid") }}
 {{- $app := dict "id" "none" "region" "ap" "plan" "starter" "classroom" (dict "uid" "none" "token" "none") -}}
 # Written by Helm for the migration, which asks nothing of the provider.
 {{ toYaml (dict "database" $database "provider" $provider "apps" (list $app)) }}
+{{- end }}
+
+{{- /* Through a pooler nothing can be migrated. */}}
+{{- define "penstock.addressOfMigration" -}}
+{{- if and .Values.config.database.directUrlFile (not .Values.migration.existingSecret) }}
+{{- fail "config.database.directUrlFile: database-url leads to a pooler then, through which nothing can be migrated: name a Secret for the migration (migration.existingSecret), whose address leads to Postgres itself" }}
+{{- end }}
 {{- end }}
 
 {{- /* A certification authority in a file of the Secret must be named for the migration too: it sees no other file. */}}
@@ -46,7 +68,7 @@ anything of, and no credential of the provider is in reach.
 {{- /* The ports of the provider's services, each once. */}}
 {{- define "penstock.providerPorts" -}}
 {{- $ports := list }}
-{{- range $service := omit .Values.config.provider "proxyFile" }}
+{{- range $service := omit (include "penstock.provider" . | fromJson) "proxyFile" }}
 {{- $url := urlParse $service.url }}
 {{- $own := regexFind ":[0-9]+$" $url.host | trimPrefix ":" }}
 {{- $ports = append $ports ($own | default (eq $url.scheme "https" | ternary "443" "80")) }}
