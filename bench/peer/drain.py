@@ -1,4 +1,4 @@
-"""Drains operation 9 of every room by dlt's rest_api source into Postgres, and prints what it took as a line of JSON.
+"""Drains the events of every room by dlt's rest_api source into Postgres, and prints what it took as a line of JSON.
 
 drain.py PROVIDER DATABASE: both are addresses. Imports, and the making of source and pipeline, are told apart.
 """

@@ -118,8 +118,9 @@ export async function writeFrom(options: InitOptions, ask: Ask | undefined): Pro
   printLines([
     ...notes,
     'next:',
+    `  penstock forecast --config ${options.config}   what will it ask for, and is the plan enough?`,
+    `  penstock migrate up --config ${options.config} prepare the database`,
     `  penstock check --config ${options.config}      are the database and the credentials right?`,
-    `  penstock migrate up --config ${options.config} prepare the database (an embedded one prepares itself)`,
     `  penstock run --config ${options.config}        drain`,
   ])
 }

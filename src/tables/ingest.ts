@@ -29,7 +29,7 @@ const progress = ownTable(
     caught_up_at: optional.timestamp(
       'When the log was last read to its end, the feed last told all that waited there, or a range of time became final',
     ),
-    closed_at: optional.timestamp('When visits ended because the room is over; null while it is followed'),
+    closed_at: optional.timestamp('When syncs ended because the room is over; null while it is followed'),
     step: optional.int(
       'Seconds that one value stands for, where the provider promises one for each; null where what it serves is all there is',
     ),
@@ -40,7 +40,7 @@ const progress = ownTable(
       'Of a series that is asked for only while a room or call goes on in its channel: all time when it was not, which is no backlog, and by which nothing is judged; empty of every other series',
     ),
     folded: optional.json(
-      'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its visits ended (Unix seconds), and its stream_state. Null of others',
+      'Of the log of a room that is 400 days over: its other series, which have no rows of their own until the room is met again: by stream, when each was read to its end, when its syncs ended (Unix seconds), and its stream_state. Null of others',
     ),
   },
 )

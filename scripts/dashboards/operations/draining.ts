@@ -29,7 +29,7 @@ export const behind = {
       ...size,
       title: 'Lateness, of what is allowed',
       description:
-        'How late the latest visit of each stream is, as a share of what the alerts allow. At 100 % PenstockStreamLagging is about to fire.',
+        'How late the next sync of each stream is, as a share of what the alerts allow. At 100 % PenstockStreamLagging is about to fire.',
       unit: 'percentunit',
       none: 'no stream is known',
       decimals: 0,
@@ -42,7 +42,7 @@ export const behind = {
       ...size,
       title: 'Lag of rooms and players',
       description:
-        'How late the latest visit of each stream is. Seconds are usual; the dashed line is what the alerts allow.',
+        'How late the next sync of each stream is. Seconds are usual; the dashed line is what the alerts allow.',
       unit: 's',
       none: 'no stream is known',
       queries: [
@@ -54,7 +54,7 @@ export const behind = {
       ...size,
       title: 'Lag of call analytics',
       description:
-        'How late the latest visit of each stream is. Budgets may make minutes of it usual; the dashed line is what the alerts allow, for insights a whole day.',
+        'How late the next sync of each stream is. Budgets may make minutes of it usual; the dashed line is what the alerts allow, for insights a whole day.',
       unit: 's',
       none: 'no stream is known',
       queries: [
@@ -69,7 +69,7 @@ export const behind = {
       ...size,
       title: 'Apps that lag most',
       description:
-        'How late the latest visit of the ten latest apps is, whatever the stream. "others" is the worst of those beyond metrics.perApp.',
+        'How late the next sync of the ten latest apps is, whatever the stream. "others" is the worst of those beyond metrics.perApp.',
       unit: 's',
       none: 'no app is known',
       queries: [promSeries(`topk(10, max by (app) (${of('penstock_lag_seconds')}))`, '{{app}}')],

@@ -71,7 +71,7 @@ export const health = {
     stat({
       ...size,
       title: 'Streams that are late',
-      description: 'Streams whose latest visit is later than the alerts allow; good is 0.',
+      description: 'Streams whose next sync is later than the alerts allow; good is 0.',
       unit: 'short',
       none: 'not known',
       queries: [promNow(`count(${lateStreams}) or vector(0)`, 'streams')],

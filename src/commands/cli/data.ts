@@ -26,7 +26,7 @@ Examples:
     )
   migrate
     .command('up')
-    .description('applies the migrations that the database lacks, all or none')
+    .description('applies the migrations that the database lacks; one that was killed goes on where it was')
     .addOption(configOption())
     .action(async options => (await import('../migrate.ts')).up(options))
   migrate
