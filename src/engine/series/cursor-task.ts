@@ -26,13 +26,15 @@ export interface Place {
   readonly asked: Set<string | null>
   /** Pages without items in a row, up to here. */
   readonly empty: number
+  /** Items of the pages up to here; undefined where the reading did not begin with this sync. */
+  readonly listed: number | undefined
 }
 
 /** A page of a series whose pages follow each other by nextId. */
 export interface CursorPage extends Page {
-  /** nextId led back to a page of this reading and is not followed. */
+  /** nextId led back to a page of this reading, or cannot be sent, and is not followed. */
   readonly looping: boolean
-  /** Of an answer that is all there is and counts more than it lists. */
+  /** Of the end of a reading that counts more than was listed. */
   readonly lacking: readonly Reject[]
 }
 
@@ -219,10 +221,11 @@ function parse(
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
   const empty = emptyUpTo(place, { items })
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
-  const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))
-  // Players are counted over all pages of a list, and events of a feed by nobody.
-  const isAll = stream.scope === 'room' && cursor === null && isEnd
-  const lacking = isAll ? lackOf(total, items.length, 'total') : []
+  const isCircle = cursor !== null && (nextId === cursor || asked.has(nextId ?? null))
+  const looping = !isEnd && (isCircle || !nextId.isWellFormed())
+  // Players are counted by their stream, and events of a feed by nobody.
+  const isAll = stream.scope === 'room' && isEnd && place.listed !== undefined
+  const lacking = isAll ? lackOf(total, place.listed + items.length, 'total') : []
   const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping, lacking }
   const isUnderWay = asked.size > 0
   return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }

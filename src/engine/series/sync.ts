@@ -151,7 +151,9 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     if (context.stream.kind === 'feed') tailMemory.stands.set(context.series, progress)
     found.fresh += sum(result.stored.stored)
     found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
-    found.unfinished = result.pageResult.unfinished
+    // A log tells at its end, a list on any of its pages.
+    const isOfBefore = !isLog && place.cursor !== null && found.unfinished
+    found.unfinished = result.pageResult.unfinished || isOfBefore
     found.undecided = result.pageResult.isUndecided === true
     found.isShown = !found.undecided
     found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
@@ -188,14 +190,15 @@ async function begin(context: PollContext, { tailMemory, room, asked }: SyncOpti
   if (isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
   // The other streams of a room are vouched for by its log.
   const isDoubtful = stream.isParent && (!certain || room === 'doubtful')
-  const place = { progress, cursor, purpose: 'read', asked, empty: 0 } as const
+  const place = { progress, cursor, purpose: 'read', asked, empty: 0, listed: undefined } as const
   return isDoubtful ? { ...place, cursor: null, purpose: 'probe' } : place
 }
 
 /** A reading of its own. */
 function start(progress: Progress, cursor: string | null, asked: Place['asked']): Place {
   asked.clear()
-  return { progress, cursor, purpose: 'read', asked, empty: 0 }
+  const listed = cursor === null ? 0 : undefined
+  return { progress, cursor, purpose: 'read', asked, empty: 0, listed }
 }
 
 function rewound({ stream }: PollContext, progress: Progress, asked: Place['asked']): Place {
@@ -230,9 +233,10 @@ function follow(place: Place, { page, pageResult }: ReadPage, progress: Progress
   // What was asked before was of a log that ended here.
   if (place.cursor === null) place.asked.clear()
   place.asked.add(place.cursor)
+  const listed = place.listed === undefined ? undefined : place.listed + page.items.length
   return page.nextId === undefined
     ? undefined
-    : { ...place, progress, cursor: page.nextId, empty: emptyUpTo(place, page) }
+    : { ...place, progress, cursor: page.nextId, empty: emptyUpTo(place, page), listed }
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -318,7 +318,42 @@ describe('a row that the database refuses', () => {
   })
 })
 
-describe('an answer that is all there is and names a larger total', () => {
+describe('a list of several pages', () => {
+  it('is unfinished where any of its pages is', async () => {
+    const { go, transport } = makeHarness(list)
+    transport.answers = ({ nextId }) =>
+      nextId === null ? { items: [{ id: 1, unfinished: true }], nextId: 'p2' } : { items: [{ id: 2 }] }
+    expect(await go()).toMatchObject({ end: 'done', unfinished: true })
+    transport.answers = ({ nextId }) =>
+      nextId === null ? { items: [{ id: 1 }], nextId: 'p2' } : { items: [{ id: 2 }] }
+    expect(await go()).toMatchObject({ end: 'done', unfinished: false })
+  })
+
+  it('is unfinished as its last page says where it is a log', async () => {
+    const { go, transport } = makeHarness()
+    transport.answers = ({ nextId }) =>
+      nextId === null ? { items: [{ id: 1, unfinished: true }], nextId: 'p2' } : { items: [{ id: 2 }] }
+    expect(await go()).toMatchObject({ end: 'done', unfinished: false })
+  })
+})
+
+describe('a nextId that cannot be sent', () => {
+  it.each([
+    ['a log', roomLog],
+    ['a list', list],
+  ])('ends the reading of %s as one that leads nowhere; what the page tells is stored', async (_, stream) => {
+    const { go, asked, store, transport, counts } = makeHarness(stream)
+    transport.answers = () => ({ items: [{ id: 1 }], nextId: '\ud800x' })
+    expect(await go()).toMatchObject({ end: 'looped', fresh: 1 })
+    expect(store.commits).toMatchObject([{ cursor: null, caughtUp: false }])
+    expect(counts.pages).toContain(`${stream.name} looped`)
+    transport.answers = () => ({ items: [{ id: 1 }, { id: 2 }] })
+    expect(await go()).toMatchObject({ end: 'done' })
+    expect(asked()).toEqual([null, null])
+  })
+})
+
+describe('a reading to the end that names a larger total', () => {
   const things = [{ id: 1 }, { id: 2 }]
   const rejectsOf = async (stream: CursorStream, answers: (nextId: string | null) => Served) => {
     const { go, store, transport } = makeHarness(stream)
@@ -334,6 +369,21 @@ describe('an answer that is all there is and names a larger total', () => {
     }
     expect(await rejectsOf(list, () => ({ items: things, total: 3 }))).toEqual([letter])
     expect(await rejectsOf(quiz, () => ({ items: things, total: 3 }))).toEqual([letter])
+  })
+
+  it('is counted over all of its pages', async () => {
+    const paged = (nextId: string | null) =>
+      nextId === null ? { items: things, nextId: 'p2', total: 5 } : { items: [{ id: 3 }], total: 5 }
+    const letter = { reason: 'out_of_range', item: { total: 5, listed: 3 } }
+    expect(await rejectsOf(list, paged)).toMatchObject([letter])
+    expect(await rejectsOf(quiz, paged)).toMatchObject([letter])
+  })
+
+  it('lacks nothing where it began behind the beginning', async () => {
+    const { go, store, transport } = makeHarness(quiz, { cursor: 'p7', certain: true })
+    transport.answers = () => ({ items: things, total: 700 })
+    await go()
+    expect(store.commits.flatMap(({ rejects }) => rejects)).toEqual([])
   })
 
   it('is none where others follow, where nothing more is counted, or of a feed', async () => {
