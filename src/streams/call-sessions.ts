@@ -99,10 +99,14 @@ type Item = z.infer<typeof SessionItem>
 const time = z.number().nullable()
 /** sid, join and leave of a session; null where a time is not known. */
 const CarriedSession = z.tuple([z.string(), time, time]).readonly()
-/** The sessions of the pages so far, and whose they are where it matters. */
+/** The sessions of the pages so far, and whose and where they are where it matters. */
 const State = z.object({
   sessions: z.array(CarriedSession).readonly().default([]),
   users: z.array(z.string()).readonly().default([]),
+  cname: z.string().nullable().default(null),
+  /** Items of the pages so far, readable or not, and how many are counted; absent in what an older program left. */
+  listed: z.number().nullable().default(null),
+  total: z.number().nullable().default(null),
 })
 
 const columns = new Set(Object.keys(SessionItem.shape))
@@ -115,20 +119,28 @@ export function rowsOfSessions(selectionOf: (app: string) => CallSelection): Sub
 function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): SubstreamResult {
   const { good, rejects } = judgeEach(SessionItem, page.items.map(redact))
   const listed = lastOfEach(good, ({ value }) => value.sid)
-  const { sessions: before, users: known } = readState(State, stored)
+  const { sessions: before, users: known, ...carried } = readState(State, stored)
   const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
   const isRepeated = listed.length > 0 && sessions.length === before.length
   const isOver = isRepeated || !mayBeFollowed(page)
   const users = selection.minUsers > 0 ? usersIn(listed, known) : []
+  const cname = carried.cname ?? listed.find(({ value }) => value.cname)?.value.cname ?? null
+  // What is listed twice counts twice, as in the total.
+  const count = (carried.listed ?? before.length) + (isRepeated ? 0 : page.items.length)
+  const total = page.total ?? carried.total ?? undefined
   if (!isOver) {
-    const streamState = users.length > 0 ? { sessions, users } : { sessions }
+    const streamState = {
+      ...{ sessions, listed: count },
+      ...(users.length > 0 && { users }),
+      ...(cname && { cname }),
+      ...(total !== undefined && { total }),
+    }
     return { rows, rejects, streamState, reading: 'next', work: [] }
   }
   const further = furtherWork(page.item, sessions, page.now)
-  const lacking = leavesOut(page) ? [] : lackOf(page.total, sessions.length + rejects.length)
-  const cname = listed.find(({ value }) => value.cname)?.value.cname ?? null
+  const lacking = leavesOut(page) ? [] : lackOf(total, count)
   if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
     return { rows, rejects: [...rejects, ...lacking], streamState: null, reading: 'whole', work: further }
   }

@@ -33,11 +33,11 @@ export const calls: WindowStream = {
   },
   read: answer => {
     const { items, hasMore = false, total, unfinished = [], isUncertain, received } = answer as ServedWindow
-    return { items: [...items, { unfinished, isUncertain, received }], hasMore, total }
+    return { items: Object.assign([...items], { unfinished, isUncertain, received }), hasMore, total }
   },
   toRows: ({ items, hasMore, range }) => {
-    const seconds = items.filter(item => typeof item === 'number')
-    const rest = items.find(item => typeof item === 'object') as Required<ServedWindow>
+    const seconds = items as readonly number[]
+    const rest = items as unknown as Required<ServedWindow>
     const isFull = seconds.length === pageSize
     const reading = !hasMore ? 'whole' : isFull ? 'next' : 'narrow'
     const inside = rest.unfinished.filter(second => range.from <= second && second < range.to)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Parameters, requestLine } from '../../src/provider/operation.ts'
 import { askSessions, callSessions, rowsOfSessions } from '../../src/streams/call-sessions.ts'
 import { type CallSelection, everyCall } from '../../src/streams/calls/selection.ts'
-import type { SubstreamResult, WorkItem } from '../../src/streams/page.ts'
+import type { SubstreamPage, SubstreamResult, WorkItem } from '../../src/streams/page.ts'
 import type { Substream } from '../../src/streams/stream.ts'
 import type { Json } from '../../src/tables/json.ts'
 import { detailPageOf } from './pages.ts'
@@ -57,6 +57,33 @@ it('a page of sessions that counts more than it holds is not the last', () => {
   expect(isFull({ total_size: 500, page_no: 2, page_size: 100 }, 0)).toBe(false)
 })
 
+describe('sessions that are counted', () => {
+  const detailsOf = (pages: readonly Partial<SubstreamPage>[]) => {
+    let streamState: Json = null
+    let result: SubstreamResult | undefined
+    for (const [index, parts] of pages.entries()) {
+      result = callSessions.toRows(detailPageOf({ number: index + 1, ...parts }), streamState)
+      if (result.reading === 'whole') break
+      streamState = JSON.parse(JSON.stringify(result.streamState))
+    }
+    return result!.rejects.map(({ detail }) => detail)
+  }
+  const lacking = 'total_size: counts more than is listed'
+  const page = (items: readonly unknown[], total?: number) => ({ items, total, isFull: items.length === 100 })
+
+  it('are all there where one is listed twice, or could not be read on a page before', () => {
+    expect(detailsOf([page([session('s1'), session('s1')], 2)])).toEqual([])
+    const unreadable = [...sessions(99), { sid: 7 }]
+    expect(detailsOf([page(unreadable, 101), page([session('last')], 101)])).toEqual([])
+  })
+
+  it('are not where a page before counted more than all list', () => {
+    expect(detailsOf([page(sessions(100), 150), page([session('last')])])).toEqual([lacking])
+    expect(detailsOf([page(sessions(100), 150), page([], undefined)])).toEqual([lacking])
+    expect(detailsOf([page(sessions(100), 150), page(sessions(100), 150)])).toEqual([lacking])
+  })
+})
+
 describe('the calls whose metrics are fetched', () => {
   const measured = (selection: Partial<CallSelection>, items: readonly unknown[], callId = 'c1') => {
     const toRows = rowsOfSessions(app => ({
@@ -71,6 +98,17 @@ describe('the calls whose metrics are fetched', () => {
     expect(measured({ channels: ['x'] }, [session('s1', { cname: 'x' })])).toBe(true)
     expect(measured({ channels: ['x'] }, [session('s1', { cname: 'y' })])).toBe(false)
     expect(measured({ channels: ['x'] }, [session('s1')])).toBe(true)
+  })
+
+  it('are those of the channel that a page before the last one named', () => {
+    const toRows = rowsOfSessions(() => ({ ...everyCall, channels: ['x'] }))
+    const asked = { appid: 'a1', exclude_server_user: true }
+    const workOf = (cname: string) => {
+      const first = toRows(detailPageOf({ asked, items: [session('s1', { cname })] }), null)
+      expect(first.reading).toBe('next')
+      return toRows(detailPageOf({ asked, number: 2, items: [] }), first.streamState).work.length
+    }
+    expect([workOf('x') > 0, workOf('y')]).toEqual([true, 0])
   })
 
   it('have so many users, however often each came', () => {

@@ -144,11 +144,28 @@ export class ItemReader {
         : kind === 'time_length_limit'
           ? stream.shorten(item)
           : undefined
+    if (kind === 'bad_request' && item.page > 1 && item.failures > 0) return await this.#endBefore(item)
     // Nothing is set aside of what is asked for in parts now.
     await reportFailure({ ...this.#context, stream, series: item.key }, smaller ? told : failure)
     if (smaller) return this.#replace(item, smaller)
     // Nothing is given up before it cannot be had: who refuses it now may serve it later.
     await store.deferItem(fence, app.id, item, this.#pauseOf(item, failure), losses[kind])
+  }
+
+  /**
+   * A page that is refused twice, though those before it were full and served, is one too many: how many there may be is
+   * not documented. Where they counted more than they listed, the stream says so.
+   */
+  async #endBefore(item: OpenItem): Promise<void> {
+    const { stream, rules } = this.#source
+    const { app, store } = this.#context
+    const asked = stream.request(app.id, item, item.page)
+    const empty = { item, number: item.page, asked, items: [], isFull: false, now: rules.now() }
+    const result = stream.toRows(empty, item.streamState)
+    const again = this.#pauseOf(item, unread)
+    const at = { app, fence: this.#context.fence() }
+    await store.commitItem({ ...itemCommit(at, item, result, undefined), again })
+    this.#context.onWork()
   }
 
   /** For how long an item that could not be had now is not asked for, ms. */
@@ -209,7 +226,7 @@ async function takeInHand({ app, fence, store }: PageContext, item: OpenItem, by
 }
 
 function itemCommit(
-  { app, fence }: PageContext,
+  { app, fence }: Pick<PageContext, 'app' | 'fence'>,
   item: OpenItem,
   pageResult: SubstreamResult,
   grant: Grant | undefined,

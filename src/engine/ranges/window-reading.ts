@@ -69,7 +69,7 @@ export async function readWindow(
       return { end: endOf(result.failure, reading), failure: result.failure, ...found }
     if (result.outcome === 'late' && reading.number > 1) return { end: 'endless', ...found }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
-    const { stored, pageResult } = result
+    const { stored, page, pageResult } = result
     if (stored.outcome === 'fenced') return { end: 'fenced', ...found }
     if (stored.outcome !== 'committed') return { end: 'busy', ...found }
     found.hints.push(...pageResult.hints)
@@ -80,7 +80,8 @@ export async function readWindow(
       ...reading,
       number: reading.number + 1,
       before: pageResult.listed ?? [],
-      listed: reading.listed + newOf(pageResult, reading).length,
+      listed: reading.listed + countNew(pageResult, reading, page),
+      hasMore: page.hasMore,
       version: stored.version,
       unfinished: [...reading.unfinished, ...pageResult.unfinished],
       isUncertain: reading.isUncertain || pageResult.isUncertain === true,
@@ -126,6 +127,8 @@ export interface WindowReading {
   readonly before: readonly string[]
   /** How much the pages before listed. */
   readonly listed: number
+  /** The page before said that something is listed nowhere on it. */
+  readonly hasMore: boolean
   readonly version: number
 }
 
@@ -159,24 +162,27 @@ function windowTask(
 
 /**
  * A provider that answers every page number with the same page would never come to an end. One that counts more than is
- * listed may have the rest on the next page; where that lists nothing new, something is missing that nobody knows.
+ * listed, or says that it lists not all, may have the rest on the next page; where that lists nothing new, less must be
+ * asked for, or something is missing that nobody knows.
  */
 function followedBy(result: WindowResult, before: WindowReading, page: WindowPage): WindowResult {
   const { listed = [], listsAll } = result
-  const fresh = newOf(result, before)
-  const isRepeated = listed.length > 0 && fresh.length === 0
-  const reading =
-    result.reading === 'next' && isRepeated ? (page.hasMore ? 'narrow' : 'whole') : result.reading
-  const lacking = lackOf(page.total, before.listed + fresh.length)
+  const fresh = countNew(result, before, page)
+  const isRepeated = listed.length > 0 && fresh === 0
+  const end = page.hasMore || (fresh === 0 && before.hasMore) ? 'narrow' : 'whole'
+  const isEnd = result.reading === 'next' ? isRepeated : result.reading === 'whole' && !listsAll
+  const reading = isEnd ? end : result.reading
+  const lacking = lackOf(page.total, before.listed + fresh)
   if (reading !== 'whole' || listsAll || lacking.length === 0) return { ...result, reading }
-  if (fresh.length > 0) return { ...result, reading: 'next' }
+  if (fresh > 0) return { ...result, reading: 'next' }
   return { ...result, reading, isUncertain: true, rejects: [...result.rejects, ...lacking] }
 }
 
-/** What a page lists that the page before did not, readable or not. */
-function newOf({ listed = [], rejects }: WindowResult, { before }: WindowReading): readonly unknown[] {
+/** How many items a page has that the page before did not list; what it lists twice counts twice, as in its total. */
+function countNew({ listed = [] }: WindowResult, { before }: WindowReading, { items }: WindowPage): number {
   const known = new Set(before)
-  return [...rejects, ...listed.filter(key => !known.has(key))]
+  const repeated = listed.filter(key => known.has(key)).length
+  return repeated === listed.length && listed.length > 0 ? 0 : items.length - repeated
 }
 
 /** The window holds more than the provider lists, and cannot be made smaller. */

@@ -160,7 +160,8 @@ export class WindowSource implements WorkSource {
     try {
       const reading = {
         ...{ stream, series: one, rules: this.#rulesOf(one), range, version, details },
-        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1, before: [], listed: 0 },
+        ...{ plannedAt: rules.now(), unfinished: [], isUncertain: false, number: 1 },
+        ...{ before: [], listed: 0, hasMore: false },
       }
       const attempt = rules.begin(boundsOf(reading.rules, range))
       if (!attempt) {

@@ -3,6 +3,22 @@ import { fence, hour, minute, second } from '../harness.ts'
 import { makeHarness } from './item-harness.ts'
 
 describe('an item that cannot be had', () => {
+  it('on a page that is refused twice behind full ones has come to its end', async () => {
+    const full = Array.from({ length: 3 }, (_, n) => n)
+    const { put, work, asked, store } = makeHarness(({ page }) =>
+      page === 1 ? { items: full } : 'bad_request',
+    )
+    put('hundred', 3_600)
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([1, 2])
+    expect(Object.values(store.states())).toEqual(['pending'])
+    store.undefer()
+    await work()
+    expect(asked.map(({ page }) => page)).toEqual([1, 2, 2])
+    expect(Object.values(store.states())).toEqual(['done'])
+    expect(store.gaps).toEqual([])
+  })
+
   it('because its answer is too large is asked for in parts, and what is had that way is no dead letter', async () => {
     const { put, work, asked, store, counts } = makeHarness(({ from, to }) =>
       to - from > 200 ? 'too_large' : { items: [] },

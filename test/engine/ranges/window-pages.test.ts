@@ -56,6 +56,18 @@ describe('a window that holds more than is listed', () => {
   })
 })
 
+it('a page that says that not all is listed, before one that lists nothing new, leaves less to be asked for', async () => {
+  const harness = await readFirst(({ page, to }) => ({
+    ...{ items: page === 1 ? [to - 1, to - 2, to - 3] : [], hasMore: page === 1 },
+  }))
+  expect(harness.asked.map(({ page }) => page)).toEqual([1, 2])
+  expect(harness.progress().covered).toEqual([])
+  const rest = await readFirst(({ page, to }) => ({
+    ...{ items: page === 1 ? [to - 1, to - 2, to - 3] : [to - 4], hasMore: page === 1 },
+  }))
+  expect(rest.progress().covered).toHaveLength(1)
+})
+
 describe('an answer that counts more than it lists', () => {
   const read = async (serve: Served) => {
     const harness = await readFirst(serve)
@@ -71,6 +83,14 @@ describe('an answer that counts more than it lists', () => {
   it('is followed by the next page, and is complete when that has the rest', async () => {
     const rest = await read(({ page, from }) => ({ items: [from + 9 - page], total: 2 }))
     expect(rest).toEqual({ pages: [1, 2], isCovered: true, letters: [] })
+  })
+
+  it('is complete where it lists as many, one of them twice', async () => {
+    const twice = await read(({ page, from }) => ({
+      items: page === 1 ? [from + 9, from + 9] : [],
+      total: 2,
+    }))
+    expect(twice).toEqual({ pages: [1], isCovered: true, letters: [] })
   })
 
   it('leaves its range open where no page has the rest, and says what it counted', async () => {
