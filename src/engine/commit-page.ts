@@ -1,6 +1,9 @@
+import { type Backoff, retryDelay } from '../planning/retry.ts'
 import type { Reject } from '../streams/page.ts'
 import { redact } from '../streams/parts/items.ts'
+import type { StreamName } from '../streams/stream.ts'
 import type { PageContext, PageItems, Task, TaskResult } from './context.ts'
+import { hasMet } from './failures.ts'
 import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
 
 /** A page that may lack its items, and the same one with them. */
@@ -9,20 +12,27 @@ export interface Readable<P> {
   readonly whole: () => Promise<P>
 }
 
+/** For how long, ms, a page in hand is tried again that other statements keep from being stored: it may have been dear. */
+const PATIENCE_MS = 60_000
+const betweenTries: Backoff = { first: 250, cap: 8_000 }
+
 /**
- * Commits a page. When Postgres refuses a value of it, its items are tried without storing them, half by half down to
+ * Commits a page. While other statements stand in its way it is tried again; its place in the load stays taken, so that
+ * no more pages wait than there is room for. When Postgres refuses a value of it, its items are tried without storing them, half by half down to
  * the bad ones; those are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
  */
 export async function commitPage<P extends PageItems, H extends TaskResult>(
-  { app, clock, meter, log }: PageContext,
+  context: PageContext,
   task: Task<P, H>,
   { page, whole }: Readable<P>,
   pageResult: H,
   grant: Grant | undefined,
 ): Promise<CommitResult> {
+  const { app, clock, meter, log } = context
   const began = clock.monotonic()
+  const patiently = createPatience(context, task.stream)
   try {
-    return await task.commit(page, pageResult, grant)
+    return await patiently(() => task.commit(page, pageResult, grant))
   } catch (error) {
     if (!(error instanceof RefusedRows)) throw error
     log.warn('the database refused a row; looking for the item', {
@@ -31,9 +41,36 @@ export async function commitPage<P extends PageItems, H extends TaskResult>(
       code: error.code,
       statement: error.statement,
     })
-    return await task.commit(page, await withoutRefused(task, await whole(), pageResult, grant), grant)
+    const patient = {
+      ...task,
+      dryRun: (...page) => patiently(() => task.dryRun(...page)),
+    } satisfies typeof task
+    const kept = await withoutRefused(patient, await whole(), pageResult, grant)
+    return await patiently(() => task.commit(page, kept, grant))
   } finally {
     meter.commit(clock.monotonic() - began)
+  }
+}
+
+/**
+ * Has what stores a page done again, with growing waits, until its time is up or the engine stops; once more then. Who
+ * lost the shard meanwhile is told so by the next try.
+ */
+function createPatience(context: PageContext, stream: StreamName) {
+  const { clock, random, signal } = context
+  const until = clock.monotonic() + PATIENCE_MS
+  let failures = 0
+  return async <T>(act: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await act()
+      } catch (error) {
+        const wait = retryDelay(betweenTries, ++failures, random.next())
+        const isOver = signal.aborted || clock.monotonic() + wait >= until
+        if (isOver || !hasMet(context, error, { stream })) throw error
+        await clock.sleep(wait, signal)
+      }
+    }
   }
 }
 

@@ -19,6 +19,7 @@ export interface PageContext {
   readonly purpose: Purpose
   readonly signal: AbortSignal
   readonly clock: Clock
+  readonly random: { readonly next: () => number }
   readonly admission: Pick<Admission, 'send' | 'discard'>
   readonly store: Store
   readonly meter: Meter
@@ -28,7 +29,6 @@ export interface PageContext {
 /** What keeping an app's data drained needs. */
 export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly fence: () => Fence
-  readonly random: { readonly next: () => number }
   readonly health: StoreHealth
   /** The shard belongs to another process now. */
   readonly onFenced: () => void

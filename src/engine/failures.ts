@@ -1,31 +1,39 @@
+import { retryDelay } from '../planning/retry.ts'
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
-import { retryRules, seriesPause } from './admission/retry-rules.ts'
+import { contentionBackoff, retryRules, seriesPause } from './admission/retry-rules.ts'
 import type { AppContext, PageContext } from './context.ts'
-import { StoreUnavailable } from './ports.ts'
+import { StoreUnavailable, type StreamLabels } from './ports.ts'
 
 /** Visits that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000
 
-/** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
-const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+/** Whether a statement only stood in another's way, which is no fault of the database; says so. */
+export function hasMet(
+  { app, log }: Pick<AppContext, 'app' | 'log'>,
+  error: unknown,
+  where: Partial<StreamLabels> = {},
+): boolean {
+  if (!(error instanceof StoreUnavailable && error.isContention)) return false
+  log.info('two statements met in the database; one of them is tried again', {
+    app: app.id,
+    ...where,
+    ...error.fault,
+  })
+  return true
+}
 
 /** What it means when a sync throws; answers in how many ms the series is synced again. */
 export function afterFault(
-  { app, random, meter, log, health }: AppContext,
+  context: AppContext,
   stream: StreamName,
   error: unknown,
   failures: () => number,
 ): number {
+  const { app, random, meter, log, health } = context
   const labels = { app: app.id, stream }
-  if (error instanceof StoreUnavailable && contention.has(error.code)) {
-    log.info('two statements met in the database; one of them is tried again', {
-      ...labels,
-      ...error.fault,
-    })
-    return random.next() * SOON_MS
-  }
+  if (hasMet(context, error, { stream })) return retryDelay(contentionBackoff, failures(), random.next())
   if (error instanceof StoreUnavailable) {
     meter.page(labels, 'store_unavailable')
     health.failed(error.fault)

@@ -68,6 +68,9 @@ export const retryRules: Readonly<Record<FailureKind, RetryRule>> = {
 /** Waits after a fault of this program. */
 export const faultBackoff: Backoff = { first: 5 * second, cap: 5 * minute }
 
+/** Waits of what other statements stood in the way of: most are gone in a moment, a table that is locked is so for long. */
+export const contentionBackoff: Backoff = { first: second, cap: 5 * minute, factor: 4 }
+
 /** Where the whole group waits, a series need only let the others go first. */
 const behindTheGroup: Backoff = { first: second, cap: minute }
 

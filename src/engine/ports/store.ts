@@ -108,6 +108,9 @@ export interface StoreFault {
   readonly timeout: TimeLimit | undefined
 }
 
+/** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
+const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+
 /** The database cannot be reached or cannot write now. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
@@ -119,6 +122,11 @@ export class StoreUnavailable extends Error {
 
   get code(): string | undefined {
     return this.fault.code
+  }
+
+  /** One statement alone could not be done, which says nothing of the others. */
+  get isContention(): boolean {
+    return contention.has(this.code)
   }
 }
 
