@@ -64,3 +64,25 @@ describe('a page that another statement keeps from being stored', () => {
     expect(asked.length).toBeLessThanOrEqual(6)
   })
 })
+
+describe('a statement that stood in the way of another', () => {
+  it('keeps an app from beginning for a moment, and nobody else', async () => {
+    const { clock, transport, store, outages, stop } = startApp([], [feed])
+    store.fail('follow', locked(), 3)
+    await clock.advance(minute)
+    expect(transport.asked.length).toBeGreaterThan(0)
+    expect(outages).toEqual([])
+    await stop()
+  })
+
+  it('keeps rooms waiting that have no place, and nobody else', async () => {
+    const rooms = ['a', 'b', 'c']
+    const { clock, store, outages, stop } = startApp(rooms, [roomLog], { mostRooms: 2 })
+    await clock.advance(second)
+    store.fail('openSeries', locked(), 3)
+    await clock.advance(5 * minute)
+    expect(outages).toEqual([])
+    expect(new Set(store.commits.map(({ series }) => series))).toEqual(new Set(rooms))
+    await stop()
+  })
+})

@@ -1,12 +1,14 @@
 import { retryDelay } from '../../planning/retry.ts'
 import { chooseRequest, newTally, type Purpose } from '../../planning/shares.ts'
 import type { Hint } from '../../streams/page.ts'
-import { faultBackoff } from '../admission/retry-rules.ts'
+import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
 import type { AppContext } from '../context.ts'
+import { hasMet } from '../failures.ts'
 import { StoreUnavailable } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 import { createWakeup, type Wakeup } from '../waiting.ts'
 import type { Pacer } from './pacer.ts'
+import { PutOff } from './put-off.ts'
 
 /** One thing that may be asked for now. */
 export interface PendingRequest {
@@ -71,6 +73,7 @@ export function startGroupScheduler(
   now: () => number,
 ): GroupScheduler {
   const { app, clock, random, log, signal, health } = context
+  const sources = group.sources.map(source => alongside(context, source))
   const wakeup: Wakeup = createWakeup(clock)
   const running = new Set<Promise<void>>()
   /** How far each purpose has come in its share since this process began. */
@@ -90,7 +93,7 @@ export function startGroupScheduler(
   /** Starts what is most urgent; answers for how many ms there is nothing to do. */
   async function step(): Promise<number> {
     if (health.state() === 'down' || running.size >= places()) return LONGEST_NAP_MS
-    const found = await Promise.all(group.sources.map(source => source.find()))
+    const found = await Promise.all(sources.map(source => source.find()))
     const requests = found.flatMap(each => each.requests)
     const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     if (requests.length === 0) return idle
@@ -118,14 +121,16 @@ export function startGroupScheduler(
       try {
         return await act()
       } catch (error) {
-        if (error instanceof StoreUnavailable) health.failed(error.fault)
-        else
+        const isMet = hasMet(context, error)
+        if (!isMet && error instanceof StoreUnavailable) health.failed(error.fault)
+        else if (!isMet)
           log.error('a limit group could not be drained; trying again', {
             app: app.id,
             group: group.name,
             error,
           })
-        await wakeup.wait(retryDelay(faultBackoff, failures, random.next()))
+        const backoff = isMet ? contentionBackoff : faultBackoff
+        await wakeup.wait(retryDelay(backoff, failures, random.next()))
       }
     }
     return undefined
@@ -134,7 +139,7 @@ export function startGroupScheduler(
   async function run(): Promise<void> {
     signal.addEventListener('abort', wakeup.notify, { once: true })
     await persist(async () => {
-      for (const source of group.sources) await source.begin()
+      for (const source of sources) await source.begin()
     })
     while (!signal.aborted) {
       const nap = (await persist(step)) ?? 0
@@ -144,4 +149,40 @@ export function startGroupScheduler(
   }
 
   return { wake: wakeup.notify, done: run() }
+}
+
+/**
+ * A source that keeps no other waiting: where statements of others stand in its way it has nothing to ask for, and is
+ * begun and looked through again a little later.
+ */
+function alongside(context: GroupContext, source: WorkSource): WorkSource {
+  const putOff = new PutOff(context.clock)
+  let isBegun = false
+  const unlessMet = async <T>(act: () => Promise<T>): Promise<T | undefined> => {
+    if (putOff.isWaiting('')) return undefined
+    try {
+      const done = await act()
+      putOff.done('')
+      return done
+    } catch (error) {
+      if (!hasMet(context, error)) throw error
+      putOff.add('', failures => retryDelay(contentionBackoff, failures, context.random.next()))
+      return undefined
+    }
+  }
+  const begin = async () => {
+    if (isBegun) return
+    await source.begin()
+    isBegun = true
+  }
+  return {
+    begin: async () => void (await unlessMet(begin)),
+    find: async () => {
+      const found = await unlessMet(async () => {
+        await begin()
+        return source.find()
+      })
+      return found ?? { requests: [], again: Math.max(0, Math.min(LONGEST_NAP_MS, putOff.next())) }
+    },
+  }
 }

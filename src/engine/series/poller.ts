@@ -2,7 +2,8 @@ import { retryDelay } from '../../planning/retry.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
-import { faultBackoff } from '../admission/retry-rules.ts'
+import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
+import { hasMet } from '../failures.ts'
 import { StoreUnavailable } from '../ports.ts'
 import { createWakeup, type Wakeup } from '../waiting.ts'
 import { Discovery } from './discovery.ts'
@@ -162,6 +163,7 @@ export class Poller {
     try {
       await this.#discovery.relieve()
     } catch (error) {
+      if (hasMet(this.#context, error)) return
       if (error instanceof StoreUnavailable) health.failed(error.fault)
       else log.error('rooms that wait could not be found; trying again', { app: app.id, error })
     }
@@ -232,7 +234,9 @@ export class Poller {
       try {
         return await (beginnings ? beginnings.run(() => this.#begin()) : this.#begin())
       } catch (error) {
-        if (error instanceof StoreUnavailable) health.failed(error.fault)
+        if (hasMet(this.#context, error))
+          await clock.sleep(retryDelay(contentionBackoff, failures, random.next()), signal)
+        else if (error instanceof StoreUnavailable) health.failed(error.fault)
         else {
           log.error('an app could not be started; trying again', { app: app.id, error })
           await clock.sleep(retryDelay(faultBackoff, failures, random.next()), signal)

@@ -15,7 +15,9 @@ import { appOf, createHarness, fence, minute, second, settingsOf } from '../harn
 const noWaits: Record<Purpose, number> = { live: 0, repair: 0, revisit: 0, backfill: 0 }
 
 /** A drain whose sources offer the jobs of a list, each until it was done. */
-function makeHarness(parts: { readonly concurrency?: number; readonly soon?: number } = {}) {
+function makeHarness(
+  parts: { readonly concurrency?: number; readonly soon?: number; readonly beside?: WorkSource } = {},
+) {
   const harness = createHarness([])
   const app = appOf('a1', [])
   const settings = settingsOf([app])
@@ -60,7 +62,7 @@ function makeHarness(parts: { readonly concurrency?: number; readonly soon?: num
   const group: ScheduledGroup = {
     name: 'call-details',
     limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },
-    sources: [source],
+    sources: [...(parts.beside ? [parts.beside] : []), source],
     pacer: {
       waits: async () => waits,
       share: () => 1,
@@ -187,6 +189,39 @@ describe('one limit group of an app', () => {
     await clock.advance(0)
     expect(done).toEqual(['a'])
   })
+
+  it.each(['begin', 'find'] as const)(
+    'lets other sources and apps go on while a statement of another keeps a source waiting to %s',
+    async method => {
+      let isLocked = true
+      const tries: number[] = []
+      const beside: WorkSource = {
+        begin: async () => {},
+        find: async () => ({ requests: [], again: minute }),
+      }
+      const act = beside[method]
+      Object.assign(beside, {
+        [method]: async () => {
+          tries.push(clock.monotonic())
+          if (isLocked) throw new StoreUnavailable('55P03')
+          return act()
+        },
+      })
+      const { put, start, clock, done, outages, health } = makeHarness({ beside })
+      put('a', 'live', 1)
+      start()
+      await clock.advance(0)
+      expect([done, outages, health.state()]).toEqual([['a'], [], 'up'])
+      await clock.advance(10 * minute)
+      expect(tries.length).toBeGreaterThan(3)
+      expect(tries.length).toBeLessThan(10)
+      isLocked = false
+      const before = tries.length
+      await clock.advance(8 * minute)
+      expect(tries.length).toBeGreaterThan(before)
+      expect([outages, health.state()]).toEqual([[], 'up'])
+    },
+  )
 
   it('goes on after a fault of its own', async () => {
     const { put, start, clock, done, faults, said } = makeHarness()
