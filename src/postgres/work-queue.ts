@@ -97,12 +97,20 @@ const lose = statement(
    select from recorded`,
 )
 
+const expiring = statement(
+  'expiring_calls',
+  `select w.item from ingest.work_item w
+   where w.app_id = :app and w.stream = :stream and w.state = 'pending'
+     and w.range_from < to_timestamp(:edge::double precision) and w.item <> all (:except::text[])
+   group by w.item order by min(w.range_from), w.item limit :limit::int`,
+)
+
 const expire = statement(
   'expire_items',
   `with lost as (
      update ingest.work_item w ${given}
      where w.app_id = :app and w.stream = :stream and w.state = 'pending'
-       and w.range_from < to_timestamp(:edge::double precision) and ${owned}
+       and w.item = any (:calls::text[]) and w.range_from < to_timestamp(:edge::double precision) and ${owned}
      returning w.item, w.range_from, w.range_to, w.set_aside, case when w.failures > 0 then w.refused_as end as refused_as,
                w.falls_back_to as was
    ), ${recorded(
@@ -217,8 +225,13 @@ export function itemStore(pool: pg.Pool) {
     loseItem: async (fence, app, item, reason) => {
       await query(pool, bind(lose, { ...named(fence, app, item), reason }))
     },
-    expireItems: async (fence, app, stream, lowerBound) => {
-      const values = { ...fence, app, stream, edge: lowerBound }
+    expiringCalls: async (app, stream, lowerBound, except, most) => {
+      const values = { app, stream, edge: lowerBound, except: except.map(encodeText), limit: most }
+      const rows = await query<{ item: string }>(pool, bind(expiring, values))
+      return rows.map(({ item }) => decodeText(item))
+    },
+    expireItems: async (fence, app, stream, lowerBound, calls) => {
+      const values = { ...fence, app, stream, edge: lowerBound, calls: calls.map(encodeText) }
       const [row] = await query<{ lost: number }>(pool, bind(expire, values))
       return row!.lost
     },

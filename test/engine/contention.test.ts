@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import { feed, roomLog } from './fake-streams.ts'
-import { minute, second } from './harness.ts'
+import { hour, minute, second } from './harness.ts'
+import { makeHarness as makeItems } from './ranges/item-harness.ts'
 import { makeHarness as makeWindows } from './ranges/window-harness.ts'
 import { startApp } from './start-app.ts'
 
 const locked = () => new StoreUnavailable('55P03', { timeout: 'lock_timeout' })
+const tooSlow = () => new StoreUnavailable('57014', { timeout: 'statement_timeout' })
 
 describe('a page that another statement keeps from being stored', () => {
   it.each(['40001', '40P01', '55P03', '57014'])(
@@ -84,5 +86,100 @@ describe('a statement that stood in the way of another', () => {
     expect(outages).toEqual([])
     expect(new Set(store.commits.map(({ series }) => series))).toEqual(new Set(rooms))
     await stop()
+  })
+})
+
+describe('items that expire and cannot be given up', () => {
+  /** Looks as often as a busy group does. */
+  async function expireFor(
+    ms: number,
+    refuses: (calls: readonly string[]) => boolean,
+    keys: readonly string[],
+  ) {
+    const { put, source, store, clock, context } = makeItems()
+    const expireItems = store.expireItems.bind(store)
+    const tries: { readonly at: number; readonly calls: readonly string[] }[] = []
+    store.expireItems = async (fence, app, stream, lowerBound, calls) => {
+      tries.push({ at: clock.monotonic(), calls })
+      if (refuses(calls)) throw tooSlow()
+      return expireItems(fence, app, stream, lowerBound, calls)
+    }
+    for (const [n, key] of keys.entries()) put(key, 30 * 3_600 - n)
+    for (const end = clock.monotonic() + ms; clock.monotonic() < end; await clock.advance(second))
+      await source.find()
+    return { store, tries, context }
+  }
+
+  it('keep nothing else from being done, and no other from being given up', async () => {
+    const keys = ['a', 'huge', 'b', 'c', 'd', 'e']
+    const { store, tries, context } = await expireFor(hour, calls => calls.includes('huge'), keys)
+    expect(store.gaps.map(({ series }) => series).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(store.states()).toMatchObject({ 'call-sessions huge ': 'pending' })
+    expect(tries.filter(({ calls }) => calls.includes('huge')).length).toBeLessThan(8)
+    expect(context.health.state()).toBe('up')
+  })
+
+  it('are tried a few times while a whole table is locked, and given up after that', async () => {
+    let isLocked = true
+    const keys = Array.from({ length: 300 }, (_, n) => `call-${n}`)
+    const held: number[] = []
+    const { store, tries } = await expireFor(
+      40 * minute,
+      () => {
+        if (held.push(0) > 6) isLocked = false
+        return isLocked
+      },
+      keys,
+    )
+    expect(store.gaps).toHaveLength(300)
+    expect(tries[6]!.at - tries[0]!.at).toBeGreaterThan(5 * minute)
+  })
+})
+
+describe('an item that cannot be stored', () => {
+  it('lets the others have their turn, and is asked for at growing pauses at the cost of repairs', async () => {
+    const { put, source, store, clock, asked, context } = makeItems()
+    const commitItem = store.commitItem.bind(store)
+    store.commitItem = async page => (page.item.key === 'huge' ? Promise.reject(tooSlow()) : commitItem(page))
+    put('huge', 4 * 3_600)
+    put('other', 2 * 3_600)
+    const huge: { readonly at: number; readonly purpose: string; readonly isFailing: boolean }[] = []
+    for (let n = 0; n < 6 * 60; n++) {
+      const { requests } = await source.find()
+      const [first] = requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      const before = asked.length
+      const run = first?.run()
+      await clock.advance(minute)
+      await clock.advance(minute)
+      await run
+      if (first && asked[before]?.call === 'huge')
+        huge.push({ at: clock.monotonic(), purpose: first.purpose, isFailing: first.isFailing })
+    }
+    expect(store.states()).toMatchObject({ 'call-sessions other ': 'done', 'call-sessions huge ': 'pending' })
+    expect(huge[0]).toMatchObject({ isFailing: false })
+    expect(huge.slice(1).every(({ purpose, isFailing }) => purpose === 'repair' && isFailing)).toBe(true)
+    expect(huge.length).toBeGreaterThan(2)
+    expect(huge.length).toBeLessThan(12)
+    const pauses = huge.slice(1).map(({ at }, n) => at - huge[n]!.at)
+    expect(Math.max(...pauses)).toBeGreaterThan(20 * minute)
+    expect(Math.max(...pauses)).toBeLessThan(3 * hour)
+    expect(context.health.state()).toBe('up')
+  })
+
+  it('is no more than others once it was stored', async () => {
+    const { put, work, source, store, clock } = makeItems()
+    const commitItem = store.commitItem.bind(store)
+    store.commitItem = async () => Promise.reject(tooSlow())
+    put('huge', 4 * 3_600)
+    const [first] = (await source.find()).requests
+    const run = first!.run()
+    await clock.advance(2 * minute)
+    await run
+    store.commitItem = commitItem
+    const { again } = await source.find()
+    expect(again).toBeLessThanOrEqual(minute)
+    await clock.advance(minute)
+    expect(await work()).toEqual(['repair'])
+    expect(store.states()).toEqual({ 'call-sessions huge ': 'done' })
   })
 })

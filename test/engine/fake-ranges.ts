@@ -250,10 +250,33 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
     this.gaps.push({ stream: item.stream, series: item.key, reason, from: item.from, to: item.to })
   }
 
-  async expireItems(_fence: unknown, _app: string, stream: string, lowerBound: number): Promise<number> {
-    const gone = [...this.#items.values()].filter(
+  async expiringCalls(
+    _app: string,
+    stream: string,
+    lowerBound: number,
+    except: readonly string[],
+    most: number,
+  ) {
+    const keys = this.#expiring(stream, lowerBound)
+      .toSorted((a, b) => a.open.from - b.open.from)
+      .map(({ open }) => open.key)
+    return [...new Set(keys)].filter(key => !except.includes(key)).slice(0, most)
+  }
+
+  #expiring(stream: string, lowerBound: number): readonly Item[] {
+    return [...this.#items.values()].filter(
       ({ state, open }) => state === 'pending' && open.stream === stream && open.from <= lowerBound,
     )
+  }
+
+  async expireItems(
+    _fence: unknown,
+    _app: string,
+    stream: string,
+    lowerBound: number,
+    calls: readonly string[],
+  ): Promise<number> {
+    const gone = this.#expiring(stream, lowerBound).filter(({ open }) => calls.includes(open.key))
     for (const item of gone) {
       item.state = 'lost'
       const { key, from, to } = item.open

@@ -58,6 +58,17 @@ export function itemPage(item: OpenItem, more: Partial<ItemCommit> = {}): ItemCo
   }
 }
 
+/** Gives up what begins before a moment. */
+export async function expire(
+  db: TestStore,
+  stream: 'call-sessions' | 'call-metrics',
+  lowerBound: number,
+  fence = me,
+) {
+  const calls = await db.store.expiringCalls(app, stream, lowerBound, [], 100)
+  return db.store.expireItems(fence, app, stream, lowerBound, calls)
+}
+
 /** Items that may be fetched, whatever their range. */
 export function openItems(db: TestStore, stream: 'call-sessions' | 'call-metrics' = 'call-sessions') {
   return db.store.items(app, stream, { after: 0, before: at(1e8) }, 1_000)

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { OpenItem } from '../../src/engine/ports.ts'
-import { at, commitNext, iso, itemPage, openItems, work } from './analytics.ts'
+import { at, commitNext, expire, iso, itemPage, openItems, work } from './analytics.ts'
 import { app, hour, me, openStore, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -33,16 +33,48 @@ describe('items that expire', () => {
       work('m', { stream: 'call-metrics', from: 0, to: 1 }),
     )
     expect(await db.store.backlogItems(app, 'call-sessions')).toEqual({ seconds: 11 + 26 + 2, oldest: at(0) })
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(2)
     expect(await db.store.backlogItems(app, 'call-sessions')).toEqual({ seconds: 2, oldest: at(6) })
     expect(await gaps()).toMatchObject([
       { series: 'a', from: 0, to: 10, reason: 'expired', state: 'lost' },
       { series: 'b', from: 5, to: 30, reason: 'expired', state: 'lost' },
     ])
     expect(await only()).toMatchObject({ key: 'c' })
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(0)
     expect(await openItems(db, 'call-metrics')).toHaveLength(1)
     expect(await db.store.backlogItems('another app', 'call-metrics')).toEqual({ seconds: 0, oldest: null })
+  })
+
+  it('are given up call by call, the oldest first, and those that are passed over stay', async () => {
+    await add(work('b', { from: 2 }), work('a', { from: 3 }), work('c', { from: 1 }), work('d', { from: 9 }))
+    const calls = (except: readonly string[], most: number) =>
+      db.store.expiringCalls(app, 'call-sessions', at(6), except, most)
+    expect(await calls([], 100)).toEqual(['c', 'b', 'a'])
+    expect(await calls(['c'], 1)).toEqual(['b'])
+    expect(await db.store.expireItems(me, app, 'call-sessions', at(6), ['b', 'd'])).toBe(1)
+    expect(await calls([], 100)).toEqual(['c', 'a'])
+    expect((await openItems(db)).map(({ key }) => key)).toEqual(['c', 'a', 'd'])
+  })
+
+  it('and take too long to be summed up keep neither another call from being given up nor are half gone', async () => {
+    await add(work('huge', { from: 0 }), work('b', { from: 1 }), work('huge', { part: 'p', from: 2 }))
+    await db.rows(`create function too_slow() returns trigger language plpgsql as $$
+      begin
+        if new.item = 'huge' then raise exception 'too long' using errcode = '57014'; end if;
+        return new;
+      end $$`)
+    await db.rows(
+      'create trigger slow before update on ingest.work_item for each row execute function too_slow()',
+    )
+    try {
+      await expect(expire(db, 'call-sessions', at(6))).rejects.toMatchObject({ code: '57014' })
+      expect(await openItems(db)).toHaveLength(3)
+      expect(await db.store.expireItems(me, app, 'call-sessions', at(6), ['b'])).toBe(1)
+      expect(await db.store.expiringCalls(app, 'call-sessions', at(6), [], 100)).toEqual(['huge'])
+    } finally {
+      await db.rows('drop trigger slow on ingest.work_item; drop function too_slow')
+    }
+    expect(await expire(db, 'call-sessions', at(6))).toBe(2)
   })
 
   it('that the provider refused to the end are told as refused, unless it failed otherwise since', async () => {
@@ -51,7 +83,7 @@ describe('items that expire', () => {
     await db.store.deferItem(me, app, a!, 0, 'vanished')
     await db.store.deferItem(me, app, b!, 0, 'refused')
     await db.store.deferItem(me, app, { ...b!, version: b!.version + 1 }, 0)
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(3)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(3)
     expect((await gaps()).map(({ series, reason }) => [series, reason])).toEqual([
       ['a', 'vanished'],
       ['b', 'expired'],
@@ -71,7 +103,7 @@ describe('items that expire', () => {
     expect(await openItems(db)).toHaveLength(2)
     // It goes on longer than it was when it was fetched: that was never had.
     await add(work('grown', { from: 0, to: 20 }))
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(1)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(1)
     expect(await gaps()).toMatchObject([
       { series: 'grown', from: 0, to: 20, reason: 'expired', state: 'lost' },
     ])
@@ -82,14 +114,14 @@ describe('items that expire', () => {
     // What was lost before is not lost once more.
     await db.advance(hour)
     await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, '2026-01-01', '2026-02-01')`, [app])
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(0)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(0)
     expect(await db.value(`select count(*)::int from ingest.work_item where state = 'pending'`)).toBe(0)
   })
 
   it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {
     const part = (name: string) => work('a', { stream: 'call-metrics', part: name, from: 0, to: 10 })
     await add(part('0/0'), part('0/1'))
-    expect(await db.store.expireItems(me, app, 'call-metrics', at(6))).toBe(2)
+    expect(await expire(db, 'call-metrics', at(6))).toBe(2)
     expect(await gaps()).toMatchObject([
       { stream: 'call-metrics', series: 'a', from: 0, to: 10, state: 'lost' },
     ])

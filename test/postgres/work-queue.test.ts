@@ -4,7 +4,7 @@ import { connect } from '../../src/postgres/connect.ts'
 import { readStatus } from '../../src/postgres/status.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
-import { at, commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
+import { at, commitNext, expire, iso, itemPage, openItems, session, work } from './analytics.ts'
 import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -206,7 +206,7 @@ describe('an item', () => {
     await add(work('a', { from: 0, to: 10 }), work('b', { from: 5, to: 10 }))
     const [first] = await openItems(db)
     await db.store.commitItem(itemPage(first!, { rejects: bad }))
-    expect(await db.store.expireItems(me, app, 'call-sessions', at(6))).toBe(2)
+    expect(await expire(db, 'call-sessions', at(6))).toBe(2)
     expect(await gaps()).toMatchObject([
       { series: 'a', from: 0, to: 10, reason: 'unreadable', state: 'lost' },
       { series: 'b', from: 5, to: 10, reason: 'expired', state: 'lost' },
@@ -271,7 +271,7 @@ describe('an item', () => {
     await db.store.deferItem(late, app, item, 1)
     await db.store.splitItem(late, app, item, [work('a', { part: 'b' })])
     await db.store.loseItem(late, app, item, 'refused')
-    expect(await db.store.expireItems(late, app, 'call-sessions', at(1_000))).toBe(0)
+    expect(await expire(db, 'call-sessions', at(1_000), late)).toBe(0)
     expect(await only()).toEqual(item)
     expect(await gaps()).toEqual([])
   })

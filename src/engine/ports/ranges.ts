@@ -84,8 +84,22 @@ export interface RangeStore {
   readonly splitItem: (fence: Fence, app: string, item: OpenItem, into: readonly WorkItem[]) => Promise<void>
   /** Gives an item up: a row of the gap ledger. */
   readonly loseItem: (fence: Fence, app: string, item: OpenItem, reason: ItemLoss) => Promise<void>
-  /** The same for items that begin before `lowerBound`, Unix seconds; answers how many. */
-  readonly expireItems: (fence: Fence, app: string, stream: StreamName, lowerBound: number) => Promise<number>
+  /** Calls, the oldest in front, of which items are pending that begin before `lowerBound`, Unix seconds. */
+  readonly expiringCalls: (
+    app: string,
+    stream: StreamName,
+    lowerBound: number,
+    except: readonly string[],
+    most: number,
+  ) => Promise<readonly string[]>
+  /** Gives such items of these calls up; answers how many. */
+  readonly expireItems: (
+    fence: Fence,
+    app: string,
+    stream: StreamName,
+    lowerBound: number,
+    calls: readonly string[],
+  ) => Promise<number>
 }
 
 export type { LiveChannel }

@@ -1,9 +1,13 @@
 import { pauseOf } from '../../planning/cadence.ts'
-import { afterFault } from '../failures.ts'
+import type { Failure } from '../../provider/errors.ts'
+import { questionPause } from '../admission/retry-rules.ts'
+import { afterFault, hasMet } from '../failures.ts'
 import type { ItemBounds, OpenItem, StreamLabels } from '../ports.ts'
 import type { SubstreamSettings } from '../settings.ts'
+import { Expiry } from './expiry.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import { type ItemContext, ItemReader } from './item-reading.ts'
+import { PutOff } from './put-off.ts'
 import type { Shortage } from './shortage.ts'
 
 interface ItemSourceContext extends ItemContext {
@@ -16,9 +20,6 @@ interface ItemSourceContext extends ItemContext {
 const LIVE_SHARE = 0.25
 const LIVE_SECONDS = 6 * 3_600
 
-/** What has expired is moved to the gap ledger this often, ms. */
-const EXPIRE_EVERY_MS = 300_000
-
 /** The backlog is measured at most this often, ms: while it is large, the list is long. */
 const MEASURE_EVERY_MS = 30_000
 
@@ -28,6 +29,9 @@ const ROUND_QUIET_MS = 600_000
 /** The work queue is looked at again after this, ms, when nobody said that there is work. */
 const LOOK_EVERY_MS = 60_000
 
+/** What was asked for and could not be stored costs as much as what could not be read. */
+const unstored: Failure = { kind: 'malformed', text: 'the page could not be stored' }
+
 /** The work queue of one stream of an app. */
 export class ItemSource implements WorkSource {
   readonly #source: ItemSourceContext
@@ -35,8 +39,10 @@ export class ItemSource implements WorkSource {
   readonly #labels: StreamLabels
   /** Items that are being fetched. */
   readonly #busy = new Set<string>()
+  /** Items whose page could not be stored, though the database is well. */
+  readonly #unstored: PutOff
   readonly #reader: ItemReader
-  #expiredAt = Number.NEGATIVE_INFINITY
+  readonly #expiry: Expiry
   #measuredAt = Number.NEGATIVE_INFINITY
   /** When the next round begins, and when there was last something to fetch, on the monotonic clock, ms. */
   #roundAt = Number.NEGATIVE_INFINITY
@@ -46,6 +52,8 @@ export class ItemSource implements WorkSource {
     this.#source = source
     this.#context = source.context
     this.#labels = { app: source.context.app.id, stream: source.stream.name }
+    this.#unstored = new PutOff(source.context.clock)
+    this.#expiry = new Expiry(source.context, source.stream)
     this.#reader = new ItemReader(source)
   }
 
@@ -57,7 +65,8 @@ export class ItemSource implements WorkSource {
     const { app, clock, store } = this.#context
     const now = rules.now()
     const bounds = rules.bounds()
-    await this.#expire(rules.gone(1))
+    await this.#expiry.run(rules.gone(1))
+    this.#unstored.forget(availableData * 1_000)
     await this.#measure(now)
     const rest = this.#roundAt - clock.monotonic()
     if (rest > 0) return { requests: [], again: Math.min(rest, LOOK_EVERY_MS) }
@@ -65,17 +74,18 @@ export class ItemSource implements WorkSource {
     // What ends while the list is being read is in it as it was before.
     const wasBusy = new Set(this.#busy)
     const recent = now - Math.min(availableData * LIVE_SHARE, LIVE_SECONDS)
-    const limit = settings.concurrency + this.#busy.size
+    const limit = settings.concurrency + this.#busy.size + this.#unstored.waiting().length
     const since = clock.monotonic()
     const isShort = shortage.isShort()
     const young = { ...bounds, after: Math.max(bounds.after, recent) }
     const live = await store.items(app.id, stream.name, young, limit, isShort ? 'newest' : 'oldest')
     const after = bounds.after + (stream.part === 'begins' ? shortage.lead() : 0)
     const past = await store.items(app.id, stream.name, { ...bounds, after, upTo: recent }, limit)
-    const isFree = (item: OpenItem) => !this.#busy.has(keyOf(item)) && !wasBusy.has(keyOf(item))
+    const isFree = (item: OpenItem) =>
+      !this.#busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)) && !this.#unstored.isWaiting(keyOf(item))
     // Where the newest go first it alone is offered: of several, what expires first would be chosen.
-    const newest = isShort ? live.find(item => item.failures === 0 && isFree(item)) : undefined
-    const offered = newest ? live.filter(item => item === newest || item.failures > 0) : live
+    const newest = isShort ? live.find(item => this.#failuresOf(item) === 0 && isFree(item)) : undefined
+    const offered = newest ? live.filter(item => item === newest || this.#failuresOf(item) > 0) : live
     const free = [...offered, ...past].filter(isFree)
     this.#noteRound(free.length > 0 || wasBusy.size > 0)
     return {
@@ -99,16 +109,12 @@ export class ItemSource implements WorkSource {
     const { stream } = this.#source
     const { app, clock, store } = this.#context
     const wait = await store.itemDueIn(app.id, stream.name, bounds, clock.monotonic() - since)
-    return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS)
+    return Math.min(LOOK_EVERY_MS, wait ?? LOOK_EVERY_MS, this.#unstored.next())
   }
 
-  async #expire(lowerBound: number): Promise<void> {
-    const { stream } = this.#source
-    const { app, clock, store, log } = this.#context
-    if (clock.monotonic() - this.#expiredAt < EXPIRE_EVERY_MS) return
-    const lost = await store.expireItems(this.#context.fence(), app.id, stream.name, lowerBound)
-    this.#expiredAt = clock.monotonic()
-    if (lost > 0) log.warn('details of calls expired unread', { ...this.#labels, gaps: lost })
+  /** Failures in a row, those included that stand in the memory of this process alone. */
+  #failuresOf(item: OpenItem): number {
+    return item.failures + this.#unstored.failures(keyOf(item))
   }
 
   async #measure(now: number): Promise<void> {
@@ -126,10 +132,11 @@ export class ItemSource implements WorkSource {
   #requestOf(item: OpenItem, recent: number): PendingRequest {
     const { stream, availableData } = this.#source
     const isLive = item.origin === 'live' && item.from > recent
-    const purpose = item.failures > 0 ? 'repair' : isLive ? 'live' : 'backfill'
+    const isFailing = this.#failuresOf(item) > 0
+    const purpose = isFailing ? 'repair' : isLive ? 'live' : 'backfill'
     const completes = stream.part === 'completes'
     return {
-      ...{ purpose, completes, isFailing: item.failures > 0 },
+      ...{ purpose, completes, isFailing },
       expiresAt: item.from + availableData,
       run: () => this.#run(item, purpose),
     }
@@ -137,18 +144,28 @@ export class ItemSource implements WorkSource {
 
   async #run(item: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
     const { stream } = this.#source
-    const { clock } = this.#context
+    const { clock, signal } = this.#context
+    const failures = () => this.#failuresOf(item) + 1
     this.#busy.add(keyOf(item))
     try {
       await this.#reader.read(item, purpose)
+      this.#unstored.done(keyOf(item))
     } catch (error) {
-      await clock.sleep(
-        afterFault(this.#context, stream.name, error, () => item.failures + 1),
-        this.#context.signal,
-      )
+      if (hasMet(this.#context, error, this.#labels)) this.#putOff(item)
+      else await clock.sleep(afterFault(this.#context, stream.name, error, failures), signal)
     } finally {
       this.#busy.delete(keyOf(item))
     }
+  }
+
+  /** The others have their turn. A call may be so large that it can never be stored in time. */
+  #putOff(item: OpenItem): void {
+    const { availableData } = this.#source
+    const { random, log } = this.#context
+    log.warn('what was told of a call could not be stored; it is asked for again later', this.#labels)
+    this.#unstored.add(keyOf(item), failures =>
+      questionPause(unstored, item.failures + failures, { available: availableData, chance: random.next() }),
+    )
   }
 }
 

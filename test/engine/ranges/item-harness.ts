@@ -95,5 +95,5 @@ export function makeHarness(
       await run
     }
   }
-  return { ...harness, source, put, work, asked, now, size, offset }
+  return { ...harness, context, source, put, work, asked, now, size, offset }
 }
