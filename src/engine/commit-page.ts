@@ -17,9 +17,10 @@ const PATIENCE_MS = 60_000
 const betweenTries: Backoff = { first: 250, cap: 8_000 }
 
 /**
- * Commits a page. While other statements stand in its way it is tried again; its place in the load stays taken, so that
- * no more pages wait than there is room for. When Postgres refuses a value of it, its items are tried without storing them, half by half down to
- * the bad ones; those are set aside as dead letters, and the rest is committed: one bad item never blocks its page.
+ * Commits a page, and answers what was stored and of what. While other statements stand in its way it is tried again;
+ * its place in the load stays taken, so that no more pages wait than there is room for. When Postgres refuses a value of
+ * it, its items are tried without storing them, half by half down to the bad ones; those are set aside as dead letters,
+ * and the rest is committed: one bad item never blocks its page.
  */
 export async function commitPage<P extends PageItems, H extends TaskResult>(
   context: PageContext,
@@ -27,12 +28,12 @@ export async function commitPage<P extends PageItems, H extends TaskResult>(
   { page, whole }: Readable<P>,
   pageResult: H,
   grant: Grant | undefined,
-): Promise<CommitResult> {
+): Promise<{ readonly stored: CommitResult; readonly pageResult: H }> {
   const { app, clock, meter, log } = context
   const began = clock.monotonic()
   const patiently = createPatience(context, task.stream)
   try {
-    return await patiently(() => task.commit(page, pageResult, grant))
+    return { stored: await patiently(() => task.commit(page, pageResult, grant)), pageResult }
   } catch (error) {
     if (!(error instanceof RefusedRows)) throw error
     log.warn('the database refused a row; looking for the item', {
@@ -46,7 +47,7 @@ export async function commitPage<P extends PageItems, H extends TaskResult>(
       dryRun: (...page) => patiently(() => task.dryRun(...page)),
     } satisfies typeof task
     const kept = await withoutRefused(patient, await whole(), pageResult, grant)
-    return await patiently(() => task.commit(page, kept, grant))
+    return { stored: await patiently(() => task.commit(page, kept, grant)), pageResult: kept }
   } finally {
     meter.commit(clock.monotonic() - began)
   }
@@ -99,7 +100,7 @@ async function withoutRefused<P extends PageItems, H extends TaskResult>(
       await take(items.slice(0, middle))
       await take(items.slice(middle))
     } else {
-      kept.push(blank)
+      kept.push(task.standIn?.(items[0]) ?? null)
       refused.push({
         reason: 'store_refused',
         detail: 'the database refused a value of it',
@@ -108,9 +109,8 @@ async function withoutRefused<P extends PageItems, H extends TaskResult>(
     }
   }
   if (page.items.length > 0) await take(page.items)
-  const { rows, work } = task.toRows({ ...page, items: kept })
-  return { ...pageResult, rows, ...(work && { work }), rejects: [...pageResult.rejects, ...refused] }
+  const stored = task.toRows({ ...page, items: kept })
+  const { rows, work } = stored
+  const rejects = [...pageResult.rejects, ...refused]
+  return { ...pageResult, ...task.toldByStored?.(stored), rows, ...(work && { work }), rejects }
 }
-
-/** Stands where a refused item was, so that the others keep their places: no stream makes rows of it. */
-const blank = null

@@ -46,6 +46,10 @@ export interface Task<P extends PageItems, H extends TaskResult> {
   readonly toRows: (page: P) => H
   /** Writes the page in one statement. Throws RefusedRows when Postgres refuses a value. */
   readonly commit: (page: P, pageResult: H, grant: Grant | undefined) => Promise<CommitResult>
+  /** Stands where an item was that Postgres refuses, so that the others keep their places: no rows are made of it. */
+  readonly standIn?: (item: unknown) => unknown
+  /** What a page tells by the items that are stored alone; all else stands as the whole page told it. */
+  readonly toldByStored?: (kept: H) => Partial<H>
   /** Tries the same statement and rolls it back. */
   readonly dryRun: (page: P, pageResult: H, grant: Grant | undefined) => Promise<boolean>
 }

@@ -17,9 +17,9 @@ export async function poll<P extends PageItems, H extends TaskResult>(
   const plan = task.plan()
   const reading = await read(context, task, plan)
   if (reading.outcome !== 'read') return reading
-  const { page, whole, pageResult, grant, release } = reading
+  const { page, whole, grant, release } = reading
   try {
-    const stored = await commitPage(context, task, { page, whole }, pageResult, grant)
+    const { stored, pageResult } = await commitPage(context, task, { page, whole }, reading.pageResult, grant)
     // Left open it would keep its place in the budget until it could no longer arrive.
     if (stored.outcome !== 'committed' && grant) await context.admission.discard(grant)
     measure(context, task.stream, reading.isEmpty, pageResult, stored)

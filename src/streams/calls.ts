@@ -56,6 +56,7 @@ export const calls: WindowStream = {
     page_size: maxima.pageSize,
   }),
   toRows,
+  standIn: item => (isObject(item) ? { created_ts: item.created_ts } : null),
   settings,
   follows,
   mistakes,

@@ -163,6 +163,8 @@ export interface WindowStream extends StreamBase {
   /** `bounds` as sent; `page` counts from 1. */
   readonly request: (app: string, series: WindowSeries, bounds: Bounds, page: number) => Parameters
   readonly toRows: (page: WindowPage) => WindowResult
+  /** What is left of an item that cannot be stored: when it begins, where it tells that, and nothing that makes rows. */
+  readonly standIn?: (item: unknown) => unknown
   /** What is asked for, how often and how much at once. */
   follows(settings: object): WindowSettings
 }

@@ -31,6 +31,7 @@ function pollOnce(
   size: number,
   commit: (rows: RowSet) => Promise<CommitResult>,
   taken = (_: RowSet) => true,
+  more: Partial<Task<PageItems, TaskResult>> = {},
 ) {
   const app = appOf('a1', [])
   const timing = { receivedAt: 0, elapsed: 0 }
@@ -53,6 +54,7 @@ function pollOnce(
       return commit(rows)
     },
     dryRun: async (_, { rows }) => taken(rows),
+    ...more,
   }
   const context = {
     ...createHarness([]),
@@ -87,6 +89,27 @@ it.each([
   expect(stored).toEqual([rowsOf([{ n: 1 }, { n: 3 }])])
   expect(watched.rejects).toMatchObject([{ reason: 'store_refused', item: { n: 2 } }])
   expect(released()).toBe(1)
+})
+
+it('what a page tells by what is stored alone is told without the refused item, what stands for it included', async () => {
+  const hasBad = (rows: RowSet) => JSON.stringify(rows).includes('"n":2')
+  const commit = async (rows: RowSet) => {
+    if (hasBad(rows)) throw new RefusedRows('22003')
+    return committed
+  }
+  const { result } = pollOnce(100, commit, rows => !hasBad(rows), {
+    toRows: ({ items }) => ({
+      rows: rowsOf(items),
+      rejects: [],
+      ignored: items.length,
+      work: items as never,
+    }),
+    standIn: () => ({ instead: true }),
+    toldByStored: ({ work }) => ({ work: work!, ignored: 7 }),
+  })
+  expect(await result).toMatchObject({
+    pageResult: { ignored: 7, work: [{ n: 1 }, { instead: true }, { n: 3 }] },
+  })
 })
 
 it('of items that are refused together alone, the later one is set aside', async () => {

@@ -57,6 +57,19 @@ describe('the search for calls', () => {
     expect([isFull(0, 0), isFull(0, 3)]).toEqual([false, false])
   })
 
+  it('leaves of a call that cannot be stored when it begins, so that its second is read again', () => {
+    const bad = call({ created_ts: newYear + 7, note: 1 })
+    const items = [call({ call_id: 'c2', created_ts: newYear + 9 }), calls.standIn!(bad)]
+    expect(calls.toRows(windowPageOf({ items }))).toMatchObject({
+      rows: { 'analytics.call': [{ call_id: 'c2' }] },
+      unfinished: [newYear + 7],
+      isUncertain: false,
+    })
+    expect(calls.toRows(windowPageOf({ items: [calls.standIn!('bad')] }))).toMatchObject({
+      isUncertain: true,
+    })
+  })
+
   it('refuses an answer that was never checked', () => {
     expect(() => calls.read({ code: 200, data: [] })).toThrow()
   })

@@ -18,6 +18,17 @@ function read(parts: Partial<Page>, streamState: Json = null) {
   return stream.toRows(pageOf(parts), streamState)
 }
 
+it('a version that the column cannot hold stays beside the event', () => {
+  const versionOf = (version: unknown) => {
+    const [event] = read({ items: [{ ...chat(1), version }] }).rows['classroom.room_event']!
+    return [event!.version, (event!.extra as { version?: unknown } | null)?.version]
+  }
+  expect(versionOf(2_147_483_647)).toEqual([2_147_483_647, undefined])
+  expect(versionOf(20_240_115_001)).toEqual([null, 20_240_115_001])
+  expect(versionOf(1.5)).toEqual([null, 1.5])
+  expect(versionOf(null)).toEqual([null, undefined])
+})
+
 it('a hole is read twice more from the beginning, then called absent, and the log is left in peace', () => {
   const items = [chat(1), chat(4)]
   const first = read({ items })

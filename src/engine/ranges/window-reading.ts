@@ -80,7 +80,7 @@ export async function readWindow(
       ...reading,
       number: reading.number + 1,
       before: pageResult.listed ?? [],
-      listed: reading.listed + countNew(pageResult, reading, page),
+      listed: reading.listed + pageResult.fresh,
       hasMore: page.hasMore,
       version: stored.version,
       unfinished: [...reading.unfinished, ...pageResult.unfinished],
@@ -132,6 +132,11 @@ export interface WindowReading {
   readonly version: number
 }
 
+interface CountedResult extends WindowResult {
+  /** How many items the page before did not list. */
+  readonly fresh: number
+}
+
 /** A plan is made anew after this time, ms, however long it would still be allowed. */
 const PLAN_LIFE_MS = 60_000
 
@@ -140,7 +145,7 @@ function windowTask(
   context: PageContext,
   reading: WindowReading,
   life: number,
-): Task<WindowPage, WindowResult> {
+): Task<WindowPage, CountedResult> {
   const { app, store } = context
   const { stream, series, rules, range, number, plannedAt, details } = reading
   const bounds = boundsOf(rules, range)
@@ -155,6 +160,11 @@ function windowTask(
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }
     },
     toRows: page => followedBy(stream.toRows(page), reading, page),
+    ...(stream.standIn && { standIn: stream.standIn }),
+    toldByStored: ({ received, unfinished, isUncertain }) => ({
+      ...{ unfinished, isUncertain: isUncertain === true },
+      ...(received && { received }),
+    }),
     commit: (_, pageResult, grant) => store.commitWindow(windowCommit(context, reading, pageResult, grant)),
     dryRun: (_, pageResult, grant) => store.dryRun(windowCommit(context, reading, pageResult, grant)),
   }
@@ -165,9 +175,10 @@ function windowTask(
  * listed, or says that it lists not all, may have the rest on the next page; where that lists nothing new, less must be
  * asked for, or something is missing that nobody knows.
  */
-function followedBy(result: WindowResult, before: WindowReading, page: WindowPage): WindowResult {
-  const { listed = [], listsAll } = result
-  const fresh = countNew(result, before, page)
+function followedBy(told: WindowResult, before: WindowReading, page: WindowPage): CountedResult {
+  const { listed = [], listsAll } = told
+  const fresh = countNew(told, before, page)
+  const result = { ...told, fresh }
   const isRepeated = listed.length > 0 && fresh === 0
   const end = page.hasMore || (fresh === 0 && before.hasMore) ? 'narrow' : 'whole'
   const isEnd = result.reading === 'next' ? isRepeated : result.reading === 'whole' && !listsAll

@@ -32,6 +32,9 @@ export interface Place {
 
 /** A page of a series whose pages follow each other by nextId. */
 export interface CursorPage extends Page {
+  /** Items up to the end of this page, and pages without any in a row: what is large is stored without its items in hand. */
+  readonly listed: number | undefined
+  readonly empty: number
   /** nextId led back to a page of this reading, or cannot be sent, and is not followed. */
   readonly looping: boolean
   /** Of the end of a reading that counts more than was listed. */
@@ -194,7 +197,7 @@ function knownTail({ progress: { cursor, streamState }, cursor: asked }: Place):
 }
 
 /** Pages without items in a row, this one included. */
-export function emptyUpTo({ empty }: Place, { items }: Pick<Page, 'items'>): number {
+function emptyUpTo({ empty }: Place, items: Page['items']): number {
   return items.length === 0 ? empty + 1 : 0
 }
 
@@ -219,14 +222,18 @@ function parse(
   const { items, nextId, total, lacksData } = stream.read(body)
   const { cursor, purpose, asked } = place
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
-  const empty = emptyUpTo(place, { items })
+  const empty = emptyUpTo(place, items)
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
   const isCircle = cursor !== null && (nextId === cursor || asked.has(nextId ?? null))
   const looping = !isEnd && (isCircle || !nextId.isWellFormed())
   // Players are counted by their stream, and events of a feed by nobody.
-  const isAll = stream.scope === 'room' && isEnd && place.listed !== undefined
-  const lacking = isAll ? lackOf(total, place.listed + items.length, 'total') : []
-  const found = { items, nextId: isEnd || looping ? undefined : nextId, total, lacksData, looping, lacking }
+  const listed = place.listed === undefined ? undefined : place.listed + items.length
+  const isAll = stream.scope === 'room' && isEnd && listed !== undefined
+  const lacking = isAll ? lackOf(total, listed, 'total') : []
+  const found = {
+    ...{ items, nextId: isEnd || looping ? undefined : nextId, total, lacksData },
+    ...{ listed, empty, looping, lacking },
+  }
   const isUnderWay = asked.size > 0
   return { ...found, series, cursor, purpose, isUnderWay, answeredAt, receivedAt, settings: settings.reading }
 }

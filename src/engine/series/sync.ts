@@ -7,7 +7,6 @@ import {
   type CursorPage,
   type CursorResult,
   cursorTask,
-  emptyUpTo,
   type Place,
   type PollContext,
   reportUnaskable,
@@ -233,10 +232,8 @@ function follow(place: Place, { page, pageResult }: ReadPage, progress: Progress
   // What was asked before was of a log that ended here.
   if (place.cursor === null) place.asked.clear()
   place.asked.add(place.cursor)
-  const listed = place.listed === undefined ? undefined : place.listed + page.items.length
-  return page.nextId === undefined
-    ? undefined
-    : { ...place, progress, cursor: page.nextId, empty: emptyUpTo(place, page), listed }
+  const { nextId, empty, listed } = page
+  return nextId === undefined ? undefined : { ...place, progress, cursor: nextId, empty, listed }
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -111,9 +111,14 @@ function inRoom(item: Json, room: string): Json {
   return item.roomUuid === undefined || item.roomUuid === null ? { ...item, roomUuid: room } : item
 }
 
+/** What the column holds; a larger one stays beside. */
+function readInt32(value: unknown): number | null {
+  return typeof value === 'number' && (value | 0) === value ? value : null
+}
+
 function readEvent(key: z.infer<typeof Key>, item: Json): RoomEvent {
   const record = isObject(item) ? item : {}
-  const version = Number.isSafeInteger(record.version) ? Number(record.version) : null
+  const version = readInt32(record.version)
   const hasVersion = version !== null || record.version === null
   return {
     room_uuid: key.roomUuid,
