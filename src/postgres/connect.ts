@@ -131,6 +131,31 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
+/** The same, and another one in its transaction after what its triggers have done. */
+export async function queryThen<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: { readonly text: string; readonly values: unknown[] },
+  after: string,
+): Promise<readonly Row[]> {
+  const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
+  let isBroken = false
+  try {
+    await client.query('begin')
+    const { rows } = await client.query<Row>(statement)
+    await client.query(after)
+    await client.query('commit')
+    return rows
+  } catch (error) {
+    isBroken = await client.query('rollback').then(
+      () => false,
+      () => true,
+    )
+    throw storeError(error, statement)
+  } finally {
+    client.release(isBroken)
+  }
+}
+
 interface ConnectionProblem {
   /** One sentence with what to do. */
   readonly text: string

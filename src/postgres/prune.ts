@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { classroomTables, room } from '../tables/classroom.ts'
-import { query } from './connect.ts'
+import { query, queryThen } from './connect.ts'
 import type { Task } from './partitions.ts'
 
 /**
@@ -183,13 +183,18 @@ const ofRoom = '(t.app_id, t.room_uuid, t.incarnation) = (o.app_id, o.room_uuid,
 
 /**
  * The room stays, with what it is judged by and known again by: nothing of it becomes incomplete, or another room. As many rooms
- * go together as have some 20,000 events. A room that is never over is left alone.
+ * go together as have some 20,000 events. A room that is never over is left alone, and so is one of a day of which is yet to
+ * be kept what came of it.
  */
 const emptyRooms = `
-  with found as materialized (
+  with unkept as materialized (
+      select d.app_id, d.begins_at, d.ends_at from ingest.class_day d where d.begins_at < $1 and not d.is_kept
+    ), found as materialized (
       select r.app_id, r.room_uuid, r.incarnation, r.state_sequence, greatest(r.last_event_at, r.ended_at, r.verified_at) as last_at
       from classroom.room r
       where greatest(r.last_event_at, r.ended_at, r.verified_at) < $1 and (r.emptied_at is null or r.verified_at > r.emptied_at)
+        and not exists (select from unkept u where u.app_id = r.app_id
+                          and u.begins_at <= coalesce(r.started_at, r.valid_from) and u.ends_at > coalesce(r.started_at, r.valid_from))
       order by 5 limit $2 / 50 for update skip locked
     ), weighed as (
       select f.*, e.events, e.unconfirmed, sum(e.events) over (order by f.last_at, f.app_id, f.room_uuid, f.incarnation) - e.events as before
@@ -214,6 +219,12 @@ const emptyRooms = `
     ), ${contents.map((name, n) => `gone_${n} as (delete from ${name} t using old o where ${ofRoom})`).join(', ')}
   select case when exists (select from old) then $2 else 0 end as gone`
 
+/**
+ * Comings and goings that retention takes change nothing of what was kept of their day, and could not be reckoned again. The
+ * trigger notes them when their statement is over: what this transaction noted goes, and what was noted before it stays.
+ */
+const unnoted = 'delete from ingest.changed_attendance c where c.xmin = pg_current_xact_id_if_assigned()::xid'
+
 /** The call stays, and what is known of what was read of it; nobody reads its values any more. */
 const emptyCalls = `
   with old as materialized (
@@ -226,10 +237,10 @@ const emptyCalls = `
 
 /** Takes away what is older than its table keeps, a batch at a time: a task for each table. */
 export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task[] {
-  const tasks = [
+  const tasks: readonly (readonly [text: string, kept: number | 'forever' | undefined, after?: string])[] = [
     [keepAttendance, QUIET_MS],
     [letters, ages.dead_letter],
-    [emptyRooms, ages.classroom],
+    [emptyRooms, ages.classroom, unnoted],
     [emptyCalls, ages.calls],
     [removal('players.notification', 'received_at'), ages.notification],
     [removal('players.cloud_player_change', 'changed_at'), ages.cloud_player_change],
@@ -245,12 +256,14 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
     [foldLosses, DONE_MS],
     [foldRooms, DONE_MS],
     [foldWork, DONE_MS],
-  ] as const
-  return tasks.map(([text, kept = 'forever']) => async () => {
+  ]
+  return tasks.map(([text, kept = 'forever', after]) => async () => {
     if (kept === 'forever') return
-    const before = new Date(now.getTime() - kept)
+    const statement = { text, values: [new Date(now.getTime() - kept), BATCH] }
     for (let batch = 0; batch < MOST_BATCHES; batch++) {
-      const [row] = await query<{ gone: number }>(pool, { text, values: [before, BATCH] })
+      const [row] = await (after === undefined
+        ? query<{ gone: number }>(pool, statement)
+        : queryThen<{ gone: number }>(pool, statement, after))
       if (row!.gone < BATCH) return
     }
   })

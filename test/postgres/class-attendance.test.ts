@@ -3,7 +3,7 @@ import { openStore, session, type TestStore } from './harness.ts'
 
 let db: TestStore
 beforeAll(async () => {
-  db = await openStore()
+  db = await openStore({ retention: { classroom: 400 * 86_400_000 } })
 })
 afterAll(() => db.close())
 
@@ -157,6 +157,32 @@ it('a day on which nothing changed stays as it was kept', async () => {
 })
 
 const later = `update classroom.attendance set at = at + interval '10 minutes' where room_uuid = 'maths' and sequence = 1`
+
+const emptied = () => db.rows('select room_uuid from classroom.room where emptied_at is not null order by 1')
+
+it('what is kept of a day stays when its classes are emptied, which is no change of them', async () => {
+  await db.keepHouse()
+  await db.setTime('2027-03-11T12:00:00Z')
+  await db.keepHouse()
+  expect(await emptied()).toEqual([{ room_uuid: 'art' }, { room_uuid: 'maths' }])
+  await db.keepHouse()
+  expect([await days(), await weeks(), await kept()]).toEqual([expectedDays, expectedWeeks, 3])
+})
+
+it('a day on which something changed is reckoned before its classes are emptied', async () => {
+  await db.keepHouse()
+  await db.rows(later)
+  await db.setTime('2027-03-11T12:00:00Z')
+  const writer = await session(db.url)
+  await writer.query(`begin; select ingest.note_attendance('school', 'maths', 1, ${at(0)})`)
+  await db.keepHouse()
+  expect(await emptied()).toEqual([])
+  await writer.query('commit')
+  await db.keepHouse()
+  expect([(await days())[0], (await emptied()).length]).toMatchObject([{ minutes: 130 }, 2])
+  await db.keepHouse()
+  expect((await days())[0]).toMatchObject({ minutes: 130 })
+})
 
 it('an app is left alone while comings and goings are on their way, and others are not', async () => {
   await db.rows(another('theirs', at(0)).replace('select app_id', `select 'another school'`))
